@@ -2,18 +2,22 @@
 
 The paper prints its figures without numbers, so that its claims are about orders and directions. It
 leaves open what decides them: how much of a job's time contention and overhead cost, apart from "at
-most 15%", and the order in which the baselines take the jobs (E27, E28). Each figure is drawn at
-several values of these parameters (`SETTINGS`); the first one is our reading of the text.
+most 15%", in which order the baselines take the jobs, and whether FA-FFP packs, as the text says
+(E19, E27, E28). Each figure is drawn at several values of these parameters (`SETTINGS`); the first
+one is our reading. Figures 1-3 are illustrations, and Table 1 is `SYMBOLS` in `paper.py`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any
 
 from schedgap.instances.generate import generate
 from schedgap.instances.ring import RingInstance
 from schedgap.models.figure import Claim, Draw, Experiment, Point, Position, bars, curves, monotone
+
+Setting = Mapping[str, float | str]
 
 POLICIES = {
     "SJF-BCO": "sjf-bco",
@@ -23,20 +27,22 @@ POLICIES = {
 }
 BASELINES = ("FF", "LS", "RAND")
 ORDERED = {f"{name}, smallest first (ours)": f"{POLICIES[name]}:order=sjf" for name in BASELINES}
-PACKED = "SJF-BCO, packing (ours)"  # FA-FFP as its name says, E19
+PACKED = {"SJF-BCO, packing (ours)": "sjf-bco:ffp_rule=pack"}
 SERVERS = (10, 12, 14, 16, 18, 20)  # the paper: 10 to 20
+MANY = (1, 2, 4, 8, 16)  # times the last number of servers
 FACTORS = (1, 2, 4, 8)
-SETTINGS: tuple[Mapping[str, float | str], ...] = (
+SETTINGS: tuple[Setting, ...] = (
     {},
     {"order": "sjf"},
+    {"ffp_rule": "pack"},
+    {"xi": 1.0, "alpha": 1.0},
+    {"extra_share": 0.15, "reference_crowd": 2},
     {"extra_share": 0.3, "reference_crowd": 4},
     {"extra_share": 0.5, "reference_crowd": 4},
     {"extra_share": 0.5, "reference_crowd": 4, "order": "sjf"},
+    {"extra_share": 0.5, "reference_crowd": 4, "ffp_rule": "pack"},
 )
-MORE_SETTINGS: tuple[Mapping[str, float | str], ...] = (  # not in the quick figures
-    {"extra_share": 0.15, "reference_crowd": 2},
-    {"xi": 1.0, "alpha": 1.0},
-)
+OPTIONS = {"order": BASELINES, "ffp_rule": ("SJF-BCO",)}  # settings of methods: whose they are
 MOST_LOST = 0.15  # of the total execution time, Section 7
 
 MAKESPAN, MEAN = "makespan (slots)", "mean completion"
@@ -48,27 +54,27 @@ def experiments(
     *,
     quick: bool = False,
     seeds: Sequence[int] = range(10),
-    servers: Sequence[int] = (),
+    servers: Sequence[int] = SERVERS,
     jobs: int = 160,
-    settings: Sequence[Mapping[str, float | str]] = (),
+    settings: Sequence[Setting] = SETTINGS,
 ) -> list[Experiment]:
     """Return Figures 4-7 on random instances of the paper's workload, at several settings.
 
     Parameters
     ----------
     quick : bool
-        Fewer numbers of servers, fewer settings, and bounds that are found at once. The instances
-        have the paper's size in any case.
+        With bounds and schedules that are found at once beside the figures, instead of better ones.
+        The figures themselves are the same, of the paper's size.
     seeds : sequence of int
         Seeds of the instances, one draw each.
     servers : sequence of int
-        Numbers of servers in Figure 6; the other figures use the last one. By default those of the
-        paper.
+        Numbers of servers in Figure 6; the other figures use the last one.
     jobs : int
         Number of jobs, >= 1; their sizes keep the paper's proportions.
     settings : sequence of mapping
-        Values of the parameters that the paper does not state: options of the preset `paper`, and
-        `order`, the order in which the baselines take the jobs. By default `SETTINGS`.
+        Values of what the paper does not state: options of the preset `paper`, `order` of the
+        baselines, and `ffp_rule` of SJF-BCO. The first one, if empty, also has the series and
+        claims that are shown once.
 
     Notes
     -----
@@ -76,120 +82,140 @@ def experiments(
     kappa at which some job passes from LBSGF to FA-FFP: the sizes that occur. The jobs of a seed
     are the same with any number of servers, and fewer servers are the first ones of more servers.
     """
-    axis = tuple(servers) or ((10, 15, 20) if quick else SERVERS)
-    chosen = settings or (SETTINGS if quick else SETTINGS + MORE_SETTINGS)
     figures: list[Experiment] = []
-    for setting in chosen:
-        figures += _figures(tuple(seeds), axis, jobs, setting, quick)
+    for setting in settings:
+        figures += _Figures(tuple(seeds), tuple(servers), jobs, setting, quick).all()
     return figures
 
 
-def _figures(
-    seeds: Sequence[int],
-    servers: Sequence[int],
-    jobs: int,
-    setting: Mapping[str, float | str],
-    quick: bool,
-) -> list[Experiment]:
-    """Return the figures at one setting; the order of the baselines changes only 4 and 6."""
-    drawn_with = {key: value for key, value in setting.items() if key != "order"}
-    ordered, first = "order" in setting, not setting
+@dataclass(frozen=True)
+class _Figures:
+    """The figures at one setting; the parameters are those of `experiments`."""
 
-    @cache
-    def drawn(seed: int, number: int = servers[-1], horizon: int = 1200) -> RingInstance:
-        changes = {"jobs": jobs, "servers": number, "horizon": horizon} | drawn_with
-        instance = generate("ring", preset="paper", seed=seed, settings=changes)
+    seeds: tuple[int, ...]
+    servers: tuple[int, ...]
+    jobs: int
+    setting: Setting
+    quick: bool
+
+    def all(self) -> list[Experiment]:
+        """Return all figures that the setting changes: the order of the baselines, only 4 and 6."""
+        drawn = cache(self._drawn)
+        figures = [self._fourth(drawn), self._sixth(drawn)]
+        if "order" in self.setting:
+            return figures
+        figures += [self._fifth(drawn), self._seventh(drawn)]
+        if not self.setting:
+            figures.append(self._sixth_large(drawn))
+        return sorted(figures, key=lambda each: each.figure)
+
+    def _drawn(self, seed: int, number: int = 0, horizon: int = 1200) -> RingInstance:
+        changes = {key: value for key, value in self.setting.items() if key not in OPTIONS}
+        usual = {"jobs": self.jobs, "servers": number or self.servers[-1], "horizon": horizon}
+        instance = generate("ring", preset="paper", seed=seed, settings=usual | changes)
         assert isinstance(instance, RingInstance)
         return instance
 
-    def thresholds() -> Iterator[Point]:
-        for seed in seeds:
-            instance = drawn(seed)
-            for kappa in sorted({1, *(job.gpus for job in instance.jobs)}):
-                for name, method in single.items():
-                    yield Point(kappa, seed, name, instance, f"{method}:kappa={kappa}")
+    def _policy(self, name: str) -> str:
+        """Return the method of a policy of the paper."""
+        options = [
+            f":{key}={self.setting[key]}"
+            for key, policies in OPTIONS.items()
+            if key in self.setting and name in policies
+        ]
+        return POLICIES[name] + "".join(options)
 
-    packing = {PACKED: "sjf-bco:ffp_rule=pack"} if first else {}
-    single = {"SJF-BCO": "sjf-bco"} | ({} if quick else packing)
-    policies = {
-        name: f"{method}:order={setting['order']}" if ordered and name in BASELINES else method
-        for name, method in POLICIES.items()
-    }
-    ours = ORDERED | packing if first else {}
-    cheap, strong = ("bounds", "lpt-pack"), ("pattern-lp", "local-search")
-    common: dict[str, Any] = {
-        "family": "ring",
-        "objective": MAKESPAN,
-        "brackets": () if not first else cheap if quick else strong,
-        "setting": setting,
-        "time_limit": 20.0,
-    }
-    fourth = bars(
-        seeds,
-        drawn,
-        policies | ours,
-        figure="4",
-        title="Makespan and average completion time of the policies",
-        x="policy",
-        claims=(*CLAIMS_4, *(HARDWARE if first else ())),
-        metrics=(MEAN, CONTENTION, SPREADING, RING_SERVERS, "largest extra share"),
-        **common,
-    )
-    fifth = Experiment(
-        figure="5",
-        title="SJF-BCO with a single kappa",
-        x="kappa",
-        claims=CLAIMS_5,
-        series=tuple(single),
-        draw=thresholds,
-        metrics=(CONTENTION, SPREADING, RING_SERVERS),
-        **common,
-    )
-    by_size = {name: method for name, method in ORDERED.items() if first and "RAND" not in name}
-    sixth = curves(
-        servers,
-        seeds,
-        make=lambda seed, number: drawn(seed, number, 1500),
-        methods={name: policies[name] for name in ("SJF-BCO", "FF", "LS")} | by_size,
-        figure="6",
-        title="Makespan by the number of servers",
-        x="servers",
-        claims=CLAIMS_6,
-        metrics=(CONTENTION, IDLE, LIMIT),
-        **common,
-    )
-    if ordered:
-        return [fourth, sixth]
-    many = curves(
-        tuple(servers[-1] * times for times in ((1, 4, 16) if quick else (1, 2, 4, 8, 16))),
-        seeds,
-        make=lambda seed, number: drawn(seed, number, 1500),
-        methods={"SJF-BCO": "sjf-bco"},
-        figure="6-large",
-        title="SJF-BCO with more and more servers",
-        x="servers",
-        claims=CLAIMS_6_LARGE,
-        metrics=(CONTENTION,),
-        **(common | {"brackets": ("bounds",) if quick else strong}),
-    )
-    seventh = curves(
-        FACTORS,
-        seeds,
-        make=lambda seed, factor: drawn(seed),
-        methods={"SJF-BCO": _with_factor},
-        figure="7",
-        title="SJF-BCO by its server budget, kappa = 1",
-        x="lambda",
-        claims=(*CLAIMS_7, *((ROLE,) if first else ())),
-        metrics=(CONTENTION, SPREADING, RING_SERVERS),
-        **common,
-    )
-    return [fourth, fifth, sixth, *([many] if first else []), seventh]
+    def _common(self) -> dict[str, Any]:
+        beside = ("bounds", "lpt-pack") if self.quick else ("pattern-lp", "local-search")
+        return {
+            "family": "ring",
+            "objective": MAKESPAN,
+            "brackets": () if self.setting else beside,
+            "setting": self.setting,
+            "time_limit": 20.0,
+        }
 
+    def _fourth(self, drawn: Callable[..., RingInstance]) -> Experiment:
+        return bars(
+            self.seeds,
+            drawn,
+            {name: self._policy(name) for name in POLICIES}
+            | ({} if self.setting else ORDERED | PACKED),
+            figure="4",
+            title="Makespan and average completion time of the policies",
+            x="policy",
+            claims=CLAIMS_4 if self.setting else (*CLAIMS_4, HARDWARE),
+            metrics=(MEAN, CONTENTION, SPREADING, RING_SERVERS, "largest extra share"),
+            **self._common(),
+        )
 
-def _with_factor(instance: RingInstance, factor: int) -> str:
-    """Return the method of Figure 7; lambda is an option, so that all points are one instance."""
-    return "sjf-bco:kappa=1" + (f":spread_factor={factor}" if factor > 1 else "")
+    def _fifth(self, drawn: Callable[..., RingInstance]) -> Experiment:
+        def draw() -> Iterator[Point]:
+            for seed in self.seeds:
+                instance = drawn(seed)
+                for kappa in sorted({1, *(job.gpus for job in instance.jobs)}):
+                    method = f"{self._policy('SJF-BCO')}:kappa={kappa}"
+                    yield Point(kappa, seed, "SJF-BCO", instance, method)
+
+        return Experiment(
+            figure="5",
+            title="SJF-BCO with a single kappa",
+            x="kappa",
+            claims=CLAIMS_5,
+            series=("SJF-BCO",),
+            draw=draw,
+            metrics=(CONTENTION, SPREADING, RING_SERVERS),
+            **self._common(),
+        )
+
+    def _sixth(self, drawn: Callable[..., RingInstance]) -> Experiment:
+        by_size = {name: method for name, method in ORDERED.items() if "RAND" not in name}
+        return curves(
+            self.servers,
+            self.seeds,
+            make=partial(drawn, horizon=1500),
+            methods={name: self._policy(name) for name in ("SJF-BCO", "FF", "LS")}
+            | ({} if self.setting else by_size),
+            figure="6",
+            title="Makespan by the number of servers",
+            x="servers",
+            claims=CLAIMS_6,
+            metrics=(CONTENTION, IDLE, LIMIT),
+            **self._common(),
+        )
+
+    def _sixth_large(self, drawn: Callable[..., RingInstance]) -> Experiment:
+        return curves(
+            tuple(self.servers[-1] * times for times in MANY),
+            self.seeds,
+            make=partial(drawn, horizon=1500),
+            methods={"SJF-BCO": self._policy("SJF-BCO")},
+            figure="6-large",
+            title="SJF-BCO with more and more servers",
+            x="servers",
+            claims=CLAIMS_6_LARGE,
+            metrics=(CONTENTION,),
+            **self._common(),
+        )
+
+    def _seventh(self, drawn: Callable[..., RingInstance]) -> Experiment:
+        def method(instance: RingInstance, factor: int) -> str:
+            # an option of the method, so that all points of a seed are one instance
+            option = f":spread_factor={factor}" if factor > 1 else ""
+            return f"{self._policy('SJF-BCO')}:kappa=1{option}"
+
+        return curves(
+            FACTORS,
+            self.seeds,
+            make=lambda seed, factor: drawn(seed),
+            methods={"SJF-BCO": method},
+            figure="7",
+            title="SJF-BCO by its server budget, kappa = 1",
+            x="lambda",
+            claims=CLAIMS_7 if self.setting else (*CLAIMS_7, ROLE),
+            metrics=(CONTENTION, SPREADING, RING_SERVERS),
+            **self._common(),
+        )
 
 
 # --- claims ------------------------------------------------------------------------------------
@@ -288,16 +314,14 @@ CLAIMS_4 = (
         100,
     ),
 )
-HARDWARE = (
-    Claim(
-        "A ring of four workers takes 295 s alone, and 675 s beside three others that are spread "
-        "over the same servers with 10 Gbit/s",
-        "Section 1, from its reference [19]",
-        untestable=(
-            "measured on a cluster; the model gives this ratio for some share of communication in "
-            "an iteration, which is not stated. It means that contention costs 56 % of the time, "
-            "against at most 15 % in Section 7"
-        ),
+HARDWARE = Claim(
+    "A ring of four workers takes 295 s alone, and 675 s beside three others that are spread "
+    "over the same servers with 10 Gbit/s",
+    "Section 1, from its reference [19]",
+    untestable=(
+        "measured on a cluster; the model gives this ratio for some share of communication in "
+        "an iteration, which is not stated. It means that contention costs 56 % of the time, "
+        "against at most 15 % in Section 7"
     ),
 )
 

@@ -222,7 +222,7 @@ def test_every_claim_is_tried_above() -> None:
     tried = {claim.text for claim, _, _ in CASES}
     assert {text for text, claim in made.items() if claim.holds is not None} == tried
     assert {text for text, claim in made.items() if claim.untestable} == {
-        HARDWARE[0].text, ROLE.text
+        HARDWARE.text, ROLE.text
     }  # fmt: skip
     assert all(claim.source.startswith("Section ") for claim in made.values())
 
@@ -279,7 +279,9 @@ def test_an_axis_changes_one_thing() -> None:
 
 
 def test_a_setting_changes_what_it_names() -> None:
-    settings = ({}, {"order": "sjf"}, {"extra_share": 0.5, "reference_crowd": 4})
+    settings = (
+        {}, {"order": "sjf"}, {"ffp_rule": "pack"}, {"extra_share": 0.5, "reference_crowd": 4},
+    )  # fmt: skip
     made = experiments(seeds=(0,), servers=(20,), jobs=32, settings=settings)
     usual, by_size = at(made, "4"), at(made, "4", order="sjf")
     methods = {point.x: point.method for point in by_size.points}
@@ -292,6 +294,11 @@ def test_a_setting_changes_what_it_names() -> None:
     assert {beside[f"{name}, smallest first (ours)"] for name in ("FF", "LS", "RAND")} == {
         method for name, method in methods.items() if name != "SJF-BCO"
     }
+    packed = at(made, "4", ffp_rule="pack"), at(made, "7", ffp_rule="pack")
+    assert [point.method for point in packed[0].points] == [
+        "sjf-bco:ffp_rule=pack", "first-fit", "list-scheduling", "random"
+    ]  # fmt: skip
+    assert packed[1].points[-1].method == "sjf-bco:ffp_rule=pack:kappa=1:spread_factor=8"
     strong = at(made, "4", extra_share=0.5, reference_crowd=4).points[0].instance
     assert strong.meta["settings"]["extra_share"] == 0.5
     assert strong.servers == usual.points[0].instance.servers
