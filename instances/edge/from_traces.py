@@ -9,7 +9,7 @@ trace has no durations, all work is drawn.
 A machine of a file becomes an edge server: its GPUs are workers of one drawn type, and its CPUs are
 PSs, divided evenly among the types.
 
-Order of draws: the machines, their worker types; then all data of the jobs.
+The machines and jobs of the files are drawn first, everything else from the streams of `workload`.
 """
 
 import math
@@ -20,18 +20,19 @@ from schedgap.instances.edge.workload import (
     Records,
     Volume,
     cloud,
+    drawn,
     drawn_volumes,
     ps_types,
     worker_types,
 )
-from schedgap.instances.generate import Request, apportion, uniform
+from schedgap.instances.generate import Request, apportion
 from schedgap.instances.traces import TraceJob
 from schedgap.instances.traces.choice import choose_by_take, draw_machines, volume
 
 NEEDED = {"first": "jobs", "take": "jobs"}  # settings that have no effect without a file
 REPLACED: Mapping[str, Sequence[str]] = {
     "jobs": ("arrival_horizon",),
-    "machines": ("workers_per_server", "ps_per_server"),
+    "machines": ("workers_per_server", "ps_per_server", "server_types"),
 }
 
 
@@ -39,7 +40,7 @@ def servers_of(request: Request) -> tuple[Records, str]:
     """Draw machines of the file without replacement and add the cloud; also return a source."""
     machines, source = draw_machines(request, "edge_servers", kind="edge servers")
     types, ps = worker_types(request), ps_types(request)
-    kinds = uniform(request.random, (0, len(types) - 1), len(machines))
+    kinds = drawn(request, "server worker type", (0, len(types) - 1), len(machines))
     servers = []
     for machine, kind in zip(machines, kinds, strict=True):
         shares = apportion(math.floor(machine.cpus), [1.0] * len(ps))
@@ -60,8 +61,8 @@ def traced_volumes(request: Request) -> tuple[list[Volume], str]:
     value, taken = request.values, choose_by_take(request)
     jobs, whole, timed, seconds = taken.jobs, taken.whole, taken.timed, value["slot_seconds"]
     volumes = []
-    for job, drawn in zip(jobs, drawn_volumes(request, len(jobs)), strict=True):
-        sized = replace(drawn, arrival=1 + int((job.arrival - jobs[0].arrival) / seconds))
+    for job, chosen in zip(jobs, drawn_volumes(request, len(jobs)), strict=True):
+        sized = replace(chosen, arrival=1 + int((job.arrival - jobs[0].arrival) / seconds))
         if whole:
             sized = replace(sized, id=job.id, chunks=max(sized.chunks, job.gpus))
         if timed:

@@ -1,7 +1,7 @@
 """The presets of family `edge`: worked examples, small random networks, the paper's workload.
 
-Order of draws (PCG64, uniform integers only): servers, volumes of the jobs, bandwidths and types,
-then delays job by job (see `workload`). For files, see `from_traces`.
+Only uniform integers are drawn (PCG64), each quantity from a stream of its own (see
+`workload.STREAMS`). For files, see `from_traces`.
 """
 
 from collections.abc import Sequence
@@ -26,6 +26,7 @@ from schedgap.instances.settings import Option
 from schedgap.instances.traces.choice import TAKE
 
 FILES = ("jobs", "machines")
+ROOM = 4  # horizon over the last slot of a simple schedule, as guarantee G2 asks for
 
 
 def small(request: Request) -> Generated:
@@ -60,11 +61,15 @@ def paper(request: Request) -> Generated:
 def _generated(
     request: Request, servers: Records, jobs: Records, sources: Sequence[str]
 ) -> Generated:
-    """Return the instance; a horizon that the user has not set is doubled until a schedule fits."""
+    """Return the instance; a horizon that the user has not set is doubled until it is long enough.
+
+    Long enough is `ROOM` times the last slot of a simple schedule. The rounds of A_online double,
+    so it may need several times as long as a schedule that knows all jobs.
+    """
     value = request.values
     horizon, seconds = value["horizon"], float(value["slot_seconds"])
     if "horizon" not in request.given:
-        while horizon < workload.last_end(servers, jobs, seconds):
+        while horizon < ROOM * workload.last_end(servers, jobs, seconds):
             horizon *= 2
     late = next((job for job in jobs if job["arrival"] > horizon), None)
     if late is not None:
@@ -119,7 +124,7 @@ SMALL = (
     Option("cloud_workers", "int", 8, "workers of each type in the cloud", least=0, most=10**6),
     Option("cloud_ps", "int", 4, "PSs of each type in the cloud", least=0, most=10**6),
     Option(
-        "horizon", "int", 24, "slots; if not set, doubled until a schedule fits",
+        "horizon", "int", 24, "slots; if not set, doubled until all online methods fit",
         least=2, most=10**6,
     ),
     Option("slot_seconds", "float", 3600.0, "length of a slot", least=1e-3, most=1e9),
@@ -155,10 +160,16 @@ PAPER = (
         "workers of an edge server, drawn from these", least=0, most=10_000,
     ),
     Option("ps_per_server", "range", (2, 8), "PSs of a type on an edge server", least=0),
+    Option(
+        "server_types", "choice", "one",
+        "one: all workers of an edge server have one type, and it has PSs of all types; mixed: the "
+        "type of every worker and every PS is drawn",
+        ("one", "mixed"),
+    ),
     Option("cloud_workers", "int", 64, "workers of each type in the cloud", least=0, most=10**6),
     Option("cloud_ps", "int", 64, "PSs of each type in the cloud", least=0, most=10**6),
     Option(
-        "horizon", "int", 4096, "slots; if not set, doubled until a schedule fits",
+        "horizon", "int", 4096, "slots; if not set, doubled until all online methods fit",
         least=2, most=10**6,
     ),
     Option("arrival_horizon", "int", 384, "1.5 times the latest arrival", least=1, most=10**6),

@@ -3,16 +3,28 @@
 From the paper (Section VI): all ranges of jobs, delays and bandwidths, the numbers of servers and
 types, and the slot of an hour. Our choice: workers and parameter servers (PSs) per server, the size
 of the cloud, the arrival horizon, and the bandwidth of a job as the smaller one of its two types.
+
+Every quantity has a random stream of its own, so an instance with more jobs has the jobs of the
+smaller one and further ones, and the same holds for edge servers. Only the small presets scale the
+work of all jobs with the capacity and the number of jobs.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
+
+import numpy as np
 
 from schedgap.instances.generate import Request, uniform
 
 Records = list[dict[str, Any]]  # servers or jobs of an instance file
 MBIT = 8  # per megabyte
+STREAMS = (  # their positions are part of the seeds
+    "server worker type", "server workers", "server PSs", "arrival", "epochs", "chunks",
+    "minibatches", "compute", "update", "gradient", "exchange", "share", "worker type", "PS type",
+    "worker bandwidth", "PS bandwidth", "edge delay", "cloud delay", "worker units", "PS units",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +41,28 @@ class Volume:
     megabytes: float  # size of the gradients
 
 
+def drawn(
+    request: Request, quantity: str, bounds: tuple[int, int], size: int, *, of: int = 0
+) -> list[int]:
+    """Draw uniform integers from the stream of a quantity; fewer of them are the first ones.
+
+    Parameters
+    ----------
+    request : Request
+        Input of the preset; its seed decides.
+    quantity : str
+        One of `STREAMS`.
+    bounds : pair of int
+        Smallest and largest value.
+    size : int
+        How many to draw.
+    of : int
+        Which job, server or type the values belong to, if each has a stream.
+    """
+    key = np.random.SeedSequence(request.seed, spawn_key=(STREAMS.index(quantity), of))
+    return uniform(np.random.Generator(np.random.PCG64(key)), bounds, size)
+
+
 def worker_types(request: Request) -> list[str]:
     """Return the ids of the worker types."""
     return [f"gpu-{u}" for u in range(1, request.values["worker_types"] + 1)]
@@ -43,29 +77,54 @@ def ps_types(request: Request) -> list[str]:
 
 
 def drawn_servers(request: Request) -> Records:
-    """Draw edge servers, each with one worker type and all PS types, and add the cloud."""
+    """Draw the edge servers and add the cloud.
+
+    With `server_types` = one, all workers of a server have one type and it has PSs of all types.
+    With `mixed`, each of these workers and PSs has a type of its own.
+    """
     value, number = request.values, request.values["edge_servers"]
-    sizes = value["workers_per_server"]
-    kinds = uniform(request.random, (0, value["worker_types"] - 1), number)
-    picks = uniform(request.random, (0, len(sizes) - 1), number)
+    sizes, types, ps_names = value["workers_per_server"], worker_types(request), ps_types(request)
+    kinds = drawn(request, "server worker type", (0, len(types) - 1), number)
+    picks = drawn(request, "server workers", (0, len(sizes) - 1), number)
+    ps = _of_all_types(request, "server PSs", value["ps_per_server"], len(ps_names), number)
     servers = []
     for s in range(number):
-        ps = uniform(request.random, value["ps_per_server"], value["ps_types"])
-        workers = {worker_types(request)[kinds[s]]: sizes[picks[s]]}
-        servers.append(_server(f"edge-{s + 1}", "edge", workers, _by(ps_types(request), ps)))
+        if value["server_types"] == "mixed":
+            workers = _mixed(request, "worker units", types, sizes[picks[s]], s)
+            own_ps = _mixed(request, "PS units", ps_names, sum(ps[s]), s)
+        else:
+            workers, own_ps = {types[kinds[s]]: sizes[picks[s]]}, _by(ps_names, ps[s])
+        servers.append(_server(f"edge-{s + 1}", "edge", workers, own_ps))
     return [*servers, cloud(request)]
+
+
+def _mixed(
+    request: Request, quantity: str, names: Sequence[str], units: int, server: int
+) -> dict[str, int]:
+    """Return how many of a server's units are of each type, drawn for each unit."""
+    kinds = drawn(request, quantity, (0, len(names) - 1), units, of=server)
+    return {name: count for k, name in enumerate(names) if (count := kinds.count(k))}
 
 
 def small_servers(request: Request) -> Records:
     """Draw edge servers with workers and PSs of all types, and add the cloud."""
     value, sizes = request.values, request.values["workers_per_server"]
+    types, ps_names, number = worker_types(request), ps_types(request), value["edge_servers"]
+    picks = _of_all_types(request, "server workers", (0, len(sizes) - 1), len(types), number)
+    ps = _of_all_types(request, "server PSs", value["ps_per_server"], len(ps_names), number)
     servers = []
-    for s in range(value["edge_servers"]):
-        picks = uniform(request.random, (0, len(sizes) - 1), value["worker_types"])
-        ps = uniform(request.random, value["ps_per_server"], value["ps_types"])
-        workers = _by(worker_types(request), [sizes[k] for k in picks])
-        servers.append(_server(f"edge-{s + 1}", "edge", workers, _by(ps_types(request), ps)))
+    for s in range(number):
+        workers = _by(types, [sizes[k] for k in picks[s]])
+        servers.append(_server(f"edge-{s + 1}", "edge", workers, _by(ps_names, ps[s])))
     return [*servers, cloud(request)]
+
+
+def _of_all_types(
+    request: Request, quantity: str, bounds: tuple[int, int], types: int, number: int
+) -> list[list[int]]:
+    """Draw a value for each server and type; each type has a stream."""
+    columns = [drawn(request, quantity, bounds, number, of=k) for k in range(types)]
+    return [[column[s] for column in columns] for s in range(number)]
 
 
 def cloud(request: Request) -> dict[str, Any]:
@@ -93,7 +152,7 @@ def _by(names: Sequence[str], counts: Sequence[int]) -> dict[str, int]:
 
 
 def drawn_volumes(request: Request, number: int) -> list[Volume]:
-    """Draw the arrivals, then each quantity for all jobs, in the ranges of Section VI.
+    """Draw jobs in the ranges of Section VI, in any order of their arrivals.
 
     Parameters
     ----------
@@ -102,11 +161,11 @@ def drawn_volumes(request: Request, number: int) -> list[Volume]:
     number : int
         Number of jobs.
     """
-    value, random = request.values, request.random
+    value = request.values
     last = max(1, int(value["arrival_horizon"] / 1.5))
-    arrival = sorted(uniform(random, (1, last), number))
+    arrival = drawn(request, "arrival", (1, last), number)
     names = ("epochs", "chunks", "minibatches", "compute", "update", "gradient")
-    columns = [uniform(random, value[name], number) for name in names]
+    columns = [drawn(request, name, value[name], number) for name in names]
     return [
         Volume(f"J{j + 1}", arrival[j], E, D, M, round(3.6 * n, 9), round(H / 1000, 9), float(k))
         for j, (E, D, M, n, H, k) in enumerate(zip(*columns, strict=True))
@@ -127,13 +186,13 @@ def loaded_volumes(request: Request, servers: Records) -> list[tuple[Volume, int
     servers : list of dict
         JSON data of the servers.
     """
-    value, random = request.values, request.random
+    value = request.values
     number, T, types = value["jobs"], value["horizon"], worker_types(request)
-    arrival = sorted(uniform(random, (1, value["arrival_span"] or max(1, T // 2)), number))
-    kinds = uniform(random, (0, len(types) - 1), number)
+    arrival = drawn(request, "arrival", (1, value["arrival_span"] or max(1, T // 2)), number)
+    kinds = drawn(request, "worker type", (0, len(types) - 1), number)
     names = ("epochs", "chunks", "minibatches", "exchange")
-    E, D, M, percent = (uniform(random, value[name], number) for name in names)
-    share = uniform(random, (1, 100), number)
+    E, D, M, percent = (drawn(request, name, value[name], number) for name in names)
+    share = drawn(request, "share", (1, 100), number)
     volumes = []
     for j in range(number):
         workers = sum(server["workers"][types[kinds[j]]] for server in servers)
@@ -156,7 +215,7 @@ BANDWIDTH = 1000.0  # of the small presets, Mbit/s
 
 
 def paper_jobs(request: Request, volumes: Sequence[Volume], servers: Records) -> Records:
-    """Draw bandwidths of the types, types of the jobs, and delays by job and edge server.
+    """Draw bandwidths of the types, types of the jobs, and delays by job and server.
 
     Parameters
     ----------
@@ -166,22 +225,28 @@ def paper_jobs(request: Request, volumes: Sequence[Volume], servers: Records) ->
         The jobs without types and delays.
     servers : list of dict
         JSON data of the servers.
+
+    Returns
+    -------
+    list of dict
+        JSON data of the jobs in order of arrival.
     """
-    value, random = request.values, request.random
-    workers, ps, number = worker_types(request), ps_types(request), len(volumes)
-    of_workers = uniform(random, value["worker_bandwidth"], len(workers))
-    of_ps = uniform(random, value["ps_bandwidth"], len(ps))
-    u = uniform(random, (0, len(workers) - 1), number)
-    v = uniform(random, (0, len(ps) - 1), number)
+    value, number = request.values, len(volumes)
+    workers, ps = worker_types(request), ps_types(request)
+    of_workers = drawn(request, "worker bandwidth", value["worker_bandwidth"], len(workers))
+    of_ps = drawn(request, "PS bandwidth", value["ps_bandwidth"], len(ps))
+    u = drawn(request, "worker type", (0, len(workers) - 1), number)
+    v = drawn(request, "PS type", (0, len(ps) - 1), number)
     delays = _delays(request, servers, number, value["cloud_delay"])
-    return [
+    jobs = [
         _job(volume, workers[u[j]], ps[v[j]], float(min(of_workers[u[j]], of_ps[v[j]])), delays[j])
         for j, volume in enumerate(volumes)
     ]
+    return jobs if request.jobs is not None else _by_arrival(jobs)
 
 
 def small_jobs(request: Request, servers: Records) -> Records:
-    """Draw jobs of a given load, their PS types and their delays.
+    """Draw jobs of a given load, their PS types and their delays; return them by arrival.
 
     Parameters
     ----------
@@ -193,23 +258,31 @@ def small_jobs(request: Request, servers: Records) -> Records:
     value = request.values
     volumes = loaded_volumes(request, servers)
     workers, ps = worker_types(request), ps_types(request)
-    v = uniform(request.random, (0, len(ps) - 1), len(volumes))
+    v = drawn(request, "PS type", (0, len(ps) - 1), len(volumes))
     cloud_delay = value["cloud_delay"] or (4, max(4, value["horizon"] // 6))
     delays = _delays(request, servers, len(volumes), cloud_delay)
-    return [
-        _job(volume, workers[u], ps[v[j]], BANDWIDTH, delays[j])
-        for j, (volume, u) in enumerate(volumes)
-    ]
+    return _by_arrival(
+        [
+            _job(volume, workers[u], ps[v[j]], BANDWIDTH, delays[j])
+            for j, (volume, u) in enumerate(volumes)
+        ]
+    )
+
+
+def _by_arrival(jobs: Records) -> Records:
+    """Return the jobs in order of arrival, numbered in that order."""
+    ordered = sorted(jobs, key=itemgetter("arrival"))
+    return [job | {"id": f"J{k + 1}"} for k, job in enumerate(ordered)]
 
 
 def _delays(
     request: Request, servers: Records, number: int, to_cloud: tuple[int, int]
 ) -> list[dict[str, int]]:
+    far = drawn(request, "cloud delay", to_cloud, number)
     delays = []
-    for _ in range(number):
-        near = uniform(request.random, request.values["edge_delay"], len(servers) - 1)
-        far = uniform(request.random, to_cloud, 1)
-        delays.append(_by([server["id"] for server in servers], near + far))
+    for j in range(number):
+        near = drawn(request, "edge delay", request.values["edge_delay"], len(servers) - 1, of=j)
+        delays.append(_by([server["id"] for server in servers], [*near, far[j]]))
     return delays
 
 

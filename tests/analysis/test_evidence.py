@@ -11,6 +11,7 @@ from schedgap.analysis.proving import Evidence, find_evidence
 from schedgap.cli import run
 from schedgap.solvers.proofs.prover import Proved
 from schedgap.solvers.proofs.tree import Proof
+from strategies.edge_examples import FIVE_JOBS
 
 EDGE_OPTIMUM = 39
 
@@ -22,7 +23,7 @@ def ring() -> Any:
 
 @pytest.fixture(scope="module")
 def edge() -> Any:
-    return sg.generate("edge", preset="small", seed=7)
+    return FIVE_JOBS
 
 
 def claimed(instance: Any, method: str, kind: str) -> sg.Solution:

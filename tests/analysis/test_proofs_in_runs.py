@@ -9,10 +9,11 @@ import schedgap as sg
 from schedgap.analysis.solution import named_proof
 from schedgap.errors import InputError
 from schedgap.instances.solution import ProofClaim
+from strategies.edge_examples import FIVE_JOBS
 
 
 def test_a_run_keeps_proofs_and_counts_them(tmp_path: Path) -> None:
-    instance = sg.generate("edge", preset="small", seed=7)
+    instance = FIVE_JOBS
     run = sg.compare([instance], methods=["cp-sat", "fifo"], run=tmp_path, workers=1)
     (proof,) = tmp_path.glob("tasks/*.proof.json.gz")
     record = json.loads(Path(str(proof).replace(".proof.json.gz", ".json")).read_text())

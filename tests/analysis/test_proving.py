@@ -20,13 +20,14 @@ from schedgap.models.proofs import (
     write_proof,
 )
 from strategies.edge import instance_of
+from strategies.edge_examples import FIVE_JOBS
 
 OPTIMUM = 39
 
 
 @pytest.fixture(scope="module")
 def instance() -> Any:
-    return sg.generate("edge", preset="small", seed=7)
+    return FIVE_JOBS
 
 
 @pytest.fixture(scope="module")

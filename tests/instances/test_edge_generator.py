@@ -6,6 +6,9 @@ import pytest
 from schedgap.errors import UsageError
 from schedgap.instances.edge import arrays, batch_seconds
 from schedgap.instances.traces import read_jobs, read_machines
+from schedgap.models.edge.algorithms.a_online import a_online
+from schedgap.models.edge.baselines.batch_sche import batch_sche
+from schedgap.models.edge.heuristics.lists import orders, place_all
 from strategies.edge import brute_force
 from strategies.edge_methods import can_complete
 from strategies.generated import TRACES, maker
@@ -38,7 +41,7 @@ def test_sizes_of_the_presets(preset, jobs, edges, types, horizon):
     instance = made(preset)
     assert (len(instance.jobs), len(instance.worker_types)) == (jobs, types)
     assert [server.kind for server in instance.servers] == ["edge"] * edges + ["cloud"]
-    assert instance.horizon in (horizon, 2 * horizon) and instance.slot_seconds == 3600
+    assert instance.horizon in [horizon * 2**k for k in range(5)] and instance.slot_seconds == 3600
     assert instance.meta["time_unit"] == "slot of 1 h"
     assert all(can_complete(instance, j) for j in range(jobs))
 
@@ -59,12 +62,73 @@ def test_the_work_of_each_type_is_the_load(preset, load, seed):
         assert 1 <= min(delays[:-1]) <= max(delays[:-1]) <= 3 and 4 <= delays[-1] <= max(4, T // 6)
 
 
+@pytest.mark.parametrize("preset", ["small", "medium", "loaded"])
+def test_the_horizon_leaves_room_for_the_rounds_of_online_algorithms(preset):
+    """T is at least four times the last slot of a list schedule, and all online methods end."""
+    for seed in range(3):
+        instance = made(preset, seed)
+        listed = place_all(instance, orders(instance)["arrival"])
+        ends = [run.end for run in listed.runs.values()]
+        assert len(ends) == len(instance.jobs) and instance.horizon >= 4 * max(ends)
+        assert not a_online(instance).trace["left"]
+        assert len(batch_sche(instance).placements) == len(instance.jobs)
+
+
 def test_a_horizon_that_is_asked_for_is_kept():
     asked = made("small", load=20, horizon=24)
     assert asked.horizon == 24
     grown = made("small", load=20)
     assert grown.horizon in (24 * 2**k for k in range(1, 12))
     assert all(can_complete(grown, j) for j in range(5))
+
+
+def without_ids(jobs, servers):
+    """Data of jobs, with the delays to some servers only, in the order of all their values."""
+    delays = [{name: job["transfer_delay"][name] for name in servers} for job in jobs]
+    kept = zip(jobs, delays, strict=True)
+    return sorted(str(job | {"id": "", "transfer_delay": delay}) for job, delay in kept)
+
+
+@pytest.mark.parametrize("server_types", ["one", "mixed"])
+def test_more_jobs_are_the_same_jobs_and_further_ones(server_types):
+    few, many = (
+        made("paper", 3, jobs=jobs, edge_servers=12, server_types=server_types).to_data()
+        for jobs in (15, 40)
+    )
+    assert few["servers"] == many["servers"] and few["horizon"] == many["horizon"]
+    names = [server["id"] for server in few["servers"]]
+    assert set(without_ids(few["jobs"], names)) < set(without_ids(many["jobs"], names))
+    arrivals = [job["arrival"] for job in many["jobs"]]
+    assert arrivals == sorted(arrivals)
+
+
+@pytest.mark.parametrize("server_types", ["one", "mixed"])
+def test_more_servers_are_the_same_servers_and_further_ones(server_types):
+    few, many = (
+        made("paper", 3, jobs=15, edge_servers=number, server_types=server_types).to_data()
+        for number in (5, 12)
+    )
+    assert few["servers"][:-1] == many["servers"][:5] and few["servers"][-1] == many["servers"][-1]
+    names = [server["id"] for server in few["servers"]]
+    assert without_ids(few["jobs"], names) == without_ids(many["jobs"], names)
+
+
+def test_a_gradient_or_a_price_cap_changes_nothing_else():
+    one, other = (made("paper", 3, jobs=9, edge_servers=9, gradient=k).to_data() for k in (30, 575))
+    for before, after in zip(one["jobs"], other["jobs"], strict=True):
+        assert (before["gradient_megabytes"], after["gradient_megabytes"]) == (30, 575)
+        assert before | {"gradient_megabytes": 575} == after
+    assert one["servers"] == other["servers"]
+
+
+def test_mixed_servers_have_workers_and_ps_of_drawn_types():
+    one, mixed = (made("paper", 3, server_types=kind) for kind in ("one", "mixed"))
+    for before, after in zip(one.servers[:-1], mixed.servers[:-1], strict=True):
+        assert sum(before.workers.values()) == sum(after.workers.values())
+        assert sum(before.parameter_servers.values()) == sum(after.parameter_servers.values())
+    kinds = [len(server.workers) for server in mixed.servers[:-1]]
+    assert max(kinds) >= 5 and sum(kinds) / len(kinds) > 3
+    assert mixed.jobs == one.jobs
 
 
 def test_the_paper_preset_keeps_to_the_ranges_of_section_6():
@@ -159,7 +223,10 @@ def test_edge_servers_come_from_a_file_in_its_order(file):
         ({"nodes": "openb_nodes.csv", "edge_servers": 9999}, "not enough for edge_servers=9999"),
         ({"preset": "small", "trace": "philly.csv"}, "preset small takes no jobs from a file"),
         ({"preset": "paper", "horizon": 9}, "option horizon=9: job "),
-        ({"preset": "small", "batch_round": 6}, "the round starts after the horizon 24"),
+        (
+            {"preset": "small", "horizon": 24, "batch_round": 6},
+            "the round starts after the horizon 24",
+        ),
     ],
 )
 def test_what_cannot_be_used_is_refused_in_one_line(request_, message):

@@ -22,15 +22,14 @@ from schedgap.models.method import Budget
 from schedgap.models.proofs import check_proof, excluded_value, proof_data, read_proof, write_proof
 from schedgap.solvers import Clock
 from schedgap.solvers.proofs.checker import RefusedError
+from strategies.edge_examples import FIVE_JOBS
 
 OPTIMUM = 39
 
 
 @pytest.fixture(scope="module")
 def instance() -> EdgeInstance:
-    made = sg.generate("edge", preset="small", seed=7)
-    assert isinstance(made, EdgeInstance)
-    return made
+    return FIVE_JOBS
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,8 @@
 """Small `edge` instances whose optima and algorithm values are worked out by hand."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 
 from schedgap.instances.edge import EdgeInstance, examples
@@ -49,3 +52,8 @@ TOY_C = example(examples.toy_c, "toy-c")
 
 # toy-b's jobs in slots 5-8, all servers ready: all three fit (two on edge-1, one on the cloud).
 TOY_BATCH = example(examples.toy_batch, "toy-batch")
+
+# Five drawn jobs; optimum 39, which cuts and a tree of a few nodes prove.
+FIVE_JOBS = EdgeInstance.from_data(
+    json.loads((Path(__file__).parents[1] / "data" / "edge-five-jobs.json").read_text())
+)
