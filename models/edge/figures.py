@@ -1,130 +1,417 @@
-"""Figures 3-14 of the paper as experiments; the text of the paper quotes no values from them."""
+"""Figures 3-14 of the paper as experiments, with its statements about them as predicates.
 
-from collections.abc import Callable, Mapping, Sequence
+The text of the paper quotes no values from the figures. Series of ours, marked so, stand beside
+those of the paper: A_online with any start in a round, A_online without prices, and a list schedule
+in order of arrival, which decides on each job at its arrival, with neither rounds nor prices.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
-from typing import Any
+from itertools import pairwise
+from typing import Any, Literal
 
 from schedgap.instances.edge import EdgeInstance
 from schedgap.instances.generate import generate
-from schedgap.models.figure import Experiment, curves, said
+from schedgap.models.figure import (
+    Claim,
+    Draw,
+    Experiment,
+    MissingValueError,
+    Position,
+    best,
+    curves,
+)
 
-OWN = {"A_online": "a-online"}
-POLICIES = {**OWN, "FIFO": "fifo", "DRF": "drf", "BatchSche": "batch-sche"}
-FREE = {**OWN, "Preemptive": "preemptive"}
-PAID = {**OWN, "Preemptive": "preemptive-overhead"}
+A_ONLINE, PREEMPTIVE, PAID = "A_online", "Preemptive", "Preemptive, with overhead"
+OWN = {A_ONLINE: "a-online"}
+RIVALS = {"FIFO": "fifo", "DRF": "drf", "BatchSche": "batch-sche"}
+ANY_START = {"A_online, any start (ours)": "a-online-any"}
+NO_PRICES = {"A_online, no prices (ours)": "a-online-no-price"}
+BY_ARRIVAL = {"list by arrival (ours)": "list:order=arrival"}
+POLICIES = {**OWN, **RIVALS, **ANY_START, **BY_ARRIVAL}
+OBJECTIVE = "total completion time (slots)"
+USE, RATE, TOGETHER = "worker utilization", "jobs per slot", "colocated jobs"
+BEST, BOUND = "best known", "bound"  # series of the methods in `brackets`
+
 SIZES = (100, 150, 200, 250, 300)  # the paper: 100 to 300, of jobs and of edge servers
 USUAL = 200
-CAPS = tuple(10.0**power for power in range(-12, 1))  # near 1 one busy worker closes a server (G4)
+CAPS = tuple(10.0**power for power in range(-12, 1))  # near 1 one busy worker closes a server (E12)
 GRADIENTS = (30, 139, 248, 357, 466, 575)  # MB; the paper: 30 to 575
-SMALL_JOBS, SMALL_SERVERS = (4, 8, 12, 16, 20), (3, 5, 8)
+SMALL_JOBS, SMALL_SERVERS = (4, 8, 12, 16, 20), (2, 4, 8)  # so few that optima can be proved
+LATE = (96, 1536)  # T of the paper, beside 384: jobs arrive up to T / 1.5
+OVERHEADS = (16, 64)  # slots, beside 1
+CLOSE = 1.5  # a performance ratio "close to 1"; the paper states no number
+
+Settings = Mapping[str, float | str]
 # Name of an axis, its values, and the instance for a seed and a value.
 Axis = tuple[str, Sequence[float], Callable[[int, Any], EdgeInstance]]
 
 
 def experiments(
-    seeds: Sequence[int] = (0, 1, 2),
-    sizes: Sequence[int] = SIZES,
-    usual: int = USUAL,
-    small_jobs: Sequence[int] = SMALL_JOBS,
+    *,
     quick: bool = False,
+    seeds: Sequence[int] = range(10),
+    sizes: Sequence[int] | None = None,
+    usual: int | None = None,
+    small_jobs: Sequence[int] | None = None,
 ) -> list[Experiment]:
-    """Return the experiments for Figures 3-14.
+    """Return the experiments for Figures 3-14, at our defaults and at other settings.
 
     Parameters
     ----------
+    quick : bool
+        A tenth of the paper's jobs and servers with one worker type instead of nine, so that as
+        many jobs and servers share a type; three positions on an axis, and bounds without an
+        engine.
     seeds : sequence of int
-        One instance is drawn for each seed and point.
-    sizes : sequence of int
+        One draw for each seed: the same servers and jobs along an axis, up to their number.
+    sizes : sequence of int, optional
         Numbers of jobs or of edge servers along the axes.
-    usual : int
+    usual : int, optional
         Number of jobs and of edge servers where the figure does not vary them.
-    small_jobs : sequence of int
+    small_jobs : sequence of int, optional
         Numbers of jobs in Figure 14, which compares with proved optima.
 
     Notes
     -----
-    Source: Section VI. Objective (2): the sum of c_j - a_j. Figures 3-13 use preset `paper`.
-    Figure 6 repeats A_online of Figure 4. Figure 14 uses preset `small` with delays and volumes of
-    ours, and shows objective values where the paper shows their ratio.
+    Source: Section VI. Objective (2): the sum of c_j - a_j. The paper does not state T, the types
+    on a server, and the overhead of preemption. Settings: `T`, so that jobs arrive up to T / 1.5,
+    while the horizon of the instance lets every method end; `servers` = mixed, a type for each
+    single worker and PS; `overhead` in slots; `F`, the range of the caps of the prices. Figure 14
+    has ranges of ours, small enough to prove optima; Figure 14-scale has the instances of Figure 3.
     """
+    sizes = sizes or ((10, 20, 30) if quick else SIZES)
+    usual = usual or (20 if quick else USUAL)
+    scaled = {"worker_types": 1, "ps_types": 1} if quick else {}
+    gradients = (30, 302, 575) if quick else GRADIENTS
+    caps = CAPS[::3] if quick else CAPS
 
     @cache
     def draw(seed: int, **changed: object) -> EdgeInstance:
-        return _generated("paper", seed, {"jobs": usual, "edge_servers": usual, **changed})
+        fixed = {"jobs": usual, "edge_servers": usual, **scaled}
+        return _generated(seed, {**fixed, **changed})
 
-    by_jobs: Axis = "jobs", sizes, lambda seed, x: draw(seed, jobs=x)
-    by_servers: Axis = "edge servers", sizes, lambda seed, x: draw(seed, edge_servers=x)
-    by_cap: Axis = (
-        "F_1 = F_2", CAPS, lambda seed, x: draw(seed, worker_price_cap=x, ps_price_cap=x),
+    def jobs(over: Mapping[str, object]) -> Axis:
+        return "jobs", sizes, lambda seed, x: draw(seed, **over | {"jobs": x})
+
+    def servers(over: Mapping[str, object]) -> Axis:
+        return "edge servers", sizes, lambda seed, x: draw(seed, **over | {"edge_servers": x})
+
+    def gradient(over: Mapping[str, object]) -> Axis:
+        return "MB", gradients, lambda seed, x: draw(seed, **over | {"gradient": str(x)})
+
+    def cap(values: Sequence[float]) -> Axis:
+        def make(seed: int, x: float) -> EdgeInstance:
+            return draw(seed, worker_price_cap=x, ps_price_cap=x)
+
+        return "F_1 = F_2", values, make
+
+    brackets = ("srpt-bound", "list:moves=0") if quick else ("type-bound", "list:moves=30")
+
+    def figure(
+        number: str, title: str, axis: Axis, methods: Mapping[str, str], claims: Sequence[Claim],
+        metrics: tuple[str, ...] = (), setting: Settings | None = None,
+        bounds: tuple[str, ...] = brackets,
+    ) -> Experiment:  # fmt: skip
+        x, values, make = axis
+        return curves(
+            values, seeds, make, methods, family="edge", figure=number, title=title, x=x,
+            claims=tuple(claims), objective=OBJECTIVE, brackets=bounds, metrics=metrics,
+            setting=setting or {},
+        )  # fmt: skip
+
+    def with_overhead(slots: int) -> dict[str, str]:
+        option = "" if slots == 1 else f":overhead={slots}"
+        return {**OWN, PREEMPTIVE: f"preemptive-overhead{option}"}
+
+    found = []
+    for setting, over in _scan(quick):
+        policies = POLICIES if not setting else {**OWN, **RIVALS, **BY_ARRIVAL}
+        found += [
+            figure("3", "Four policies by the number of jobs", jobs(over), policies,
+                   policy_claims("3", "jobs", "rises"), setting=setting),
+            figure("4", "Four policies by the number of edge servers", servers(over), policies,
+                   policy_claims("4", "edge servers", "falls"), setting=setting),
+        ]  # fmt: skip
+    price_title = "A_online by the caps of its prices"
+    found += [
+        figure("5", price_title, cap(caps), {**OWN, **NO_PRICES}, PRICE_CLAIMS, (RATE,)),
+        figure("5", price_title, cap([10.0**power for power in range(0, 7, 3)]),
+               {**OWN, **NO_PRICES}, PRICE_CLAIMS, (RATE,), {"F": "1 to 10^6"}),
+        figure("6", "A_online by the number of edge servers", servers({}), {**OWN, **ANY_START},
+               SERVER_CLAIMS, (RATE,)),
+    ]  # fmt: skip
+    free = {**OWN, PREEMPTIVE: "preemptive"}
+    for number, axis in (("7", jobs({})), ("8", servers({}))):
+        title = f"Preemption without overhead, by {axis[0]}"
+        found.append(figure(number, title, axis, free, free_claims(number)))
+    for slots in (1, *OVERHEADS):
+        setting = {} if slots == 1 else {"overhead": slots}
+        for number, axis in (("9", jobs({})), ("10", servers({}))):
+            title = f"Preemption with overhead, by {axis[0]}"
+            found.append(
+                figure(number, title, axis, with_overhead(slots), paid_claims(number),
+                       setting=setting)
+            )  # fmt: skip
+    found.append(
+        figure("11", "Preemption by the size of the gradients", gradient({}),
+               {**free, PAID: "preemptive-overhead"}, GRADIENT_CLAIMS, (TOGETHER,))
     )  # fmt: skip
-    by_gradient: Axis = "MB", GRADIENTS, lambda seed, x: draw(seed, gradient=str(x))
-    better = "Preemptive is better"
-    idle = "workers lie idle in fragments, more so with more servers"
-    slightly = "A_online is slightly better"
-    use = ("worker utilization",)
-    rows: list[tuple[str, str, str, Mapping[str, str], Axis, tuple[str, ...]]] = [
-        ("3", "Four policies by the number of jobs",
-         "it grows with the jobs; A_online is best", POLICIES, by_jobs, ()),
-        ("4", "Four policies by the number of edge servers",
-         "it falls with the servers; A_online is best", POLICIES, by_servers, ()),
-        ("5", "A_online by the caps of its prices",
-         "the larger F, the larger the value; the explanation says smaller", OWN, by_cap, ()),
-        ("6", "A_online by the number of edge servers",
-         "it falls with the servers", OWN, by_servers, ()),
-        ("7", "Preemption without overhead, by jobs", better, FREE, by_jobs, ()),
-        ("8", "Preemption without overhead, by servers", better, FREE, by_servers, ()),
-        ("9", "Preemption with overhead, by jobs", slightly, PAID, by_jobs, ()),
-        ("10", "Preemption with overhead, by servers", slightly, PAID, by_servers, ()),
-        ("11", "Preemption by the size of the gradients",
-         "Preemptive is clearly better as gradients grow", FREE, by_gradient, ()),
-        ("12", "Utilization of workers by the number of jobs", idle, FREE, by_jobs, use),
-        ("13", "Utilization of workers by the number of servers", idle, FREE, by_servers, use),
+    for setting, over in _scan(quick):
+        found += [
+            figure("12", "Utilization of workers by the number of jobs", jobs(over), free,
+                   use_claims("12", "jobs"), (USE,), setting),
+            figure("13", "Utilization of workers by the number of servers", servers(over), free,
+                   use_claims("13", "edge servers"), (USE,), setting),
+        ]  # fmt: skip
+    exact = ("cp-sat",) if quick else ("exact",)
+    few = small_jobs or ((4, 6, 8) if quick else SMALL_JOBS)
+    middle = few[len(few) // 2]
+    repaired = {**OWN, **ANY_START, **BY_ARRIVAL}
+    by_jobs: Axis = "jobs", few, lambda seed, x: small(seed, SMALL_SERVERS[1], x)
+    by_servers: Axis = "edge servers", SMALL_SERVERS, partial(small, jobs=middle)
+    found += [
+        figure("14", "A_online and the optimum by the number of jobs", by_jobs, repaired,
+               [ratio_rises("14", "jobs"), CLOSE_CLAIM], bounds=exact),
+        figure("14-servers", "A_online and the optimum by the number of edge servers", by_servers,
+               repaired, [ratio_rises("14", "edge servers"), CLOSE_CLAIM], bounds=exact),
+        figure("14-scale", "A_online and the best known schedule at the size of Figure 3",
+               jobs({}), repaired, [CLOSE_CLAIM]),
     ]  # fmt: skip
-    objective = "total completion time (slots)"
+    return found
+
+
+def _scan(quick: bool) -> list[tuple[Settings, Mapping[str, object]]]:
+    """Return settings that the paper does not state, with those of the generator."""
+    mixed: dict[str, object] = {"server_types": "mixed"}
+    if quick:  # one type cannot be mixed: three, each with a third of the cloud
+        mixed |= {"worker_types": 3, "ps_types": 3, "cloud_workers": 21, "cloud_ps": 21}
     return [
-        curves(
-            values, seeds, make, methods, family="edge", figure=figure, title=title, x=x,
-            claims=said(claim), objective=objective,
-            brackets=("type-bound", "list"), metrics=metrics,
-        )
-        for figure, title, claim, methods, (x, values, make), metrics in rows
-    ] + [
-        curves(
-            small_jobs, seeds, partial(small, servers), OWN, family="edge",
-            figure=f"14-{servers}", title=f"A_online and the optimum, {servers} edge servers",
-            x="jobs",
-            claims=said("the ratio is close to 1; it grows with the jobs and with the servers"),
-            objective=objective, brackets=("exact",),
-        )
-        for servers in SMALL_SERVERS
-    ]  # fmt: skip
+        ({}, {}),
+        *(({"T": late}, {"arrival_horizon": late}) for late in LATE),
+        ({"servers": "mixed"}, mixed),
+    ]
 
 
-def small(servers: int, seed: int, jobs: int) -> EdgeInstance:
-    """Return an instance of Figure 14; the mean work of a job is the same for all `servers`.
+def small(seed: int, servers: int, jobs: int) -> EdgeInstance:
+    """Return an instance of Figure 14: the paper's ranges, scaled until optima can be proved.
 
     Parameters
     ----------
-    servers : int
-        Number of edge servers.
     seed : int
         Of the generator.
+    servers : int
+        Number of edge servers.
     jobs : int
         Number of jobs.
     """
-    settings = {
-        "jobs": jobs,
-        "edge_servers": servers,
-        "horizon": 256,
-        "load": 0.028 * jobs / (servers + 1),
-        "arrival_span": 12,
-        "cloud_delay": "6-10",
-    }
-    return _generated("small", seed, settings)
+    scaled = {
+        "worker_types": 1, "ps_types": 1, "cloud_workers": 8, "cloud_ps": 8, "cloud_delay": "6-10",
+        "epochs": "2-4", "chunks": "3-8", "arrival_horizon": 18, "horizon": 256,
+    }  # fmt: skip
+    return _generated(seed, {**scaled, "jobs": jobs, "edge_servers": servers})
 
 
-def _generated(preset: str, seed: int, settings: Mapping[str, object]) -> EdgeInstance:
-    """Return an instance of a preset with some settings changed."""
-    instance = generate("edge", preset=preset, seed=seed, settings=settings)
+def _generated(seed: int, settings: Mapping[str, object]) -> EdgeInstance:
+    """Return an instance of preset `paper` with some settings changed."""
+    instance = generate("edge", preset="paper", seed=seed, settings=settings)
     assert isinstance(instance, EdgeInstance)
     return instance
+
+
+# --- claims ------------------------------------------------------------------------------------
+
+
+def moves(
+    series: Iterable[str],
+    direction: Literal["rises", "falls"],
+    *,
+    text: str,
+    source: str,
+    measure: str | None = None,
+) -> Claim:
+    """Return the claim that each series rises or falls along the axis, without a step back.
+
+    A series that does not change does neither. The number is the least change from the first
+    position to the last, in percent; of series that should fall, the greatest.
+
+    Parameters
+    ----------
+    series : iterable of str
+        Names of the series.
+    direction : {"rises", "falls"}
+        The direction.
+    text, source : str
+        See `Claim`.
+    measure : str, optional
+        By default the figure's objective.
+    """
+    names, sign = tuple(series), 1 if direction == "rises" else -1
+    worst = min if direction == "rises" else max
+
+    def holds(draw: Draw) -> bool:
+        listed = [draw.curve(name, measure) for name in names]
+        return all(_rises([sign * value for value in curve]) for curve in listed)
+
+    def change(draw: Draw) -> float:
+        listed = [draw.curve(name, measure) for name in names]
+        return worst(100 * (curve[-1] / curve[0] - 1) for curve in listed)
+
+    return Claim(text, source, holds, change, "%")
+
+
+def _rises(curve: Sequence[float]) -> bool:
+    steps = [after - before for before, after in pairwise(curve)]
+    return min(steps) >= 0 and curve[-1] > curve[0]
+
+
+def policy_claims(number: str, axis: str, direction: Literal["rises", "falls"]) -> list[Claim]:
+    """Return the claims of Figures 3 and 4.
+
+    Parameters
+    ----------
+    number : str
+        Of the figure.
+    axis : str
+        What varies.
+    direction : {"rises", "falls"}
+        How the total completion time follows it.
+    """
+    source = f"Section VI, Fig. {number}"
+    word = "grows" if direction == "rises" else "falls"
+    text = f"The total completion time of all four policies {word} with the number of {axis}."
+    follows = moves([A_ONLINE, *RIVALS], direction, text=text, source=source)
+    better = "A_online is obviously better than {}."
+    return [
+        follows,
+        *(best(A_ONLINE, [name], text=better.format(name), source=source) for name in RIVALS),
+    ]
+
+
+PRICE_CLAIMS = [
+    moves([A_ONLINE], "rises", source="Section VI, Fig. 5",
+          text="The larger F, the larger the total (weighted) completion time."),
+    moves([A_ONLINE], "falls", source="Section VI, explanation of Fig. 5",
+          text="The larger F, the smaller the total (weighted) completion time."),
+    moves([A_ONLINE], "rises", source="Section VI, explanation of Fig. 5", measure=RATE,
+          text="The larger F, the more jobs are served in the same time."),
+]  # fmt: skip
+SERVER_CLAIMS = [
+    moves([A_ONLINE], "falls", source="Section VI, Fig. 6",
+          text="The total (weighted) completion time of A_online falls with the number of edge "
+          "servers."),
+    moves([A_ONLINE], "rises", source="Section VI, Fig. 6", measure=RATE,
+          text="With more edge servers, more jobs are served in the same time."),
+]  # fmt: skip
+
+
+def free_claims(number: str) -> list[Claim]:
+    """Return the claim of Figures 7 and 8.
+
+    Parameters
+    ----------
+    number : str
+        Of the figure.
+    """
+    text = "Without upload delay and overhead of preemption, Preemptive is better than A_online."
+    return [best(PREEMPTIVE, [A_ONLINE], text=text, source=f"Section VI, Fig. {number}")]
+
+
+def paid_claims(number: str) -> list[Claim]:
+    """Return the claim of Figures 9 and 10.
+
+    Parameters
+    ----------
+    number : str
+        Of the figure.
+    """
+    text = "With the overhead of preemption, A_online is slightly better than Preemptive."
+    return [best(A_ONLINE, [PREEMPTIVE], text=text, source=f"Section VI, Fig. {number}")]
+
+
+def _lead(draw: Draw, x: Position) -> float:
+    """Return by how much A_online's value exceeds Preemptive's, as a factor."""
+    return draw.value(A_ONLINE, x) / draw.value(PREEMPTIVE, x)
+
+
+GRADIENT_CLAIMS = [
+    best(PREEMPTIVE, [A_ONLINE], source="Section VI, Fig. 11",
+         text="Preemptive is significantly better than A_online as gradients grow."),
+    Claim("The lead of Preemptive grows with the gradients.", "Section VI, Fig. 11",
+          lambda draw: _lead(draw, draw.xs[-1]) > _lead(draw, draw.xs[0]),
+          lambda draw: _lead(draw, draw.xs[-1]) / _lead(draw, draw.xs[0]), "x"),
+    moves([A_ONLINE], "rises", source="Section VI, Fig. 11", measure=TOGETHER,
+          text="The larger the gradients, the more jobs A_online places on one server."),
+]  # fmt: skip
+
+
+def use_claims(number: str, axis: str) -> list[Claim]:
+    """Return the claims of Figures 12 and 13.
+
+    Parameters
+    ----------
+    number : str
+        Of the figure.
+    axis : str
+        What varies.
+    """
+    source = f"Section VI, Fig. {number}"
+    return [
+        moves([A_ONLINE], "falls", source=source, measure=USE,
+              text=f"With the number of {axis} fragmentation grows, so that A_online uses less of "
+              "the workers."),
+        best(PREEMPTIVE, [A_ONLINE], better="higher", source=source, measure=USE,
+             text="Preemptive uses more of the workers than A_online."),
+    ]  # fmt: skip
+
+
+def _ratio(draw: Draw, x: Position) -> tuple[float, float]:
+    """Return bounds on A_online's ratio to the optimum."""
+    value = draw.value(A_ONLINE, x)
+    return value / draw.value(BEST, x), value / draw.value(BOUND, x)
+
+
+def ratio_rises(number: str, axis: str) -> Claim:
+    """Return the claim that the performance ratio rises along the axis, from its first position.
+
+    On a draw it is judged only if the ratios at both ends are known well enough.
+
+    Parameters
+    ----------
+    number : str
+        Of the figure.
+    axis : str
+        What varies.
+    """
+
+    def holds(draw: Draw) -> bool:
+        first, last = _ratio(draw, draw.xs[0]), _ratio(draw, draw.xs[-1])
+        if first[1] < last[0]:
+            return True
+        if last[1] <= first[0]:
+            return False
+        raise MissingValueError("the optimum is not known well enough")
+
+    def change(draw: Draw) -> float:
+        return 100 * (_ratio(draw, draw.xs[-1])[0] / _ratio(draw, draw.xs[0])[0] - 1)
+
+    text = f"The performance ratio of A_online shows an increasing trend in the number of {axis}."
+    return Claim(text, f"Section VI, Fig. {number}", holds, change, "%")
+
+
+def _is_close(draw: Draw) -> bool:
+    ratios = [_ratio(draw, x) for x in draw.xs]
+    if all(high <= CLOSE for _, high in ratios):
+        return True
+    if any(low > CLOSE for low, _ in ratios):
+        return False
+    raise MissingValueError("the optimum is not known well enough")
+
+
+CLOSE_CLAIM = Claim(
+    f"The overall performance ratio of A_online is close to 1 (we take: at most {CLOSE:g}).",
+    "Section VI, Fig. 14",
+    _is_close,
+    lambda draw: max(_ratio(draw, x)[0] for x in draw.xs),
+    "x",
+)

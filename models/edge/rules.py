@@ -106,9 +106,10 @@ def objective(instance: EdgeInstance, schedule: object) -> float:
 
 
 def metrics(instance: EdgeInstance, schedule: object) -> dict[str, float]:
-    """Return the true total flow time and the utilization of workers up to the last slot in use.
+    """Return further numbers on a schedule, those of the paper's figures among them.
 
-    The flow time counts the last slot of each job, which objective (2) omits (E5).
+    The flow time counts the last slot of each job, which objective (2) omits (E5). Utilization and
+    jobs per slot are over the slots up to the last one in use.
 
     Parameters
     ----------
@@ -118,16 +119,21 @@ def metrics(instance: EdgeInstance, schedule: object) -> dict[str, float]:
     Returns
     -------
     dict
-        `flow time` in slots and `worker utilization` in 0..1; empty for a batch.
+        `flow time` in slots, `worker utilization` in 0..1, `jobs per slot`, and `colocated jobs`,
+        the share of jobs that always have all workers on the server of the PS; empty for a batch.
     """
     if instance.is_batch:
         return {}
-    runs = [run for own in _read(instance, schedule).jobs.values() for run in own]
+    jobs = _read(instance, schedule).jobs.values()
+    runs = [run for own in jobs for run in own]
     used = sum(run.total_workers * (run.end - run.start + 1) for run in runs)
     workers = sum(sum(server.workers.values()) for server in instance.servers)
+    last = max(run.end for run in runs)
     return {
         "flow time": objective(instance, schedule) + len(instance.jobs),
-        "worker utilization": used / (workers * max(run.end for run in runs)),
+        "worker utilization": used / (workers * last),
+        "jobs per slot": len(jobs) / last,
+        "colocated jobs": sum(all(run.is_colocated for run in own) for own in jobs) / len(jobs),
     }
 
 

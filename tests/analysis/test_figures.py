@@ -20,7 +20,9 @@ TINY: dict[str, Callable[[], list[Experiment]]] = {
     "dmlrs": lambda: dmlrs.experiments(
         (1,), jobs=(2, 3), machines=(2, 3), long_machines=(2, 3), long_jobs=3
     ),
-    "edge": lambda: edge.experiments((1,), sizes=(2, 3), usual=2, small_jobs=(2, 3)),
+    "edge": lambda: edge.experiments(
+        seeds=(1,), sizes=(2, 3), usual=2, small_jobs=(2, 3), quick=True
+    ),
     "elastic": lambda: elastic.experiments((1,), jobs=(2, 3), servers=(4, 5)),
     "hare": lambda: hare.experiments(seeds=(1,), gpus=(3, 4), jobs=(4, 20), testbed_jobs=2),
 }

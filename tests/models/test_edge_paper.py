@@ -121,6 +121,6 @@ def test_equations_errata_and_rules_are_complete():
         expected |= {f"{number}{chr(code)}" for code in range(ord("a"), ord(last) + 1)}
     assert labels == expected
     numbers = [int(re.fullmatch(r"E(\d+)", label)[1]) for label in PAPER.errata]
-    assert numbers[0] == 1 and numbers[-1] == 33
+    assert numbers[0] == 1 and numbers[-1] == 36
     assert all(after == before + 1 for before, after in pairwise(numbers))
     assert set(PAPER.rules) == {"V1", "V1b", *(f"V{number}" for number in range(2, 11))}

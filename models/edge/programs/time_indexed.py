@@ -195,7 +195,7 @@ def build(
 
     # Each job once: sum over h, n of (sum over s of X1 + X) = 1, or <= 1 in a batch.
     builder.rows(
-        "eq_3" if view.is_batch else "eq_4c",
+        "eq_4c",
         len(tasks),
         (J[group[chooses]], columns[chooses], 1.0),
         lower=-np.inf if view.is_batch else 1.0,
@@ -221,7 +221,7 @@ def build(
     first, link = np.unique(pair, return_index=True, return_inverse=True)[1:]
     first = linked[first]
     builder.rows(
-        "eq_2i_link",
+        "lin_link",
         len(first),
         (link, linked, 1.0),
         (np.arange(len(first)), x_of[group[first]], -limit[first]),

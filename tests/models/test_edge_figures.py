@@ -1,0 +1,205 @@
+"""The figures of the edge paper: what changes along an axis, and claims that can fail."""
+
+import pytest
+
+from schedgap.models.edge import figures, rules
+from schedgap.models.edge.figures import (
+    A_ONLINE,
+    BEST,
+    BOUND,
+    CLOSE_CLAIM,
+    GRADIENT_CLAIMS,
+    OBJECTIVE,
+    PREEMPTIVE,
+    PRICE_CLAIMS,
+    RATE,
+    SERVER_CLAIMS,
+    TOGETHER,
+    USE,
+    experiments,
+)
+from schedgap.models.figure import Claim, Draw, MissingValueError
+from strategies.edge_examples import TOY_A, TOY_A_SCHEDULE
+
+QUICK = experiments(quick=True, seeds=(0, 1), sizes=(3, 5, 7), usual=5, small_jobs=(3, 4))
+
+
+def figure(number, **setting):
+    (found,) = (each for each in QUICK if each.figure == number and each.setting == setting)
+    return found
+
+
+def draw(values, measure=OBJECTIVE):
+    """A draw with a curve for each series on the axis 1, 2, 3, ..."""
+    return Draw(
+        OBJECTIVE,
+        {
+            (measure, series, x): value
+            for series, curve in values.items()
+            for x, value in enumerate(curve, 1)
+        },
+    )
+
+
+def policies(a_online, fifo=(9, 99), drf=(9, 99), batch_sche=(9, 99)):
+    return draw({A_ONLINE: a_online, "FIFO": fifo, "DRF": drf, "BatchSche": batch_sche})
+
+
+def test_claims_of_figures_3_and_4_can_hold_and_fail():
+    grows, fifo, drf, batch_sche = figures.policy_claims("3", "jobs", "rises")
+    falls = figures.policy_claims("4", "edge servers", "falls")[0]
+    good = policies((3, 8))
+    assert grows.holds(good) and not falls.holds(good)
+    assert grows.measure(good) == pytest.approx(100 * 5 / 3)
+    assert not grows.holds(policies((3, 8), drf=(9, 8)))  # one of the others falls
+    assert not grows.holds(policies((3, 3)))
+    down = policies((3, 2), (9, 8), (9, 8), (9, 8))
+    assert falls.holds(down) and not grows.holds(down)
+    assert falls.measure(down) == pytest.approx(-100 / 9)  # of the one that falls least
+    assert all(claim.holds(good) for claim in (fifo, drf, batch_sche))
+    worse = policies((3, 8), drf=(9, 7))
+    assert fifo.holds(worse) and not drf.holds(worse) and batch_sche.holds(worse)
+    assert drf.measure(worse) == pytest.approx(100 / 7)
+    with pytest.raises(MissingValueError):
+        fifo.holds(policies((3, None)))
+
+
+@pytest.mark.parametrize(
+    ("claim", "true", "false"),
+    [
+        (PRICE_CLAIMS[0], draw({A_ONLINE: (3, 3, 4)}), draw({A_ONLINE: (3, 6, 5)})),
+        (PRICE_CLAIMS[0], draw({A_ONLINE: (3, 4)}), draw({A_ONLINE: (3, 3)})),
+        (PRICE_CLAIMS[1], draw({A_ONLINE: (4, 3, 3)}), draw({A_ONLINE: (3, 3)})),
+        (PRICE_CLAIMS[2], draw({A_ONLINE: (1, 2)}, RATE), draw({A_ONLINE: (2, 1)}, RATE)),
+        (SERVER_CLAIMS[0], draw({A_ONLINE: (4, 3)}), draw({A_ONLINE: (3, 4)})),
+        (SERVER_CLAIMS[1], draw({A_ONLINE: (1, 2)}, RATE), draw({A_ONLINE: (2, 1)}, RATE)),
+        (
+            figures.free_claims("7")[0],
+            draw({A_ONLINE: (4, 3), PREEMPTIVE: (4, 2)}),
+            draw({A_ONLINE: (4, 3), PREEMPTIVE: (3, 4)}),
+        ),
+        (
+            figures.paid_claims("9")[0],
+            draw({A_ONLINE: (4, 3), PREEMPTIVE: (4, 4)}),
+            draw({A_ONLINE: (4, 3), PREEMPTIVE: (3, 4)}),
+        ),
+        (
+            GRADIENT_CLAIMS[0],
+            draw({A_ONLINE: (4, 9), PREEMPTIVE: (3, 4)}),
+            draw({A_ONLINE: (4, 9), PREEMPTIVE: (5, 4)}),
+        ),
+        (
+            GRADIENT_CLAIMS[1],
+            draw({A_ONLINE: (4, 9), PREEMPTIVE: (2, 3)}),
+            draw({A_ONLINE: (4, 9), PREEMPTIVE: (1, 3)}),
+        ),
+        (
+            GRADIENT_CLAIMS[2],
+            draw({A_ONLINE: (0.1, 1)}, TOGETHER),
+            draw({A_ONLINE: (1, 1)}, TOGETHER),
+        ),
+        (
+            figures.use_claims("12", "jobs")[0],
+            draw({A_ONLINE: (0.5, 0.4)}, USE),
+            draw({A_ONLINE: (0.4, 0.5)}, USE),
+        ),
+        (
+            figures.use_claims("13", "edge servers")[1],
+            draw({A_ONLINE: (0.5, 0.4), PREEMPTIVE: (0.5, 0.6)}, USE),
+            draw({A_ONLINE: (0.5, 0.4), PREEMPTIVE: (0.6, 0.3)}, USE),
+        ),
+    ],
+)  # fmt: skip
+def test_a_claim_holds_on_one_draw_and_not_on_another(claim, true, false):
+    assert claim.holds(true) and not claim.holds(false)
+    assert claim.measure(true) != claim.measure(false)
+
+
+def known(a_online, best, bound):
+    return draw({A_ONLINE: a_online, BEST: best, BOUND: bound})
+
+
+def test_figure_14_judges_only_what_is_known():
+    """A ratio lies between value / best known and value / bound."""
+    rises = figures.ratio_rises("14", "jobs")
+    assert rises.holds(known((11, 30), (10, 20), (10, 20)))
+    assert not rises.holds(known((11, 21), (10, 20), (10, 20)))
+    assert rises.measure(known((11, 33), (10, 20), (10, 20))) == pytest.approx(50)
+    assert rises.holds(known((11, 30), (10, 20), (9, 16)))  # at most 1.22, then at least 1.5
+    with pytest.raises(MissingValueError):
+        rises.holds(known((11, 30), (10, 20), (5, 16)))
+    assert CLOSE_CLAIM.holds(known((11, 30), (10, 20), (10, 20)))
+    assert not CLOSE_CLAIM.holds(known((11, 31), (10, 20), (1, 1)))
+    assert CLOSE_CLAIM.measure(known((11, 31), (10, 20), (1, 1))) == pytest.approx(1.55)
+    with pytest.raises(MissingValueError):
+        CLOSE_CLAIM.holds(known((11, 30), (10, 20), (10, 19)))
+
+
+def test_every_claim_of_every_figure_has_a_predicate_a_number_and_a_source():
+    numbers = {each.figure for each in QUICK}
+    assert numbers == {*map(str, range(3, 15)), "14-servers", "14-scale"}
+    for each in QUICK:
+        assert each.claims and all(isinstance(claim, Claim) for claim in each.claims)
+        for claim in each.claims:
+            assert claim.holds is not None and claim.measure is not None
+            assert claim.source.startswith("Section VI, ")
+
+
+def instances(experiment, seed=0):
+    return {point.x: point.instance for point in experiment.points if point.seed == seed}
+
+
+def test_only_what_a_figure_is_about_changes_along_its_axis():
+    """Jobs and servers are those of the first position and further ones."""
+    for number, rest in (("3", "servers"), ("4", "arrivals"), ("9", "servers"), ("14", "servers")):
+        few, *_, many = instances(figure(number)).values()
+        if rest == "servers":
+            assert few.servers == many.servers and few.horizon == many.horizon
+            assert len(few.jobs) < len(many.jobs)
+            volumes = [
+                {(job.arrival, job.minibatches) for job in each.jobs} for each in (few, many)
+            ]
+            assert volumes[0] <= volumes[1]
+        else:
+            assert list(few.servers[:-1]) == list(many.servers[: len(few.servers) - 1])
+            assert [job.arrival for job in few.jobs] == [job.arrival for job in many.jobs]
+    by_overhead = [instances(figure("9", **over)) for over in ({}, {"overhead": 16})]
+    assert by_overhead[0] == by_overhead[1]
+    caps = instances(figure("5"))
+    assert len({each.price_caps.worker for each in caps.values()}) == len(caps)
+    assert len({(repr(each.servers), repr(each.jobs)) for each in caps.values()}) == 1
+    gradients = instances(figure("11"))
+    assert {job.gradient_megabytes for each in gradients.values() for job in each.jobs} == {
+        30, 302, 575
+    }  # fmt: skip
+
+
+def test_settings_change_the_instances_that_they_name():
+    base = instances(figure("3"))[5]
+    late, mixed = (
+        instances(figure("3", **setting))[5] for setting in ({"T": 1536}, {"servers": "mixed"})
+    )
+    assert base.servers == late.servers and max(job.arrival for job in base.jobs) <= 256
+    assert 256 < max(job.arrival for job in late.jobs) <= 1024
+    kinds = [len(server.workers) for server in mixed.servers[:-1]]
+    assert max(kinds) > 1 and {len(server.workers) for server in base.servers} == {1}
+    assert [job.minibatches for job in base.jobs] == [job.minibatches for job in mixed.jobs]
+    clouds = [sum(each.servers[-1].workers.values()) for each in (base, mixed)]
+    assert clouds == [64, 63]
+
+
+def test_full_figures_have_the_paper_s_sizes():
+    full = {(each.figure, *each.setting): each for each in experiments(seeds=(0,))}
+    assert figures.SIZES == (100, 150, 200, 250, 300) and figures.USUAL == 200
+    assert (min(figures.GRADIENTS), max(figures.GRADIENTS)) == (30, 575)
+    assert len(next(iter(full["3",].draw())).instance.jobs) == 100
+    assert all(len(experiments(quick=quick)[0].points) >= 10 * 3 for quick in (True,))
+    assert {"A_online", "FIFO", "DRF", "BatchSche"} < set(full["3",].series)
+
+
+def test_utilization_and_jobs_per_slot_end_with_the_last_run():
+    """j2 has 4 workers in slot 2, j1 2 in 3-4, j3 1 in 3: 9 of 8 workers times 4 slots."""
+    found = rules.metrics(TOY_A, TOY_A_SCHEDULE)
+    assert found[USE] == pytest.approx(9 / 32)
+    assert found[RATE] == pytest.approx(3 / 4)
+    assert found[TOGETHER] == pytest.approx(2 / 3)  # j2 is split
