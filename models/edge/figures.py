@@ -117,7 +117,7 @@ def experiments(
         return curves(
             values, seeds, make, methods, family="edge", figure=number, title=title, x=x,
             claims=tuple(claims), objective=OBJECTIVE, brackets=bounds, metrics=metrics,
-            setting=setting or {},
+            setting=setting or {}, time_limit=60.0 if quick else 300.0,
         )  # fmt: skip
 
     def with_overhead(slots: int) -> dict[str, str]:
@@ -129,9 +129,9 @@ def experiments(
         policies = POLICIES if not setting else {**OWN, **RIVALS, **BY_ARRIVAL}
         found += [
             figure("3", "Four policies by the number of jobs", jobs(over), policies,
-                   policy_claims("3", "jobs", "rises"), setting=setting),
+                   policy_claims("3", "jobs", "rises"), (USE,), setting),
             figure("4", "Four policies by the number of edge servers", servers(over), policies,
-                   policy_claims("4", "edge servers", "falls"), setting=setting),
+                   policy_claims("4", "edge servers", "falls"), (USE,), setting),
         ]  # fmt: skip
     price_title = "A_online by the caps of its prices"
     found += [
@@ -282,9 +282,11 @@ def policy_claims(number: str, axis: str, direction: Literal["rises", "falls"]) 
     text = f"The total completion time of all four policies {word} with the number of {axis}."
     follows = moves([A_ONLINE, *RIVALS], direction, text=text, source=source)
     better = "A_online is obviously better than {}."
+    use = "A_online uses more of the workers than FIFO, DRF and BatchSche."
     return [
         follows,
         *(best(A_ONLINE, [name], text=better.format(name), source=source) for name in RIVALS),
+        best(A_ONLINE, RIVALS, better="higher", measure=USE, text=use, source="Section VII"),
     ]
 
 

@@ -46,7 +46,7 @@ def policies(a_online, fifo=(9, 99), drf=(9, 99), batch_sche=(9, 99)):
 
 
 def test_claims_of_figures_3_and_4_can_hold_and_fail():
-    grows, fifo, drf, batch_sche = figures.policy_claims("3", "jobs", "rises")
+    grows, fifo, drf, batch_sche, uses = figures.policy_claims("3", "jobs", "rises")
     falls = figures.policy_claims("4", "edge servers", "falls")[0]
     good = policies((3, 8))
     assert grows.holds(good) and not falls.holds(good)
@@ -62,6 +62,9 @@ def test_claims_of_figures_3_and_4_can_hold_and_fail():
     assert drf.measure(worse) == pytest.approx(100 / 7)
     with pytest.raises(MissingValueError):
         fifo.holds(policies((3, None)))
+    lazy = {"FIFO": (0.2, 0.3), "DRF": (0.1, 0.1), "BatchSche": (0.1, 0.3)}
+    assert uses.holds(draw({A_ONLINE: (0.3, 0.3), **lazy}, USE))
+    assert not uses.holds(draw({A_ONLINE: (0.3, 0.2), **lazy}, USE))
 
 
 @pytest.mark.parametrize(
@@ -142,7 +145,7 @@ def test_every_claim_of_every_figure_has_a_predicate_a_number_and_a_source():
         assert each.claims and all(isinstance(claim, Claim) for claim in each.claims)
         for claim in each.claims:
             assert claim.holds is not None and claim.measure is not None
-            assert claim.source.startswith("Section VI, ")
+            assert claim.source.startswith(("Section VI, ", "Section VII"))
 
 
 def instances(experiment, seed=0):
