@@ -22,11 +22,11 @@ from schedgap.models.figure import (
     curves,
 )
 
-A_ONLINE, PREEMPTIVE, PAID = "A_online", "Preemptive", "Preemptive, with overhead"
+A_ONLINE, PREEMPTIVE, PAID = "A_online", "Preemptive", "Preemptive with overhead"
 OWN = {A_ONLINE: "a-online"}
 RIVALS = {"FIFO": "fifo", "DRF": "drf", "BatchSche": "batch-sche"}
-ANY_START = {"A_online, any start (ours)": "a-online-any"}
-NO_PRICES = {"A_online, no prices (ours)": "a-online-no-price"}
+ANY_START = {"A_online with any start (ours)": "a-online-any"}
+NO_PRICES = {"A_online without prices (ours)": "a-online-no-price"}
 BY_ARRIVAL = {"list by arrival (ours)": "list:order=arrival"}
 POLICIES = {**OWN, **RIVALS, **ANY_START, **BY_ARRIVAL}
 OBJECTIVE = "total completion time (slots)"
@@ -279,10 +279,10 @@ def policy_claims(number: str, axis: str, direction: Literal["rises", "falls"]) 
     """
     source = f"Section VI, Fig. {number}"
     word = "grows" if direction == "rises" else "falls"
-    text = f"The total completion time of all four policies {word} with the number of {axis}."
+    text = f"The total completion time of all four policies {word} with the number of {axis}"
     follows = moves([A_ONLINE, *RIVALS], direction, text=text, source=source)
-    better = "A_online is obviously better than {}."
-    use = "A_online uses more of the workers than FIFO, DRF and BatchSche."
+    better = "A_online is obviously better than {}"
+    use = "A_online uses more of the workers than FIFO, DRF and BatchSche"
     return [
         follows,
         *(best(A_ONLINE, [name], text=better.format(name), source=source) for name in RIVALS),
@@ -292,18 +292,18 @@ def policy_claims(number: str, axis: str, direction: Literal["rises", "falls"]) 
 
 PRICE_CLAIMS = [
     moves([A_ONLINE], "rises", source="Section VI, Fig. 5",
-          text="The larger F, the larger the total (weighted) completion time."),
+          text="The larger F, the larger the total (weighted) completion time"),
     moves([A_ONLINE], "falls", source="Section VI, explanation of Fig. 5",
-          text="The larger F, the smaller the total (weighted) completion time."),
+          text="The larger F, the smaller the total (weighted) completion time"),
     moves([A_ONLINE], "rises", source="Section VI, explanation of Fig. 5", measure=RATE,
-          text="The larger F, the more jobs are served in the same time."),
+          text="The larger F, the more jobs are served in the same time"),
 ]  # fmt: skip
 SERVER_CLAIMS = [
     moves([A_ONLINE], "falls", source="Section VI, Fig. 6",
           text="The total (weighted) completion time of A_online falls with the number of edge "
-          "servers."),
+          "servers"),
     moves([A_ONLINE], "rises", source="Section VI, Fig. 6", measure=RATE,
-          text="With more edge servers, more jobs are served in the same time."),
+          text="With more edge servers, more jobs are served in the same time"),
 ]  # fmt: skip
 
 
@@ -315,7 +315,7 @@ def free_claims(number: str) -> list[Claim]:
     number : str
         Of the figure.
     """
-    text = "Without upload delay and overhead of preemption, Preemptive is better than A_online."
+    text = "Without upload delay and overhead of preemption, Preemptive is better than A_online"
     return [best(PREEMPTIVE, [A_ONLINE], text=text, source=f"Section VI, Fig. {number}")]
 
 
@@ -327,7 +327,7 @@ def paid_claims(number: str) -> list[Claim]:
     number : str
         Of the figure.
     """
-    text = "With the overhead of preemption, A_online is slightly better than Preemptive."
+    text = "With the overhead of preemption, A_online is slightly better than Preemptive"
     return [best(A_ONLINE, [PREEMPTIVE], text=text, source=f"Section VI, Fig. {number}")]
 
 
@@ -338,12 +338,12 @@ def _lead(draw: Draw, x: Position) -> float:
 
 GRADIENT_CLAIMS = [
     best(PREEMPTIVE, [A_ONLINE], source="Section VI, Fig. 11",
-         text="Preemptive is significantly better than A_online as gradients grow."),
-    Claim("The lead of Preemptive grows with the gradients.", "Section VI, Fig. 11",
+         text="Preemptive is significantly better than A_online as gradients grow"),
+    Claim("The lead of Preemptive grows with the gradients", "Section VI, Fig. 11",
           lambda draw: _lead(draw, draw.xs[-1]) > _lead(draw, draw.xs[0]),
           lambda draw: _lead(draw, draw.xs[-1]) / _lead(draw, draw.xs[0]), "x"),
     moves([A_ONLINE], "rises", source="Section VI, Fig. 11", measure=TOGETHER,
-          text="The larger the gradients, the more jobs A_online places on one server."),
+          text="The larger the gradients, the more jobs A_online places on one server"),
 ]  # fmt: skip
 
 
@@ -361,9 +361,9 @@ def use_claims(number: str, axis: str) -> list[Claim]:
     return [
         moves([A_ONLINE], "falls", source=source, measure=USE,
               text=f"With the number of {axis} fragmentation grows, so that A_online uses less of "
-              "the workers."),
+              "the workers"),
         best(PREEMPTIVE, [A_ONLINE], better="higher", source=source, measure=USE,
-             text="Preemptive uses more of the workers than A_online."),
+             text="Preemptive uses more of the workers than A_online"),
     ]  # fmt: skip
 
 
@@ -397,7 +397,7 @@ def ratio_rises(number: str, axis: str) -> Claim:
     def change(draw: Draw) -> float:
         return 100 * (_ratio(draw, draw.xs[-1])[0] / _ratio(draw, draw.xs[0])[0] - 1)
 
-    text = f"The performance ratio of A_online shows an increasing trend in the number of {axis}."
+    text = f"The performance ratio of A_online shows an increasing trend in the number of {axis}"
     return Claim(text, f"Section VI, Fig. {number}", holds, change, "%")
 
 
@@ -411,7 +411,7 @@ def _is_close(draw: Draw) -> bool:
 
 
 CLOSE_CLAIM = Claim(
-    f"The overall performance ratio of A_online is close to 1 (we take: at most {CLOSE:g}).",
+    f"The overall performance ratio of A_online is close to 1 (we take: at most {CLOSE:g})",
     "Section VI, Fig. 14",
     _is_close,
     lambda draw: max(_ratio(draw, x)[0] for x in draw.xs),

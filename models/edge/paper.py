@@ -132,7 +132,7 @@ EQUATIONS = {
     ),
     "4a": Equation("modelled", ("eq_4a",), "of the chosen schedules (E9)"),
     "4b": Equation("modelled", ("eq_4b",), "of the chosen schedules (E9)"),
-    "4c": Equation("modelled", ("eq_4c",), "with = 1 for problem (2); (3a) for the other programs"),
+    "4c": Equation("modelled", ("eq_4c",), "with = 1 for problem (2)"),
     "4d": Equation("implied", (), _DOMAIN),
     "5": Equation("checked", ("bound",), "the dual objective of any prices, evaluated exactly"),
     "5a": Equation("checked", ("bound",), "with the exact least cost of each job"),
