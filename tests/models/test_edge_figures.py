@@ -46,16 +46,19 @@ def policies(a_online, fifo=(9, 99), drf=(9, 99), batch_sche=(9, 99)):
 
 
 def test_claims_of_figures_3_and_4_can_hold_and_fail():
-    grows, fifo, drf, batch_sche, uses = figures.policy_claims("3", "jobs", "rises")
-    falls = figures.policy_claims("4", "edge servers", "falls")[0]
+    grows, others, fifo, drf, batch_sche, uses = figures.policy_claims("3", "jobs", "rises")
+    falls, others_fall, *_ = figures.policy_claims("4", "edge servers", "falls")
     good = policies((3, 8))
     assert grows.holds(good) and not falls.holds(good)
     assert grows.measure(good) == pytest.approx(100 * 5 / 3)
-    assert not grows.holds(policies((3, 8), drf=(9, 8)))  # one of the others falls
+    assert others.holds(good) and not others_fall.holds(good)
+    one = policies((3, 8), drf=(9, 8))
+    assert grows.holds(one) and not others.holds(one) and not others_fall.holds(one)
     assert not grows.holds(policies((3, 3)))
     down = policies((3, 2), (9, 8), (9, 8), (9, 8))
-    assert falls.holds(down) and not grows.holds(down)
-    assert falls.measure(down) == pytest.approx(-100 / 9)  # of the one that falls least
+    assert falls.holds(down) and others_fall.holds(down) and not grows.holds(down)
+    down = policies((3, 2), (9, 8), (9, 5), (9, 5))
+    assert others_fall.measure(down) == pytest.approx(-100 / 9)  # of the one that falls least
     assert all(claim.holds(good) for claim in (fifo, drf, batch_sche))
     worse = policies((3, 8), drf=(9, 7))
     assert fifo.holds(worse) and not drf.holds(worse) and batch_sche.holds(worse)
