@@ -236,8 +236,14 @@ def test_what_cannot_be_used_is_refused_in_one_line(request_, message):
 
 
 def test_draws_fill_their_ranges():
-    """Over 200 jobs each of the paper's ranges is nearly used up."""
-    jobs = made("paper", 5).jobs
+    """Over 200 jobs each of the paper's ranges is nearly used up; no two draws are coupled."""
+    instance = made("paper", 5)
+    jobs = instance.jobs
+    assert len({tuple(job.transfer_delay.values()) for job in jobs}) == len(jobs)
+    ps = [tuple(server.parameter_servers.values()) for server in instance.servers[:-1]]
+    assert all(len(set(counts)) > 1 for counts in ps) and len(set(ps)) > 190
+    pairs = zip((job.epochs for job in jobs), (job.chunks for job in jobs), strict=True)
+    assert abs(np.corrcoef(np.array(list(pairs)).T)[0, 1]) < 0.2
     for values, low, high in (
         ([job.epochs for job in jobs], 50, 100),
         ([job.chunks for job in jobs], 20, 50),
