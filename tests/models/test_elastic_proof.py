@@ -18,6 +18,7 @@ from schedgap.models.elastic.exact.prove import prove_goal
 from schedgap.models.method import Budget, RunContext
 from schedgap.models.proofs import check_proof, proof_data
 from schedgap.solvers import Clock
+from schedgap.solvers.proofs import cuts
 from schedgap.solvers.proofs.checker import Checked, RefusedError, check_tree
 from schedgap.solvers.proofs.prover import Proved
 from strategies.elastic import best_schedule, elastic_instances, instance_of
@@ -417,7 +418,7 @@ def test_pools_that_take_too_long_are_refused(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_cuts_that_take_too_long_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(proof, "MAX_STEPS", 10**6)
+    monkeypatch.setattr(cuts, "MAX_STEPS", 10**6)
     wide = instance_of([HOURS | {"weight": n} for n in (1, 2)] + [JOB | {"arrival": 300}])
     model = proof.Model(wide, 10**4)
     model.write()
@@ -438,12 +439,12 @@ def test_a_cut_of_many_conflicts_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     model = proof.Model(TOY, goal + 20)
     model.write()
     columns = [j for j, column in enumerate(model.columns) if column.job == 0]
-    near = [model.conflicts.near(j) for j in columns]
-    monkeypatch.setattr(proof, "MAX_CONFLICT_BITS", 0)  # only the last is cached
+    near = [model.cliques.near(j) for j in columns]
+    monkeypatch.setattr(cuts, "MAX_CONFLICT_BITS", 0)  # only the last is cached
     model = proof.Model(TOY, goal + 20)
     model.write()
-    assert [model.conflicts.near(j) for j in columns] == near
-    monkeypatch.setattr(proof, "MAX_STEPS", 3)
+    assert [model.cliques.near(j) for j in columns] == near
+    monkeypatch.setattr(cuts, "MAX_STEPS", 3)
     with pytest.raises(RefusedError, match="too many conflicts"):
         model.kinds["clique"](model.program, {"columns": columns})
     rows = [len(model.jobs)]

@@ -3,13 +3,14 @@
 import itertools
 import json
 import random
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
 from schedgap.solvers import Clock
-from schedgap.solvers.proofs import checker, prover
+from schedgap.solvers.proofs import checker, cuts, prover
 from schedgap.solvers.proofs.checker import (
     CUTS,
     Checked,
@@ -289,13 +290,65 @@ def test_a_check_ends_when_its_time_is_up() -> None:
         check_tree(ProgramSpace(with_cuts(program, data["cuts"], CUTS)), data, seconds=-1.0)
 
 
-def test_the_checker_imports_no_engine_and_no_numpy() -> None:
-    source = checker.__file__
+@pytest.mark.parametrize("module", [checker, cuts])
+def test_the_checker_imports_no_engine_and_no_numpy(module: ModuleType) -> None:
+    source = module.__file__
     assert source is not None
     with open(source, encoding="utf-8") as file:
         lines = [line for line in file if line.startswith(("import", "from"))]
-    names = {line.split()[1].split(".")[0] for line in lines}
-    assert names <= {"time", "collections", "dataclasses", "typing"}
+    names = {line.split()[1] for line in lines}
+    allowed = {"time", "collections.abc", "dataclasses", "typing"}
+    assert names - {"schedgap.solvers.proofs.checker"} <= allowed
+
+
+def test_cliques_and_slot_cuts_of_any_program_keep_every_solution() -> None:
+    """Few rows with any sign, few columns with any bounds; all points are listed."""
+    cliques = slots = 0
+    for seed in range(400):
+        rng = random.Random(seed)
+        lower = [rng.choice([0, 0, 0, -1]) for _ in range(4)]
+        upper = [rng.choice([1, 1, 1, 2]) for _ in range(4)]
+        few = rng.choice([[1, 2, 3], [0, 1, 2, 3], [-1, 2, 3]])
+        rows: list[checker.Row] = [
+            (
+                {j: rng.choice(few) for j in rng.sample(range(4), 3)},
+                None,
+                rng.choice([None, 2, 3, 4]),
+            )
+            for _ in range(2)
+        ]
+        program = IntegerProgram([0] * 4, lower, upper, rows, 0)
+        points = [
+            x
+            for x in itertools.product(*map(range, lower, [u + 1 for u in upper]))
+            if all(
+                high is None or sum(a * x[j] for j, a in row.items()) <= high
+                for row, _, high in rows
+            )
+        ]
+        derive = cuts.CliqueCut(program)
+        for size in (1, 2, 3):
+            for columns in itertools.combinations(range(4), size):
+                try:
+                    row, _, high = derive(program, {"columns": list(columns)})
+                except RefusedError:
+                    continue
+                assert high is not None
+                assert all(sum(a * x[j] for j, a in row.items()) <= high for x in points)
+                cliques += size > 1
+        job = [0, 0, 1, 1]  # at most one column of each
+        worth = [[[rng.randint(0, 3), rng.randint(0, 3)], rng.randint(0, 5)] for _ in range(3)]
+        try:
+            row, _, high = cuts.SlotCut(job)(program, {"rows": [0, 1], "worth": worth})
+        except RefusedError:
+            continue
+        assert high is not None
+        for x in points:
+            if set(x) <= {0, 1} and x[0] + x[1] <= 1 >= x[2] + x[3]:
+                assert sum(a * x[j] for j, a in row.items()) <= high
+                slots += high > 0
+    assert cliques > 100
+    assert slots > 100
 
 
 @pytest.mark.parametrize("column", [5, -1, 10**30])

@@ -296,7 +296,7 @@ class _CliqueSeparator:
     """
 
     def __init__(self, model: Model) -> None:
-        self.near = model.conflicts.near
+        self.near = model.cliques.near
 
     def __call__(self, point: Floats, box: Box) -> Sequence[Mapping[str, Any]]:
         """Return violated cliques.
