@@ -1,37 +1,34 @@
 """Compare methods on instances: each task in a child process, each record stored at once."""
 
-import logging
+import math
 import os
+import random
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from schedgap.analysis import experiments
-from schedgap.analysis.choices import Choice, label
-from schedgap.analysis.folder import FAILURES, Folder, TaskOutcome, TaskRecord, task_key
-from schedgap.analysis.proving import with_evidence
+from schedgap.analysis.choices import Choice
+from schedgap.analysis.folder import FAILURES, Folder, Limits, TaskRecord
+from schedgap.analysis.index import read_records
+from schedgap.analysis.performing import Task, new_task, perform
 from schedgap.analysis.runs import Run
-from schedgap.analysis.solving import verified_in_child, verified_solution
-from schedgap.analysis.tasks import MethodRun, TaskSpec, run_task, task_spec
-from schedgap.errors import (
-    ContradictionError,
-    EngineUnavailableError,
-    InputError,
-    SchedgapError,
-    UsageError,
-)
+from schedgap.analysis.sessions import REFERENCE, SPAN, new_id, new_session, write_session
+from schedgap.analysis.sources import refresh
+from schedgap.analysis.tasks import task_spec
+from schedgap.errors import EngineUnavailableError, InputError, UsageError
 from schedgap.instances.families import load
 from schedgap.instances.instance import Instance
 from schedgap.instances.records import validate
 from schedgap.models.family import families, family
 from schedgap.models.figure import Experiment
-from schedgap.solvers.children.processes import cores
+from schedgap.solvers.children.processes import close_children, cores, run_child
 
 Target = Instance | Experiment | str | os.PathLike[str]
 Problem = tuple[Instance, list[str] | None]  # instance, its methods; None: all installed
@@ -40,18 +37,7 @@ OnRecord = Callable[
 ]  # (record, done, total); record None at the start
 SUITE = "quick"
 DEFAULT_TIME_LIMIT = 60.0  # seconds per task
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """One method on one instance, as sent to a worker; `key` names its record."""
-
-    key: str
-    instance: Instance
-    choice: Choice
-    time_limit: float | None
-    memory_limit: float | None
-    seed: int | None
+BRIEF = 5.0  # seconds within which the computer's speed is not measured again
 
 
 def compare(
@@ -63,14 +49,16 @@ def compare(
     time_limit: float | None = DEFAULT_TIME_LIMIT,
     memory_limit: float | None = None,
     seed: int | None = None,
-    retry: bool = False,
+    retry: bool | str | Iterable[str] = False,
     cluster: str | None = None,
     on_record: OnRecord | None = None,
 ) -> Run:
     """Run methods on instances, store the results in a run folder, and return the run.
 
-    Tasks whose results are in the folder already are not run again. Several processes may work on
-    one folder. If a run is killed, only its unfinished tasks are lost.
+    Tasks whose results are in the folder already are not run again, nor are those that smaller
+    limits did not disturb; results of other code or of other versions stay, but do not count.
+    Several processes may work on one folder. If a run is killed, only its unfinished tasks are
+    lost.
 
     Parameters
     ----------
@@ -89,10 +77,12 @@ def compare(
         Limits of each task in wall-clock seconds and MB.
     seed : int, optional
         Random seed of the methods, >= 0.
-    retry : bool
-        Whether to run failed tasks again.
+    retry : bool, str or iterable of str
+        Which failed tasks to run again: `timeout`, `memory`, `crash`, `invalid`, `error`; True and
+        `all` mean all of them. The new results replace the failures.
     cluster : str, optional
-        Address of a Dask scheduler; `workers` is then the number of tasks submitted at a time.
+        Address of a Dask scheduler; `workers` is then the number of tasks in flight, by default
+        slightly more than the cluster has threads.
     on_record : callable, optional
         Called with each new record, the number of finished tasks and the total; before the first
         task, the record is None.
@@ -102,30 +92,49 @@ def compare(
     UsageError, InputError, EngineUnavailableError
         Before anything is run. Contradictory results do not raise: see `Run.contradictions`.
     """
+    retried = _retried(retry)
+    if refresh():
+        close_children()  # they have imported the older source
     problems, figures = _problems(targets)
-    tasks = list(_tasks(problems, methods, time_limit, memory_limit, seed))
+    limits = Limits(*(None if each is None else float(each) for each in (time_limit, memory_limit)))
+    tasks = list(_tasks(problems, methods, limits, seed))
     if workers is not None and workers < 1:
         raise UsageError(f"workers {workers}: need an integer >= 1")
     folder = Folder(run)
-    folder.create()
-    for instance, _ in problems:
-        folder.store_instance(instance)
-    todo = [task for task in tasks if _open(folder, task, retry)]
-    done = len(tasks) - len(todo)
-    if on_record is not None:
-        on_record(None, done, len(tasks))
+    plan = _Plan(folder, {item.sha256: item for item, _ in problems}, retried)
+    todo = [task for task in tasks if not plan.reuse(task, plan.known(task))]
     try:
-        if figures and todo:  # the report of a killed run shows its figures
-            experiments.write_heads(folder, figures)
-        for record in _records(folder, todo, retry, workers, cluster):
-            done += 1
-            if on_record is not None and record is not None:
-                on_record(record, done, len(tasks))
+        with ExitStack() as stack:
+            pool = stack.enter_context(_pool(plan, todo, workers, cluster)) if todo else None
+            folder.create()
+            for instance in plan.instances.values():
+                folder.store_instance(instance)
+            plan.store_reused()
+            if figures and todo:  # the report of a killed run shows its figures
+                experiments.write_heads(folder, figures)
+            done = len(tasks) - len(todo)
+            if on_record is not None:
+                on_record(None, done, len(tasks))
+            for record in [] if pool is None else _records(plan, todo, pool):
+                done += 1
+                if on_record is not None and record is not None:
+                    on_record(record, done, len(tasks))
     finally:
-        stored = Run(folder.path)
-        if figures:
-            experiments.write(stored, figures)
+        if figures and folder.tasks.is_dir():
+            experiments.write(Run(folder.path), figures)
+    stored = Run(folder.path)
     return stored
+
+
+def _retried(retry: bool | str | Iterable[str]) -> frozenset[str]:
+    """Return the outcomes of tasks that are run again."""
+    if isinstance(retry, bool):
+        return frozenset(FAILURES if retry else ())
+    names = [name.strip() for name in retry.split(",")] if isinstance(retry, str) else [*retry]
+    for name in names:
+        if name not in (*FAILURES, "all"):
+            raise UsageError(f"retry '{name}': choose from {', '.join(FAILURES)}, all")
+    return frozenset(FAILURES if "all" in names else names)
 
 
 # --- tasks ------------------------------------------------------------------------------
@@ -175,13 +184,13 @@ def _expand(target: Target) -> list[Instance]:
 
 
 def _tasks(
-    problems: Sequence[Problem],
-    methods: Sequence[str] | None,
-    time_limit: float | None,
-    memory_limit: float | None,
-    seed: int | None,
-) -> Iterator[Task]:
-    """Yield each task once, after checking the names of all methods."""
+    problems: Sequence[Problem], methods: Sequence[str] | None, limits: Limits, seed: int | None
+) -> list[Task]:
+    """Return each task once, after checking the names of all methods, in mixed order.
+
+    Instances and methods take turns, each in random order: a computer that becomes slower slows
+    down all of them.
+    """
     chosen = None if methods is None else [Choice.read(text) for text in methods]
     if chosen is not None:
         owners = {instance.family: family(instance.family) for instance, _ in problems}
@@ -191,21 +200,31 @@ def _tasks(
                     choice.method
                 )  # raises UsageError, which lists the methods
     seen: set[str] = set()
+    by_instance: list[list[Task]] = []
     for instance, figure_methods in problems:
         if chosen is not None:
-            choices = chosen
+            choices = [choice for choice in chosen if _has(instance.family, choice.method)]
         elif figure_methods is not None:
             choices = [Choice.read(text) for text in figure_methods]
         else:
             choices = _installed(instance)
-        for choice in choices:
-            if chosen is not None and not _has(instance.family, choice.method):
-                continue
-            task = Task("", instance, choice, time_limit, memory_limit, seed)
-            task = replace(task, key=_key(instance, _spec(task)))
-            if task.key not in seen:
-                seen.add(task.key)
-                yield task
+        tasks = {task.key: task for task in
+                 (new_task(instance, choice, limits, seed) for choice in choices)}  # fmt: skip
+        by_instance.append([task for key, task in tasks.items() if key not in seen])
+        seen |= tasks.keys()
+    return _mixed(by_instance)
+
+
+def _mixed(by_instance: list[list[Task]]) -> list[Task]:
+    """Return all tasks: in each round one of each instance, and not of the same method."""
+    order = random.Random(0)
+    order.shuffle(by_instance)
+    for place, tasks in enumerate(by_instance):
+        random.Random(0).shuffle(tasks)
+        turn = place % max(1, len(tasks))
+        tasks[:] = tasks[turn:] + tasks[:turn]
+    rounds = max(map(len, by_instance), default=0)
+    return [tasks[k] for k in range(rounds) for tasks in by_instance if k < len(tasks)]
 
 
 def _has(name: str, method: str) -> bool:
@@ -225,91 +244,133 @@ def _installed(instance: Instance) -> list[Choice]:
     return choices
 
 
-def _spec(task: Task) -> TaskSpec:
-    return task_spec(
-        task.instance,
-        task.choice.method,
-        engine=task.choice.engine,
-        time_limit=task.time_limit,
-        memory_limit=task.memory_limit,
-        seed=task.seed,
-        settings=dict(task.choice.settings),
-    )
+@dataclass(slots=True)
+class _Plan:
+    """What is to be done in a run folder, and which records answer a task already."""
 
+    folder: Folder
+    instances: Mapping[str, Instance]  # by hash
+    retried: frozenset[str]  # outcomes of tasks that are run again
+    by_task: dict[str, list[TaskRecord]] = field(init=False)
+    reused: list[tuple[TaskRecord, Limits]] = field(default_factory=list)
 
-def _key(instance: Instance, spec: TaskSpec) -> str:
-    identity = {
-        "instance": instance.sha256,
-        "method": spec.method.name,
-        "engine": spec.engine,
-        "options": spec.recorded_options(),
-        "seed": spec.seed,
-        "versions": spec.versions(),
-    }
-    return task_key(identity)
+    def __post_init__(self) -> None:
+        self.by_task = {}
+        for _, record in read_records(self.folder.tasks):
+            self.by_task.setdefault(record.task, []).append(record)
 
+    def known(self, task: Task) -> list[TaskRecord]:
+        """Return the records of a task that were in the folder at the start."""
+        return self.by_task.get(task.key, [])
 
-def _open(folder: Folder, task: Task, retry: bool) -> bool:
-    """Return whether a task must still be run."""
-    outcome = folder.outcome(task.key)
-    return outcome is None or (retry and outcome in FAILURES)
+    def reuse(self, task: Task, records: Sequence[TaskRecord]) -> bool:
+        """Return whether one of the records answers the task."""
+        same = [record for record in records if record.limits == task.limits]
+        if any(record.outcome not in self.retried for record in same):
+            return True
+        others = [record for record in records if record.limits != task.limits]
+        answers = [record for record in others if record.answers(task.limits)]
+        if answers and not same:
+            self.reused.append((min(answers, key=lambda record: record.key), task.limits))
+            return True
+        return False
+
+    def store_reused(self) -> None:
+        """Store the results of other limits that answer tasks."""
+        for record, limits in self.reused:
+            self.folder.reuse(record, limits)
+        self.reused.clear()
+
+    def is_open(self, task: Task) -> bool:
+        """Return whether a claimed task must still be run, after another process may have run it.
+
+        A failure that is to be run again is not run a third time.
+        """
+        before = {record.key for record in self.known(task)}
+        now = self.folder.find(task.key, task.limits)
+        return all(record.key in before and record.outcome in self.retried for record in now)
+
+    def store(self, task: Task, data: Mapping[str, Any]) -> TaskRecord:
+        """Store a record and remove the failures that it replaces; return it."""
+        record = validate(TaskRecord, self.folder.store(data))
+        for old in self.known(task):
+            if old.limits == task.limits and old.outcome in self.retried:
+                self.folder.remove(old.key)
+        return record
 
 
 # --- workers --------------------------------------------------------------------------------
 
 
-Submit = Callable[[Task], "Future[dict[str, Any]]"]
+class Pool(Protocol):
+    """Runs tasks somewhere."""
+
+    def slots(self) -> int:
+        """Return how many tasks should be in flight at this moment."""
+
+    def submit(self, task: Task) -> "Future[dict[str, Any]]":
+        """Begin a task; its result is the data of a record."""
+
+    def finish(self) -> None:
+        """Measure the speed of the computer once more, after all tasks."""
+
+    def stop(self) -> None:
+        """End all tasks, if there are any."""
 
 
-def _records(
-    folder: Folder,
-    todo: Sequence[Task],
-    retry: bool,
-    workers: int | None,
-    cluster: str | None,
-) -> Iterator[TaskRecord | None]:
+def _records(plan: _Plan, todo: Sequence[Task], pool: Pool) -> Iterator[TaskRecord | None]:
     """Run the tasks and yield each record once stored; None if another process ran the task.
 
     A task is claimed when it is submitted. Tasks claimed by other processes are awaited at the end,
     and run here if their process died.
     """
-    count = workers or cores()
-    if cluster is None:
-        count = min(count, cores())
     elsewhere: list[Task] = []
-    claimed = _claimed(folder, todo, retry, elsewhere)
-    running: dict[Future[dict[str, Any]], ExitStack] = {}
+    claimed = _claimed(plan, todo, elsewhere)
+    running: dict[Future[dict[str, Any]], tuple[Task, ExitStack]] = {}
     try:
-        with _pool(count) if cluster is None else _cluster(cluster) as submit:
-            while True:
-                for task, claim in islice(claimed, count - len(running)):
-                    running[submit(task)] = claim
-                if not running:
-                    break
-                # On Windows, Ctrl-C is handled only between two waits.
-                for future in wait(running, timeout=1, return_when=FIRST_COMPLETED).done:
-                    data = folder.store(future.result())
-                    running.pop(future).close()
-                    yield validate(TaskRecord, data)
-    finally:
-        for claim in running.values():
-            claim.close()
-    for task in elsewhere:
-        with folder.claim(task.key, wait=True):
-            if _open(folder, task, retry):
-                data = folder.store(perform(task))
-                yield validate(TaskRecord, data)
+        while True:
+            for task, claim in islice(claimed, max(0, pool.slots() - len(running))):
+                running[pool.submit(task)] = task, claim
+            if not running:
+                break
+            # On Windows, Ctrl-C is handled only between two waits.
+            for future in wait(running, timeout=1, return_when=FIRST_COMPLETED).done:
+                yield _stored(plan, running, future)
+        for task in elsewhere:
+            claim = ExitStack()
+            claim.enter_context(plan.folder.claim(task.key, wait=True))
+            if plan.is_open(task):
+                future = pool.submit(task)
+                running[future] = task, claim
+                yield _stored(plan, running, future)
             else:
+                claim.close()
                 yield None
+        pool.finish()
+    finally:
+        pool.stop()  # before the claims are released
+        for _, claim in running.values():
+            claim.close()
+
+
+def _stored(
+    plan: _Plan,
+    running: "dict[Future[dict[str, Any]], tuple[Task, ExitStack]]",
+    future: "Future[dict[str, Any]]",
+) -> TaskRecord:
+    """Store the record of a task, and then release its claim."""
+    record = plan.store(running[future][0], future.result())
+    running.pop(future)[1].close()
+    return record
 
 
 def _claimed(
-    folder: Folder, todo: Sequence[Task], retry: bool, elsewhere: list[Task]
+    plan: _Plan, todo: Sequence[Task], elsewhere: list[Task]
 ) -> Iterator[tuple[Task, ExitStack]]:
     """Claim and yield each task; append those of other processes to `elsewhere`."""
     for task in todo:
         claim = ExitStack()
-        if claim.enter_context(folder.claim(task.key, wait=False)) and _open(folder, task, retry):
+        if claim.enter_context(plan.folder.claim(task.key, wait=False)) and plan.is_open(task):
             yield task, claim
         else:
             claim.close()
@@ -317,110 +378,94 @@ def _claimed(
 
 
 @contextmanager
-def _pool(count: int) -> Iterator[Submit]:
-    """Provide a pool of threads, each of which waits for the child process of its task."""
-    interrupt = threading.Event()
-    with ThreadPoolExecutor(count, thread_name_prefix="schedgap-task") as pool:
+def _pool(
+    plan: _Plan, todo: Sequence[Task], workers: int | None, cluster: str | None
+) -> Iterator[Pool]:
+    """Provide the pool that runs the tasks; nothing is written before the first one."""
+    if cluster is None:
+        versions = {name: version for task in todo for name, version in task.versions.items()}
+        threads = _Threads(plan, versions, min(workers or cores(), cores()))
         try:
-            yield lambda task: pool.submit(perform, task, interrupt)
+            yield threads
         finally:
-            interrupt.set()
+            threads.stop()
+    else:
+        from schedgap.analysis.clusters import dask_pool
+
+        with dask_pool(cluster, plan.folder, plan.instances, workers) as pool:
+            yield pool
 
 
-@contextmanager
-def _cluster(address: str) -> Iterator[Submit]:
-    """Provide a pool of workers on a Dask cluster."""
-    try:
-        from distributed import Client
-    except ImportError:
-        raise UsageError(
-            "a cluster needs the package 'distributed': pip install 'schedgap[cluster]'"
-        ) from None
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # errors are reported below
-    try:
-        client = Client(address, timeout="10s")
-    except (OSError, ValueError, TimeoutError) as error:
-        raise UsageError(f"cluster {address}: cannot be reached ({error})") from None
-    with client:
-        pool = client.get_executor(pure=False)
-        try:
-            yield lambda task: pool.submit(perform, task)
-        finally:
-            pool.shutdown(wait=False)  # cancels tasks that have not begun
-
-
-def perform(task: Task, interrupt: threading.Event | None = None) -> dict[str, object]:
-    """Run one task and return its record as JSON data; all errors are recorded, none is raised.
+class _Threads:
+    """A pool of threads, each of which waits for the child process of its task.
 
     Parameters
     ----------
-    task : Task
-        What to run.
-    interrupt : threading.Event, optional
-        Ends the task when set; used in threads, which do not receive Ctrl-C (see `run_child`).
+    plan : _Plan
+        What is to be done.
+    versions : mapping
+        Versions of the packages that the tasks use.
+    count : int
+        Number of threads.
     """
-    spec = _spec(task)
-    reason = spec.method.unsupported_reason(task.instance)
-    if reason:
-        return _record(task, spec, None, "skipped", reason)
-    run: MethodRun | None = None
-    try:
-        run = run_task(task.instance, spec, interrupt=interrupt)
-        verified = partial(verified_in_child, interrupt=interrupt)
-        solution = with_evidence(
-            task.instance,
-            verified_solution(task.instance, spec, run, verified),
-            engines=spec.engines,
-            written=run.proof,
-            time_limit=task.time_limit,
-            interrupt=interrupt,
-        )
-    except SchedgapError as error:  # the method itself refused this instance
-        return _record(task, spec, run, "skipped", str(error))
-    except ContradictionError as error:
-        return _record(task, spec, run, "invalid", str(error))
-    except Exception as error:  # noqa: BLE001 - one task must not end the whole run
-        return _record(task, spec, run, "error", str(error))
-    record = _record(task, spec, run, run.end, run.message)
-    return record | {
-        "solution": solution.to_data(),
-        "relaxed": []
-        if solution.schedule is None
-        else list(spec.family.omitted_rules(solution.schedule)),
-        "progress": [list(point) for point in solution.progress],
-        "certificate": None if solution.certificate is None else dict(solution.certificate),
-        "proof": solution.proof_data,
-    }
 
+    def __init__(self, plan: _Plan, versions: Mapping[str, str], count: int) -> None:
+        self.plan, self.count = plan, count
+        self.interrupt, self.lock = threading.Event(), threading.Lock()
+        self.session = new_session(new_id(), versions)
+        self.due = [-math.inf] * count  # times after which each thread runs the reference task
+        self.executor = ThreadPoolExecutor(count, thread_name_prefix="schedgap-task")
 
-def _record(
-    task: Task, spec: TaskSpec, run: MethodRun | None, outcome: TaskOutcome, message: str
-) -> dict[str, object]:
-    options = spec.recorded_options()
-    return {
-        "key": task.key,
-        "outcome": outcome,
-        "message": " ".join(message.split()),
-        "instance": {
-            "name": task.instance.name,
-            "family": task.instance.family,
-            "sha256": task.instance.sha256,
-        },
-        "method": spec.method.name,
-        "label": label(spec),
-        "kind": spec.method.kind,
-        "engine": spec.engine,
-        "options": options,
-        "seed": spec.seed,
-        "problem": spec.family.problem(options),
-        "sense": spec.family.sense(task.instance),
-        "solution": None,
-        "relaxed": [],
-        "progress": [],
-        "certificate": None,
-        "start_seconds": 0.0 if run is None else run.start_seconds,
-        "peak_memory_mb": None if run is None else run.peak_memory_mb,
-        "time_limit": task.time_limit,
-        "memory_limit": task.memory_limit,
-        "versions": spec.versions(),
-    }
+    def slots(self) -> int:
+        """Return the number of threads."""
+        return self.count
+
+    def submit(self, task: Task) -> "Future[dict[str, Any]]":
+        """Begin a task.
+
+        Parameters
+        ----------
+        task : Task
+            The task.
+        """
+        file = self.plan.folder.sessions / f"{self.session.id}.json"
+        if not file.exists():
+            write_session(file.parent, self.session)
+        return self.executor.submit(self._perform, task)
+
+    def _perform(self, task: Task) -> dict[str, Any]:
+        if self._is_due():
+            self._measure()
+        instance = self.plan.instances[task.sha256]
+        return perform(instance, task, self.session.id, self.interrupt)
+
+    def _is_due(self) -> bool:
+        """Return whether it is time for the reference task: first in each thread, then in one."""
+        with self.lock:
+            now = time.monotonic()
+            if now < min(self.due):
+                return False
+            first = self.due.index(min(self.due))
+            turns = self.count if math.isfinite(self.due[first]) else first + 1
+            self.due[first] = now + SPAN * turns
+            return True
+
+    def _measure(self) -> None:
+        reply = run_child(REFERENCE, limit=SPAN, engine="highs", interrupt=self.interrupt)
+        if reply.outcome == "done":
+            with self.lock:
+                point = (round(time.time(), 1), round(reply.value, 6))
+                references = (*self.session.references, point)
+                self.session = self.session.replace(references=references)
+                write_session(self.plan.folder.sessions, self.session)
+
+    def finish(self) -> None:
+        """Run the reference task in each thread at the same time, unless one has just been run."""
+        points = self.session.references
+        if points and time.time() - points[-1][0] > BRIEF:
+            wait([self.executor.submit(self._measure) for _ in range(self.count)])
+
+    def stop(self) -> None:
+        """End the tasks and the threads."""
+        self.interrupt.set()
+        self.executor.shutdown()

@@ -1,28 +1,41 @@
 """Run folders: one file per task, written atomically.
 
-`tasks/<key>.json` is the record of one task, `instances/<sha256>.json` the instance it refers to.
-Run folders can be copied, and merged by copying. The key is a hash of everything that determines
-the result: instance, method, engine, options, seed, versions.
+`tasks/<key>.json` is the record of one task, `instances/<sha256>.json` the instance it refers to,
+`sessions/<id>.json` the computer and the time of a call of `compare`. Run folders can be copied,
+and merged by copying. A key has two parts: a hash of everything that determines the result
+(instance, method, engine, options, seed, versions, code), which is the same in every folder, and
+one of the limits and the session.
 """
 
 import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from filelock import FileLock, Timeout
 from pydantic import Field
 
 from schedgap.errors import InputError
 from schedgap.instances.instance import Instance
-from schedgap.instances.records import Many, Record, canonical_json, read_json, validate, write_json
+from schedgap.instances.records import (
+    Many,
+    Record,
+    canonical_json,
+    read_json,
+    short,
+    validate,
+    write_json,
+)
 from schedgap.instances.solution import Kind, Sense, SolutionFile
 from schedgap.models.proofs import proof_file, write_proof
 
 TaskOutcome = Literal["done", "skipped", "timeout", "memory", "crash", "invalid", "error"]
 FAILURES = ("timeout", "memory", "crash", "invalid", "error")
+RECORD_VERSION = 2  # 1: without code, session, CPU seconds, and with the time limit in the key
+MAX_SHARE = 0.5  # of its time limit, used by a method whose result counts for larger limits
 Triple = Annotated[tuple[float, float | None, float | None], Field(strict=False)]
 
 
@@ -34,6 +47,14 @@ class InstanceRef(Record):
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits of a task in wall-clock seconds and MB; None means no limit."""
+
+    time: float | None = None
+    memory: float | None = None
+
+
 class TaskRecord(Record):
     """Result of one method on one instance.
 
@@ -41,6 +62,12 @@ class TaskRecord(Record):
     failure. A method that was killed may still have a solution. `label` is the method with its
     non-default engine and options; `progress` has points (seconds, objective, bound); `relaxed`
     are the rules that the schedule does not have to obey. Limits are in seconds and MB.
+
+    `task` is the part of `key` without limits and session. `started` is in ISO format. Wall-clock
+    seconds are in the solution; `cpu_seconds` are those of the method with all its processes,
+    `peak_memory_mb` is theirs too: that of a new process and what the task added. `limited`:
+    whether the time limit may have had an influence. `reused`: key of the record, under smaller
+    limits, whose result this is. Fields that older versions did not write are empty.
     """
 
     key: str
@@ -64,6 +91,60 @@ class TaskRecord(Record):
     time_limit: float | None = None
     memory_limit: float | None = None
     versions: dict[str, str] = Field(default_factory=dict)
+    version: int = 1
+    task: str = ""
+    code: str = ""
+    session: str = ""
+    started: str | None = None
+    cpu_seconds: float | None = None
+    limited: bool | None = None
+    reused: str = ""
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of the task."""
+        return Limits(self.time_limit, self.memory_limit)
+
+    @property
+    def note(self) -> str:
+        """Why the task failed or was skipped, or a remark of the method; mostly empty."""
+        trace = {} if self.solution is None else self.solution.trace
+        return self.message or str(trace.get("note") or "")
+
+    def answers(self, limits: Limits) -> bool:
+        """Return whether the task would have the same result under these limits.
+
+        Parameters
+        ----------
+        limits : Limits
+            Other limits. A proof, and a method that ended by itself long before its time limit,
+            count for all larger time limits; memory limits count only for tasks that exceed them.
+        """
+        if self.limits == limits:
+            return True
+        if self.outcome not in ("done", "skipped", "timeout"):
+            return False
+        if self.outcome != "skipped" and not _at_least(limits.memory, self.memory_limit):
+            peak = self.peak_memory_mb
+            if peak is None or not _at_least(limits.memory, peak):
+                return False
+        if limits.time == self.time_limit:
+            return True
+        return _at_least(limits.time, self.time_limit) and self._ended_by_itself()
+
+    def _ended_by_itself(self) -> bool:
+        if self.outcome == "skipped":
+            return True
+        if self.outcome != "done" or self.solution is None:
+            return False
+        if self.solution.status in ("optimal", "infeasible"):
+            return True
+        assert self.time_limit is not None  # there is a larger one
+        return self.limited is False and self.solution.seconds <= MAX_SHARE * self.time_limit
+
+
+def _at_least(limit: float | None, other: float | None) -> bool:
+    return limit is None or (other is not None and limit >= other)
 
 
 def task_key(identity: Mapping[str, object]) -> str:
@@ -75,6 +156,22 @@ def task_key(identity: Mapping[str, object]) -> str:
         JSON data that determine the result.
     """
     return hashlib.sha256(canonical_json(identity).encode()).hexdigest()[:32]
+
+
+def record_key(task: str, limits: Limits, session: str) -> str:
+    """Return the key of a record: that of its task, then a hash of its limits and its session.
+
+    Parameters
+    ----------
+    task : str
+        As returned by `task_key`.
+    limits : Limits
+        The limits of the task.
+    session : str
+        Id of the session that ran it.
+    """
+    own = hashlib.sha256(canonical_json([asdict(limits), session]).encode()).hexdigest()
+    return f"{task}-{own[:12]}"
 
 
 class Folder:
@@ -89,11 +186,12 @@ class Folder:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self.tasks, self.instances = self.path / "tasks", self.path / "instances"
+        self.sessions = self.path / "sessions"
 
     def create(self) -> None:
         """Create the folder, unless it exists."""
         try:
-            for directory in (self.tasks, self.instances):
+            for directory in (self.tasks, self.instances, self.sessions):
                 directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
@@ -135,16 +233,53 @@ class Folder:
         write_json(file, data, indent=None)
         return data
 
-    def outcome(self, key: str) -> str | None:
-        """Return the outcome of a stored task, or None if there is no record.
+    def find(self, task: str, limits: Limits) -> list[TaskRecord]:
+        """Return the records of a task under its limits, as they are in the folder at this moment.
+
+        Parameters
+        ----------
+        task : str
+            Key of the task.
+        limits : Limits
+            Its limits.
+        """
+        names = sorted(file.stem for file in self.sessions.glob("[!.]*.json"))
+        files = [self.task_file(record_key(task, limits, session)) for session in names]
+        return [read_record(file) for file in files if file.exists()]
+
+    def remove(self, key: str) -> None:
+        """Remove a record and its proof file, if they exist.
 
         Parameters
         ----------
         key : str
-            Key of the task.
+            Key of the record.
         """
         file = self.task_file(key)
-        return read_record(file).outcome if file.exists() else None
+        for each in (file, proof_file(file)):
+            each.unlink(missing_ok=True)
+
+    def reuse(self, record: TaskRecord, limits: Limits) -> dict[str, Any]:
+        """Store the result of a record for other limits too, and return the data.
+
+        Parameters
+        ----------
+        record : TaskRecord
+            A record of this folder that answers `limits`.
+        limits : Limits
+            The other limits.
+        """
+        data = read_json(self.task_file(record.key))
+        options = {key: value for key, value in data["options"].items() if key != "time_limit"}
+        data |= {
+            "key": record_key(record.task, limits, record.session),
+            "reused": record.reused or record.key,
+            "options": options | ({} if limits.time is None else {"time_limit": limits.time}),
+            "time_limit": limits.time,
+            "memory_limit": limits.memory,
+        }
+        write_json(self.task_file(data["key"]), data, indent=None)
+        return cast(dict[str, Any], data)
 
     @contextmanager
     def claim(self, key: str, *, wait: bool) -> Iterator[bool]:
@@ -192,7 +327,12 @@ def read_record(file: Path) -> TaskRecord:
     InputError
         If the file is not a record.
     """
+    data = read_json(file)
     try:
-        return validate(TaskRecord, read_json(file))
+        if isinstance(data, dict) and data.get("key") is None:
+            raise InputError("not a record of a task")
+        if isinstance(data, dict) and data.get("version", 1) not in range(1, RECORD_VERSION + 1):
+            raise InputError(f"a record of another version of schedgap: {short(data['version'])}")
+        return validate(TaskRecord, data)
     except InputError as error:
         raise error.inside(str(file)) from None

@@ -19,19 +19,24 @@ class Run(StoredRun):
     Parameters
     ----------
     *folders : path
-        Run folders. If several have a record of a task, the first that did not fail counts.
+        Run folders. Every record of every folder counts; several records of one task are
+        repetitions.
+    older : bool
+        Whether to include the results of older source code.
     """
 
     @classmethod
-    def load(cls, *folders: str | os.PathLike[str]) -> "Run":
+    def load(cls, *folders: str | os.PathLike[str], older: bool = False) -> "Run":
         """Return the run stored in these folders.
 
         Parameters
         ----------
         *folders : path
             Run folders.
+        older : bool
+            Whether to include the results of older source code.
         """
-        return cls(*folders)
+        return cls(*folders, older=older)
 
     def verify(self) -> list[str]:
         """Verify every stored solution again and describe each violation.
@@ -51,9 +56,8 @@ class Run(StoredRun):
             instance = self.instance(record.instance.sha256)
             try:
                 solution = Solution.bind(instance, dict(stored))
-                files = [folder.task_file(record.key) for folder in self.folders]
-                file = next((file for file in files if file.exists()), files[0])
-                verdict = verify(instance, solution.with_proof_file(file), certificate)
+                with_file = solution.with_proof_file(self.file(record))
+                verdict = verify(instance, with_file, certificate)
             except InputError as error:
                 wrong.append(f"{record.instance.name}: {record.label}: {error}")
             else:

@@ -43,7 +43,11 @@ def table(run: StoredRun) -> pd.DataFrame:
         objective, bound, ratio_low,
         ratio_high (ratio of the schedule to the optimum; infinite if no bound is known), bound_low,
         bound_high (ratio of the optimum to the method's own bound), outside (rules of the program
-        that the schedule need not obey), seconds, note, key.
+        that the schedule need not obey), seconds (wall-clock), note; then configuration (equal to
+        method: the method's label, with what differs between its configurations in brackets),
+        label, engine, options, seed, time_limit (seconds) and memory_limit (MB), schedgap (its
+        version), code (hash of the source), session, host, started, cpu_seconds, start_seconds,
+        peak_memory_mb, reused (key of the record under smaller limits whose result this is), key.
     """
     rows = []
     for record in run.records:
@@ -68,16 +72,17 @@ def table(run: StoredRun) -> pd.DataFrame:
                 "bound_high": None if own_bound is None else own_bound.high,
                 "outside": ", ".join(record.relaxed),
                 "seconds": None if solution is None else solution.seconds,
-                "note": record.message
-                or ("" if solution is None else solution.trace.get("note", "")),
+                "note": record.note,
+                **_circumstances(run, record),
                 "key": record.key,
             }
         )
     frame = pd.DataFrame(rows, columns=TABLE_COLUMNS)
     numbers = [
         "objective", "bound", "ratio_low", "ratio_high", "bound_low", "bound_high", "seconds",
+        "time_limit", "memory_limit", "cpu_seconds", "start_seconds", "peak_memory_mb",
     ]  # fmt: skip
-    return frame.astype(dict.fromkeys(numbers, float))
+    return frame.astype(dict.fromkeys(numbers, float) | {"seed": "Int64"})
 
 
 def _identity(run: StoredRun, record: TaskRecord) -> dict[str, str]:
@@ -86,15 +91,44 @@ def _identity(run: StoredRun, record: TaskRecord) -> dict[str, str]:
         "family": record.instance.family,
         "preset": preset(run, record),
         "instance": run.names[record.instance.sha256],
-        "method": record.label,
+        "method": run.configurations[id(record)],
         "kind": record.kind,
     }
 
 
+def _circumstances(run: StoredRun, record: TaskRecord) -> dict[str, object]:
+    """Return the columns that say with what, where and when a task was run."""
+    session = run.sessions.get(record.session)
+    options = {name: value for name, value in record.options.items() if name != "time_limit"}
+    return {
+        "configuration": run.configurations[id(record)],
+        "label": record.label,
+        "engine": record.engine or "",
+        "options": ", ".join(f"{name}={value}" for name, value in options.items()),
+        "seed": record.seed,
+        "time_limit": record.time_limit,
+        "memory_limit": record.memory_limit,
+        "schedgap": record.versions.get("schedgap", ""),
+        "code": record.code,
+        "session": record.session,
+        "host": "" if session is None else session.host,
+        "started": record.started or "",
+        "cpu_seconds": record.cpu_seconds,
+        "start_seconds": record.start_seconds,
+        "peak_memory_mb": record.peak_memory_mb,
+        "reused": record.reused,
+    }
+
+
+CIRCUMSTANCES = [
+    "configuration", "label", "engine", "options", "seed", "time_limit", "memory_limit",
+    "schedgap", "code", "session", "host", "started", "cpu_seconds", "start_seconds",
+    "peak_memory_mb", "reused",
+]  # fmt: skip
 TABLE_COLUMNS = [
     "family", "preset", "instance", "method", "kind", "outcome", "result", "status", "proof",
     "problem", "sense", "objective", "bound", "ratio_low", "ratio_high", "bound_low", "bound_high",
-    "outside", "seconds", "note", "key",
+    "outside", "seconds", "note", *CIRCUMSTANCES, "key",
 ]  # fmt: skip
 
 
@@ -417,7 +451,7 @@ def progress(run: StoredRun) -> pd.DataFrame:
         (
             record.instance.family,
             run.names[record.instance.sha256],
-            record.label,
+            run.configurations[id(record)],
             *point,
             record.key,
         )

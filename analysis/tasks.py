@@ -58,11 +58,14 @@ class TaskSpec:
     def recorded_options(self) -> dict[str, object]:
         """Return the `options` of the solution file: all options, and the time limit if set."""
         limit = {} if self.time_limit is None else {"time_limit": self.time_limit}
-        plain = {
+        return self.plain_options() | limit
+
+    def plain_options(self) -> dict[str, object]:
+        """Return all options as JSON data."""
+        return {
             key: list(value) if isinstance(value, tuple) else value
             for key, value in self.options.items()
         }
-        return plain | limit
 
     def versions(self) -> dict[str, str]:
         """Return the versions of Python, this package and the engines, by package."""
@@ -158,6 +161,8 @@ class MethodRun:
     seconds: float = 0.0
     start_seconds: float = 0.0
     peak_memory_mb: float | None = None
+    cpu_seconds: float | None = None
+    limited: bool | None = None  # whether the time limit may have had an influence
 
     @property
     def proof(self) -> Proof | None:
@@ -236,6 +241,7 @@ def run_task(
     )
     run.end, run.seconds = reply.outcome, reply.seconds
     run.start_seconds, run.peak_memory_mb = reply.start_seconds, reply.peak_mb
+    run.cpu_seconds, run.limited = reply.cpu_seconds, reply.limited
     if reply.outcome == "done":
         run.result, run.seconds = reply.value
     elif isinstance(reply.error, Exception):

@@ -89,7 +89,7 @@ def _algorithms(report: ReportData, name: str) -> str:
     only_ours = all(ours.values())
     by_method: dict[str, list[Result]] = {}
     for each in report.of(name):
-        plain = each.method == each.record.method
+        plain = each.record.label == each.record.method
         if plain and ours.get(each.method) == only_ours:
             by_method.setdefault(each.method, []).append(each)
     who = "The paper’s algorithm" if len(by_method) == 1 else "The paper’s"

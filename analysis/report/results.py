@@ -22,10 +22,12 @@ Pair = tuple[float, float]  # lower and upper end; NaN if unknown
 class Result:
     """One record with the ratios of its schedule to the optimum and of the optimum to its bound.
 
-    `instance` is a label that is unique in the report; `seconds` is wall-clock time.
+    `method` is the name of the configuration; `instance` is a label that is unique in the report;
+    `seconds` is wall-clock time.
     """
 
     record: TaskRecord
+    method: str
     instance: str
     ratio: Pair
     bound_ratio: Pair
@@ -36,11 +38,6 @@ class Result:
     def family(self) -> str:
         """The family's name."""
         return self.record.instance.family
-
-    @property
-    def method(self) -> str:
-        """The method with its non-default engine and options."""
-        return self.record.label
 
     @property
     def failed(self) -> bool:
@@ -138,6 +135,7 @@ def collect(run: StoredRun) -> ReportData:
         results.append(
             Result(
                 record=record,
+                method=row["method"],
                 instance=row["instance"],
                 ratio=(row["ratio_low"], row["ratio_high"]),
                 bound_ratio=(row["bound_low"], row["bound_high"]),

@@ -24,10 +24,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import psutil
 
+from schedgap.solvers.children.clock import was_limited
 from schedgap.solvers.children.worker import read_frame, write_frame
 
 ChildOutcome = Literal["done", "timeout", "memory", "crash", "error"]
@@ -71,7 +72,9 @@ class ChildResult:
     error: Exception | str | None = None
     start_seconds: float = 0.0  # before the function: process start, imports, arguments
     seconds: float = 0.0  # of the function
-    peak_mb: float = 0.0  # largest observed resident memory of the child and its children
+    peak_mb: float = 0.0  # peak of the resident memory: a new child and what the task added
+    cpu_seconds: float = 0.0  # of the function, in the child and its children
+    limited: bool = True  # whether a time limit may have had an influence
 
     def result(self) -> Any:
         """Return the value, or raise the error.
@@ -153,13 +156,24 @@ def run_child(
             worker.give(task)
             reply = _attend(worker, begin, limit, memory_mb, on_message, interrupt)
         healthy = reply.outcome in ("done", "error") and worker.process.poll() is None
-        reusable = healthy and worker.megabytes() < _MAX_IDLE_MB
+        reusable = healthy and worker.last.mb < _MAX_IDLE_MB
     finally:
         if reusable:
             _keep(engine, worker)
         else:
             worker.kill()
+    if reply.limited and _depth():
+        was_limited()
     return reply
+
+
+class _Usage(NamedTuple):
+    """Memory in MB and CPU seconds of a tree of processes, and those of its root alone."""
+
+    mb: float = 0.0
+    cpu: float = 0.0  # of ended processes too
+    root_mb: float = 0.0
+    root_cpu: float = 0.0
 
 
 class _IdleWorkerDiedError(Exception):
@@ -187,6 +201,9 @@ class _Worker:
             start_new_session=True,
         )
         self.tasks = 0
+        self.bare_mb: float | None = None  # memory at the start of its first task
+        self.peak_mb = 0.0  # of the task
+        self.before = self.last = _Usage()  # at the start of the task, and as last observed
         self.frames: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self.stderr_lines: deque[str] = deque(maxlen=40)
         self.watched = psutil.Process(self.process.pid)
@@ -210,17 +227,53 @@ class _Worker:
         """Send a task; if the process has died, reading its frames will show it."""
         assert self.process.stdin is not None
         self.tasks += 1
+        self.before, self.peak_mb = self.last, 0.0
         self.stderr_lines.clear()
         with contextlib.suppress(OSError):
             write_frame(self.process.stdin, task)
 
-    def megabytes(self) -> float:
-        """Return the resident memory of the process and its descendants in MB."""
-        total = 0
+    def observe(self) -> float:
+        """Note memory and CPU time of the process and its descendants; return the memory in MB."""
+        total = root = _Usage()
         for process in self._tree():
-            with contextlib.suppress(psutil.Error):
-                total += process.memory_info().rss
-        return float(total) / 2**20
+            with contextlib.suppress(psutil.Error), process.oneshot():
+                mb, times = process.memory_info().rss / 2**20, process.cpu_times()
+                own = times.user + times.system
+                ended = getattr(times, "children_user", 0) + getattr(times, "children_system", 0)
+                if process is self.watched:
+                    root = _Usage(mb, own)
+                total = _Usage(total.mb + mb, total.cpu + own + ended)
+        self.peak_mb = max(self.peak_mb, total.mb)
+        if total.cpu >= self.last.cpu:  # otherwise it is ending
+            self.last = _Usage(total.mb, total.cpu, root.mb, root.cpu)
+        return total.mb
+
+    def begin(self, cpu: float, mb: float) -> None:
+        """Receive the child's own CPU time and memory at the start of the function."""
+        if not mb:  # not known to the child
+            self.observe()
+            mb = self.last.root_mb
+        if self.bare_mb is None:
+            self.bare_mb = mb
+        before = self.before
+        self.before = _Usage(before.mb - before.root_mb + mb, before.cpu - before.root_cpu + cpu)
+
+    def end(self, cpu: float, mb: float) -> None:
+        """Receive the child's own CPU time and peak of the memory at the end of the function."""
+        self.observe()
+        self.peak_mb = max(self.peak_mb, mb)
+        self.last = self.last._replace(cpu=self.last.cpu - self.last.root_cpu + cpu, root_cpu=cpu)
+
+    def spent(self) -> tuple[float, float]:
+        """Return the task's CPU seconds, and its peak of the memory in MB.
+
+        The second is the memory of a new process and what the task added to it: a process that has
+        run other tasks has kept some of theirs.
+        """
+        peak = self.peak_mb
+        if self.bare_mb is not None:
+            peak = self.bare_mb + max(0.0, peak - self.before.mb)
+        return max(0.0, self.last.cpu - self.before.cpu), peak
 
     def _tree(self) -> list[psutil.Process]:
         with contextlib.suppress(psutil.Error):
@@ -270,13 +323,26 @@ def _attend(
 ) -> ChildResult:
     """Wait for the end of a task, pass on its messages, and enforce its limits."""
     started: float | None = None
-    peak, next_check = 0.0, time.monotonic() + _CHECK_SECONDS
+    next_check = time.monotonic() + _CHECK_SECONDS
     killed: ChildOutcome | None = None
+    limited = True
 
     def reply(outcome: ChildOutcome, value: Any = None, error: Any = None) -> ChildResult:
         now = time.monotonic()
         start = now if started is None else started
-        return ChildResult(outcome, value, error, start - begin, now - start, round(peak, 1))
+        cpu, peak = worker.spent()
+        if outcome == "memory" and memory_mb is not None:
+            peak = max(peak, memory_mb)
+        return ChildResult(
+            outcome,
+            value,
+            error,
+            start_seconds=start - begin,
+            seconds=now - start,
+            peak_mb=round(peak, 1),
+            cpu_seconds=round(cpu, 3),
+            limited=outcome != "done" or limited,
+        )
 
     while True:
         if interrupt is not None and interrupt.is_set():
@@ -285,13 +351,14 @@ def _attend(
         deadline = _deadline(begin, started, limit)
         if killed is None and now >= deadline:
             killed = "timeout"
+            worker.observe()
             worker.kill()
         if killed is None and now >= next_check:
-            peak = max(peak, worker.megabytes())
+            megabytes = worker.observe()
             # With thousands of processes a check is slow: spend at most a twentieth of the time on
             # it.
             next_check = max(now + _CHECK_SECONDS, now + 20 * (time.monotonic() - now))
-            if memory_mb is not None and peak > memory_mb:
+            if memory_mb is not None and megabytes > memory_mb:
                 killed = "memory"
                 worker.kill()
         try:
@@ -318,11 +385,16 @@ def _attend(
         match kind:
             case "started":
                 started = time.monotonic()
+                worker.begin(*content)
+            case "ended":
+                cpu, mb, limited = content
+                worker.end(cpu, mb)
             case "message":
                 if on_message is not None:
                     on_message(content)
             case _:
-                peak = max(peak, worker.megabytes())
+                if kind != "done":
+                    worker.observe()
                 value = content if kind == "done" else None
                 return reply(kind, value, None if kind == "done" else content)
 

@@ -5,17 +5,21 @@ start quickly, this module imports little.
 """
 
 import contextlib
+import gc
 import io
 import os
 import pickle
+import signal
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable
 from importlib import import_module
 from typing import IO, Any
 
 from schedgap.errors import ContradictionError, SchedgapError
+from schedgap.solvers.children import clock
 
 # Engine -> module that is imported before the task's clock starts.
 PRELOAD = {
@@ -67,6 +71,8 @@ def main(parent: int) -> None:
         Process id of the parent.
     """
     _die_with(parent)
+    with contextlib.suppress(ValueError):  # the parent ends a child with SIGKILL
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
     tasks = io.BufferedReader(io.FileIO(os.dup(0), "rb"))
     answers = io.BufferedWriter(io.FileIO(os.dup(1), "wb"))
     with open(os.devnull, "rb") as nothing:
@@ -84,6 +90,7 @@ def main(parent: int) -> None:
     while True:
         ready.acquire()
         _serve(pickle.loads(inbox.pop()), answer)
+        _release_memory()
 
 
 def _receive(tasks: IO[bytes], inbox: list[bytes], ready: threading.Semaphore) -> None:
@@ -95,8 +102,10 @@ def _receive(tasks: IO[bytes], inbox: list[bytes], ready: threading.Semaphore) -
 
 
 def _serve(task: dict[str, Any], answer: Callable[..., None]) -> None:
-    """Run one task and send its result."""
+    """Run one task and send its result; `ended` precedes a regular one and says what it took."""
     try:
+        clock.forget_limits()
+        _reset_peak()
         sys.path[:] = task["path"]
         _limit_memory(task["memory_mb"])
         with contextlib.suppress(ImportError):  # the function itself reports what is missing
@@ -105,8 +114,9 @@ def _serve(task: dict[str, Any], answer: Callable[..., None]) -> None:
         module, _, name = task["function"].partition(":")
         function = getattr(import_module(module), name)
         args, kwargs = pickle.loads(task["arguments"])
-        answer("started")
+        answer("started", (time.process_time(), _status_mb("VmRSS")))
         value = function(lambda content: answer("message", content), *args, **kwargs)
+        answer("ended", (time.process_time(), _status_mb("VmHWM"), clock.limited()))
         answer("done", value)
     except MemoryError as error:
         answer("memory", str(error) or "out of memory")
@@ -116,11 +126,37 @@ def _serve(task: dict[str, Any], answer: Callable[..., None]) -> None:
         answer("error", traceback.format_exc())
 
 
+def _release_memory() -> None:
+    """Return what an ended task has left to the system, so that the next one starts small."""
+    gc.collect()
+    if sys.platform == "linux":
+        import ctypes
+
+        with contextlib.suppress(AttributeError, OSError):  # another C library
+            ctypes.CDLL(None).malloc_trim(0)
+
+
+def _reset_peak() -> None:
+    """On Linux, forget the peak of the memory in earlier tasks."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w") as stream:
+            stream.write("5")
+
+
+def _status_mb(field: str) -> float:
+    """Return a number of this process's status in MB, on Linux; 0 elsewhere."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError, ValueError), open("/proc/self/status") as stream:
+            for line in stream:
+                if line.startswith(f"{field}:"):
+                    return int(line.split()[1]) / 1024
+    return 0.0
+
+
 def _die_with(parent: int) -> None:
     """On Linux, have this process killed when its parent dies; elsewhere the closed pipe shows."""
     if sys.platform == "linux":
         import ctypes
-        import signal
 
         pr_set_pdeathsig = 1
         ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL, 0, 0, 0)

@@ -1,6 +1,8 @@
 """Command line: parse arguments, call the package, print, and map errors to exit codes."""
 
+import contextlib
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Callable
@@ -332,9 +334,20 @@ def compare(
     time_limit: TimeLimit = 60.0,
     memory_limit: MemoryLimit = None,
     seed: Seed = None,
-    retry: Annotated[bool, typer.Option("--retry", help="Run failed tasks again.")] = False,
+    retry: Annotated[
+        str | None,
+        typer.Option(
+            metavar="[KIND]",
+            help="Run failed tasks again: those of KIND timeout, memory, crash, invalid or error, "
+            "or, without KIND or with 'all', all of them.",
+        ),
+    ] = None,
+    older: Annotated[
+        bool, typer.Option("--older", help="Also show the results of older source code.")
+    ] = False,
     cluster: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Run on a Dask cluster.")
+        str | None,
+        typer.Option(metavar="ADDRESS|FILE", help="Run on a Dask cluster: address or its file."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -354,10 +367,12 @@ def compare(
             time_limit=time_limit,
             memory_limit=memory_limit,
             seed=seed,
-            retry=retry,
+            retry=retry or False,
             cluster=cluster,
             on_record=on_record,
         )
+    if older:
+        result = type(result).load(run, older=True)
     show.run(result, as_json=as_json)
     raise typer.Exit(ContradictionError.exit_code if result.contradictions else 0)
 
@@ -604,6 +619,37 @@ def _options(
     pass
 
 
+_received: list[int] = []  # signals that asked the process to end
+
+
+def _terminate(number: int, _: object) -> None:
+    """End as with Ctrl-C, when a batch system asks for it at the end of its time."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    _received.append(number)
+    raise KeyboardInterrupt
+
+
+def _interrupted() -> int:
+    """Return the exit code of an interrupted command; after SIGTERM, say so."""
+    if not _received:
+        return 130
+    show.note("terminated (SIGTERM); what was finished is kept")
+    return 143
+
+
+def _with_retry(arguments: list[str]) -> list[str]:
+    """Return the arguments with `all` after each `--retry` that has no value."""
+    from schedgap.show import RETRIES
+
+    given: list[str] = []
+    for place, word in enumerate(arguments):
+        given.append(word)
+        following = arguments[place + 1 : place + 2]
+        if word == "--retry" and not set("".join(following).split(",")) <= RETRIES:
+            given.append("all")
+    return given
+
+
 def run(arguments: list[str]) -> int:
     """Run one command line and return its exit code; an error is one line on stderr.
 
@@ -613,9 +659,9 @@ def run(arguments: list[str]) -> int:
         The arguments without the name of the program.
     """
     try:
-        code = app(args=arguments, prog_name="schedgap", standalone_mode=False)
+        code = app(args=_with_retry(arguments), prog_name="schedgap", standalone_mode=False)
         sys.stdout.flush()
-        return code if isinstance(code, int) else 0
+        return _interrupted() if _received else code if isinstance(code, int) else 0
     except (SchedgapError, ContradictionError) as error:
         prefix = "contradiction: " if isinstance(error, ContradictionError) else ""
         show.note(f"{prefix}{error}")
@@ -624,7 +670,7 @@ def run(arguments: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except (KeyboardInterrupt, typer.Abort):
-        return 130
+        return _interrupted()
     except Exception as error:  # noqa: BLE001 - no traceback reaches the user
         if hasattr(error, "format_message"):  # errors of the parser
             show.note(f"{error.format_message()} (see 'schedgap --help')")
@@ -646,5 +692,7 @@ def main() -> None:
             stream.reconfigure(
                 errors="replace"
             )  # a character that the terminal lacks is shown as '?'
+    with contextlib.suppress(ValueError):  # not the main thread
+        signal.signal(signal.SIGTERM, _terminate)
     arguments = sys.argv[1:]
     sys.exit(run(arguments or ["--help"]))

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from schedgap.analysis.solution import Solution
     from schedgap.instances.verdict import Verdict
 
+RETRIES = {"timeout", "memory", "crash", "invalid", "error", "all"}  # kinds of `compare --retry`
 PIPE_WIDTH = 160  # characters per line if the output is not a terminal
 
 
@@ -302,10 +303,11 @@ def solving(title: str) -> Iterator[Any]:
 def comparing() -> Iterator[Any]:
     """Show a progress bar, proved optima, widest gap and remaining time during a comparison.
 
-    Yields the callback for `compare`, or None if standard error is not a terminal.
+    If standard error is not a terminal, there is a line for each finished task instead. Yields the
+    callback for `compare`.
     """
     if not sys.stderr.isatty():
-        yield None
+        yield _line
         return
     from rich.console import Console
     from rich.progress import (
@@ -342,6 +344,18 @@ def comparing() -> Iterator[Any]:
             bar.update(line, completed=done, total=total, description=text)
 
         yield receive
+
+
+def _line(record: "TaskRecord | None", done: int, total: int) -> None:
+    """Print a line on a finished task on standard error."""
+    if record is None:
+        note(f"{done} of {total} tasks are done")
+        return
+    solution = record.solution
+    facts = [record.outcome if record.outcome != "done" or solution is None else solution.status]
+    if solution is not None:
+        facts += [number(solution.objective), f"{solution.seconds:.3g} s"]
+    note(f"{done}/{total} {record.instance.name}: {record.label}: {', '.join(facts)}")
 
 
 def plain_text(text: str) -> None:
@@ -475,6 +489,7 @@ def run(result: "Run", *, as_json: bool) -> None:
         rows = json.loads(summary.to_json(orient="records", double_precision=15))
         folders = [str(folder.path) for folder in result.folders]
         document = {"run": folders, "summary": rows, "contradictions": result.contradictions}
+        document |= {"warnings": result.warnings, "drift": result.drift()}
         json_document(document | {"failed": len(result.failures), "skipped": len(result.skipped)})
     else:
         from schedgap.analysis.tables import readable
@@ -498,6 +513,8 @@ def run(result: "Run", *, as_json: bool) -> None:
             assert record.solution is not None
             reason = record.solution.trace.get("note", "stopped at its limit")
             note(f"{record.instance.name}: {record.label}: no schedule: {reason}")
+    for text in result.warnings:
+        note(text)
     if result.contradictions:
         from rich.console import Console
         from rich.markup import escape

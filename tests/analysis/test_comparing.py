@@ -155,25 +155,26 @@ def test_a_rerun_does_nothing_again(tmp_path: Path) -> None:
     heard: list[tuple[int, int]] = []
     quick(tmp_path / "r", f"first:log={log}", on_record=lambda _, done, n: heard.append((done, n)))
     assert files(tmp_path / "r") == before
-    assert log.read_text().splitlines() == ["down", "up"]
+    assert sorted(log.read_text().splitlines()) == ["down", "up"]
     assert heard == [(2, 2)]
 
 
 def test_only_failures_are_retried(tmp_path: Path) -> None:
-    run = quick(tmp_path, "exact", "fails", targets=INSTANCES[0])
-    keys = {record.method: record.key for record in run.records}
-    before = {name: (tmp_path / f"tasks/{key}.json").stat().st_ino for name, key in keys.items()}
-    quick(tmp_path, "exact", "fails", targets=INSTANCES[0])
-    for retry, changed in ((False, []), (True, ["fails"])):
-        quick(tmp_path, "exact", "fails", targets=INSTANCES[0], retry=retry)
-        after = {n: (tmp_path / f"tasks/{key}.json").stat().st_ino for n, key in keys.items()}
-        assert [name for name in keys if after[name] != before[name]] == changed
+    for retry, changed in ((None, []), (False, []), (True, ["fails"])):
+        before = {record.method: record.key for record in Run(tmp_path).records} if changed else {}
+        more = {} if retry is None else {"retry": retry}
+        run = quick(tmp_path, "exact", "fails", targets=INSTANCES[0], **more)
+        after = {record.method: record.key for record in run.records}
+        assert sorted(after) == ["fails", "scan"] and len(run) == 2
+        assert len(list((tmp_path / "tasks").glob("*.json"))) == 2
+        if before:
+            assert [name for name in after if after[name] != before[name]] == changed
 
 
 def test_what_decides_the_answer_is_another_task(tmp_path: Path) -> None:
-    for more in ({}, {"seed": 1}, {"seed": 2}, {"time_limit": 2}, {"time_limit": 2}):
+    for more in ({}, {"seed": 1}, {"seed": 2}):
         run = quick(tmp_path, "luck", targets=INSTANCES[0], **more)
-    assert len(run) == 4
+    assert len({record.task for record in run.records}) == len(run) == 3
 
 
 def test_folders_are_merged_by_copying(tmp_path: Path) -> None:
@@ -209,26 +210,11 @@ def test_workers_give_the_records_of_one(tmp_path: Path) -> None:
     known = [method.name for method in sg.models.family("hare").methods]
     names = [name for name in ("srtf", "list-wspt", "job-alone") if name in known]
     runs = [compare(instances, run=tmp_path / str(n), methods=names, workers=n) for n in (1, 2)]
-    columns = ["instance", "method", "objective", "bound", "ratio_low", "key"]
+    columns = ["instance", "method", "objective", "bound", "ratio_low", "code"]
     assert runs[0].table()[columns].equals(runs[1].table()[columns])
+    tasks = [[record.task for record in run.records] for run in runs]
+    assert tasks[0] == tasks[1]
     assert len(runs[0]) == 2 * len(names) > 0
-
-
-@pytest.mark.nightly
-def test_a_cluster_gives_the_same_records(tmp_path: Path) -> None:
-    distributed = pytest.importorskip("distributed", reason="needs the extra 'cluster'")
-    instances = [sg.generate("hare", preset="small", seed=seed) for seed in (1, 2)]
-    with distributed.LocalCluster(1, threads_per_worker=2, dashboard_address=None) as cluster:
-        there = compare(
-            instances,
-            run=tmp_path / "there",
-            methods=["srtf"],
-            workers=2,
-            cluster=cluster.scheduler_address,
-        )
-    here = compare(instances, run=tmp_path / "here", methods=["srtf"], workers=1)
-    columns = ["instance", "method", "objective", "key"]
-    assert there.table()[columns].equals(here.table()[columns])
 
 
 PROCESS = """
@@ -455,7 +441,7 @@ def test_a_broken_record_is_named(tmp_path: Path) -> None:
     quick(tmp_path, "exact", targets=INSTANCES[0])
     file = next((tmp_path / "tasks").glob("*.json"))
     file.write_text(file.read_text()[:100])
-    with pytest.raises(InputError, match=r"tasks/\w+\.json: line 1 column"):
+    with pytest.raises(InputError, match=r"tasks/[\w-]+\.json: line 1 column"):
         read_record(file)
     with pytest.raises(InputError, match="not a run folder"):
         Run(tmp_path / "tasks")

@@ -110,6 +110,23 @@ def hog() -> None:
         time.sleep(0.02)
 
 
+def heavy(instance: ToyInstance, call: RunContext) -> MethodResult:
+    held = [bytearray(1_000_000) for _ in range(int(call.options["megabytes"]))]
+    time.sleep(0.3)
+    return MethodResult(Pick(len(held) * 0))
+
+
+def spin(instance: ToyInstance, call: RunContext) -> MethodResult:
+    end = time.process_time() + call.options["seconds"]
+    while time.process_time() < end:
+        pass
+    return MethodResult(Pick(0))
+
+
+def anneal(instance: ToyInstance, call: RunContext) -> MethodResult:
+    return MethodResult(Pick(0 if call.budget.clock.spent() < 0.9 else 1))
+
+
 def too_fine(instance: ToyInstance, call: RunContext) -> MethodResult:
     raise ScaleError("values: too fine for the integer scale")
 
@@ -175,6 +192,14 @@ METHODS = (
     method("hang", "exact", streams_then(lambda: time.sleep(600))),
     method("words", "exact", words),
     method("crash", "exact", streams_then(lambda: os.kill(os.getpid(), signal.SIGSEGV))),
+    method(
+        "heavy",
+        "algorithm",
+        heavy,
+        options=(Option("megabytes", "int", 100, "Memory that it needs.", least=0),),
+    ),
+    method("spin", "algorithm", spin, options=(Option("seconds", "float", 0.2, "CPU.", least=0),)),
+    method("anneal", "algorithm", anneal),
     method("hog", "exact", streams_then(hog)),
     method("fails", "exact", fails),
     method("too-fine", "exact", too_fine),
@@ -193,7 +218,7 @@ def check_certificate(instance: ToyInstance, certificate: Mapping[str, Any]) -> 
     return min(float(certificate["value"]), instance.values[order(instance)[0]])
 
 
-def twice(instance: ToyInstance) -> dict[str, Any]:
+def twice(instance: ToyInstance, **changed: Any) -> dict[str, Any]:
     """Return a guarantee of twice the optimum for fewer than four values."""
     failed = () if len(instance.values) < 4 else ("few values",)
     return {"claim": "twice", "factor": 2.0, "holds": not failed, "failed": failed}

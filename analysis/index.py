@@ -1,0 +1,233 @@
+"""An index of the records of a large run folder, so that they need not all be read.
+
+The file `index.jsonl` in the run folder has a line for each record, without its schedule, progress,
+certificate and long trace, which are read when they are asked for. Lines are valid for one size and
+time of change of the record's file; the records themselves remain the truth, and the index may be
+deleted at any time. Values that many records have in common are on lines of their own.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from schedgap.analysis.folder import InstanceRef, TaskRecord, read_record
+from schedgap.errors import InputError
+from schedgap.instances.records import write_text
+from schedgap.instances.solution import ProofClaim, SolutionFile
+
+NAME = "index.jsonl"
+FORMAT = {"index": "schedgap", "version": 1}
+LEAST = 500  # records from which on an index is written
+SHORT = 300  # characters of a trace that is kept in the index
+COMMON = (
+    *("instance", "method", "label", "kind", "engine", "options", "problem", "sense", "relaxed"),
+    *("time_limit", "memory_limit", "versions", "version", "code", "session"),
+)
+OWN = (
+    *("key", "outcome", "message", "seed", "task", "started", "cpu_seconds", "start_seconds"),
+    *("peak_memory_mb", "limited", "reused"),
+)
+SOLUTION_COMMON = (
+    *("family", "version", "instance", "instance_sha256", "method", "engine", "kind", "options"),
+    *("seed", "sense", "versions"),
+)
+SOLUTION_OWN = ("status", "objective", "bound", "seconds", "proof")
+Stamp = tuple[int, int]  # time of change in nanoseconds, size in bytes
+Row = list[Any]  # name, time, size, place of the common values, own values, solution, rest
+
+
+class IndexedSolution(SolutionFile):
+    """A solution whose schedule and trace are read from the record when they are asked for."""
+
+    __slots__ = ("_record",)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("schedule", "trace"):
+            return getattr(self._record.read().solution, name)  # type: ignore[attr-defined]
+        raise AttributeError(name)
+
+    def __iter__(self) -> Iterator[tuple[str, Any]]:  # type: ignore[override]
+        return iter(self._record.read().solution)  # type: ignore[attr-defined]
+
+
+class IndexedRecord(TaskRecord):
+    """A record whose progress and certificate are read from its file when they are asked for."""
+
+    __slots__ = ("_file", "_note")
+
+    def read(self) -> TaskRecord:
+        """Return the whole record from its file."""
+        file: Path = self._file  # type: ignore[attr-defined]
+        with suppress(OSError):
+            facts = file.stat()
+            return _whole(file, (facts.st_mtime_ns, facts.st_size))
+        return read_record(file)
+
+    @property
+    def note(self) -> str:
+        """Why the task failed or was skipped, or a remark of the method; mostly empty."""
+        return str(self._note)  # type: ignore[attr-defined]
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("progress", "certificate"):
+            return getattr(self.read(), name)
+        raise AttributeError(name)
+
+    def __iter__(self) -> Iterator[tuple[str, Any]]:  # type: ignore[override]
+        return iter(self.read())
+
+
+@lru_cache(maxsize=16)
+def _whole(file: Path, stamp: Stamp) -> TaskRecord:
+    return read_record(file)
+
+
+def read_records(tasks: Path) -> list[tuple[Path, TaskRecord]]:
+    """Return the records of a folder with their files, by name; use and update its index.
+
+    Parameters
+    ----------
+    tasks : Path
+        The folder `tasks` of a run folder.
+
+    Raises
+    ------
+    InputError
+        If a JSON file in it is not a record.
+    """
+    files = _files(tasks)
+    if len(files) < LEAST:
+        return [(tasks / name, read_record(tasks / name)) for name in files]
+    index = tasks.parent / NAME
+    known, common, lines = _read(index)
+    places = {text: place for place, text in enumerate(common)}
+    added: list[str] = []
+    found: list[tuple[Path, TaskRecord]] = []
+    cache: list[tuple[dict[str, Any], dict[str, Any]] | None] = [None] * len(common)
+    for name, stamp in files.items():
+        row = known.get(name)
+        if row is not None and (row[1], row[2]) == stamp:
+            found.append((tasks / name, _record(tasks / name, row, common, cache)))
+            continue
+        record = read_record(tasks / name)
+        found.append((tasks / name, record))
+        text = json.dumps(_common(record), sort_keys=True)
+        if text not in places:
+            places[text] = len(places)
+            added.append(text)
+        added.append(json.dumps([name, *stamp, places[text], *_own(record)]))
+    if added:
+        _write(index, lines, added, fresh=not lines or lines > 2 * len(files) + 1000)
+    return found
+
+
+def _files(tasks: Path) -> dict[str, Stamp]:
+    """Return time of change and size of each file that should be a record, by name."""
+    found: dict[str, Stamp] = {}
+    with suppress(FileNotFoundError), os.scandir(tasks) as entries:
+        for entry in entries:
+            if entry.name.endswith(".json") and not entry.name.startswith("."):
+                facts = entry.stat()
+                found[entry.name] = facts.st_mtime_ns, facts.st_size
+    return dict(sorted(found.items()))
+
+
+def _read(index: Path) -> tuple[dict[str, Row], list[str], int]:
+    """Return the last line of each file, the common values, and the number of lines."""
+    rows: dict[str, Row] = {}
+    common: list[str] = []
+    try:
+        with index.open(encoding="utf-8") as stream:
+            if json.loads(stream.readline() or "null") != FORMAT:
+                return {}, [], 0
+            lines = 1
+            for line in stream:
+                lines += 1
+                if line.startswith("{"):
+                    json.loads(line)
+                    common.append(line.rstrip("\n"))
+                else:
+                    row = json.loads(line)
+                    if row[3] < len(common):
+                        rows[row[0]] = row
+    except (OSError, ValueError, TypeError, LookupError):  # none, or not of this program
+        return {}, [], 0
+    return rows, common, lines
+
+
+def _write(index: Path, lines: int, added: list[str], *, fresh: bool) -> None:
+    """Append lines to an index, or write a new one; do nothing if that cannot be done."""
+    with suppress(OSError, InputError):
+        if fresh and lines:  # too many lines are of no use
+            index.unlink()
+        elif fresh:
+            write_text(index, "\n".join([json.dumps(FORMAT), *added]) + "\n")
+        else:
+            with index.open("a", encoding="utf-8") as stream:
+                stream.write("\n".join(added) + "\n")
+
+
+def _common(record: TaskRecord) -> dict[str, Any]:
+    data = {name: getattr(record, name) for name in COMMON}
+    data["instance"] = record.instance.model_dump()
+    if record.solution is not None:
+        data["solution"] = {name: getattr(record.solution, name) for name in SOLUTION_COMMON}
+    return data
+
+
+def _own(record: TaskRecord) -> list[Any]:
+    own = [getattr(record, name) for name in OWN]
+    solution = None
+    if record.solution is not None:
+        solution = [getattr(record.solution, name) for name in SOLUTION_OWN[:-1]]
+        claim = record.solution.proof
+        solution.append(None if claim is None else claim.model_dump())
+        text = json.dumps(record.solution.trace)
+        solution.append(record.solution.trace if len(text) <= SHORT else None)
+    return [own, solution, [record.note, record.certificate is not None]]
+
+
+def _record(
+    file: Path,
+    row: Row,
+    common: list[str],
+    cache: list[tuple[dict[str, Any], dict[str, Any]] | None],
+) -> IndexedRecord:
+    """Return a record from its line, without validation."""
+    _, _, _, place, own, solution, (note, certified) = row
+    shared = cache[place]
+    if shared is None:
+        data = json.loads(common[place])
+        parts = data.pop("solution", {})
+        data["instance"] = InstanceRef(**data["instance"])
+        data["relaxed"] = tuple(data["relaxed"])
+        shared = cache[place] = (data, parts)
+    values = {**shared[0], **dict(zip(OWN, own, strict=True)), "solution": None}
+    if not certified:
+        values["certificate"] = None
+    record = _new(IndexedRecord, values)
+    object.__setattr__(record, "_file", file)
+    object.__setattr__(record, "_note", note)
+    if solution is not None:
+        facts = {**shared[1], **dict(zip(SOLUTION_OWN, solution, strict=False))}
+        if facts["proof"] is not None:
+            facts["proof"] = ProofClaim(**facts["proof"])
+        if solution[-1] is not None:
+            facts["trace"] = solution[-1]
+        values["solution"] = _new(IndexedSolution, facts)
+        object.__setattr__(values["solution"], "_record", record)
+    return record
+
+
+def _new(cls: type[Any], values: Mapping[str, Any]) -> Any:
+    """Return a record with these values, which were validated before they were written."""
+    made = cls.__new__(cls)
+    object.__setattr__(made, "__dict__", values)
+    object.__setattr__(made, "__pydantic_fields_set__", set())
+    object.__setattr__(made, "__pydantic_extra__", None)
+    object.__setattr__(made, "__pydantic_private__", None)
+    return made

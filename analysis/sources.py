@@ -1,0 +1,130 @@
+"""Hash of the source code that can change a method's result."""
+
+import hashlib
+import importlib
+import inspect
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from schedgap.instances.families import FAMILIES
+from schedgap.models.family import Family
+from schedgap.models.method import Lazy, Method
+
+PACKAGE = __name__.partition(".")[0]
+DIGITS = 12  # of a hash, in hexadecimal
+SHARED = ("models/*.py", "models/mechanisms/**/*.py", "solvers/**/*.py", "instances/*.py")
+VERIFYING = ("bounds", "optimality", "proving", "solving", "tasks")  # of `analysis`
+DESCRIPTIVE = frozenset(  # files that describe, draw or generate; no method imports them
+    {
+        *("models/figure.py", "models/gantt.py", "models/paper.py", "models/study.py"),
+        *("figures.py", "gantt.py", "paper.py"),  # of a family
+        *("generate.py", "generator.py", "from_traces.py", "drafts.py", "examples.py"),
+        *("workload.py", "measured.py", "capacity.py"),
+    }
+)
+
+_codes: dict[str, str] = {}
+
+
+def family_code(name: str) -> str:
+    """Return a hash of the source that can change the results of a family's methods.
+
+    It covers the family, what families share, the solvers, the class of the instances, and the
+    verification of results; not what only describes, draws or generates. The hash is kept until
+    `family_code.cache_clear()`.
+
+    Parameters
+    ----------
+    name : str
+        Name of the family.
+    """
+    if name not in _codes:
+        digest = hashlib.sha256()
+        for label, file in sorted(_files(name)):
+            digest.update(label.encode() + b"\0")
+            digest.update(file.read_bytes().replace(b"\r\n", b"\n") + b"\0")
+        _codes[name] = digest.hexdigest()[:DIGITS]
+    return _codes[name]
+
+
+def refresh() -> bool:
+    """Read the source again, as in a notebook that lives on; return whether any has changed."""
+    before = dict(_codes)
+    _codes.clear()
+    return any(family_code(name) != code for name, code in before.items() if name in FAMILIES)
+
+
+def method_code(owner: Family, method: Method) -> str:
+    """Return the hash of a family's source, and of the method's own source if it lies elsewhere.
+
+    Parameters
+    ----------
+    owner : Family
+        The family.
+    method : Method
+        One of its methods; the two hashes are joined by `+`.
+    """
+    code, run = family_code(owner.name), method.run
+    function = run.load() if isinstance(run, Lazy) and not _is_ours(run.name) else run
+    if isinstance(function, Lazy) or _is_ours(getattr(function, "__module__", "")):
+        return code
+    if _root(owner.name) == getattr(function, "__module__", ""):
+        return code
+    return f"{code}+{_own_code(function)}"
+
+
+def _is_ours(name: str) -> bool:
+    return name.partition(".")[0] == PACKAGE
+
+
+def _own_code(function: Callable[..., Any]) -> str:
+    """Return a hash of a function's module or, in a notebook, of the function itself."""
+    source: bytes
+    try:
+        file = inspect.getsourcefile(inspect.unwrap(function))
+        source = Path(file or "").read_bytes()
+    except (OSError, TypeError):
+        try:
+            source = inspect.getsource(function).encode()
+        except (OSError, TypeError):  # defined by `exec`, or compiled
+            code = getattr(function, "__code__", None)
+            source = repr(function).encode() if code is None else code.co_code + _constants(code)
+    return hashlib.sha256(source.replace(b"\r\n", b"\n")).hexdigest()[:DIGITS]
+
+
+def _constants(code: Any) -> bytes:
+    nested = [_constants(each) if hasattr(each, "co_consts") else repr(each).encode()
+              for each in code.co_consts]  # fmt: skip
+    return b"\0".join([*nested, repr(code.co_names).encode()])
+
+
+def _root(name: str) -> str:
+    """Return the name of a family's module."""
+    return importlib.import_module(f"{PACKAGE}.models.{name}").__name__
+
+
+def _files(name: str) -> Iterator[tuple[str, Path]]:
+    """Yield the files of a family's hash, each with its name."""
+    for pattern in SHARED:
+        room = pattern.partition("/")[0]
+        yield from _python(_folder(room), pattern.partition("/")[2], room)
+    for each in VERIFYING:
+        yield f"analysis/{each}.py", _folder("analysis") / f"{each}.py"
+    for module in (f"{PACKAGE}.models.{name}", FAMILIES[name].partition(":")[0]):
+        source = Path(inspect.getsourcefile(importlib.import_module(module)) or "")
+        if source.name == "__init__.py":
+            yield from _python(source.parent, "**/*.py", module)
+        else:  # a family in one file
+            yield module, source
+
+
+def _folder(room: str) -> Path:
+    return Path(next(iter(importlib.import_module(f"{PACKAGE}.{room}").__path__)))
+
+
+def _python(top: Path, pattern: str, room: str) -> Iterator[tuple[str, Path]]:
+    for file in top.glob(pattern):
+        label = file.relative_to(top).as_posix()
+        if not DESCRIPTIVE & {label, f"{room}/{label}"}:
+            yield f"{room}/{label}", file

@@ -1,0 +1,82 @@
+"""The command `compare` as a process: signals, pipes, and the kinds of failures to run again."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from toy_family import toy
+
+from schedgap.analysis.folder import FAILURES
+from schedgap.cli import _with_retry
+from schedgap.instances.records import write_json
+from schedgap.show import RETRIES
+
+HERE = str(Path(__file__).parent)
+COMMAND = """
+import sys; sys.path.insert(0, {here!r})
+import toy_family; toy_family.register()
+from schedgap.cli import main
+main()
+"""
+
+
+def command(folder: Path, *arguments: str) -> "subprocess.Popen[str]":
+    file = folder / "down.json"
+    write_json(file, toy(6, 4, 2, name="down").to_data())
+    words = [sys.executable, "-c", COMMAND.format(here=HERE), "compare", str(file)]
+    words += ["--run", str(folder / "r"), "--workers", "2", *arguments]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are those of POSIX")
+def test_sigterm_ends_cleanly_and_keeps_what_is_finished(tmp_path: Path) -> None:
+    """As a batch system sends it: also to the child processes, which must not look like crashes."""
+    names = "first,first:pause=60,first:pause=61"
+    with command(tmp_path, "--methods", names, "--time-limit", "90") as process:
+        tasks = tmp_path / "r/tasks"
+        end = time.monotonic() + 60
+        while not (tasks.is_dir() and any(tasks.glob("[!.]*.json"))) and time.monotonic() < end:
+            time.sleep(0.05)
+        time.sleep(0.5)
+        below = psutil.Process(process.pid).children(recursive=True)
+        for each in (*below, process):
+            each.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=30)
+        assert process.returncode == 143
+    assert below and psutil.wait_procs(below, timeout=5)[1] == []
+    assert said.splitlines()[-1] == "schedgap: terminated (SIGTERM); what was finished is kept"
+    assert [json.loads(file.read_text())["label"] for file in tasks.glob("[!.]*.json")] == ["first"]
+    assert list(tasks.glob(".*")) == []  # no claim
+
+
+def test_on_a_pipe_each_finished_task_is_a_line(tmp_path: Path) -> None:
+    with command(tmp_path, "--methods", "exact,fails") as process:
+        _, said = process.communicate()
+        assert process.returncode == 0
+    lines = said.splitlines()
+    assert lines[0] == "schedgap: 0 of 2 tasks are done"
+    assert {line.partition(" down: ")[2].partition(" s")[0][:15] for line in lines[1:3]} == {
+        "scan: optimal, ", "fails: error"
+    }  # fmt: skip
+    assert {line.split()[1] for line in lines[1:3]} == {"1/2", "2/2"}
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        (["--retry", "a.json"], ["--retry", "all", "a.json"]),
+        (["a.json", "--retry"], ["a.json", "--retry", "all"]),
+        (["--retry", "--json"], ["--retry", "all", "--json"]),
+        (["--retry", "timeout", "a.json"], ["--retry", "timeout", "a.json"]),
+        (["--retry", "timeout,crash"], ["--retry", "timeout,crash"]),
+        (["--retry=memory", "a.json"], ["--retry=memory", "a.json"]),
+    ],
+)
+def test_retry_without_a_kind_means_all(given: list[str], meant: list[str]) -> None:
+    assert _with_retry(given) == meant
+    assert {*FAILURES, "all"} == RETRIES
