@@ -5,16 +5,32 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from schedgap.instances.elastic.workload import Kinds
+from schedgap.instances.elastic.workload import CLOUD, EC2, Kinds
+from schedgap.instances.generate import apportion
+
+Sizes = Mapping[tuple[tuple[str, float], ...], float]  # capacity -> number of such servers
 
 
-def scaled(servers: Kinds, workers: Kinds, ps: Kinds, jobs: Sequence[Any], part: float) -> Kinds:
+def catalogue() -> Sizes:
+    """Return the EC2 sizes, as many servers of each as are asked for."""
+    return {tuple(zip(CLOUD, size, strict=True)): math.inf for size in EC2.values()}
+
+
+def scaled(
+    servers: Kinds,
+    workers: Kinds,
+    ps: Kinds,
+    jobs: Sequence[Any],
+    part: float,
+    *,
+    sizes: Sizes | None = None,
+) -> Kinds:
     """Scale the capacity of servers to a fraction of the total demand of the jobs.
 
     The demand of a job is that of its fastest configuration: as many workers as fit in the whole
     cluster, at most its chunks, then as few as give the same duration. Ties are broken by volume
-    (share of the total capacity times slots), then by list order. The capacity of each server is
-    rounded up.
+    (share of the total capacity times slots), then by list order. The total of each resource is the
+    fraction, rounded up; servers keep their shares of it, in whole numbers by largest remainders.
 
     Parameters
     ----------
@@ -24,26 +40,39 @@ def scaled(servers: Kinds, workers: Kinds, ps: Kinds, jobs: Sequence[Any], part:
         JSON data of the jobs.
     part : float
         Total capacity of each resource as a fraction of the total demand, > 0.
+    sizes : mapping, optional
+        Number of servers of each capacity in the cluster of the fastest configurations; by default
+        the servers. If given, the total does not depend on the servers.
     """
     resources = list(servers[0]["capacity"])
     total = {r: math.fsum(server["capacity"][r] for server in servers) for r in resources}
-    sizes = Counter(tuple(server["capacity"].items()) for server in servers)
+    if sizes is None:
+        sizes = Counter(tuple(server["capacity"].items()) for server in servers)
+        typical = total
+    else:
+        typical = {r: math.fsum(dict(size)[r] for size in sizes) for r in resources}
     asked = dict.fromkeys(resources, 0.0)
     for job in jobs:
-        demand = _quickest(job, sizes, workers, ps, total)
+        demand = _quickest(job, sizes, workers, ps, typical)
         for r in resources:
             asked[r] += demand[r]
-    factor = {r: part * asked[r] / total[r] if total[r] else 0.0 for r in resources}
+    parts = {
+        r: apportion(
+            math.ceil(part * asked[r] - 1e-9), [server["capacity"][r] for server in servers]
+        )
+        if total[r]
+        else [0] * len(servers)
+        for r in resources
+    }
     return [
-        server
-        | {"capacity": {r: math.ceil(c * factor[r] - 1e-9) for r, c in server["capacity"].items()}}
-        for server in servers
+        server | {"capacity": {r: parts[r][h] for r in resources}}
+        for h, server in enumerate(servers)
     ]
 
 
 def _quickest(
     job: Mapping[str, Any],
-    sizes: Mapping[tuple[tuple[str, float], ...], int],  # capacity -> number of such servers
+    sizes: Sizes,
     workers: Kinds,
     ps: Kinds,
     total: Mapping[str, float],
@@ -61,8 +90,8 @@ def _quickest(
                 holds = {
                     size: containers_that_fit(dict(size), e, z if central else {}) for size in sizes
                 }
-                whole = sum(holds[size] * count for size, count in sizes.items())
-                most = min(job["chunks"], max(holds.values()) if central else whole)
+                whole = sum(holds[size] * count for size, count in sizes.items() if holds[size] > 0)
+                most = int(min(job["chunks"], max(holds.values()) if central else whole))
                 for N in [most] if kind else range(1, most + 1):
                     if (1 if central or kind else 2) > N:
                         continue

@@ -8,19 +8,28 @@ has no durations, all work is drawn.
 
 A server of a file has GPUs, CPUs and memory; its bandwidth is that of a drawn EC2 size.
 
-Order of draws: the servers, their bandwidths, worker and PS types, then all data of the jobs.
+Draws: the servers, then their bandwidths, from the one stream of the request; types and jobs as in
+preset `paper`, each quantity from a stream of its own.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from schedgap.instances.elastic.workload import EC2, Draft, Kinds, Units, by_speed, draw_jobs
+from schedgap.instances.elastic.workload import (
+    EC2,
+    Draft,
+    Draws,
+    Kinds,
+    Units,
+    by_speed,
+    draw_jobs,
+)
 from schedgap.instances.generate import Request, uniform
 from schedgap.instances.traces import TraceJob
 from schedgap.instances.traces.choice import choose_by_take, draw_machines, volume
 
 NEEDED = {"first": "jobs", "take": "jobs"}  # settings that have no effect without a file
-REPLACED: Mapping[str, Sequence[str]] = {"jobs": ("arrival_span",)}
+REPLACED: Mapping[str, Sequence[str]] = {"jobs": ("arrival_span", "capacity_jobs")}
 GIB = 2**30 / 1e9  # GB
 
 
@@ -42,7 +51,7 @@ def servers_of(request: Request) -> tuple[Kinds, str]:
 
 
 def traced_jobs(
-    request: Request, workers: Kinds, ps: Kinds, units: Units, slot_seconds: float
+    request: Request, draws: Draws, workers: Kinds, ps: Kinds, units: Units, slot_seconds: float
 ) -> tuple[list[Draft], str]:
     """Return the jobs of the trace, and a text for `meta.source`.
 
@@ -50,6 +59,8 @@ def traced_jobs(
     ----------
     request : Request
         Input of the preset, with a trace of jobs.
+    draws : callable
+        Random numbers by name of a quantity.
     workers, ps : list of dict
         JSON data of the worker types and PS types.
     units : Units
@@ -62,7 +73,8 @@ def traced_jobs(
     batch = value["objective"] == "scheduled_weight"
     slowest = by_speed(workers)[0]
     drafts = []
-    for job, draft in zip(jobs, draw_jobs(request, workers, ps, len(jobs)), strict=True):
+    drawn = draw_jobs(request, draws, workers, ps, [1] * len(jobs))
+    for job, draft in zip(jobs, drawn, strict=True):
         slots_later = int((job.arrival - jobs[0].arrival) / slot_seconds)
         draft = replace(draft, arrival=1 if batch else 1 + slots_later)
         if whole:

@@ -1,10 +1,14 @@
 """The presets of family `elastic`: worked examples, small random instances, the paper's workload.
 
-Order of draws (PCG64, uniform integers only): servers, worker types, PS types, then the jobs (see
-`workload.draw_jobs`). For files, see `from_traces`.
+Order of draws (PCG64, uniform integers only): servers, worker types, PS types, arrivals, then the
+jobs (see `workload.draw_jobs`). In preset `paper` each of `workload.STREAMS` has a stream of its
+own: an instance with more jobs or servers has those of the smaller one, and differs in nothing
+else. For files, see `from_traces`.
 """
 
 from collections.abc import Callable, Sequence
+
+import numpy as np
 
 from schedgap.errors import UsageError
 from schedgap.instances.elastic import capacity, examples, workload
@@ -32,9 +36,12 @@ def small(request: Request) -> Generated:
     """Return jobs on a few servers, with resources in small integers."""
     servers = workload.small_servers(request)
     workers = workload.small_workers(request.random, request.values["worker_types"])
-    ps = _ps_types(request, workload.small_ps)
-    drafts = workload.draw_jobs(request, workers, ps, request.values["jobs"])
+    ps = _ps_types(request, request.random, workload.small_ps)
+    arrivals = sorted(workload.draw_arrivals(request, request.random, request.values["jobs"]))
+    drafts = workload.draw_jobs(request, workload.common_draws(request), workers, ps, arrivals)
     source = f"drawn with seed {request.seed}: small whole numbers"
+    if request.values["capacity_fraction"] is not None:
+        servers = _scaled(request, servers, workers, ps, drafts, workload.SMALL_UNITS)
     fields = _fields(request, servers, workers, ps, drafts, workload.SMALL_UNITS)
     return Generated(fields, source, "slot")
 
@@ -43,18 +50,26 @@ def paper(request: Request) -> Generated:
     """Return the workload of Section 7, or one whose jobs or servers come from files."""
     check_settings(request, NEEDED, REPLACED)
     seconds = request.values["slot_seconds"] or HOUR
-    units = Units.of_slot(seconds)
+    units, draws = Units.of_slot(seconds), workload.separate_draws(request)
     if request.machines is None:
-        servers, sources = workload.cloud_servers(request), []
+        servers, sources = workload.cloud_servers(draws("servers"), request.values["servers"]), []
     else:
         servers, sentence = servers_of(request)
         sources = [sentence]
-    workers = workload.cloud_workers(request.random, request.values["worker_types"])
-    ps = _ps_types(request, workload.cloud_ps)
+    workers = _cloud_workers(request, draws("worker types"))
+    ps = _ps_types(request, draws("PS types"), workload.cloud_ps)
+    if "capacity_jobs" in request.given and request.values["capacity_fraction"] is None:
+        raise UsageError("option capacity_jobs: only with capacity_fraction")
     if request.jobs is None:
-        drafts = workload.draw_jobs(request, workers, ps, request.values["jobs"])
+        number = request.values["jobs"]
+        most = max(number, request.values["capacity_jobs"] or number)
+        arrivals = workload.draw_arrivals(request, draws("arrivals"), most)
+        drawn = workload.draw_jobs(request, draws, workers, ps, arrivals)
+        drafts = sorted(drawn[:number], key=lambda draft: draft.arrival)
+        asking = drawn[: request.values["capacity_jobs"] or number]
     else:
-        drafts, sentence = traced_jobs(request, workers, ps, units, seconds)
+        drafts, sentence = traced_jobs(request, draws, workers, ps, units, seconds)
+        asking = drafts
         sources.insert(0, sentence)
     ours = ["memory of containers"]
     ours += ["sizes of the EC2 families"] if request.machines is None else []
@@ -63,17 +78,45 @@ def paper(request: Request) -> Generated:
         f"{'all else ' if sources else ''}drawn with seed {request.seed}: the ranges of Section 7; "
         f"of our choice: {', '.join(ours)}"
     )
+    if request.values["capacity_fraction"] is not None:
+        sizes = capacity.catalogue() if request.machines is None else None
+        servers = _scaled(request, servers, workers, ps, asking, units, sizes)
     fields = _fields(request, servers, workers, ps, drafts, units)
     return Generated(fields, "; ".join(sources), slot_unit(seconds))
 
 
-def _ps_types(request: Request, draw: Callable[..., Kinds]) -> Kinds:
+def _cloud_workers(request: Request, random: np.random.Generator) -> Kinds:
+    """Draw the worker types, or take the EC2 sizes of Fig. 9."""
+    if request.values["workers"] == "drawn":
+        return workload.cloud_workers(random, request.values["worker_types"])
+    if "worker_types" in request.given:
+        raise UsageError("option worker_types: with workers=ec2 there are four")
+    return workload.ec2_workers(random)
+
+
+def _scaled(
+    request: Request,
+    servers: Kinds,
+    workers: Kinds,
+    ps: Kinds,
+    drafts: Sequence[Draft],
+    units: Units,
+    sizes: capacity.Sizes | None = None,
+) -> Kinds:
+    """Scale the servers to `capacity_fraction` of what the drafts ask for."""
+    jobs = [draft.to_data(workers, ps, units) for draft in drafts]
+    return capacity.scaled(
+        servers, workers, ps, jobs, request.values["capacity_fraction"], sizes=sizes
+    )
+
+
+def _ps_types(request: Request, random: np.random.Generator, draw: Callable[..., Kinds]) -> Kinds:
     """Draw the PS types; rings have none."""
     if request.values["architecture"] == "ring_allreduce":
         if "ps_types" in request.given:
             raise UsageError("option ps_types: Ring-AllReduce has no parameter servers")
         return []
-    return draw(request.random, request.values["ps_types"])
+    return draw(random, request.values["ps_types"])
 
 
 def _fields(
@@ -87,8 +130,6 @@ def _fields(
     """Return the fields of an instance; raise UsageError if no job fits on the servers."""
     value = request.values
     jobs = [draft.to_data(workers, ps, units) for draft in drafts]
-    if value["capacity_fraction"] is not None:
-        servers = capacity.scaled(servers, workers, ps, jobs, value["capacity_fraction"])
     if not capacity.runs_somewhere(servers, workers, ps):
         needs = "a worker" if not ps else "a worker and its parameter servers"
         raise UsageError(f"no server has room for {needs}: change servers, capacity or the seed")
@@ -195,6 +236,21 @@ PAPER = (
     Option("update_time", "range", (10, 100), "time of an update, in milliseconds", least=0),
     Option("gradient", "range", (30, 575), "size of the gradients, MB", least=0),
     *COMMON,
+    Option(
+        "capacity_jobs",
+        "int",
+        None,
+        "the first jobs that capacity_fraction counts, drawn or not; by default those drawn",
+        least=1,
+        most=10_000,
+    ),
+    Option(
+        "workers",
+        "choice",
+        "drawn",
+        "drawn worker types, or the four EC2 sizes of Figure 9",
+        ("drawn", "ec2"),
+    ),
     *TRACE_OPTIONS,
     TAKE,
 )

@@ -5,8 +5,9 @@ except memory, and the slot of an hour. Our choice: sizes and mix of the servers
 and that a type with more GPUs (then vCPUs) trains faster.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,44 @@ EC2 = {  # GPUs, vCPUs, GiB, Mbit/s
     "g3.8xlarge": (2, 32, 244, 10_000),
     "g3.16xlarge": (4, 64, 488, 25_000),
 }
+EC2_WORKERS = {  # of Fig. 9, from slow to fast: GPUs, vCPUs, GiB; E30
+    "p2.xlarge": (1, 4, 61),
+    "p2.2xlarge": (2, 8, 122),
+    "p3.2xlarge": (1, 8, 61),
+    "p3.4xlarge": (2, 16, 122),
+}
 Kinds = list[dict[str, Any]]  # JSON data: id, and capacity or demand
+STREAMS = (
+    *("servers", "worker types", "PS types", "arrivals", "weights", "epochs", "chunks"),
+    *("batches_per_chunk", "gradient", "train_time", "update_time"),
+)
+Draws = Callable[[str], np.random.Generator]  # from one of STREAMS to its random numbers
+
+
+def separate_draws(request: Request) -> Draws:
+    """Return a stream of random numbers for each quantity: none depends on another's number.
+
+    The first n jobs or servers are then the same whatever is drawn beside and after them.
+
+    Parameters
+    ----------
+    request : Request
+        Input of the preset; its seed counts.
+    """
+    return cache(
+        lambda name: np.random.Generator(np.random.PCG64([request.seed, STREAMS.index(name)]))
+    )
+
+
+def common_draws(request: Request) -> Draws:
+    """Return the one stream of the request for all quantities.
+
+    Parameters
+    ----------
+    request : Request
+        Input of the preset.
+    """
+    return lambda name: request.random
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +156,17 @@ def _by_id(kinds: Kinds, values: Sequence[float]) -> dict[str, float]:
 # --- servers and types -----------------------------------------------------------------------
 
 
-def cloud_servers(request: Request) -> Kinds:
-    """Draw EC2 servers, uniformly over the sizes."""
-    sizes = _pick(request.random, list(EC2), request.values["servers"])
+def cloud_servers(random: np.random.Generator, number: int) -> Kinds:
+    """Draw EC2 servers, uniformly over the sizes.
+
+    Parameters
+    ----------
+    random : numpy.random.Generator
+        Source of random numbers.
+    number : int
+        Number of servers.
+    """
+    sizes = _pick(random, list(EC2), number)
     return [
         {"id": f"{size}-{h}", "capacity": dict(zip(CLOUD, EC2[size], strict=True))}
         for h, size in enumerate(sizes, 1)
@@ -152,6 +198,21 @@ def cloud_workers(random: np.random.Generator, number: int) -> Kinds:
     memory, bandwidth = uniform(random, (0, 12), number), uniform(random, (1, 50), number)
     rows = [(gpus[m], cpus[m], 4 * gpus[m] + memory[m], 100 * bandwidth[m]) for m in range(number)]
     return _kinds("w", CLOUD, rows)
+
+
+def ec2_workers(random: np.random.Generator) -> Kinds:
+    """Return the four EC2 sizes of Fig. 9 as worker types; only bandwidths of 0.1-5 Gbit/s drawn.
+
+    Parameters
+    ----------
+    random : numpy.random.Generator
+        Source of random numbers.
+    """
+    bandwidth = uniform(random, (1, 50), len(EC2_WORKERS))
+    return [
+        {"id": size, "demand": dict(zip(CLOUD, (*amounts, 100 * speed), strict=True))}
+        for (size, amounts), speed in zip(EC2_WORKERS.items(), bandwidth, strict=True)
+    ]
 
 
 def cloud_ps(random: np.random.Generator, number: int) -> Kinds:
@@ -214,6 +275,8 @@ def _pick(random: np.random.Generator, choices: Sequence[str], number: int) -> l
 def by_speed(workers: Kinds) -> list[int]:
     """Return the worker types from slow to fast: by GPUs, CPUs, and list order.
 
+    The EC2 sizes of Fig. 9 are in this order as listed: a GPU of a P3 is faster than two of a P2.
+
     Parameters
     ----------
     workers : list of dict
@@ -224,11 +287,33 @@ def by_speed(workers: Kinds) -> list[int]:
         demand: Mapping[str, float] = workers[m]["demand"]
         return demand["gpu"], demand["cpu"]
 
+    if [kind["id"] for kind in workers] == list(EC2_WORKERS):
+        return list(range(len(workers)))
     return sorted(range(len(workers)), key=power)
 
 
-def draw_jobs(request: Request, workers: Kinds, ps: Kinds, number: int) -> list[Draft]:
-    """Draw the jobs: arrivals, then each quantity for all jobs, then times job by job.
+def draw_arrivals(request: Request, random: np.random.Generator, number: int) -> list[int]:
+    """Draw arrivals of jobs, uniform over the arrival span, unsorted; all 1 in a batch problem.
+
+    Parameters
+    ----------
+    request : Request
+        Input of the preset.
+    random : numpy.random.Generator
+        Source of random numbers.
+    number : int
+        Number of jobs.
+    """
+    value = request.values
+    last = value["arrival_span"] or max(1, value["horizon"] // 2)
+    arrival = uniform(random, (1, last), number)
+    return [1] * number if value["objective"] == "scheduled_weight" else arrival
+
+
+def draw_jobs(
+    request: Request, draws: Draws, workers: Kinds, ps: Kinds, arrival: Sequence[int]
+) -> list[Draft]:
+    """Draw the jobs: each quantity for all jobs, then times job by job.
 
     The training times of a job are one draw for each worker type, the longest for the slowest type.
 
@@ -236,32 +321,30 @@ def draw_jobs(request: Request, workers: Kinds, ps: Kinds, number: int) -> list[
     ----------
     request : Request
         Input of the preset.
+    draws : callable
+        Random numbers by name of a quantity.
     workers, ps : list of dict
         JSON data of the worker types and PS types.
-    number : int
-        Number of jobs.
+    arrival : sequence of int
+        Arrivals of the jobs.
     """
-    value, random = request.values, request.random
-    last = value["arrival_span"] or max(1, value["horizon"] // 2)
-    arrival = sorted(uniform(random, (1, last), number))
-    if value["objective"] == "scheduled_weight":
-        arrival = [1] * number
+    value = request.values
     names = ("weights", "epochs", "chunks", "batches_per_chunk", "gradient")
     weight, epochs, chunks, batches, gradient = (
-        uniform(random, value[name], number) for name in names
+        uniform(draws(name), value[name], len(arrival)) for name in names
     )
     order = by_speed(workers)
     drafts = []
-    for j in range(number):
-        drawn = sorted(uniform(random, value["train_time"], len(workers)), reverse=True)
+    for j, slot in enumerate(arrival):
+        drawn = uniform(draws("train_time"), value["train_time"], len(workers))
         training = [0] * len(workers)
-        for m, time in zip(order, drawn, strict=True):
+        for m, time in zip(order, sorted(drawn, reverse=True), strict=True):
             training[m] = time
-        update = uniform(random, value["update_time"], len(ps) or 1)
+        update = uniform(draws("update_time"), value["update_time"], len(ps) or 1)
         drafts.append(
             Draft(
                 id=f"J{j + 1}",
-                arrival=arrival[j],
+                arrival=slot,
                 weight=weight[j],
                 epochs=epochs[j],
                 chunks=chunks[j],

@@ -95,10 +95,76 @@ def test_capacity_is_scaled_to_the_part_of_what_the_jobs_ask_for():
         asked += min((run.duration, sum(run.workers.values())) for run in runs)[1]
     for r in plain.resources:
         total = sum(server.capacity[r] for server in plain.servers)
-        factor = 0.5 * asked * worker.demand[r] / total
-        assert [server.capacity[r] for server in cut.servers] == [
-            math.ceil(server.capacity[r] * factor - 1e-9) for server in plain.servers
-        ]
+        wanted = math.ceil(0.5 * asked * worker.demand[r] - 1e-9)
+        assert sum(server.capacity[r] for server in cut.servers) == wanted
+        for server, before in zip(cut.servers, plain.servers, strict=True):
+            assert abs(server.capacity[r] - before.capacity[r] * wanted / total) < 1
+
+
+SMALLER = {"jobs": 6, "servers": 5, "worker_types": 3, "ps_types": 2}
+
+
+@pytest.mark.parametrize("architecture", ["parameter_server", "ring_allreduce"])
+def test_one_setting_of_the_paper_preset_changes_one_thing(architecture):
+    """Common random numbers: servers, types and jobs have streams of their own."""
+    settings = SMALLER | {"architecture": architecture}
+    if architecture == "ring_allreduce":
+        del settings["ps_types"]
+    plain = made("paper", 3, **settings)
+    more_jobs = made("paper", 3, **settings | {"jobs": 9})
+    assert {job.id: job for job in more_jobs.jobs}.items() >= {
+        job.id: job for job in plain.jobs
+    }.items()
+    arrivals = [job.arrival for job in more_jobs.jobs]
+    assert arrivals == sorted(arrivals) and len(arrivals) == 9
+    assert more_jobs.servers == plain.servers and more_jobs.worker_types == plain.worker_types
+    more_servers = made("paper", 3, **settings | {"servers": 8})
+    assert more_servers.servers[:5] == plain.servers
+    assert more_servers.jobs == plain.jobs
+    together = made("paper", 3, **settings, arrival_span=1)
+    assert {job.arrival for job in together.jobs} == {1}
+    assert {replaced(job) for job in together.jobs} == {replaced(job) for job in plain.jobs}
+
+
+def replaced(job):
+    """All of a job but its arrival."""
+    return str(job.model_copy(update={"arrival": 1}))
+
+
+def test_both_architectures_of_the_paper_preset_have_the_same_jobs_and_servers():
+    parameter_server = made("paper", 3, **SMALLER)
+    ring = made("paper", 3, architecture="ring_allreduce", jobs=6, servers=5, worker_types=3)
+    assert ring.servers == parameter_server.servers
+    assert ring.worker_types == parameter_server.worker_types
+    fields = ("id", "arrival", "weight", "work", "chunks", "gradient_size", "train_time")
+    for one, other in zip(ring.jobs, parameter_server.jobs, strict=True):
+        assert [getattr(one, name) for name in fields] == [getattr(other, name) for name in fields]
+
+
+def test_the_total_capacity_depends_on_the_jobs_that_it_is_for_alone():
+    """The axes of Figs. 2 and 3: more jobs on the same servers, more servers of the same total."""
+
+    def total(**settings):
+        instance = made("paper", 4, **SMALLER | settings, capacity_fraction=0.5)
+        return {
+            r: sum(server.capacity[r] for server in instance.servers) for r in instance.resources
+        }
+
+    assert total(servers=4) == total(servers=5) == total(servers=9)
+    assert total(capacity_jobs=6, jobs=3) == total() == total(capacity_jobs=6, jobs=9)
+    assert total(jobs=9)["gpu"] > total()["gpu"]
+    one = made("paper", 4, **SMALLER | {"jobs": 9}, capacity_fraction=0.5, capacity_jobs=6)
+    assert one.servers == made("paper", 4, **SMALLER, capacity_fraction=0.5).servers
+
+
+def test_the_ec2_sizes_of_figure_9_are_worker_types_from_slow_to_fast():
+    instance = made("paper", 2, workers="ec2", jobs=8, servers=5)
+    sizes = [kind.id for kind in instance.worker_types]
+    assert sizes == ["p2.xlarge", "p2.2xlarge", "p3.2xlarge", "p3.4xlarge"]
+    assert [kind.demand["gpu"] for kind in instance.worker_types] == [1, 2, 1, 2]
+    for job in instance.jobs:
+        times = [job.train_time[size] for size in sizes]
+        assert times == sorted(times, reverse=True)
 
 
 @pytest.mark.parametrize(
@@ -169,6 +235,8 @@ def test_servers_come_from_a_file_in_its_order(file):
             {"preset": "small", "architecture": "ring_allreduce", "ps_types": 2},
             "option ps_types: Ring-AllReduce has no parameter servers",
         ),
+        ({"preset": "paper", "capacity_jobs": 9}, "option capacity_jobs: only with capacity_fract"),
+        ({"preset": "paper", "workers": "ec2", "worker_types": 4}, "option worker_types: with wor"),
         ({"nodes": "openb_nodes.csv", "servers": 9999}, "not enough for servers=9999"),
         ({"preset": "small", "trace": "philly.csv"}, "preset small takes no jobs from a file"),
         ({"preset": "paper", "capacity_fraction": 0.001}, "no server has room for a worker"),
