@@ -55,6 +55,13 @@ ALPHA = Option(
     choices=("theory", "theory-repaired"),
     least=1,
 )
+RESTART = Option("restart", "int", 1, "slots that a preempted job loses when it resumes", least=0)
+LEMMA_1 = Option(
+    "lemma_1",
+    "bool",
+    True,
+    "bound by dual prices what each round could have served, to see whether Lemma 1 holds",
+)
 SUBROUTINES = (
     Option(
         "placement",
@@ -70,6 +77,7 @@ SUBROUTINES = (
         "bound F on weight over consumption; default: the smallest valid one",
         least=1e-9,
     ),
+    Option("F_factor", "float", 1.0, "F is multiplied by this", least=1e-12),
     Option(
         "normalise", "bool", True, "divide demands by mean capacities, scale weights (ours, E8)"
     ),
@@ -241,6 +249,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
         options=(
             ALPHA,
             Option("compact", "bool", False, "start a batch at once, as a-online-compact (ours)"),
+            LEMMA_1,
             *SUBROUTINES,
         ),
         online=True,
@@ -255,7 +264,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
         "a-online without idle windows: a batch starts when the one before has ended",
         "Algorithms 1-7, Section 4.2 (terminating a round)",
         ours=True,
-        options=(ALPHA, *SUBROUTINES),
+        options=(ALPHA, LEMMA_1, *SUBROUTINES),
         online=True,
         unsupported_reason=_needs_completion,
     ),
@@ -332,6 +341,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
                 "slots of waiting after which a job loses its guarantee",
                 least=1,
             ),
+            RESTART,
         ),
         online=True,
         seeded=True,
@@ -343,6 +353,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
         _in_time("baselines.tiresias:tiresias"),
         "least remaining slots x resources first (preemptive)",
         "Section 7, (iv); completed by us",
+        options=(RESTART,),
         online=True,
         unsupported_reason=_needs_completion,
     ),

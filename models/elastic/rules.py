@@ -116,17 +116,25 @@ def objective(instance: ElasticInstance, schedule: Any) -> float:
 
 
 def metrics(instance: ElasticInstance, schedule: Any) -> dict[str, float]:
-    """Return the true weighted completion time: (2) counts each job one slot late (E1).
+    """Return further numbers on a schedule; (2) counts each job one slot late (E1), these do not.
+
+    The true weighted completion time and the mean completion time; of a batch problem, the number
+    of scheduled jobs.
 
     Parameters
     ----------
     schedule : Any
         Plain JSON data, as in `check`.
     """
+    plan = _read(instance, schedule)
     if instance.is_batch:
-        return {}
+        return {"scheduled jobs": len(plan.jobs)}
     weights = math.fsum(job.weight for job in instance.jobs)
-    return {"true completion": objective(instance, schedule) - weights}
+    ends = [max(run.end for run in plan.jobs[job.id]) - 1 for job in instance.jobs]
+    return {
+        "true completion": objective(instance, schedule) - weights,
+        "mean completion": sum(ends) / len(ends),
+    }
 
 
 def omitted_rules(schedule: Any) -> tuple[str, ...]:

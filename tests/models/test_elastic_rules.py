@@ -60,12 +60,12 @@ def test_a_valid_schedule_breaks_no_rule_and_has_its_value():
 
 
 def test_the_true_completion_time_is_told_beside_the_objective():
-    """j1 ends at time 3, j2 at time 2: 3 x 3 + 5 x 2 = 19 = 27 - (3 + 5); a batch has none."""
-    assert metrics(TOY, TOY_SCHEDULE) == {"true completion": 19}
+    """j1 ends at time 3, j2 at time 2: 3 x 3 + 5 x 2 = 19 = 27 - (3 + 5), and 2.5 on average."""
+    assert metrics(TOY, TOY_SCHEDULE) == {"true completion": 19, "mean completion": 2.5}
     only_j2 = {"jobs": {"j2": toy("j2", start=1, workers={"s1": 2}, ps={"s1": 1})["jobs"]["j2"]}}
-    assert metrics(BATCH, only_j2) == {}
+    assert metrics(BATCH, only_j2) == {"scheduled jobs": 1}
     found = sg.solve(TOY, "wspt-list")
-    assert found.metrics == {"true completion": found.objective - 8}
+    assert found.metrics["true completion"] == found.objective - 8
     assert "true completion 19" in str(sg.solve(TOY, "exact", time_limit=20))
 
 

@@ -28,7 +28,7 @@ from schedgap.errors import UsageError
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Job
 from schedgap.models.elastic.algorithms.pricing import PricedRun, PricedServers
 from schedgap.models.elastic.modes import ElasticCluster, Mode, cluster, modes
-from schedgap.models.elastic.placement import Floats, Ints, Rule, tie_margin
+from schedgap.models.elastic.placement import Floats, Ints, Rule, ps_needed, tie_margin
 from schedgap.models.method import AlgorithmRun
 
 Order = Literal["arrival", "density"]
@@ -78,12 +78,17 @@ class MaxWeightConstants:
         """
         worker = _total(view.worker_demand, self.per_unit)
         ps = _total(view.ps_demand, self.per_unit)
+        bandwidth, served = view.worker_bandwidth.tolist(), view.ps_bandwidth.tolist()
+        counts: dict[tuple[int, int, int], int] = {}  # PSs of a split mode
         volumes = []
-        for mode in of:
-            size = mode.workers * worker[mode.worker_type]
-            if mode.ps_type is not None:
-                size += (1 if mode.central else view.demand(mode).most_ps()) * ps[mode.ps_type]
-            volumes.append(size * mode.duration)
+        for m, p, workers, central, duration in of:
+            size = workers * worker[m]
+            if p is not None:
+                key = (m, p, 0 if central else workers)
+                if key not in counts:
+                    counts[key] = 1 if central else ps_needed(bandwidth[m], served[p], workers)
+                size += counts[key] * ps[p]
+            volumes.append(size * duration)
         return np.array(volumes)
 
     def least_volume(self, view: ElasticCluster, of: Sequence[Mode]) -> float:
@@ -118,6 +123,7 @@ def constants(
     instance: ElasticInstance,
     *,
     F: float | None = None,
+    F_factor: float = 1.0,
     normalise: bool = True,
     modes_of: ModesOf | None = None,
 ) -> MaxWeightConstants:
@@ -127,6 +133,8 @@ def constants(
     ----------
     F : float, optional
         Upper limit on weight per unit of consumption; by default the least that the jobs allow.
+    F_factor : float
+        F is multiplied by this.
     normalise : bool
         Scale amounts and weights (ours); False is the literal reading, sums of unlike units.
     modes_of : callable, optional
@@ -154,6 +162,7 @@ def constants(
     )
     if F is None:
         F = max((kappa * weight / smallest for weight, smallest, _ in volume_ranges), default=1.0)
+    F *= F_factor
     H, R = view.capacity.shape
     lam = 2 * instance.horizon * H * R * F + 1
     return MaxWeightConstants(instance.horizon, F, kappa, per_unit, lam)
@@ -390,6 +399,7 @@ def a_maxweight(
     events: bool = False,
     placement: Rule = "exact",
     F: float | None = None,
+    F_factor: float = 1.0,
     normalise: bool = True,
     order: Order = "arrival",
     tie: Tie = "order",
@@ -404,7 +414,7 @@ def a_maxweight(
         Return the events; see the module's description.
     placement, order, tie
         As `rule`, `order` and `tie` of `serve_batch`.
-    F, normalise
+    F, F_factor, normalise
         As in `constants`.
 
     Returns
@@ -424,7 +434,7 @@ def a_maxweight(
     if instance.deadline is None:
         raise UsageError("a_maxweight needs objective scheduled_weight")
     view, jobs = batch_of(instance)
-    const = constants(instance, F=F, normalise=normalise)
+    const = constants(instance, F=F, F_factor=F_factor, normalise=normalise)
     log: Log | None = [] if events else None
     batch = serve_batch(
         view, jobs, instance.deadline, const, rule=placement, order=order, tie=tie, log=log

@@ -230,6 +230,7 @@ def online_settings(
     compact: bool = False,
     placement: Rule = "exact",
     F: float | None = None,
+    F_factor: float = 1.0,
     normalise: bool = True,
     order: Order = "arrival",
     tie: Tie = "order",
@@ -239,14 +240,14 @@ def online_settings(
 
     Parameters
     ----------
-    alpha, compact, placement, F, normalise, order, tie, modes_of
+    alpha, compact, placement, F, F_factor, normalise, order, tie, modes_of
         As in `a_online`.
 
     Notes
     -----
     Source: Section 4.2; alpha of Theorem 5.
     """
-    const = constants(instance, F=F, normalise=normalise, modes_of=modes_of)
+    const = constants(instance, F=F, F_factor=F_factor, normalise=normalise, modes_of=modes_of)
     windows = alpha_of(alpha, instance, const)
     return OnlineSettings(cluster(instance), const, windows, placement, order, tie, compact)
 
@@ -263,6 +264,7 @@ def a_online(
     compact: bool = False,
     placement: Rule = "exact",
     F: float | None = None,
+    F_factor: float = 1.0,
     normalise: bool = True,
     order: Order = "arrival",
     tie: Tie = "order",
@@ -284,7 +286,7 @@ def a_online(
         Start a batch at once, not alpha tau later (ours).
     placement, order, tie
         As `rule`, `order` and `tie` of `a_maxweight.serve_batch`.
-    F, normalise
+    F, F_factor, normalise
         As in `a_maxweight.constants`.
     modes_of : callable, optional
         Which modes a job may use; by default all of them.
@@ -312,6 +314,7 @@ def a_online(
         compact=compact,
         placement=placement,
         F=F,
+        F_factor=F_factor,
         normalise=normalise,
         order=order,
         tie=tie,
@@ -341,13 +344,50 @@ def _alpha_needed(instance: ElasticInstance, run: AOnlineResult, each: ServedRou
     return windows_needed(total, least, gamma(run.settings.const))
 
 
-def solve_a_online(instance: ElasticInstance, call: RunContext, **settings: Any) -> MethodResult:
+def lemma_1_of_run(instance: ElasticInstance, **options: Any) -> dict[str, object]:
+    """Evaluate Lemma 1 on the run of A_online: did each round serve all that fits in a window?
+
+    Parameters
+    ----------
+    options
+        Options of the run.
+
+    Returns
+    -------
+    dict
+        `claim` in words; `factor` = 4 alpha; `holds`, whether the property is shown for all rounds;
+        `failed`, the rounds for which it is not.
+    """
+    claim = "value <= 4 alpha optimum, if each round serves the best window's weight (Lemma 1)"
+    if instance.is_batch:
+        failed = ["not evaluated: needs objective weighted_completion"]
+        return {"claim": claim, "factor": None, "holds": False, "failed": failed}
+    trace = a_online(instance, **options).trace
+    if "lemma_1" not in trace:
+        failed = ["not evaluated: some job can never run"]
+        return {"claim": claim, "factor": None, "holds": False, "failed": failed}
+    failed = [f"not shown for the round of tau = {tau}" for tau in trace["lemma_1"]["short"]]
+    factor = 4.0 * trace["alpha"]
+    return {"claim": claim, "factor": factor, "holds": not failed, "failed": failed}
+
+
+def solve_a_online(
+    instance: ElasticInstance,
+    call: RunContext,
+    *,
+    weight_bound: WeightBound,
+    **settings: Any,
+) -> MethodResult:
     """Run `a_online` with the options of a call.
 
     Parameters
     ----------
+    weight_bound : callable
+        As in `a_online`; not called if the option `lemma_1` is off.
     settings
         Further options of `a_online`.
     """
-    run = a_online(instance, **call.options, **settings)
+    options = dict(call.options)
+    bound = weight_bound if options.pop("lemma_1") else None
+    run = a_online(instance, **options, **settings, weight_bound=bound)
     return result_within_horizon(instance, run.schedule, run.trace)

@@ -7,6 +7,7 @@ from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Job
 from schedgap.models.elastic.algorithms.closed_horizon import result_within_horizon
 from schedgap.models.elastic.baselines.first_fit import JobPlacement, first_fit
 from schedgap.models.elastic.baselines.preemption import (
+    RESTART,
     ActiveJob,
     Assignment,
     place_or_preempt,
@@ -18,13 +19,17 @@ from schedgap.models.elastic.placement import Floats
 from schedgap.models.method import MethodResult, RunContext
 
 
-def antman(instance: ElasticInstance, patience: int = 8, seed: int = 0) -> ElasticSchedule:
+def antman(
+    instance: ElasticInstance, patience: int = 8, seed: int = 0, *, restart: int = RESTART
+) -> ElasticSchedule:
     """Run guaranteed jobs first; opportunistic ones share what they leave free.
 
     Parameters
     ----------
     patience : int
         Slots of waiting after which a guaranteed job becomes opportunistic.
+    restart : int
+        Slots that a preempted job loses when it resumes.
 
     Notes
     -----
@@ -72,14 +77,15 @@ def antman(instance: ElasticInstance, patience: int = 8, seed: int = 0) -> Elast
                 assignment[k], free = held, free - held.amounts(view)
         return assignment, next_call
 
-    return simulate_preemptive(instance, policy)
+    return simulate_preemptive(instance, policy, restart)
 
 
 def solve_antman(instance: ElasticInstance, call: RunContext) -> MethodResult:
     """Run `antman`."""
-    return result_within_horizon(
-        instance, antman(instance, call.options["patience"], call.seed), {}
+    schedule = antman(
+        instance, call.options["patience"], call.seed, restart=call.options["restart"]
     )
+    return result_within_horizon(instance, schedule, {})
 
 
 def _as_many_as_fit(view: ElasticCluster, each: ActiveJob, free: Floats) -> JobPlacement | None:

@@ -1,6 +1,6 @@
 """Simulation of online policies that preempt; their schedules solve a relaxed problem.
 
-A job may lose its servers and resume on others, which the model forbids; each time it loses a slot.
+A job may lose its servers and resume on others, which the model forbids; each time it loses slots.
 Online, as in `simulation`. A policy is called at arrivals, at ends of runs, and when patience ends:
 in between nothing that it depends on changes. Ties: arrival, then list order.
 """
@@ -18,7 +18,7 @@ from schedgap.models.elastic.baselines.first_fit import JobPlacement, fastest_mo
 from schedgap.models.elastic.modes import ElasticCluster, Mode, batch_slots, cluster
 from schedgap.models.elastic.placement import Floats
 
-RESTART = 1  # slots that a changed placement loses
+RESTART = 1  # slots that a changed placement loses, by default
 
 
 @dataclass(eq=False)
@@ -31,7 +31,12 @@ class ActiveJob:
     waits_since: int  # slot since which it has not run
     held: JobPlacement | None = None
     since: int = 0  # first slot of the current segment
+    restart: int = RESTART  # slots that every segment but the first loses
     segments: list[Placement] = field(default_factory=list)
+
+    def lost(self) -> int:
+        """Return the slots that the current segment loses at its start."""
+        return self.restart if self.segments else 0
 
     def rate(self, view: ElasticCluster) -> float:
         """Return mini-batches per slot with the present placement.
@@ -57,7 +62,7 @@ class ActiveJob:
         view : ElasticCluster
             The servers and types.
         """
-        lost = RESTART if self.segments else 0
+        lost = self.lost()
         work = self.arrived_job.job.work
         needed = (self.left - 5e-7 - 5e-10 * work) / self.rate(view)
         return self.since + lost + max(1, math.ceil(needed))
@@ -74,7 +79,7 @@ class ActiveJob:
         """
         assert self.held is not None
         if now > self.since:
-            lost = RESTART if self.segments else 0
+            lost = self.lost()
             done = max(0, now - self.since - lost)
             self.left = max(0.0, self.left - (done * self.rate(view) if done else 0.0))
             self.segments.append(self.held.placement(view, self.since, now - self.since))
@@ -86,10 +91,12 @@ PreemptivePolicy = Callable[[int, list[ActiveJob], Floats], tuple[Assignment, fl
 """Slot, active jobs by arrival, capacity [h, r] -> placements, and the slot of the next call."""
 
 
-def simulate_preemptive(instance: ElasticInstance, policy: PreemptivePolicy) -> ElasticSchedule:
+def simulate_preemptive(
+    instance: ElasticInstance, policy: PreemptivePolicy, restart: int = RESTART
+) -> ElasticSchedule:
     """Run an online policy that may preempt jobs; a new placement is a new segment.
 
-    Every segment but a job's first loses a slot at its start. The schedule breaks only the rule
+    Every segment but a job's first loses slots at its start. The schedule breaks only the rule
     that a job runs without interruption (V12).
 
     Parameters
@@ -97,6 +104,8 @@ def simulate_preemptive(instance: ElasticInstance, policy: PreemptivePolicy) -> 
     policy : callable
         Slot, active jobs by arrival, capacity [h, r] -> placements of the jobs that run, and the
         slot at which to call it again.
+    restart : int
+        Slots that a segment loses.
     """
     view, const, arrivals = cluster(instance), constants(instance), ElasticArrivals(instance)
     arrival_slots = sorted({job.arrival for job in instance.jobs})
@@ -113,7 +122,8 @@ def simulate_preemptive(instance: ElasticInstance, policy: PreemptivePolicy) -> 
             active.remove(each)
         for arrived_job in arrivals.until(now):
             mode = fastest_mode(view, const, arrived_job.modes)
-            active.append(ActiveJob(arrived_job, mode, float(arrived_job.job.work), now))
+            work = float(arrived_job.job.work)
+            active.append(ActiveJob(arrived_job, mode, work, now, restart=restart))
         assignment, next_call = policy(now, active, view.capacity)
         for k, each in enumerate(active):
             placement = assignment.get(k)
@@ -121,7 +131,7 @@ def simulate_preemptive(instance: ElasticInstance, policy: PreemptivePolicy) -> 
                 each.stop(view, now)
             if placement is not None and each.held is None:
                 each.held, each.since = placement, now
-    return ElasticSchedule(done, "preemptive", RESTART)
+    return ElasticSchedule(done, "preemptive", restart)
 
 
 def place_or_preempt(

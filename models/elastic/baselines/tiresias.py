@@ -16,9 +16,16 @@ from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.placement import Floats
 
 
-def tiresias(instance: ElasticInstance) -> ElasticSchedule:
+def tiresias(instance: ElasticInstance, restart: int = RESTART) -> ElasticSchedule:
     """Run the jobs with the least remaining slots x resources first; the others are preempted.
 
+    Parameters
+    ----------
+    restart : int
+        Slots that a preempted job loses when it resumes.
+
+    Notes
+    -----
     The paper: preemptive, by remaining work times resources. Ours: both by the fastest mode, each
     resource as a share of the total of all servers. At every arrival and end, jobs are placed in
     this order; a running job keeps its servers where it can. Calls in between would change nothing:
@@ -29,7 +36,7 @@ def tiresias(instance: ElasticInstance) -> ElasticSchedule:
     def remaining(now: int, active_job: ActiveJob) -> float:
         work = active_job.left
         if active_job.held is not None:
-            slots = now - active_job.since - (RESTART if active_job.segments else 0)
+            slots = now - active_job.since - active_job.lost()
             work -= slots * active_job.rate(view) if slots > 0 else 0.0
         return max(0.0, work) / active_job.arrived_job.job.work
 
@@ -50,4 +57,4 @@ def tiresias(instance: ElasticInstance) -> ElasticSchedule:
                 assignment[k], free = placement, free - placement.amounts(view)
         return assignment, math.inf
 
-    return simulate_preemptive(instance, policy)
+    return simulate_preemptive(instance, policy, restart)
