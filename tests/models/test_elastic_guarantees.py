@@ -19,7 +19,12 @@ from schedgap.models.elastic.algorithms.guarantees import (
     theorem_alpha,
     windows_needed,
 )
-from schedgap.models.elastic.bounds.dual_prices import batch_problem, weight_bound
+from schedgap.models.elastic.bounds.dual_prices import (
+    batch_problem,
+    dual_rows,
+    theorem_2,
+    weight_bound,
+)
 from schedgap.models.elastic.paper import PAPER
 from strategies.elastic import instance_of
 from strategies.elastic_examples import TOY
@@ -184,3 +189,51 @@ def test_prices_certify_a_run_that_leaves_jobs_that_would_fit() -> None:
     assert best.status == "optimal" and best.objective <= upper(short)
     # A bound that no window can reach leaves the run without a certificate.
     assert lemma_1(rounds, 4, upper=lambda each: 99.0)["short"] == [4]
+
+
+@pytest.mark.parametrize("architecture", ["parameter_server", "ring_allreduce"])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_prices_of_a_run_are_dual_feasible_unless_f_is_small(seed, architecture):
+    """Theorems 2 and 7: with a small F a run that overflows a server costs less than its weight."""
+    settings = {
+        "architecture": architecture, "objective": "scheduled_weight", "deadline": 6, "jobs": 12,
+    }  # fmt: skip
+    instance = generate("elastic", preset="small", seed=seed, settings=settings)
+    found = theorem_2(instance)
+    assert found["holds"] and not found["failed"]
+    served = [u for _, _, u in dual_rows(instance) if u > 0]
+    assert served and sum(served) > 0
+    small = theorem_2(instance, F_factor=1e-6)
+    assert not small["holds"] and small["failed"][0].startswith("job J")
+
+
+def test_a_row_of_the_dual_by_hand():
+    """toy-batch: j1 is served for nothing, u = w = 3, then j2 does not fit and its cost is high."""
+    (_, left_1, u_1), (_, left_2, u_2) = dual_rows(generate("elastic", preset="toy-batch"))
+    assert (u_1, u_2) == (3, 0)
+    assert left_1 <= 3 and left_2 <= 1e-6
+
+
+def test_what_is_not_evaluated_says_so():
+    toy, batch = generate("elastic", preset="toy"), generate("elastic", preset="toy-batch")
+    for key in ("theorem_1", "theorem_4", "theorem_6", "lemma_2"):
+        found = PAPER.guarantees[key].evaluate(toy)
+        assert not found["holds"] and found["factor"] is None
+        assert found["failed"][0].startswith("not evaluated: ")
+    for key, instance in (("theorem_2", toy), ("lemma_1", batch)):
+        found = PAPER.guarantees[key].evaluate(instance)
+        assert not found["holds"] and found["failed"][0].startswith(
+            "not evaluated: needs objective"
+        )
+
+
+def test_lemma_1_is_evaluated_on_the_run():
+    toy = generate("elastic", preset="toy")
+    found = PAPER.guarantees["lemma_1"].evaluate(toy)
+    assert found["holds"] and found["factor"] == 16
+    loaded = generate(
+        "elastic", preset="small", seed=1, settings={"jobs": 12, "servers": 1, "arrival_span": 1}
+    )
+    short = PAPER.guarantees["lemma_1"].evaluate(loaded, alpha=1)
+    assert not short["holds"] and short["failed"][0].startswith("not shown for the round of tau")
+    assert short["factor"] == 4

@@ -1,4 +1,7 @@
-"""The paper's guarantees evaluated on an instance, with the assumptions that they need.
+"""The paper's statements evaluated on an instance, with the assumptions that they need.
+
+Lemma 1 is a statement on a run (`a_online.lemma_1_of_run`), Theorems 2 and 7 are on its prices
+(`bounds.dual_prices`).
 
 Logarithms are to base 2 (E8). E13, E19, E28 are the paper's errata as numbered in `paper.py`.
 """
@@ -298,3 +301,39 @@ def lemma_1(
         if upper is None or served < upper(each) * enough:
             short.append(each.tau)
     return {"certified": not short, "factor": None if short else 4 * alpha, "short": short}
+
+
+def theorem_1(instance: ElasticInstance) -> dict[str, Any]:
+    """Return that Theorem 1, on Algorithms 4 and 5, is not evaluated on an instance."""
+    return _not_evaluated(
+        "Algorithms 4 and 5 find the cheapest split and central placement (Theorem 1)",
+        "it is about prices, not instances, and false for Algorithm 4 (E19)",
+    )
+
+
+def theorem_6(instance: ElasticInstance) -> dict[str, Any]:
+    """Return that Theorem 6, on Algorithms 6 and 7, is not evaluated on an instance."""
+    return _not_evaluated(
+        "Algorithms 6 and 7 find the cheapest central and split ring (Theorem 6)",
+        "it is about prices, not instances",
+    )
+
+
+def theorem_4(instance: ElasticInstance) -> dict[str, Any]:
+    """Return that Theorems 4 and 8, on running times, are not evaluated on an instance."""
+    return _not_evaluated(
+        "A_online runs in polynomial time (Theorems 4 and 8)",
+        "it is about growth, not one instance",
+    )
+
+
+def lemma_2(instance: ElasticInstance) -> dict[str, Any]:
+    """Return that Lemma 2, on windows of A_dual, is not evaluated on an instance."""
+    return _not_evaluated(
+        "A_dual serves in alpha windows the weight of the best single one (Lemma 2)",
+        "it needs the gamma of Theorem 3, and has a gap (E13)",
+    )
+
+
+def _not_evaluated(claim: str, reason: str) -> dict[str, Any]:
+    return {"claim": claim, "factor": None, "holds": False, "failed": [f"not evaluated: {reason}"]}

@@ -12,12 +12,14 @@ Society 4 (1953): golden section. Scaling the prices of this algorithm is new.
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.algorithms.a_maxweight import (
     ArrivedJob,
+    Log,
     ServedBatch,
     batch_of,
     constants,
@@ -81,6 +83,63 @@ def weight_bound(instance: ElasticInstance, served_round: ServedRound) -> float:
     if step is not None:
         bound = math.floor(bound / step + 1e-6) * step
     return min(fitting, bound)
+
+
+def theorem_2(instance: ElasticInstance, **options: object) -> dict[str, object]:
+    """Evaluate Theorem 2 or 7 on the run of A_maxweight: is (u, delta) feasible for (9), (18)?
+
+    u_j is (10), (19) at the moment when job j is served, and 0 if it is not; delta are the final
+    prices. A job's cheapest schedule on the empty cluster must not leave more than u_j of its
+    weight.
+
+    Parameters
+    ----------
+    options
+        Options of the run.
+
+    Returns
+    -------
+    dict
+        `claim` in words; `factor` = None; `holds`; `failed`, the jobs whose row is violated.
+    """
+    claim = "the schedule is feasible for (7), (8), and (u, delta) for (9) (Theorems 2 and 7)"
+    failed = ["not evaluated: needs objective scheduled_weight"]
+    if instance.is_batch:
+        failed = [
+            f"job {job}: w - cost is {left:.6g} at the final prices, above u = {u:.6g}"
+            for job, left, u in dual_rows(instance, **options)
+            if left > u + 1e-6
+        ]
+    return {"claim": claim, "factor": None, "holds": not failed, "failed": failed}
+
+
+def dual_rows(instance: ElasticInstance, **options: Any) -> list[tuple[str, float, float]]:
+    """Return for each job of a batch its id, the left side of its row of (9), and u_j.
+
+    The left side is the weight that the cheapest schedule leaves at the final prices of
+    A_maxweight, at least 0.
+
+    Parameters
+    ----------
+    options
+        Options of A_maxweight.
+    """
+    view, jobs = batch_of(instance)
+    deadline = instance.deadline or 2
+    rule, order = options.pop("placement", "exact"), options.pop("order", "arrival")
+    tie = options.pop("tie", "order")
+    log: Log = []
+    batch = serve_batch(
+        view, jobs, deadline, constants(instance, **options),
+        rule=rule, order=order, tie=tie, log=log,
+    )  # fmt: skip
+    u = {
+        event["job"]: event["weight"] - event["cost"] for event in log if event["event"] == "accept"
+    }
+    pool = np.arange(len(view.servers))
+    prices = SlotPrices(pool, batch.prices / view.scale[:, None])
+    least = schedule_lp.RunPricer(instance, pool).values(prices)[0].tolist()
+    return [(each.job.id, -least[each.place], u.get(each.job.id, 0.0)) for each in jobs]
 
 
 def batch_problem(
