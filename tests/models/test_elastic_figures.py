@@ -173,8 +173,9 @@ def test_settings_of_policies_are_options_of_their_methods():
     changed = {name for name in methods[0] if methods[0][name] != methods[1][name]}
     assert changed == {"A_online", "AntMan", "Tiresias"}
     assert set(REPAIRED) | set(OTHERS) | {"A_online"} == set(methods[0])
-    settings = dict(Choice.read(methods[1]["Tiresias"]).settings)
-    assert settings == {"restart": "64"}
+    assert dict(Choice.read(methods[1]["Tiresias"]).settings) == {"restart": "64"}
+    fifo = {point.method for point in figure("5", fifo_workers=30).points if point.series == "FIFO"}
+    assert fifo == {"fifo:workers=30"}
 
 
 def test_the_fixed_types_of_figure_9_are_those_of_their_names():
