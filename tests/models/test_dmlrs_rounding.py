@@ -7,11 +7,13 @@ from hypothesis import strategies as st
 
 from schedgap.instances.dmlrs import STEP, DmlrsInstance, arrays
 from schedgap.models.dmlrs.algorithms import rounding, slot_placements
-from schedgap.models.dmlrs.algorithms.rounding import Rounding, draws, relaxation
+from schedgap.models.dmlrs.algorithms.rounding import Rounding, draws
 from schedgap.models.dmlrs.algorithms.rounding_gain import cover_gain
+from schedgap.models.dmlrs.programs import across_machines
 from schedgap.models.dmlrs.slot_options import SlotState, job_at_arrival
 from schedgap.solvers import Clock, solve
 from schedgap.solvers.engines.highs import Relaxation
+from schedgap.solvers.programs.pyomo import compile_model
 from strategies.dmlrs import dmlrs_instances, fits, plain_ps
 from strategies.dmlrs_examples import TOY, instance_of, job
 
@@ -24,7 +26,7 @@ def test_the_hull_holds_just_the_whole_numbers_that_the_machine_holds(instance):
     own = job_at_arrival(instance, 0)
     room = arrays(instance).capacity_milli
     slot = SlotState(own, room, np.ones(room.shape))
-    program = relaxation(slot, np.arange(len(room)), hull=True)
+    program = across_machines.build(slot, np.arange(len(room)), hull=True).program
     matrix, right = program.matrix.toarray()[:-2], program.row_upper[:-2]
     K = len(room)
     for h in range(K):
@@ -47,18 +49,37 @@ def test_the_hull_is_tighter_and_both_are_floors(instance, seed):
     price = np.random.default_rng(seed).integers(0, 8, room.shape) / 2
     slot = SlotState(job_at_arrival(instance, 0), room, price)
     every = np.arange(len(room))
-    engines = {hull: Relaxation(relaxation(slot, every, hull=hull)) for hull in (False, True)}
+    built = {hull: across_machines.build(slot, every, hull=hull) for hull in (False, True)}
+    engines = {hull: Relaxation(each.program) for hull, each in built.items()}
     costs = {offer.workers: offer.cost for offer in slot_placements.external_exact(slot)}
     some = slot.job.bundles
     for n, m in zip(some.workers.tolist(), some.ps.tolist(), strict=True):
         found = []
-        for engine in engines.values():
-            last = engine.program.matrix.shape[0]
-            engine.change_row_bounds([last - 2, last - 1], [n, m], [slot.job.batch, np.inf])
+        for hull, engine in engines.items():
+            engine.change_row_bounds(built[hull].cover_rows, [n, m], [slot.job.batch, np.inf])
             result = engine.solve(Clock())
             found.append(np.inf if result.values is None else result.objective)
         assert found[0] <= found[1] + 1e-6
         assert n not in costs or found[1] <= costs[n] + 1e-6
+
+
+@settings(max_examples=30, deadline=None)
+@given(wide, st.integers(0, 10**6))
+def test_the_model_to_read_is_the_program_that_algorithm_4_solves(instance, seed):
+    """Same columns, rows and entries, in the same order; only w and s are integer in one."""
+    room = arrays(instance).capacity_milli
+    price = np.random.default_rng(seed).integers(0, 8, room.shape) / 2
+    slot = SlotState(job_at_arrival(instance, 0), room, price)
+    if not len(slot.job.bundles.workers):
+        return
+    n, m = int(slot.job.bundles.workers[-1]), int(slot.job.bundles.ps[-1])
+    arrays_form = across_machines.build(slot, np.arange(len(room)), workers=n, ps=m).program
+    for relax in (False, True):
+        found = compile_model(across_machines.model(slot, n, relax=relax)).program
+        assert found.is_mixed is not relax
+        for name in ("cost", "lower", "upper", "row_lower", "row_upper"):
+            assert getattr(found, name).tolist() == getattr(arrays_form, name).tolist(), name
+        assert abs(found.matrix - arrays_form.matrix).max() == 0
 
 
 def test_a_hull_by_hand():
@@ -67,7 +88,7 @@ def test_a_hull_by_hand():
     one["ps_demand"] = {"gpu": 0, "cpu": 3}
     instance = instance_of([one], [{"gpu": 9, "cpu": 7}] * 2)
     slot = SlotState(job_at_arrival(instance, 0), arrays(instance).capacity_milli, np.ones((2, 2)))
-    hull = relaxation(slot, np.arange(1), hull=True)
+    hull = across_machines.build(slot, np.arange(1), hull=True).program
     assert hull.upper.tolist() == [3, 2]
     assert hull.matrix.toarray()[:-2].tolist() == [[1, 2], [1, 1]]
     assert hull.row_upper[:-2].tolist() == [4, 3]
@@ -154,5 +175,6 @@ def test_offers_of_the_toy(hull):
     assert [(each.workers, each.cost) for each in found] == [
         (each.workers, each.cost) for each in slot_placements.external_exact(slot)
     ]
-    assert solve(relaxation(slot, np.arange(2), hull=hull), "highs", clock=Clock()).objective == 0
+    nothing = across_machines.build(slot, np.arange(2), hull=hull).program
+    assert solve(nothing, "highs", clock=Clock()).objective == 0
     assert room.max() == 4 * STEP

@@ -12,14 +12,13 @@ from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, STEP, arrays
 from schedgap.models.dmlrs.algorithms import dynamic_program, slot_placements
 from schedgap.models.dmlrs.algorithms.best_schedule import best_schedule
 from schedgap.models.dmlrs.methods import PROGRAMS
-from schedgap.models.dmlrs.programs import dual
+from schedgap.models.dmlrs.programs import across_machines, dual
 from schedgap.models.dmlrs.programs.subproblems import (
     JobSubproblem,
     build_15,
     build_16,
     build_19,
     build_22,
-    build_23,
     last_to_arrive,
 )
 from schedgap.solvers import Clock, solve
@@ -80,11 +79,11 @@ def test_19_22_and_23_are_the_slots_of_algorithm_4(asked, data):
         len(slot.free) > 1
         and n <= asked.job.bundles.workers[asked.job.useful_bundles(EXTERNAL) - 1]
     ):
-        whole = value(build_23(slot, n))
+        whole = value(across_machines.model(slot, n))
         least = min((cost for k, cost in across.items() if k >= n), default=math.inf)
         if not asked.job.exact_ps:
             assert whole <= across.get(n, math.inf) + 1e-6
-        assert value(build_23(slot, n, relax=True)) <= whole + 1e-6
+        assert value(across_machines.model(slot, n, relax=True)) <= whole + 1e-6
         both = [cost for k, cost in inside.items() if k >= n] + [least]
         found = value(build_19(slot, n, n))
         assert found <= min(both) + 1e-6
@@ -96,9 +95,10 @@ def test_a_slot_of_the_toy_by_hand():
     asked.cluster.price = np.ones((4, 2, 2))
     slot = asked.slot(1)
     assert value(build_22(slot, 2)) == 5 and value(build_22(slot, 3)) == math.inf
-    assert value(build_23(slot, 3)) == 8
-    assert value(build_23(slot, 3, relax=True)) == 8
-    assert build_23(slot, 3).eq_25.upper() == 4
+    assert value(across_machines.model(slot, 3)) == 8
+    assert value(across_machines.model(slot, 3, relax=True)) == 8
+    rows = across_machines.model(slot, 3).eq_25_26
+    assert sorted((row.lower(), row.upper()) for row in rows.values()) == [(3, 4)]
     assert value(build_19(slot, 2, 3)) == 5 and value(build_19(slot, 3, 3)) == 8
     # N_int = 4: two slots of 2 inside; utility 9
     assert value(build_16(asked)) == 10

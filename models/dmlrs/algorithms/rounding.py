@@ -1,23 +1,48 @@
 """Algorithm 4, lines 8-11: the linear relaxation of (23)-(26), multiplied by a gain and rounded."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from schedgap.instances.dmlrs import EXTERNAL, STEP
+from schedgap.instances.dmlrs import EXTERNAL
 from schedgap.instances.dmlrs.compiled import Floats, Ints
 from schedgap.models.dmlrs.algorithms.rounding_gain import cover_gain, packing_gain, packing_width
+from schedgap.models.dmlrs.programs import across_machines
 from schedgap.models.dmlrs.slot_options import SlotOption, SlotState
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.engines.highs import Relaxation
-from schedgap.solvers.programs.arrays import LinearProgram
-from schedgap.solvers.programs.sparse import sparse
 
 Gain = Literal["one", "packing", "cover"] | float
 
+Observe = Callable[["RoundedProblem"], None]
+
 _WHOLE = 1e-7  # an engine's value this close to an integer counts as that integer
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RoundedProblem:
+    """One problem (23), its relaxation, and what the draws make of it.
+
+    A relaxation with an integer solution is drawn once, any other S times; `packing_failed` and
+    `cover_failed` count the draws that break (24) or (25), and (26) or the row of PSs; `failed`
+    those that Algorithm 4 rejects; `above` those that cost more than 3 G / delta times `lp`.
+    """
+
+    slot: SlotState
+    workers: int  # n
+    ps: int  # m(n)
+    gain: float  # G
+    bound: float  # 3 G / delta
+    lp: float  # optimum of the relaxation
+    cost: float | None  # of the first draw that satisfies all rows; None if none does
+    draws: int
+    packing_failed: int
+    cover_failed: int
+    failed: int
+    above: int
 
 
 @dataclass
@@ -38,6 +63,8 @@ class Rounding:
         Whether the relaxation has the row sum s >= m(n), which (23)-(26) lacks (E3).
     hull : bool
         Whether (24) is replaced by the integer hull of each machine.
+    observe : callable, optional
+        Called with each problem whose relaxation has a solution.
     """
 
     rng: np.random.Generator  # A4 L1: w = s = 0, G, S
@@ -46,6 +73,7 @@ class Rounding:
     rounds: int = 20  # S
     ps_row: bool = True  # (E3)
     hull: bool = False
+    observe: Observe | None = None
     counts: dict[str, int] = field(
         default_factory=lambda: dict.fromkeys(
             ("programs", "without_solution", "draws", "draws_failed", "gain_undefined"), 0
@@ -72,22 +100,29 @@ class Rounding:
         last = min(len(job_bundles.workers), job.useful_bundles(EXTERNAL))
         if H < 2 or not len(machines) or not last:
             return []
-        program = relaxation(slot, machines, hull=self.hull)
-        n_row, m_row = program.matrix.shape[0] - 2, program.matrix.shape[0] - 1
-        engine = Relaxation(program)
+        problem = across_machines.build(slot, machines, hull=self.hull)
+        engine, cover_rows = Relaxation(problem.program), problem.cover_rows
         options = []
         for n, m in zip(
             job_bundles.workers[:last].tolist(), job_bundles.ps[:last].tolist(), strict=True
         ):
             needed = [float(n), float(m) if self.ps_row else 0.0]
-            engine.change_row_bounds([n_row, m_row], needed, [float(job.batch), np.inf])
+            engine.change_row_bounds(cover_rows, needed, [float(job.batch), np.inf])
             result = engine.solve(Clock())  # A4 L8
             self.counts["programs"] += 1
             if result.values is None:
                 self.counts["without_solution"] += 1
                 break  # more workers have no solution either
-            scaled = self._gain(slot, n, m) * np.maximum(result.values, 0.0)
-            drawn = self._drawn(slot, machines, n, scaled)  # A4 L9-L11
+            gain = self._gain(slot, n, m)
+            scaled = gain * np.maximum(result.values, 0.0)  # A4 L9
+            trials = draws(scaled, self.rounds, self.rng).reshape(-1, 2, len(machines))  # A4 L10
+            fits = _satisfied(slot, machines, n, trials)
+            self.counts["draws"] += 1
+            self.counts["draws_failed"] += not fits.any()  # A4 L11 (E13)
+            drawn = trials[int(fits.argmax())] if fits.any() else None
+            if self.observe is not None:
+                self._report(slot, machines, (n, m), gain, problem.program.objective(result.values),
+                             trials, fits)  # fmt: skip
             if drawn is not None:
                 pairs = zip(machines.tolist(), drawn[0].tolist(), drawn[1].tolist(), strict=True)
                 options.append(slot.option({h: (w, s) for h, w, s in pairs}))
@@ -105,24 +140,51 @@ class Rounding:
             return cover_gain(min(n, m), self.delta, 2)
         return float(self.gain)
 
-    def _drawn(self, slot: SlotState, machines: Ints, n: int, scaled: Floats) -> Ints | None:
-        """Return the first draw [worker or PS, k] that satisfies (24)-(26) and (2), or None."""
-        drawn = draws(scaled, self.rounds, self.rng).reshape(-1, 2, len(machines))
-        workers, ps = drawn[:, 0], drawn[:, 1]
-        job = slot.job
-        load = workers[..., None] * job.worker + ps[..., None] * job.ps
-        needed = np.full(job.batch + 2, -1)  # m(n), -1 if n is not allowed
-        needed[job.bundles.workers] = job.bundles.ps
-        total = workers.sum(axis=1)
-        servers_needed, servers = needed[np.minimum(total, job.batch + 1)], ps.sum(axis=1)
-        fits = (load <= slot.free[machines]).all(axis=(1, 2)) & (total >= n) & (servers_needed >= 0)
-        fits &= servers == servers_needed if job.exact_ps else servers >= servers_needed
-        self.counts["draws"] += 1
-        if not fits.any():  # A4 L11 (E13)
-            self.counts["draws_failed"] += 1
-            return None
-        accepted: Ints = drawn[int(fits.argmax())]
-        return accepted
+    def _report(
+        self,
+        slot: SlotState,
+        machines: Ints,
+        bundle: tuple[int, int],
+        gain: float,
+        lp: float,
+        trials: Ints,
+        fits: NDArray[np.bool_],
+    ) -> None:
+        """Hand the outcome of one problem to `observe`."""
+        assert self.observe is not None
+        n, m = bundle
+        workers, ps = trials[:, 0], trials[:, 1]
+        packed = _packed(slot, machines, trials)
+        covered = (workers.sum(axis=1) >= n) & (ps.sum(axis=1) >= (m if self.ps_row else 0))
+        cost = workers @ slot.worker_price[machines] + ps @ slot.ps_price[machines]
+        bound = 3 * gain / self.delta
+        self.observe(
+            RoundedProblem(
+                slot, n, m, gain, bound, lp,
+                float(cost[int(fits.argmax())]) if fits.any() else None,
+                len(trials), int((~packed).sum()), int((~covered).sum()), int((~fits).sum()),
+                int((cost > bound * lp * (1 + 1e-9)).sum()),
+            )
+        )  # fmt: skip
+
+
+def _packed(slot: SlotState, machines: Ints, trials: Ints) -> NDArray[np.bool_]:
+    """Return which draws [d, worker or PS, k] satisfy (24) and (25)."""
+    load = trials[:, 0, :, None] * slot.job.worker + trials[:, 1, :, None] * slot.job.ps
+    held: NDArray[np.bool_] = (load <= slot.free[machines]).all(axis=(1, 2))
+    return held & (trials[:, 0].sum(axis=1) <= slot.job.batch)
+
+
+def _satisfied(slot: SlotState, machines: Ints, n: int, trials: Ints) -> NDArray[np.bool_]:
+    """Return which draws [d, worker or PS, k] satisfy (24)-(26) and (2) for their workers."""
+    job = slot.job
+    needed = np.full(job.batch + 2, -1)  # m(n), -1 if n is not allowed
+    needed[job.bundles.workers] = job.bundles.ps
+    total, servers = trials[:, 0].sum(axis=1), trials[:, 1].sum(axis=1)
+    least = needed[np.minimum(total, job.batch + 1)]
+    enough = servers == least if job.exact_ps else servers >= least
+    fits: NDArray[np.bool_] = (total >= n) & (least >= 0) & enough
+    return fits & _packed(slot, machines, trials)
 
 
 def draws(values: Floats, rounds: int, rng: np.random.Generator) -> Ints:
@@ -144,86 +206,3 @@ def draws(values: Floats, rounds: int, rng: np.random.Generator) -> Ints:
     up = rng.random((rounds if fraction.any() else 1, len(fraction))) < fraction
     rounded: Ints = (base + up).astype(np.int64)
     return rounded
-
-
-def relaxation(slot: SlotState, machines: Ints, *, hull: bool = False) -> LinearProgram:
-    """Return the linear relaxation of (23)-(26) on some machines.
-
-    Columns: w, then s. The last two rows are (26) and (2); their right sides, n and m(n), are left
-    open.
-
-    Parameters
-    ----------
-    slot : SlotState
-        State of the slot for the job.
-    machines : array of int [k]
-        Indices of the machines.
-    hull : bool
-        Whether (24) is replaced by the integer hull of each machine.
-    """
-    K = len(machines)
-    workers, ps = (max_units[machines] for max_units in slot.max_units)
-    matrix, free = (_hull_rows if hull else _capacity_rows)(slot, machines)
-    ones, none = np.ones((1, K)), np.zeros((1, K))
-    coupling = [np.hstack([ones, none]), np.hstack([none, ones])]
-    return LinearProgram(
-        cost=np.concatenate([slot.worker_price[machines], slot.ps_price[machines]]),
-        lower=np.zeros(2 * K),
-        upper=np.concatenate([workers, ps]),
-        matrix=sparse.csr_array(sparse.vstack([matrix, *coupling])),
-        row_lower=np.full(len(free) + 2, -np.inf),
-        row_upper=np.concatenate([free, [slot.job.batch, np.inf]]),
-    )
-
-
-def _capacity_rows(slot: SlotState, machines: Ints) -> tuple[Any, Floats]:
-    """Return (24), by resource: matrix [row, w and s] and right sides."""
-    job, identity = slot.job, sparse.identity(len(machines))
-    used = np.flatnonzero((job.worker > 0) | (job.ps > 0))
-    rows = [
-        sparse.hstack([identity * (job.worker[r] / STEP), identity * (job.ps[r] / STEP)])
-        for r in used
-    ]
-    return sparse.vstack(rows), np.concatenate([slot.free[machines][:, r] / STEP for r in used])
-
-
-def _hull_rows(slot: SlotState, machines: Ints) -> tuple[Any, Floats]:
-    """Return the edges of each machine's integer hull, a w + b s <= c: matrix and right sides."""
-    by_capacity: dict[bytes, list[tuple[int, int, int]]] = {}
-    entries: list[tuple[int, int, int]] = []  # row, column, value
-    right: list[int] = []
-    K = len(machines)
-    for k, h in enumerate(machines.tolist()):
-        key = slot.free[h].tobytes()
-        if key not in by_capacity:
-            by_capacity[key] = _hull_edges(slot, h)
-        for a, b, c in by_capacity[key]:
-            entries += [(len(right), k, a), (len(right), K + k, b)]
-            right.append(c)
-    row, column, value = np.array(entries, dtype=np.int64).reshape(-1, 3).T
-    matrix = sparse.coo_array((value.astype(float), (row, column)), shape=(len(right), 2 * K))
-    return matrix, np.array(right, dtype=float)
-
-
-def _hull_edges(slot: SlotState, h: int) -> list[tuple[int, int, int]]:
-    """Return the edges (a, b, c) of the hull of the pairs (w, s) that machine h holds."""
-    job, (workers, ps) = slot.job, slot.max_units
-    used = job.ps > 0
-    w = np.arange(int(workers[h]) + 1)
-    remaining = slot.free[h] - w[:, None] * job.worker
-    s = np.minimum(int(ps[h]), (remaining[:, used] // job.ps[used]).min(axis=1))
-    # upper hull of the points (w, largest s beside w), from left to right
-    corners: list[tuple[int, int]] = []
-    for point in zip(w.tolist(), s.tolist(), strict=True):
-        while len(corners) > 1 and _turns_left(corners[-2], corners[-1], point):
-            corners.pop()
-        corners.append(point)
-    return [
-        (before[1] - after[1], after[0] - before[0], after[0] * before[1] - before[0] * after[1])
-        for before, after in pairwise(corners)
-    ]
-
-
-def _turns_left(a: tuple[int, int], b: tuple[int, int], c: tuple[int, int]) -> bool:
-    """Return whether b lies on or below the line from a to c."""
-    return (b[0] - a[0]) * (c[1] - a[1]) >= (b[1] - a[1]) * (c[0] - a[0])

@@ -1,7 +1,8 @@
-"""The subproblems of PD-ORS for one job, as programs to read: (15), (16), (19), (22) and (23).
+"""The subproblems of PD-ORS for one job, as programs to read: (15), (16), (19) and (22).
 
-Algorithms 2-4 solve them without an engine, except the relaxation of (23). The exported files are
-those of the last job to arrive, at the prices of a greedy run of the jobs before it.
+Algorithms 2-4 solve them without an engine. (23), whose relaxation Algorithm 4 solves, is in
+`across_machines`. The exported files are those of the last job to arrive, at the prices of a greedy
+run of the jobs before it.
 """
 
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, STEP, DmlrsInstance, ar
 from schedgap.models.dmlrs.algorithms.best_schedule import PricedCluster
 from schedgap.models.dmlrs.algorithms.pd_ors import pd_ors
 from schedgap.models.dmlrs.algorithms.prices import declared, final_load, of_jobs
-from schedgap.models.dmlrs.programs import printed
+from schedgap.models.dmlrs.programs import across_machines, printed
 from schedgap.models.dmlrs.slot_options import JobAtArrival, SlotState, job_at_arrival
 from schedgap.models.dmlrs.throughput import FULL
 
@@ -101,7 +102,7 @@ def of_the_last_job(instance: DmlrsInstance, equation: str) -> "ConcreteModel":
         return build_19(slot, inside, across)
     if equation == "22":
         return build_22(slot, inside)
-    return build_23(slot, across, relax=equation == "23 relaxed")
+    return across_machines.model(slot, across, relax=equation == "23 relaxed")
 
 
 def build_15(subproblem: JobSubproblem) -> "ConcreteModel":
@@ -248,55 +249,14 @@ def build_22(slot: SlotState, workers: int) -> "ConcreteModel":
     return model
 
 
-def build_23(slot: SlotState, workers: int, *, relax: bool = False) -> "ConcreteModel":
-    """Return (23)-(26): the cheapest placement of n workers and their PSs across machines.
-
-    Parameters
-    ----------
-    slot : SlotState
-        State of the slot for the job.
-    workers : int
-        n, an allowed number of workers.
-    relax : bool
-        Whether to relax integrality, as Algorithm 4 does before it rounds.
-    """
-    import pyomo.environ as pyo
-
-    job = slot.job
-    k = int(np.searchsorted(job.bundles.workers, workers))
-    model = pyo.ConcreteModel(name="sub-23")
-    _add_places(model, slot, relax=relax)
-    model.objective = pyo.Objective(
-        expr=sum(float(slot.worker_price[h]) * w for h, w in model.w.items())
-        + sum(float(slot.ps_price[h]) * s for h, s in model.s.items())
-    )
-    used = job.worker + job.ps > 0
-    model.eq_24 = pyo.Constraint(
-        [(h, r) for h, r in np.ndindex(slot.free.shape) if used[r]],
-        doc="free capacity of each machine and resource",
-        rule=lambda model, h, r: (
-            float(job.worker[r] / STEP) * model.w[h] + float(job.ps[r] / STEP) * model.s[h]
-            <= int(slot.free[h, r]) / STEP
-        ),
-    )
-    total = sum(model.w.values())
-    model.eq_25 = pyo.Constraint(expr=total <= job.batch, doc="at most the batch")
-    model.eq_26 = pyo.Constraint(expr=total >= int(job.bundles.workers[k]), doc="v samples")
-    model.fix_e3 = pyo.Constraint(
-        expr=sum(model.s.values()) >= int(job.bundles.ps[k]), doc="PSs for them"
-    )
-    return model
-
-
-def _add_places(model: "ConcreteModel", slot: SlotState, *, relax: bool = False) -> None:
+def _add_places(model: "ConcreteModel", slot: SlotState) -> None:
     """Add w_h and s_h, the workers and PSs on each machine in the mode across machines."""
     import pyomo.environ as pyo
 
-    domain = pyo.NonNegativeReals if relax else pyo.NonNegativeIntegers
     for name, max_units, what in zip("ws", slot.max_units, ("workers", "PSs"), strict=True):
         var = pyo.Var(
             range(len(slot.free)),
-            domain=domain,
+            domain=pyo.NonNegativeIntegers,
             bounds=lambda model, h, max_units=max_units: (0, int(max_units[h])),
             doc=f"{what} on machine h, of several",
         )
