@@ -236,6 +236,37 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
         online=True,
     ),
     Method(
+        "lp-rounding",
+        "algorithm",
+        _at("algorithms.solve_pd_ors:lp_rounding"),
+        "pd-ors with its rounding measured: relaxation, rounded cost, integer optimum and failed "
+        "draws of the problems (23), in the trace",
+        "Algorithm 4, lines 8-11",
+        ours=True,
+        engines=("highs",),
+        options=(
+            *_PD_ORS,
+            *_ROUNDING,
+            Option(
+                "one_machine",
+                "bool",
+                True,
+                "options on one machine too, Algorithm 4, lines 2-7; without, every slot is a "
+                "rounded solution",
+            ),
+            Option(
+                "problems",
+                "int",
+                200,
+                "most problems (23) that are also solved in integers",
+                least=0,
+                most=100_000,
+            ),
+        ),
+        online=True,
+        seeded=True,
+    ),
+    Method(
         "density",
         "algorithm",
         _scaled(_at("heuristics.density:density")),

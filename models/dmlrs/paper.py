@@ -175,7 +175,7 @@ GUARANTEES = {
     "rounding": Guarantee(
         claim="a draw satisfies its rows at a bounded cost with probability >= 1 - delta",
         source="(31), (32), derived by us",
-        methods=("pd-ors",),
+        methods=("lp-rounding", "pd-ors"),
         assumptions=(
             "the gain is (31) or (32)",
             "delta < 1",
@@ -191,7 +191,7 @@ GUARANTEES = {
             "test_no_gain_serves_machines_of_four_workers_at_scale",
             "test_what_the_gains_ask_for",
         ),
-        options=(*_RUN, "gain", "delta", "rounds"),
+        options=(*_RUN, "gain", "delta", "rounds", "one_machine", "problems"),
     ),
 }
 

@@ -1,7 +1,7 @@
 """Algorithm 4, lines 8-11: the linear relaxation of (23)-(26), multiplied by a gain and rounded."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -11,6 +11,7 @@ from schedgap.instances.dmlrs import EXTERNAL
 from schedgap.instances.dmlrs.compiled import Floats, Ints
 from schedgap.models.dmlrs.algorithms.rounding_gain import cover_gain, packing_gain, packing_width
 from schedgap.models.dmlrs.programs import across_machines
+from schedgap.models.dmlrs.programs.across_machines import AcrossMachines
 from schedgap.models.dmlrs.slot_options import SlotOption, SlotState
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.engines.highs import Relaxation
@@ -19,7 +20,48 @@ Gain = Literal["one", "packing", "cover"] | float
 
 Observe = Callable[["RoundedProblem"], None]
 
+_AIM, _LARGEST, _CUT_OFF = 1e3, 1e6, 1e9  # scaled optimum, and the largest scaled cost
 _WHOLE = 1e-7  # an engine's value this close to an integer counts as that integer
+
+
+class _ScaledRelaxation:
+    """The relaxation of (23) for one number of workers after the other, with scaled costs.
+
+    Prices range over many orders of magnitude, and most are far below the 1e-7 up to which an
+    engine regards a reduced cost as 0. The costs are therefore multiplied such that the optimum is
+    between `_AIM` and `_LARGEST`.
+
+    Parameters
+    ----------
+    problem : AcrossMachines
+        The program.
+    """
+
+    def __init__(self, problem: AcrossMachines) -> None:
+        self._problem, cost = problem, problem.program.cost
+        least = float(cost[cost > 0].min(initial=np.inf))
+        self._scale = _AIM / least if np.isfinite(least) else 1.0
+        self._engine = Relaxation(replace(problem.program, cost=self._cost()))
+
+    def solve(self, workers: int, ps: int) -> Floats | None:
+        """Return an optimal solution for n workers and a number of PSs, or None."""
+        sides = self._problem.program.row_upper[self._problem.cover_rows]
+        self._engine.change_row_bounds(self._problem.cover_rows, [workers, ps], sides)
+        values: Floats | None = self._engine.solve(Clock()).values
+        if values is None or self._value(values) * self._scale <= _LARGEST:
+            return values
+        self._scale = _AIM / self._value(values)
+        self._engine.change_costs(np.arange(len(values)), self._cost())
+        again: Floats | None = self._engine.solve(Clock()).values
+        return again
+
+    def _value(self, values: Floats) -> float:
+        return self._problem.program.objective(values)
+
+    def _cost(self) -> Floats:
+        """Return the scaled costs; far above the optimum they are cut off."""
+        cost: Floats = np.minimum(self._problem.program.cost * self._scale, _CUT_OFF)
+        return cost
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,27 +143,25 @@ class Rounding:
         if H < 2 or not len(machines) or not last:
             return []
         problem = across_machines.build(slot, machines, hull=self.hull)
-        engine, cover_rows = Relaxation(problem.program), problem.cover_rows
+        relaxation = _ScaledRelaxation(problem)
         options = []
         for n, m in zip(
             job_bundles.workers[:last].tolist(), job_bundles.ps[:last].tolist(), strict=True
         ):
-            needed = [float(n), float(m) if self.ps_row else 0.0]
-            engine.change_row_bounds(cover_rows, needed, [float(job.batch), np.inf])
-            result = engine.solve(Clock())  # A4 L8
+            values = relaxation.solve(n, m if self.ps_row else 0)  # A4 L8
             self.counts["programs"] += 1
-            if result.values is None:
+            if values is None:
                 self.counts["without_solution"] += 1
                 break  # more workers have no solution either
             gain = self._gain(slot, n, m)
-            scaled = gain * np.maximum(result.values, 0.0)  # A4 L9
+            scaled = gain * np.maximum(values, 0.0)  # A4 L9
             trials = draws(scaled, self.rounds, self.rng).reshape(-1, 2, len(machines))  # A4 L10
             fits = _satisfied(slot, machines, n, trials)
             self.counts["draws"] += 1
             self.counts["draws_failed"] += not fits.any()  # A4 L11 (E13)
             drawn = trials[int(fits.argmax())] if fits.any() else None
             if self.observe is not None:
-                self._report(slot, machines, (n, m), gain, problem.program.objective(result.values),
+                self._report(slot, machines, (n, m), gain, problem.program.objective(values),
                              trials, fits)  # fmt: skip
             if drawn is not None:
                 pairs = zip(machines.tolist(), drawn[0].tolist(), drawn[1].tolist(), strict=True)

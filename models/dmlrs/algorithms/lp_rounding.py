@@ -1,0 +1,225 @@
+"""PD-ORS with a measurement of its randomised rounding, problem by problem.
+
+For every problem (23) of a run: the optimum of its relaxation, the cost of the rounded solution,
+and how often the draws fail. For some of them also theta, the optimum in integers. Algorithm 4
+promises a cost of at most 3 G / delta times that of the relaxation, with probability 1 - delta.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from schedgap.instances.dmlrs import DmlrsInstance
+from schedgap.models.dmlrs.algorithms import slot_placements
+from schedgap.models.dmlrs.algorithms.best_schedule import DynamicProgram
+from schedgap.models.dmlrs.algorithms.pd_ors import pd_ors
+from schedgap.models.dmlrs.algorithms.prices import PriceSource
+from schedgap.models.dmlrs.algorithms.rounding import Gain, RoundedProblem, Rounding
+from schedgap.models.dmlrs.programs import across_machines
+from schedgap.models.dmlrs.slot_options import SlotOption, SlotState
+from schedgap.models.method import AlgorithmRun
+from schedgap.solvers.children.clock import Clock
+from schedgap.solvers.programs.arrays import LinearProgram
+
+Solve = Callable[[LinearProgram], float | None]  # the proved optimum of an integer program
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeasuredRun:
+    """A run of PD-ORS, all its problems (23) with a relaxed solution, and theta of some of them."""
+
+    run: AlgorithmRun
+    problems: Sequence[RoundedProblem]
+    thetas: dict[int, float | None]  # by position in `problems`; None if theta is not known
+
+
+def lp_rounding(
+    instance: DmlrsInstance,
+    solve: Solve,
+    *,
+    one_machine: bool = True,
+    problems: int = 200,
+    prices: PriceSource | None = None,
+    price_floor: float = 0.0,
+    dp: DynamicProgram = "grid",
+    quantum: int | None = None,
+    grid: int = 2000,
+    literal_13: bool = False,
+    gain: Gain = "one",
+    delta: float = 1.0,
+    rounds: int = 20,
+    ps_row: bool = True,
+    seed: int = 0,
+    clock: Clock | None = None,
+) -> MeasuredRun:
+    """Run PD-ORS and measure its rounding.
+
+    With the defaults the schedule is that of `pd_ors` with the same seed.
+
+    Parameters
+    ----------
+    solve : callable
+        Returns the proved optimum of an integer program, or None.
+    one_machine : bool
+        Whether a job may also run on one machine, Algorithm 4, lines 2-7. Without it every slot is
+        a rounded solution.
+    problems : int
+        Largest number of problems of which theta is computed, evenly spread over the run.
+    prices, price_floor, dp, quantum, grid, literal_13, gain, delta, rounds, ps_row, seed, clock
+        As for `pd_ors`.
+    """
+    seen: list[RoundedProblem] = []
+    rounding = Rounding(
+        np.random.default_rng(seed), gain, delta, rounds, ps_row, observe=seen.append
+    )
+
+    def options(slot: SlotState) -> list[SlotOption]:
+        return [*(slot_placements.internal(slot) if one_machine else ()), *rounding(slot)]
+
+    run = pd_ors(
+        instance,
+        prices=prices,
+        price_floor=price_floor,
+        dp=dp,
+        quantum=quantum,
+        grid=grid,
+        literal_13=literal_13,
+        across="greedy",  # replaced by `options`
+        options=options,
+        clock=clock,
+    )
+    chosen = np.unique(np.linspace(0, len(seen) - 1, min(problems, len(seen))).astype(int))
+    thetas: dict[int, float | None] = {}
+    for k in chosen.tolist():
+        if clock is not None and clock.expired():
+            break
+        thetas[k] = theta(seen[k], solve, ps_row=ps_row)
+    trace = {**run.trace, "rounding": dict(rounding.counts)}
+    return MeasuredRun(replace(run, trace=trace), seen, thetas)
+
+
+def theta(problem: RoundedProblem, solve: Solve, *, ps_row: bool = True) -> float | None:
+    """Return the optimum of a problem (23) in integers, or None if it is not known.
+
+    Parameters
+    ----------
+    problem : RoundedProblem
+        The problem.
+    solve : callable
+        As for `lp_rounding`.
+    ps_row : bool
+        Whether the program has the row of PSs (E3).
+
+    Notes
+    -----
+    Costs are divided by the optimum of the relaxation. A unit that costs more than a known solution
+    is in no cheapest one and is left out; without a known solution the answer is None.
+    """
+    slot = problem.slot
+    known = [
+        option.cost
+        for option in slot_placements.external_greedy(slot)
+        if option.workers == problem.workers
+    ]
+    limit = min([*known, *([] if problem.cost is None else [problem.cost])], default=None)
+    if limit is None:
+        return None
+    if limit <= 0:
+        return 0.0
+    workers, ps = slot.max_units
+    machines = np.flatnonzero((workers > 0) | (ps > 0))
+    program = across_machines.build(
+        slot, machines, workers=problem.workers, ps=problem.ps if ps_row else 0
+    ).program
+    scale = 1 / (problem.lp if problem.lp > 0 else limit)
+    useful = program.cost <= limit * (1 + 1e-9)
+    optimum = solve(
+        replace(
+            program,
+            cost=np.where(useful, program.cost * scale, 0.0),
+            upper=np.where(useful, program.upper, 0.0),
+        )
+    )
+    return None if optimum is None else optimum / scale
+
+
+def summary(measured: MeasuredRun, instance: DmlrsInstance) -> dict[str, Any]:
+    """Return the measurements as plain data for a trace.
+
+    Parameters
+    ----------
+    measured : MeasuredRun
+        Of the instance.
+
+    Returns
+    -------
+    dict
+        `problems`, their number; the shares of draws that break (24) or (25), `packing_failed`,
+        and (26) or the row of PSs, `cover_failed`, that Algorithm 4 rejects, `failed`, and that
+        cost more than 3 G / delta times the relaxation, `above_bound`, averaged over the problems;
+        `without_draw`, the problems where every draw fails; means and maxima of the ratios
+        `cost_to_lp`, `theta_to_lp`, `cost_to_theta` and of the `bound` 3 G / delta; `sample`, the
+        problems of which theta was asked for, as a table. Null is a number that is not known.
+    """
+    problems, thetas = measured.problems, measured.thetas
+    known = {k: value for k, value in thetas.items() if value is not None}
+    return {
+        "problems": len(problems),
+        "without_draw": sum(each.cost is None for each in problems),
+        "failed": _mean(each.failed / each.draws for each in problems),
+        "packing_failed": _mean(each.packing_failed / each.draws for each in problems),
+        "cover_failed": _mean(each.cover_failed / each.draws for each in problems),
+        "above_bound": _mean(each.above / each.draws for each in problems),
+        "bound": _spread(each.bound for each in problems),
+        "cost_to_lp": _spread(
+            each.cost / each.lp for each in problems if each.cost is not None and each.lp > 0
+        ),
+        "theta_known": len(known),
+        "theta_to_lp": _spread(
+            value / problems[k].lp for k, value in known.items() if problems[k].lp > 0
+        ),
+        "cost_to_theta": _spread(
+            cost / value
+            for k, value in known.items()
+            if (cost := problems[k].cost) is not None and value > 0
+        ),
+        "sample": _table(instance, problems, thetas),
+    }
+
+
+def _table(
+    instance: DmlrsInstance, problems: Sequence[RoundedProblem], thetas: dict[int, float | None]
+) -> dict[str, list[Any]]:
+    """Return the problems of which theta was asked for, by column."""
+    rows = [(problems[k], value) for k, value in thetas.items()]
+    columns: dict[str, Callable[[RoundedProblem], Any]] = {
+        "job": lambda each: instance.jobs[each.slot.job.index].id,
+        "slot": lambda each: each.slot.first,
+        "workers": lambda each: each.workers,
+        "ps": lambda each: each.ps,
+        "gain": lambda each: each.gain,
+        "bound": lambda each: each.bound,
+        "lp": lambda each: each.lp,
+        "cost": lambda each: each.cost,
+        "draws": lambda each: each.draws,
+        "packing_failed": lambda each: each.packing_failed,
+        "cover_failed": lambda each: each.cover_failed,
+        "failed": lambda each: each.failed,
+        "above_bound": lambda each: each.above,
+    }
+    table = {name: [of(each) for each, _ in rows] for name, of in columns.items()}
+    return {**table, "theta": [value for _, value in rows]}
+
+
+def _mean(values: Iterable[float]) -> float | None:
+    """Return the mean, or None without values."""
+    listed = list(values)
+    return float(np.mean(listed)) if listed else None
+
+
+def _spread(values: Iterable[float]) -> dict[str, float | None]:
+    """Return mean and maximum, None without values."""
+    listed = list(values)
+    return {"mean": _mean(listed), "max": max(listed, default=None)}
