@@ -355,6 +355,13 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
                 least=0,
                 most=1,
             ),
+            Option(
+                "merge",
+                "bool",
+                True,
+                "merge all machines in the program, then place its numbers first-fit; otherwise "
+                "the program places them, which takes long on many machines",
+            ),
         ),
         online=True,
     ),

@@ -1,9 +1,19 @@
 """Dorm of family `dmlrs`: utilization, its limits, and the rules."""
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from schedgap.models.dmlrs.baselines.dorm import DormLimits, build, dorm, read
+from schedgap.instances.dmlrs import arrays
+from schedgap.models.dmlrs.baselines.dorm import (
+    DormLimits,
+    build,
+    build_merged,
+    dorm,
+    pack,
+    read,
+    totals,
+)
 from schedgap.models.dmlrs.rules import check
 from schedgap.models.method import Budget, NullProgress, RunContext
 from schedgap.solvers import Clock, solve
@@ -108,9 +118,71 @@ def test_a_stopped_run_keeps_its_placement():
 @settings(max_examples=40, deadline=None)
 @given(dmlrs_instances())
 def test_dorm_keeps_the_rules_and_is_no_better_than_the_optimum(instance):
-    schedule = dorm(instance, highs, DORM)
-    assert list(check(instance, schedule.to_data(instance), {})) == []
-    assert schedule.value(instance) <= optimum(instance) + 1e-9
+    for merge in (True, False):
+        schedule = dorm(instance, highs, DORM, None, merge)
+        assert list(check(instance, schedule.to_data(instance), {})) == []
+        assert schedule.value(instance) <= optimum(instance) + 1e-9
+
+
+@settings(max_examples=40, deadline=None)
+@given(dmlrs_instances(max_machines=1))
+def test_on_one_machine_the_merged_program_uses_as_much_as_the_other(instance):
+    """Both ps rules; the numbers that it chooses are allowed, and fit."""
+    jobs = range(len(instance.jobs))
+    placed = read(instance, jobs, highs(build(instance, jobs, {}, FREE)))
+    program = build_merged(instance, jobs, {}, FREE)
+    values = highs(program.builder.program())
+    steps, ps = (np.round(block.of(values)).astype(int) for block in (program.steps, program.ps))
+    chosen = {i: {0: (int(steps[i] * program.step[i]), int(ps[i]))} for i in jobs if steps[i]}
+    assert used(instance, chosen) == pytest.approx(used(instance, placed), abs=1e-6)
+    assert fits(instance, chosen)
+    for i, counts in chosen.items():
+        assert counts in [way for ways in placements(instance, i).values() for way in ways]
+
+
+@pytest.mark.parametrize(("changed", "workers"), [(0.0, [1, 3]), (1.0, [4])])
+def test_merged_a_job_changes_its_numbers_only_where_it_may(changed, workers):
+    """Two machines of 2 GPUs; j1 has a worker, and those of j2 take more CPUs."""
+    room = {"gpu": 2, "cpu": 9}
+    wide = job("j2", 1, FLAT, worker_demand={"gpu": 1, "cpu": 2})
+    instance = instance_of([job("j1", 1, FLAT), wide], [room, room])
+    program = build_merged(instance, (0, 1), {0: (1, 1)}, DormLimits(None, changed))
+    values = highs(program.builder.program())
+    found = program.steps.of(values).round().tolist()
+    assert [n for n in found if n] == workers
+
+
+def test_merged_shares_are_those_of_drf_but_for_the_unfairness_allowed():
+    """As machine by machine: 2 workers each on 4 GPUs and 7 CPUs, or 1 and 3."""
+    instance = instance_of([job("j1", 1, FLAT), job("j2", 1, FLAT)], [{"gpu": 4, "cpu": 7}])
+    for unfair, wanted in ((0.0, [2, 2]), (0.24, [2, 2]), (0.25, [1, 3]), (None, [1, 3])):
+        program = build_merged(instance, (0, 1), {}, DormLimits(unfair, None))
+        values = highs(program.builder.program())
+        assert sorted(program.steps.of(values).round().tolist()) == wanted
+
+
+def test_numbers_that_stay_keep_their_place_and_the_rest_goes_where_room_is():
+    """j1 stays on m2; j2 of 3 workers needs 5 CPUs and has both machines' room: 2 GPUs on m1."""
+    instance = instance_of([job("j1", 1, FLAT), job("j2", 1, FLAT)])
+    before = {0: {1: (1, 1)}}
+    placed = pack(instance, {0: (1, 1), 1: (3, 2)}, before)
+    assert placed[0] == {1: (1, 1)} and totals(placed[1]) == (3, 2) and len(placed[1]) == 2
+    assert fits(instance, placed)
+    assert pack(instance, {0: (0, 0), 1: (2, 1)}, before) == {1: {0: (2, 1)}}
+    fewer = pack(instance, {0: (4, 2), 1: (4, 2)}, {})
+    assert totals(fewer[0]) == (4, 2) and 1 not in fewer and fits(instance, fewer)
+
+
+def test_a_run_does_not_depend_on_the_time_it_may_take():
+    """No program has a wall-clock limit of its own."""
+    method = METHODS["dorm"]
+    found = {
+        method.run(
+            TOY, RunContext(method.parse({}), "highs", Budget(Clock(limit)), NullProgress())
+        ).schedule.value(TOY)
+        for limit in (30, 300)
+    }
+    assert len(found) == 1 and arrays(TOY).capacity.sum() == 12
 
 
 def test_the_method_hands_its_limits_on(monkeypatch):

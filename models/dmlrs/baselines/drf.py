@@ -52,23 +52,34 @@ def dominant_shares(instance: DmlrsInstance, active: Sequence[UnfinishedJob]) ->
         after = next_allowed(bundles(instance, job.job), before + 1)
         if before >= limit or after == UNBOUNDED:
             continue
-        extended = _extended(instance, job.job, counts, after, free)
-        if extended is None:
+        more = extended(instance, job.job, counts, after, free)
+        if more is None:
             continue
-        placed[job.job] = extended
+        placed[job.job] = more
         used = sum(
-            w * view.worker_milli[job.job] + s * view.ps_milli[job.job]
-            for w, s in extended.values()
+            w * view.worker_milli[job.job] + s * view.ps_milli[job.job] for w, s in more.values()
         )
         share = (used[countable] / total[countable]).max(initial=0.0)
         heapq.heappush(queue, (float(share), position))
     return {i: counts for i, counts in placed.items() if counts}
 
 
-def _extended(
+def extended(
     instance: DmlrsInstance, i: int, held: Counts, workers: int, free: Ints
 ) -> dict[int, tuple[int, int]] | None:
-    """Return the placement with more workers, taken from `free`; None if it does not fit."""
+    """Return the placement with more workers, taken from `free`; None if it does not fit.
+
+    Parameters
+    ----------
+    i : int
+        Index of the job.
+    held : mapping
+        Its placement so far.
+    workers : int
+        The new number of its workers.
+    free : array of int [h, r]
+        Free capacity in thousandths; reduced if the units fit.
+    """
     view, ratio = arrays(instance), float(arrays(instance).ratio[i])
     before = sum(w for w, _ in held.values())
     new_ps = ps_needed(ratio, workers) - sum(s for _, s in held.values())

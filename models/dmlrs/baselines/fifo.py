@@ -63,7 +63,7 @@ def _largest(
     fitting = np.flatnonzero(fits.any(axis=1))
     internal = int(job_bundles.workers[fitting[-1]]) if len(fitting) else 0
     if len(instance.machines) > 1:
-        counts = _spread(instance, job.job, min(limit, job.need_external), free)
+        counts = spread(instance, job.job, min(limit, job.need_external), free)
         if sum(w for w, _ in counts.values()) > internal:
             return counts
     if not internal:
@@ -72,9 +72,20 @@ def _largest(
     return {int(np.argmax(fits[k])): (internal, int(job_bundles.ps[k]))}
 
 
-def _spread(instance: DmlrsInstance, i: int, limit: int, free: Ints) -> dict[int, tuple[int, int]]:
+def spread(instance: DmlrsInstance, i: int, limit: int, free: Ints) -> dict[int, tuple[int, int]]:
     """Return the largest allowed number of workers, up to `limit`, that can be placed unit by unit.
 
+    Parameters
+    ----------
+    i : int
+        Index of the job.
+    limit : int
+        Largest number of workers.
+    free : array of int [h, r]
+        Free capacity in thousandths; not changed.
+
+    Notes
+    -----
     The units of n workers are the first ones of those of n + 1. A machine that cannot hold a worker
     or a PS never can again in this slot, so the search for each resumes at its last position.
     """
