@@ -1,7 +1,8 @@
 """Traceability of the dmlrs paper: where its equations, lines, claims and slips are in the source.
 
 A table rather than code, hence its length. We have the paper only as a reader's notes: they contain
-no theorem, not (29)-(32), and little more of the evaluation than the sizes.
+no theorem, not (29)-(32), and little more of the evaluation than the sizes. The figures and what is
+claimed of them are in `figures`.
 """
 
 from schedgap.models.method import Lazy
@@ -111,9 +112,22 @@ EQUATIONS = {
     "5": Equation("modelled", ("eq_5",)),
     "6": Equation("modelled", ("eq_6",), "no work after the completion slot (E19)"),
     "7": Equation("implied", (), _DOMAIN),
-    "8": Equation("implied", ("eq_5",), "capacity of the chosen schedules"),
-    "9": Equation("implied", ("lin_once",), "at most one completion per job"),
-    "10": Equation("checked", ("priced_bound",), "dual value of prices, a bound on every schedule"),
+    "8": Equation(
+        "implied",
+        ("eq_5",),
+        "capacity of the chosen schedules; colgen and colgen-heuristic have it with machines "
+        "merged, as arrays",
+    ),
+    "9": Equation(
+        "implied",
+        ("lin_once",),
+        "at most one completion per job; in colgen and colgen-heuristic one schedule, as arrays",
+    ),
+    "10": Equation(
+        "checked",
+        ("priced_bound",),
+        "dual value of prices, a bound on every schedule; the program dual-10 minimises it",
+    ),
     "11": Equation("modelled", ("eq_11",), "elsewhere by pricing at full capacity (E9)"),
     "12": Equation("checked", ("price",)),
     "13": Equation("checked", ("of_jobs",), "(E6, E7, E8)"),
@@ -124,14 +138,25 @@ EQUATIONS = {
     "18": Equation("modelled", ("eq_18",), "capacity that earlier jobs leave free"),
     "19": Equation("implied", ("eq_2", "eq_4", "eq_5"), _LIKE + " and one slot"),
     "20": Equation("modelled", ("eq_20",), "one choice among the bundles that train v samples"),
-    "21": Equation("checked", ("in_quanta",), "the dynamic program (E17, E18)"),
+    "21": Equation(
+        "checked",
+        ("in_quanta", "on_grid", "exact"),
+        "the dynamic program (E17, E18): as printed with dp=literal; the default and dp=exact try "
+        "only the v that change the number of workers",
+    ),
     "22": Equation("modelled", ("eq_22",), "`internal` has it in closed form (E12)"),
-    "23": Equation("replaced", ("fix_e3",), "with an additional row for PSs (E3)"),
+    "23": Equation(
+        "replaced",
+        ("fix_e3",),
+        "with an additional row for PSs (E3); Algorithm 4 solves the relaxation of this program",
+    ),
     "24": Equation("modelled", ("eq_24",)),
     "25": Equation("modelled", ("eq_25_26",)),
     "26": Equation("modelled", ("eq_25_26",)),
     "27": Equation("checked", ("draws",)),
     "28": Equation("checked", ("draws",)),
+    "29": Equation("background", (), "not in our copy of the paper; not evaluated"),
+    "30": Equation("background", (), "not in our copy of the paper; not evaluated"),
     "31": Equation("checked", ("packing_gain",), "derived by us (E21)"),
     "32": Equation("checked", ("cover_gain",), "derived by us (E21)"),
 }
@@ -140,10 +165,14 @@ ALGORITHMS = {
     "1": Algorithm("Primal-dual online resource scheduling, PD-ORS", 4, "pd_ors"),
     "2": Algorithm("The best schedule of a job", 3, "best_schedule"),
     "3": Algorithm(
-        "Theta(t, V), the cheapest schedule by t, by dynamic programming", 5, "in_quanta"
+        "Theta(t, V), the cheapest schedule by t, by dynamic programming; the default is on_grid",
+        5,
+        "in_quanta",
     ),
     "4": Algorithm(
-        "theta(t, v), the cheapest slot: on one machine, or rounded across machines", 12, "internal"
+        "theta(t, v), the cheapest slot: on one machine, or rounded across machines",
+        12,
+        "slot_options",
     ),
 }
 
@@ -277,7 +306,7 @@ ERRATA = {
     "E11": Erratum(
         "(14) with the sigmoid", "u(T - a)",
         "It underflows: U / L reaches 1e13, and prices stay near 0 until a machine is almost full.",
-        "Kept; the option price_floor raises L.",
+        "Kept; the option price_floor raises L. The figures are drawn with L = 0.001, too.",
         "",
         ("test_a_utility_of_0_at_t_does_not_make_all_prices_0",),
     ),
@@ -400,7 +429,8 @@ ERRATA = {
         "evaluation", "FIFO, DRF, Dorm and OASiS, a sentence each",
         "The paper does not say whether a job takes more than it needs, what happens to a job that "
         "is late, and where workers are placed.",
-        "Completed by us, slot by slot; only finished jobs are admitted.",
+        "Completed by us, slot by slot; only finished jobs are admitted. Dorm's program merges all "
+        "machines.",
         "",
         (
             "test_fifo_on_the_toy",
@@ -416,6 +446,23 @@ ERRATA = {
         "At least one PS.",
         "",
         ("test_parameter_servers_are_rounded_up",),
+    ),
+    "E31": Erratum(
+        "time complexity analysis", "O(sum_i T K_i^2 E_i^2 (H^3 + S))",
+        "K and E are numbers of the input, so that this is not polynomial: V = 1e8 samples take "
+        "1e16 steps in each slot.",
+        "Only those v are tried that change the number of workers; with dp=grid O(T Q F) per job, "
+        "Q steps of the work, beside at most T F relaxations.",
+        "dp=literal",
+        ("test_the_dynamic_programs_agree_with_trying_everything",),
+    ),
+    "E32": Erratum(
+        "(23) with (12)", "prices from L to U^r",
+        "They differ by a factor of 1e13, and a simplex code with a tolerance of 1e-7 stops far "
+        "from the optimum of the relaxation.",
+        "The costs of each relaxation are scaled by its optimum.",
+        "",
+        ("test_the_relaxation_is_optimal_at_prices_below_the_tolerance_of_an_engine",),
     ),
 }  # fmt: skip
 

@@ -90,7 +90,10 @@ def objective(instance: DmlrsInstance, schedule: Any) -> float:
 
 
 def metrics(instance: DmlrsInstance, schedule: Any) -> dict[str, float]:
-    """Return the number of admitted jobs and the median of their delays in slots.
+    """Return the number of admitted jobs, and medians of delays in slots.
+
+    `median delay` is over the admitted jobs, and absent without any. In `median delay, T if
+    unfinished` all jobs count, those that are not admitted with the horizon.
 
     Parameters
     ----------
@@ -99,8 +102,13 @@ def metrics(instance: DmlrsInstance, schedule: Any) -> dict[str, float]:
     """
     admitted, rows = _read(schedule)
     delays = _delays(instance, admitted, rows)
-    median_delay = {"median delay": float(median(delays.values()))} if delays else {}
-    return {"admitted jobs": float(len(delays)), **median_delay}
+    numbers = {"admitted jobs": float(len(delays))}
+    if delays:
+        numbers["median delay"] = float(median(delays.values()))
+    if instance.jobs:
+        every = [delays.get(job.id, instance.horizon) for job in instance.jobs]
+        numbers["median delay, T if unfinished"] = float(median(every))
+    return numbers
 
 
 def _read(schedule: Any) -> tuple[Sequence[str], Sequence[AllocationRow]]:

@@ -37,13 +37,23 @@ def alone(*rows, name="j1"):
 def test_a_valid_schedule_breaks_no_rule_and_has_its_value():
     assert broken(TOY, TOY_SCHEDULE) == []
     assert objective(TOY, TOY_SCHEDULE) == 20
-    assert metrics(TOY, TOY_SCHEDULE) == {"admitted jobs": 3, "median delay": 1}
+    times = {"median delay": 1, "median delay, T if unfinished": 1}
+    assert metrics(TOY, TOY_SCHEDULE) == {"admitted jobs": 3, **times}
+
+
+def test_unfinished_jobs_count_with_the_horizon_in_one_of_the_medians():
+    """Delays 1 and 2, and T = 4 for j3."""
+    two = toy(admitted=["j1", "j2"])
+    two["allocations"] = [each for each in two["allocations"] if each["job"] != "j3"]
+    times = {"median delay": 1.5, "median delay, T if unfinished": 2}
+    assert metrics(TOY, two) == {"admitted jobs": 2, **times}
 
 
 def test_admitting_nobody_is_valid():
     for instance in (TOY, TOY_2, instance_of([])):
         assert broken(instance, EMPTY) == [] and objective(instance, EMPTY) == 0
-        assert metrics(instance, EMPTY) == {"admitted jobs": 0}
+        times = {"median delay, T if unfinished": 4} if instance.jobs else {}
+        assert metrics(instance, EMPTY) == {"admitted jobs": 0, **times}
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import numpy as np
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.models.dmlrs.algorithms import slot_placements
 from schedgap.models.dmlrs.algorithms.best_schedule import DynamicProgram
-from schedgap.models.dmlrs.algorithms.pd_ors import pd_ors
+from schedgap.models.dmlrs.algorithms.pd_ors import pd_ors, slot_options
 from schedgap.models.dmlrs.algorithms.prices import PriceSource
 from schedgap.models.dmlrs.algorithms.rounding import Gain, RoundedProblem, Rounding
 from schedgap.models.dmlrs.programs import across_machines
@@ -76,7 +76,7 @@ def lp_rounding(
     )
 
     def options(slot: SlotState) -> list[SlotOption]:
-        return [*(slot_placements.internal(slot) if one_machine else ()), *rounding(slot)]
+        return slot_options(slot, rounding) if one_machine else rounding(slot)
 
     run = pd_ors(
         instance,

@@ -1,6 +1,7 @@
 """Algorithm 1, PD-ORS: admit a job if its utility exceeds the cost of its best schedule."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +17,12 @@ from schedgap.models.dmlrs.algorithms.best_schedule import (
 from schedgap.models.dmlrs.algorithms.events import EventLog
 from schedgap.models.dmlrs.algorithms.prices import PriceRange, PriceSource, declared, of_jobs
 from schedgap.models.dmlrs.algorithms.rounding import Gain, Rounding
-from schedgap.models.dmlrs.slot_options import JobAtArrival, job_at_arrival
+from schedgap.models.dmlrs.slot_options import (
+    JobAtArrival,
+    SlotOption,
+    SlotState,
+    job_at_arrival,
+)
 from schedgap.models.method import AlgorithmRun
 from schedgap.models.online import Arriving
 from schedgap.solvers.children.clock import Clock
@@ -111,9 +117,7 @@ def pd_ors(
         "exact": slot_placements.external_exact,
     }
     external = external_options[across]
-    slot_options = options or (
-        lambda slot: [*slot_placements.internal(slot), *external(slot)]
-    )  # A4 L12
+    options_of_slot = options or partial(slot_options, external=external)
     counts = rounding.counts if external is rounding else {}
     arrivals = Arrivals(instance)
     plans: dict[int, Plan] = {}
@@ -130,7 +134,7 @@ def pd_ors(
             if log is not None:
                 log.arrives(job, ranges.current)
             best = best_schedule(
-                cluster, job, slot_options, data.volume, dp=dp, quantum=quantum, grid=grid
+                cluster, job, options_of_slot, data.volume, dp=dp, quantum=quantum, grid=grid
             )
             payoffs[data.id] = best.payoff
             if log is not None:
@@ -152,6 +156,23 @@ def pd_ors(
         tuple(log.events) if log is not None else (),
         _trace(instance, payoffs, ranges.current, counts),
     )
+
+
+def slot_options(slot: SlotState, external: OptionsOfSlot) -> list[SlotOption]:
+    """Return what a job can have in a slot: for each n the cheapest machine, and n across machines.
+
+    Parameters
+    ----------
+    slot : SlotState
+        State of the slot for the job.
+    external : callable
+        Options across machines: those of `Rounding` are Algorithm 4, lines 8-11.
+
+    Notes
+    -----
+    Source: Algorithm 4. The cheaper of both is chosen for each amount of work, by Algorithm 3.
+    """
+    return [*slot_placements.internal(slot), *external(slot)]  # A4 L12
 
 
 def stop_note(instance: DmlrsInstance, run: AlgorithmRun) -> str:

@@ -20,12 +20,7 @@ def as_printed(instance: DmlrsInstance, call: RunContext) -> MethodResult:
 
 
 def with_hulls(instance: DmlrsInstance, call: RunContext) -> MethodResult:
-    """Run PD-ORS with (24) replaced by the integer hull of each machine.
-
-    On the preset `paper`, seeds 1-3, rounding fails for one number of workers in 140, as against
-    one in 9 with (24), in similar time; the utility is 571, 677 and 502, as against 785, 647 and
-    341.
-    """
+    """Run PD-ORS with (24) replaced by the integer hull of each machine; fewer draws fail."""
     return _result(instance, call, online_run(instance, call, "round-hull"))
 
 
