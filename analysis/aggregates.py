@@ -164,12 +164,17 @@ def compared(
     share : float
         See `common_set`.
     """
-    finite = group[np.isfinite(group[column].astype(float))]
-    if not common or finite.empty:
-        return {str(name): rows for name, rows in finite.groupby("method", sort=False)}
-    table = finite.assign(known=True).pivot(index="instance", columns="method", values="known")
-    order = finite.sort_values("kind", key=lambda kinds: kinds.map(_FIRST), kind="stable")
-    table = table[list(dict.fromkeys(order["method"]))]
-    instances, methods = common_set(table.notna(), share)
-    chosen = finite[finite["instance"].isin(instances) & finite["method"].isin(methods)]
-    return {str(name): rows for name, rows in chosen.groupby("method", sort=False)}
+    known = np.isfinite(group[column].to_numpy(float))
+    method, instance = group["method"].to_numpy(), group["instance"].to_numpy()
+    if common:
+        kinds = dict(zip(method, group["kind"], strict=True))
+        names = sorted(kinds, key=lambda name: _FIRST[kinds[name]])  # stable: else as in the group
+        places, instances = pd.factorize(instance)
+        table = np.zeros((len(instances), len(names)), bool)
+        table[places[known], [names.index(name) for name in method[known]]] = True
+        shared, chosen = common_set(pd.DataFrame(table, instances, names), share)
+        known &= np.isin(instance, shared) & np.isin(method, chosen)
+    rows: dict[str, list[int]] = {}
+    for place in np.flatnonzero(known).tolist():
+        rows.setdefault(str(method[place]), []).append(place)
+    return {name: group.iloc[each] for name, each in rows.items()}

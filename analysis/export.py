@@ -10,7 +10,7 @@ import pandas as pd
 
 from schedgap.analysis.ratios import RatioInterval
 from schedgap.analysis.tables import SUMMARY_COLUMNS, readable
-from schedgap.errors import UsageError
+from schedgap.errors import InputError, UsageError
 from schedgap.instances.records import write_text
 
 Format = Literal["csv", "parquet", "latex", "markdown"]
@@ -54,7 +54,11 @@ def export(frame: pd.DataFrame, format: Format, file: Path | str | None = None) 
     if format == "parquet":
         data = _parquet(frame)
         if file is not None:
-            Path(file).write_bytes(data)
+            try:
+                Path(file).write_bytes(data)
+            except OSError as error:
+                reason = (error.strerror or str(error)).lower()
+                raise InputError(f"cannot be written: {reason}", file=str(file)) from None
         return data
     if format == "csv":
         text = frame.to_csv(index=False, lineterminator="\n")

@@ -279,14 +279,16 @@ def common_set(finite: pd.DataFrame, share: float = SHARE) -> tuple[list[object]
     share : float
         In [0, 1], of the instances on which some method has a value.
     """
-    known = finite.loc[finite.any(axis=1)]
-    chosen = pd.Series(True, index=known.index)
-    compared: list[object] = []
-    for method in known.sum().sort_values(ascending=False, kind="stable").index:
-        rest = chosen & known[method]
-        if rest.any() and rest.sum() >= share * len(known):
-            chosen, compared = rest, [*compared, method]
-    return list(known.index[chosen]) if compared else [], compared
+    values = finite.to_numpy(bool)
+    total = int(values.any(axis=1).sum())
+    chosen = np.full(len(values), True)
+    compared: list[int] = []
+    for place in np.argsort(-values.sum(axis=0), kind="stable").tolist():
+        rest = chosen & values[:, place]
+        if rest.any() and rest.sum() >= share * total:
+            chosen, compared = rest, [*compared, place]
+    methods = [finite.columns[place] for place in compared]
+    return (finite.index[chosen].tolist() if compared else []), methods
 
 
 def profile(costs: pd.DataFrame, total: int) -> Iterator[tuple[object, float, float]]:
