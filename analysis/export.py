@@ -15,7 +15,11 @@ from schedgap.instances.records import write_text
 
 Format = Literal["csv", "parquet", "latex", "markdown"]
 FORMATS: tuple[Format, ...] = get_args(Format)
-HIDDEN = ("key", "code", "session", "host", "started", "note", "preset", "problem")  # in text
+TECHNICAL = ("key", "configuration", "label", "reused")  # never in text
+CONSTANT = (  # in text only where they differ
+    "code", "engine", "host", "memory_limit", "note", "options", "preset", "problem", "schedgap",
+    "session", "started", "time_limit",
+)  # fmt: skip
 RATIOS = ("mean", "worst", "ratio", "gap", "boot", "bound")  # of which a lower end is rounded down
 P_VALUES = ("p", "holm")
 _LATEX = {
@@ -103,7 +107,9 @@ def compact(frame: pd.DataFrame) -> pd.DataFrame:
     shown = {
         name: column
         for name, column in cells.items()
-        if any(column) and not (name in HIDDEN and len(set(column)) == 1) and name != "key"
+        if any(column)
+        and name not in TECHNICAL
+        and not (name in CONSTANT and len(set(column)) == 1)
     }
     return pd.DataFrame(shown, index=range(len(frame)))
 

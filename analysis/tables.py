@@ -40,10 +40,9 @@ def table(run: StoredRun) -> pd.DataFrame:
         Columns: family, preset, instance, method, kind, outcome, result (what the task ended with,
         see `schedgap.analysis.ratios.result`), status, proof (what an optimum rests on, see
         `ProofClaim`; empty for other statuses), problem (empty for the instance itself), sense,
-        objective, bound, ratio_low,
-        ratio_high (ratio of the schedule to the optimum; infinite if no bound is known), bound_low,
-        bound_high (ratio of the optimum to the method's own bound), outside (rules of the program
-        that the schedule need not obey), seconds (wall-clock), note; then configuration (equal to
+        objective, bound, ratio_low, ratio_high (ratio of the schedule to the optimum; infinite if
+        no bound is known), bound_low, bound_high (ratio of the optimum to the method's own bound),
+        outside (rules of the program that the schedule need not obey), seconds (wall-clock), note; then configuration (equal to
         method: the method's label, with what differs between its configurations in brackets),
         label, engine, options, seed, time_limit (seconds) and memory_limit (MB), schedgap (its
         version), code (hash of the source), session, host, started, cpu_seconds, start_seconds,

@@ -331,6 +331,15 @@ def test_tables_are_exported(unequal: Path, tmp_path: Path) -> None:
     assert len(readable(run.summary())) == 3
 
 
+def test_the_table_of_a_run_shows_technical_columns_only_where_they_differ(tmp_path: Path) -> None:
+    store(tmp_path, "a", "first", 12.0, bound=9.0)
+    head = str(export(Run(tmp_path).table(), "markdown")).splitlines()[0]
+    assert "method" in head and "objective" in head and "bound interval" in head
+    assert "time_limit" not in head and "key" not in head and "configuration" not in head
+    store(tmp_path, "b", "first", 12.0, bound=9.0, time_limit=20.0)
+    assert "time_limit" in str(export(Run(tmp_path).table(), "markdown")).splitlines()[0]
+
+
 def test_latex_is_escaped_and_intervals_are_rounded_outwards() -> None:
     frame = pd.DataFrame(
         {"method": ["a_b & 50 %"], "mean_low": [1.23456], "mean_high": [1.23411 * 1.01],
