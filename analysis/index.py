@@ -47,11 +47,11 @@ class IndexedSolution(SolutionFile):
 
     def __getattr__(self, name: str) -> Any:
         if name in ("schedule", "trace"):
-            return getattr(self._record.read().solution, name)  # type: ignore[attr-defined]
+            return getattr(self._record.read().solution, name)
         raise AttributeError(name)
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:  # type: ignore[override]
-        return iter(self._record.read().solution)  # type: ignore[attr-defined]
+        return iter(self._record.read().solution)
 
 
 class IndexedRecord(TaskRecord):
@@ -61,7 +61,7 @@ class IndexedRecord(TaskRecord):
 
     def read(self) -> TaskRecord:
         """Return the whole record from its file."""
-        file: Path = self._file  # type: ignore[attr-defined]
+        file: Path = self._file
         with suppress(OSError):
             facts = file.stat()
             return _whole(file, (facts.st_mtime_ns, facts.st_size))
@@ -70,7 +70,7 @@ class IndexedRecord(TaskRecord):
     @property
     def note(self) -> str:
         """Why the task failed or was skipped, or a remark of the method; mostly empty."""
-        return str(self._note)  # type: ignore[attr-defined]
+        return str(self._note)
 
     def __getattr__(self, name: str) -> Any:
         if name in ("progress", "certificate"):
@@ -111,8 +111,9 @@ def read_records(tasks: Path) -> list[tuple[Path, TaskRecord]]:
     for name, stamp in files.items():
         row = known.get(name)
         if row is not None and (row[1], row[2]) == stamp:
-            found.append((tasks / name, _record(tasks / name, row, common, cache)))
-            continue
+            with suppress(ValueError, TypeError, LookupError):  # a damaged line
+                found.append((tasks / name, _record(tasks / name, row, common, cache)))
+                continue
         record = read_record(tasks / name)
         found.append((tasks / name, record))
         text = json.dumps(_common(record), sort_keys=True)
@@ -209,7 +210,7 @@ def _record(
     values = {**shared[0], **dict(zip(OWN, own, strict=True)), "solution": None}
     if not certified:
         values["certificate"] = None
-    record = _new(IndexedRecord, values)
+    record: IndexedRecord = _new(IndexedRecord, values)
     object.__setattr__(record, "_file", file)
     object.__setattr__(record, "_note", note)
     if solution is not None:
@@ -225,7 +226,7 @@ def _record(
 
 def _new(cls: type[Any], values: Mapping[str, Any]) -> Any:
     """Return a record with these values, which were validated before they were written."""
-    made = cls.__new__(cls)
+    made: Any = object.__new__(cls)
     object.__setattr__(made, "__dict__", values)
     object.__setattr__(made, "__pydantic_fields_set__", set())
     object.__setattr__(made, "__pydantic_extra__", None)

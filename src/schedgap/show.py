@@ -352,7 +352,9 @@ def _line(record: "TaskRecord | None", done: int, total: int) -> None:
         note(f"{done} of {total} tasks are done")
         return
     solution = record.solution
-    facts = [record.outcome if record.outcome != "done" or solution is None else solution.status]
+    facts: list[str] = [record.outcome]
+    if record.outcome == "done" and solution is not None:
+        facts = [solution.status]
     if solution is not None:
         facts += [number(solution.objective), f"{solution.seconds:.3g} s"]
     note(f"{done}/{total} {record.instance.name}: {record.label}: {', '.join(facts)}")

@@ -1,0 +1,124 @@
+"""The index of a large folder: the same run, without reading every record."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import toy_family
+from toy_family import toy
+
+from schedgap.analysis import index
+from schedgap.analysis.comparing import compare
+from schedgap.analysis.runs import Run
+from schedgap.errors import InputError
+
+TARGETS = [toy(6, 4, 2, name="down"), toy(2, 5, 8, 9, sense="max", name="up")]
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    toy_family.register()
+    folder = tmp_path_factory.mktemp("index")
+    names = ["exact", "first", "weak", "fails", "partial", "outside"]
+    compare(TARGETS, run=folder, methods=names, time_limit=1, workers=1)
+    return folder
+
+
+@pytest.fixture
+def folder(original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder whose index is written however small it is."""
+    monkeypatch.setattr(index, "LEAST", 1)
+    return shutil.copytree(original, tmp_path / "r")
+
+
+def whole(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Return the run as it is without an index."""
+    with monkeypatch.context() as patch:
+        patch.setattr(index, "LEAST", 10**9)
+        return Run(folder)
+
+
+def test_a_run_from_the_index_is_the_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = whole(folder, monkeypatch)
+    Run(folder)
+    assert (folder / index.NAME).exists()
+    read: list[Path] = []
+    original = index.read_record
+    monkeypatch.setattr(index, "read_record", lambda file: read.append(file) or original(file))
+    indexed = Run(folder)
+    assert indexed.table().equals(plain.table()) and read == []
+    assert {type(record) for record in indexed.records} == {index.IndexedRecord}
+    assert indexed.summary().equals(plain.summary())
+    assert indexed.progress().equals(plain.progress()) and read
+    assert indexed.brackets == plain.brackets and indexed.contradictions == plain.contradictions
+    assert indexed.verify() == plain.verify() == []
+    for one, other in zip(indexed.records, plain.records, strict=True):
+        assert dict(one) == dict(other) and one.note == other.note
+        for name in type(other).model_fields:
+            if name != "solution":
+                assert getattr(one, name) == getattr(other, name), name
+        if other.solution is not None:
+            assert one.solution is not None
+            assert one.solution.schedule == other.solution.schedule
+            assert one.solution.trace == other.solution.trace
+            assert dict(one.solution) == dict(other.solution)
+
+
+def test_a_changed_record_is_read_again(folder: Path) -> None:
+    Run(folder)
+    (file,) = (f for f in (folder / "tasks").glob("*.json") if '"label": "first"' in f.read_text()
+               and '"down"' in f.read_text())  # fmt: skip
+    data = json.loads(file.read_text())
+    data["solution"]["objective"] = 4.0
+    file.write_text(json.dumps(data))
+    table = Run(folder).table().set_index(["instance", "method"])
+    assert table.loc[("down", "first"), "objective"] == 4.0
+    file.unlink()
+    assert len(Run(folder)) == 11
+
+
+def test_new_records_are_appended(folder: Path) -> None:
+    Run(folder)
+    lines = (folder / index.NAME).read_text().splitlines()
+    run = compare(TARGETS, run=folder, methods=["luck"], workers=1)
+    after = (folder / index.NAME).read_text().splitlines()
+    assert after[: len(lines)] == lines and len(after) > len(lines) and len(run) == 14
+
+
+@pytest.mark.parametrize(
+    "damage", ["", "{", "[1]\n", "null\n", '{"index": "x"}\n', "half", "types"]
+)
+def test_a_damaged_index_is_made_again(
+    folder: Path, damage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = whole(folder, monkeypatch)
+    Run(folder)
+    file = folder / index.NAME
+    text = file.read_text()
+    texts = {"half": text[: len(text) // 2], "types": text + '["x"]\n'}
+    lines = text.splitlines(keepends=True)
+    texts["row"] = text + json.dumps([*json.loads(lines[-1])[:4], 1, 2, 3]) + "\n"
+    file.write_text(texts.get(damage, damage))
+    assert Run(folder).table().equals(plain.table())
+    assert Run(folder).table().equals(plain.table())
+
+
+def test_a_folder_that_cannot_be_written_is_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise InputError("cannot be written: read-only file system")
+
+    monkeypatch.setattr(index, "write_text", refuse)
+    assert len(Run(folder)) == 12 and not (folder / index.NAME).exists()
+
+
+def test_a_broken_record_is_named_all_the_same(folder: Path) -> None:
+    Run(folder)
+    file = next((folder / "tasks").glob("*.json"))
+    os.truncate(file, 50)
+    with pytest.raises(InputError, match=r"tasks/[\w-]+\.json: line 1"):
+        Run(folder)
