@@ -27,6 +27,7 @@ from schedgap.instances.traces.choice import TAKE
 
 FILES = ("jobs", "machines")
 ROOM = 4  # horizon over the last slot of a simple schedule, as guarantee G2 asks for
+ROOM_AFTER = 8  # horizon over the last arrival: BatchSche waits 4 tau, and tau is up to twice that
 
 
 def small(request: Request) -> Generated:
@@ -63,13 +64,16 @@ def _generated(
 ) -> Generated:
     """Return the instance; a horizon that the user has not set is doubled until it is long enough.
 
-    Long enough is `ROOM` times the last slot of a simple schedule. The rounds of A_online double,
-    so it may need several times as long as a schedule that knows all jobs.
+    Long enough is `ROOM` times the last slot of a simple schedule, and `ROOM_AFTER` times the last
+    arrival. The rounds of A_online double, so it may need several times as long as a schedule that
+    knows all jobs.
     """
     value = request.values
     horizon, seconds = value["horizon"], float(value["slot_seconds"])
     if "horizon" not in request.given:
-        while horizon < ROOM * workload.last_end(servers, jobs, seconds):
+        last = max(job["arrival"] for job in jobs)
+        enough = max(ROOM * workload.last_end(servers, jobs, seconds), ROOM_AFTER * last)
+        while horizon < enough:
             horizon *= 2
     late = next((job for job in jobs if job["arrival"] > horizon), None)
     if late is not None:

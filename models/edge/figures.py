@@ -92,13 +92,13 @@ def experiments(
         return _generated(seed, {**fixed, **changed})
 
     def jobs(over: Mapping[str, object]) -> Axis:
-        return "jobs", sizes, lambda seed, x: draw(seed, **over | {"jobs": x})
+        return "jobs", sizes, lambda seed, x: draw(seed, **{**over, "jobs": x})
 
     def servers(over: Mapping[str, object]) -> Axis:
-        return "edge servers", sizes, lambda seed, x: draw(seed, **over | {"edge_servers": x})
+        return "edge servers", sizes, lambda seed, x: draw(seed, **{**over, "edge_servers": x})
 
     def gradient(over: Mapping[str, object]) -> Axis:
-        return "MB", gradients, lambda seed, x: draw(seed, **over | {"gradient": str(x)})
+        return "MB", gradients, lambda seed, x: draw(seed, **{**over, "gradient": str(x)})
 
     def cap(values: Sequence[float]) -> Axis:
         def make(seed: int, x: float) -> EdgeInstance:

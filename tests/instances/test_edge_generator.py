@@ -72,6 +72,15 @@ def test_the_horizon_leaves_room_for_the_rounds_of_online_algorithms(preset):
         assert len(ends) == len(instance.jobs) and instance.horizon >= 4 * max(ends)
         assert not a_online(instance).trace["left"]
         assert len(batch_sche(instance).placements) == len(instance.jobs)
+        assert instance.horizon >= 8 * max(job.arrival for job in instance.jobs)
+
+
+def test_jobs_that_arrive_late_have_rounds_left():
+    """With few jobs the schedule is short, but the last batch of BatchSche waits long."""
+    late = {"arrival_horizon": 1536, "worker_types": 1, "ps_types": 1}
+    instance = made("paper", 4, jobs=10, edge_servers=20, **late)
+    assert instance.horizon == 8192
+    assert len(batch_sche(instance).placements) == 10
 
 
 def test_a_horizon_that_is_asked_for_is_kept():
