@@ -110,9 +110,11 @@ class _Figures:
         return sorted(figures, key=lambda each: each.figure)
 
     def _drawn(self, seed: int, number: int = 0, horizon: int = 1200) -> RingInstance:
-        changes = {key: value for key, value in self.setting.items() if key not in OPTIONS}
-        usual = {"jobs": self.jobs, "servers": number or self.servers[-1], "horizon": horizon}
-        instance = generate("ring", preset="paper", seed=seed, settings=usual | changes)
+        settings: dict[str, object] = {
+            "jobs": self.jobs, "servers": number or self.servers[-1], "horizon": horizon
+        }  # fmt: skip
+        settings |= {key: value for key, value in self.setting.items() if key not in OPTIONS}
+        instance = generate("ring", preset="paper", seed=seed, settings=settings)
         assert isinstance(instance, RingInstance)
         return instance
 

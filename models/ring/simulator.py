@@ -335,7 +335,7 @@ def metrics(instance: RingInstance, schedule: Mapping[str, object]) -> dict[str,
     """
     read = RingSchedule.from_data(instance, schedule)
     values, shares = schedule_metrics(instance, read), time_shares(instance, read)
-    limit = {"limit theta": float(schedule["theta"])} if "theta" in schedule else {}
+    limit = {"limit theta": float(read.facts["theta"])} if "theta" in read.facts else {}
     return {
         "makespan by (9)": values["makespan_eq9"],
         "mean completion": values["mean_end"],
