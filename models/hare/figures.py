@@ -25,6 +25,7 @@ RIVALS = (FIFO, SRTF, HOMO, ALLOX)  # the paper's schemes for comparison
 PRINTED = (HARE, *RIVALS)
 CLASSES = ("CV", "NLP", "Speech", "Rec")
 MIXES = ("low", "middle", "high")
+NOT_PREEMPTIVE = "srtf:preempt=false"
 MINUTES = (10, 15, 20, 25, 30, 40, 50, 60)  # of Figure 13
 COMBINATIONS = {  # Figure 5: GPUs of each kind; ours, the text does not name the paper's five
     "4 K80": "K80:4", "2 K80, 2 T4": "K80:2,T4:2", "2 K80, 2 V100": "K80:2,V100:2",
@@ -225,7 +226,8 @@ def _testbed(work: _Workload, same: dict[str, Any]) -> Iterator[Experiment]:
         metrics=tuple(metrics), **same | {"brackets": ()},
     )  # fmt: skip
     settings: list[dict[str, Any]] = [
-        {}, {"arrival_span": 0}, {"tasks_per_round": 1}, {"jobs": work.testbed_jobs // 2},
+        {}, {"tasks_per_round": 8}, {"tasks_per_round": 1}, {"arrival_span": 0},
+        {"jobs": work.testbed_jobs // 2},
     ]  # fmt: skip
     for setting, holding in [*product(settings, (False,)), *product(settings[:2], (True,))]:
         methods = work.scanned if setting or holding else work.schemes
@@ -233,8 +235,8 @@ def _testbed(work: _Workload, same: dict[str, Any]) -> Iterator[Experiment]:
             figure="12", title="Schemes on the testbed", x="scheme", claims=_on_testbed(),
             make=partial(_with, work.testbed, setting),
             setting=setting | ({"srtf": "not-preemptive"} if holding else {}),
-            methods=methods | ({SRTF: "srtf:preempt=false"} if holding else {}),
-            **same | ({"brackets": ()} if setting or holding else {}),
+            methods=methods | ({SRTF: NOT_PREEMPTIVE} if holding else {}),
+            **same | {"brackets": work.brackets[: 1 if setting or holding else None]},
         )  # fmt: skip
     yield bars(
         figure="13", title="Jobs complete by a time", x="scheme", claims=_distribution(),
@@ -255,15 +257,23 @@ def _simulations(work: _Workload, same: dict[str, Any]) -> Iterator[Experiment]:
     scanned = partial(curve, brackets=())
     quick = work.quick
     yield full(figure="14", title="Schemes by the number of GPUs", x="GPUs", claims=_by_gpus(),
-                values=work.gpus, make=lambda seed, x: work.simulated(seed, gpus=x))  # fmt: skip
-    yield scanned(figure="14", title="Schemes by the number of GPUs", x="GPUs", claims=_by_gpus(),
-                  values=work.gpus, setting={"mix": "testbed"},
-                  make=lambda seed, x: work.simulated(seed, gpus=x, mix="testbed"))  # fmt: skip
+               values=work.gpus, make=lambda seed, x: work.simulated(seed, gpus=x))  # fmt: skip
+    yield curves(
+        figure="14",
+        title="Schemes by the number of GPUs",
+        x="GPUs",
+        claims=_by_gpus(),
+        values=work.gpus,
+        setting={"srtf": "not-preemptive"},
+        make=lambda seed, x: work.simulated(seed, gpus=x),
+        methods=work.scanned | {SRTF: NOT_PREEMPTIVE},
+        **same | {"brackets": ()},
+    )
     yield curve(figure="15", title="Schemes by the number of jobs", x="jobs", claims=_by_jobs(),
                 values=work.jobs, make=lambda seed, x: work.simulated(seed, jobs=x))  # fmt: skip
     yield full(figure="16", title="Schemes by how unlike the GPUs are", x="heterogeneity",
-                claims=_by_mix(), values=MIXES,
-                make=lambda seed, x: work.simulated(seed, mix=x))  # fmt: skip
+               claims=_by_mix(), values=MIXES,
+               make=lambda seed, x: work.simulated(seed, mix=x))  # fmt: skip
     for of in CLASSES:
         yield curve(figure=f"17-{of}", title=f"Schemes by the share of jobs of class {of}",
                     x="share", claims=_by_share(of),
