@@ -2,8 +2,10 @@
 
 import copy
 import json
+import math
 import random
 import time
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -17,7 +19,7 @@ from schedgap.models.proofs import check_proof, proof_data, search_again
 from schedgap.models.ring import proof, rules
 from schedgap.models.ring.exact import prove
 from schedgap.models.ring.exact.prove import prove_goal
-from schedgap.models.ring.proof import Region, RingSpace
+from schedgap.models.ring.proof import Region, RingSpace, Running
 from schedgap.solvers import Clock
 from schedgap.solvers.proofs import checker
 from schedgap.solvers.proofs.checker import RefusedError, check_tree
@@ -141,6 +143,63 @@ def test_optima_are_proved_and_nothing_else(instance: RingInstance, prices: list
 @given(st.one_of(DRAWN, crowded_instances(5)), PRICES)
 def test_thousands_of_optima_are_proved(instance: RingInstance, prices: list[int]) -> None:
     hold_to_enumeration(instance, prices)
+
+
+def plain_missing(space: RingSpace, region: Region, price: dict[tuple[int, int], Any]) -> int:
+    """Return the worth that jobs need, less the most that each slot can be worth, one by one."""
+    slots, total = space.goal - region.slot + 1, 0
+    for j in region.waiting:
+        needs = [
+            price[j, n][0] * space.jobs[j].need + price[j, n][1] * int(length)
+            for n, length in space.jobs[j].alone
+            if length <= slots
+        ]
+        total += min(needs)
+    length = {}
+    for j, left, n, _ in region.running:
+        length[j, n] = math.ceil(Fraction(left, space.jobs[j].rate[n - 1][0]))
+        total += price[j, n][0] * left + price[j, n][1] * length[j, n]
+    for t in range(1, slots + 1):
+        runs_on = {mode for mode, last in length.items() if t <= last}
+        total -= max(
+            sum(
+                price[j, n][0] * space.jobs[j].rate[n - 1][p - 1] + price[j, n][1]
+                for j, n, p in active
+            )
+            for active in space.configurations
+            if runs_on <= {(j, n) for j, n, _ in active}
+        )
+    return total
+
+
+@given(DRAWN, st.integers(0, 2**32))
+def test_the_bound_of_a_region_is_that_of_its_slots_one_by_one(
+    instance: RingInstance, seed: int
+) -> None:
+    rng = random.Random(seed)
+    modes = [(j, n) for j in range(len(instance.jobs)) for n in range(1, 7)]
+    space = space_of(instance, min(12, instance.horizon))
+    region = space.root()
+    while space.excess(region, {}) is not None:
+        price = {mode: (rng.randint(0, 9), rng.choice([0, 5, 10**30])) for mode in modes}
+        vector = {"p": [[j, n, a, b] for (j, n), (a, b) in price.items()]}
+        assert space.excess(region, vector) == plain_missing(space, region, price)
+        if region.asked == len(region.waiting) or not (parts := space.split(region, ["next"])):
+            break
+        region = rng.choice(parts[1:] or parts)  # most jobs start as soon as they can
+
+
+def test_worked_bound_of_jobs_that_end_at_different_times() -> None:
+    """Jobs of 5, 2 and 3 slots, two at a time: until the first ends, then the second, then none."""
+    times = {"batch_size": 1, "forward_time_per_sample": 0.5, "backward_time": 0.5}
+    jobs = [job(f"j{n}", 1, slots, **times) for n, slots in enumerate((5, 2, 3))]
+    instance = instance_of(jobs, [2], overhead_per_server=0.0, horizon=30)
+    space = space_of(instance, 6)
+    both = Region(1, (Running(0, 5, 1, (1,)), Running(1, 2, 1, (1,))), (2,), 1, None, (False,))
+    vector = {"p": [[0, 1, 0, 1], [1, 1, 0, 2], [2, 1, 0, 4]]}
+    # Worth 5 + 4 + 12, in two slots of 1 + 2, three of 1 + 4, and one of 2 + 4.
+    assert space.excess(both, vector) == 21 - (2 * 3 + 3 * 5 + 6)
+    assert plain_missing(space, both, {(j, 1): (0, 2**j) for j in range(3)}) == -6
 
 
 @pytest.mark.parametrize(("instance", "best"), [(W1, 7), (W2, 6), (W3, 8)])
