@@ -42,11 +42,12 @@ def table(run: StoredRun) -> pd.DataFrame:
         `ProofClaim`; empty for other statuses), problem (empty for the instance itself), sense,
         objective, bound, ratio_low, ratio_high (ratio of the schedule to the optimum; infinite if
         no bound is known), bound_low, bound_high (ratio of the optimum to the method's own bound),
-        outside (rules of the program that the schedule need not obey), seconds (wall-clock), note; then configuration (equal to
-        method: the method's label, with what differs between its configurations in brackets),
-        label, engine, options, seed, time_limit (seconds) and memory_limit (MB), schedgap (its
-        version), code (hash of the source), session, host, started, cpu_seconds, start_seconds,
-        peak_memory_mb, reused (key of the record under smaller limits whose result this is), key.
+        outside (rules of the program that the schedule need not obey), seconds (wall-clock), note;
+        then configuration (equal to method: the method's label, with what differs between its
+        configurations in brackets), label, engine, options, seed, time_limit (seconds) and
+        memory_limit (MB), schedgap (its version), code (hash of the source), session, host,
+        started, cpu_seconds, start_seconds, peak_memory_mb, reused (key of the record under
+        smaller limits whose result this is), key.
     """
     rows = []
     for record in run.records:
