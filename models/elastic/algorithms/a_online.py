@@ -37,7 +37,8 @@ from schedgap.models.elastic.algorithms.a_maxweight import (
     serve_batch,
 )
 from schedgap.models.elastic.algorithms.closed_horizon import result_within_horizon
-from schedgap.models.elastic.algorithms.guarantees import alpha_of, lemma_1, windows_needed
+from schedgap.models.elastic.algorithms.guarantees import alpha_of, windows_needed
+from schedgap.models.elastic.algorithms.guarantees import lemma_1 as evaluate_lemma_1
 from schedgap.models.elastic.algorithms.pricing import PricedRun
 from schedgap.models.elastic.modes import ElasticCluster, cluster
 from schedgap.models.elastic.placement import Rule
@@ -269,6 +270,7 @@ def a_online(
     order: Order = "arrival",
     tie: Tie = "order",
     modes_of: ModesOf | None = None,
+    lemma_1: bool = True,
     weight_bound: WeightBound | None = None,
 ) -> AlgorithmRun:
     """Serve jobs in batches at doubling times, by rising prices, in later windows.
@@ -290,6 +292,8 @@ def a_online(
         As in `a_maxweight.constants`.
     modes_of : callable, optional
         Which modes a job may use; by default all of them.
+    lemma_1 : bool
+        Whether to call `weight_bound`.
     weight_bound : callable, optional
         instance, round -> an upper bound on the weight that one window of the round could have
         served. With it `lemma_1` may hold for rounds that did not serve all jobs that fit.
@@ -322,13 +326,13 @@ def a_online(
     )
     log: Log | None = [] if events else None
     run = serve_rounds(arrivals, settings, log=log)
-    upper = None if weight_bound is None else partial(weight_bound, instance)
+    upper = partial(weight_bound, instance) if weight_bound is not None and lemma_1 else None
     trace = {
         "alpha": settings.alpha,
         "kappa": settings.const.kappa,
         "F": settings.const.F,
         "gamma": gamma(settings.const),
-        "lemma_1": lemma_1(run.rounds, settings.alpha, upper=upper),
+        "lemma_1": evaluate_lemma_1(run.rounds, settings.alpha, upper=upper),
         "rounds": [
             round_trace | {"alpha_needed": _alpha_needed(instance, run, served_round)}
             for round_trace, served_round in zip(run.trace(), run.rounds, strict=True)
@@ -371,23 +375,13 @@ def lemma_1_of_run(instance: ElasticInstance, **options: Any) -> dict[str, objec
     return {"claim": claim, "factor": factor, "holds": not failed, "failed": failed}
 
 
-def solve_a_online(
-    instance: ElasticInstance,
-    call: RunContext,
-    *,
-    weight_bound: WeightBound,
-    **settings: Any,
-) -> MethodResult:
+def solve_a_online(instance: ElasticInstance, call: RunContext, **settings: Any) -> MethodResult:
     """Run `a_online` with the options of a call.
 
     Parameters
     ----------
-    weight_bound : callable
-        As in `a_online`; not called if the option `lemma_1` is off.
     settings
         Further options of `a_online`.
     """
-    options = dict(call.options)
-    bound = weight_bound if options.pop("lemma_1") else None
-    run = a_online(instance, **options, **settings, weight_bound=bound)
+    run = a_online(instance, **call.options, **settings)
     return result_within_horizon(instance, run.schedule, run.trace)
