@@ -38,7 +38,7 @@ USUAL = 200
 CAPS = tuple(10.0**power for power in range(-12, 1))  # near 1 one busy worker closes a server (E12)
 GRADIENTS = (30, 139, 248, 357, 466, 575)  # MB; the paper: 30 to 575
 SMALL_JOBS, SMALL_SERVERS = (4, 8, 12, 16, 20), (2, 4, 8)  # so few that optima can be proved
-LATE = (96, 1536)  # T of the paper, beside 384: jobs arrive up to T / 1.5
+SPANS = (96, 1536)  # T of the paper, beside 384: jobs arrive up to T / 1.5
 OVERHEADS = (16, 64)  # slots, beside 1
 CLOSE = 1.5  # a performance ratio "close to 1"; the paper states no number
 
@@ -79,6 +79,7 @@ def experiments(
     while the horizon of the instance lets every method end; `servers` = mixed, a type for each
     single worker and PS; `overhead` in slots; `F`, the range of the caps of the prices. Figure 14
     has ranges of ours, small enough to prove optima; Figure 14-scale has the instances of Figure 3.
+    The copies at other settings have no bound and no best known schedule beside them.
     """
     sizes = sizes or ((10, 20, 30) if quick else SIZES)
     usual = usual or (20 if quick else USUAL)
@@ -100,9 +101,9 @@ def experiments(
     def gradient(over: Mapping[str, object]) -> Axis:
         return "MB", gradients, lambda seed, x: draw(seed, **{**over, "gradient": str(x)})
 
-    def cap(values: Sequence[float]) -> Axis:
+    def cap(values: Sequence[float], over: Mapping[str, object]) -> Axis:
         def make(seed: int, x: float) -> EdgeInstance:
-            return draw(seed, worker_price_cap=x, ps_price_cap=x)
+            return draw(seed, **over, worker_price_cap=x, ps_price_cap=x)
 
         return "F_1 = F_2", values, make
 
@@ -114,6 +115,7 @@ def experiments(
         bounds: tuple[str, ...] = brackets,
     ) -> Experiment:  # fmt: skip
         x, values, make = axis
+        bounds = () if setting else bounds
         return curves(
             values, seeds, make, methods, family="edge", figure=number, title=title, x=x,
             claims=tuple(claims), objective=OBJECTIVE, brackets=bounds, metrics=metrics,
@@ -133,11 +135,13 @@ def experiments(
             figure("4", "Four policies by the number of edge servers", servers(over), policies,
                    policy_claims("4", "edge servers", "falls"), (USE,), setting),
         ]  # fmt: skip
+    early = {"arrival_horizon": SPANS[0]}
     price_title = "A_online by the caps of its prices"
     found += [
-        figure("5", price_title, cap(caps), {**OWN, **NO_PRICES}, PRICE_CLAIMS, (RATE,)),
-        figure("5", price_title, cap([10.0**power for power in range(0, 7, 3)]),
-               {**OWN, **NO_PRICES}, PRICE_CLAIMS, (RATE,), {"F": "1 to 10^6"}),
+        figure("5", price_title, cap(caps, {}), {**OWN, **NO_PRICES}, PRICE_CLAIMS, (RATE,)),
+        figure("5", price_title, cap(caps, early), OWN, PRICE_CLAIMS, (RATE,), {"T": SPANS[0]}),
+        figure("5", price_title, cap([10.0**power for power in range(0, 7, 3)], {}), OWN,
+               PRICE_CLAIMS, (RATE,), {"F": "1 to 10^6"}),
         figure("6", "A_online by the number of edge servers", servers({}), {**OWN, **ANY_START},
                SERVER_CLAIMS, (RATE,)),
     ]  # fmt: skip
@@ -188,7 +192,7 @@ def _scan(quick: bool) -> list[tuple[Settings, Mapping[str, object]]]:
         mixed |= {"worker_types": 3, "ps_types": 3, "cloud_workers": 21, "cloud_ps": 21}
     return [
         ({}, {}),
-        *(({"T": late}, {"arrival_horizon": late}) for late in LATE),
+        *(({"T": span}, {"arrival_horizon": span}) for span in SPANS),
         ({"servers": "mixed"}, mixed),
     ]
 
