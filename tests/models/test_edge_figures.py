@@ -101,8 +101,8 @@ def test_claims_of_figures_3_and_4_can_hold_and_fail():
         ),
         (
             GRADIENT_CLAIMS[2],
-            draw({A_ONLINE: (0.1, 1)}, TOGETHER),
-            draw({A_ONLINE: (1, 1)}, TOGETHER),
+            draw({A_ONLINE: (1, 1), PREEMPTIVE: (0.4, 0.5)}, TOGETHER),
+            draw({A_ONLINE: (1, 1), PREEMPTIVE: (0.6, 0.4)}, TOGETHER),
         ),
         (
             figures.use_claims("12", "jobs")[0],
@@ -201,6 +201,13 @@ def test_full_figures_have_the_paper_s_sizes():
     assert len(next(iter(full["3",].draw())).instance.jobs) == 100
     assert all(len(experiments(quick=quick)[0].points) >= 10 * 3 for quick in (True,))
     assert {"A_online", "FIFO", "DRF", "BatchSche"} < set(full["3",].series)
+
+
+def test_jobs_tend_together_only_where_their_share_does_not_fall():
+    claim = GRADIENT_CLAIMS[2]
+    assert not claim.holds(draw({A_ONLINE: (1, 0.9), PREEMPTIVE: (0.4, 0.5)}, TOGETHER))
+    assert not claim.holds(draw({A_ONLINE: (1, 1), PREEMPTIVE: (0.3, 0.4)}, TOGETHER))
+    assert claim.measure(draw({A_ONLINE: (1, 1), PREEMPTIVE: (0, 0.6)}, TOGETHER)) == 60
 
 
 def test_utilization_and_jobs_per_slot_end_with_the_last_run():
