@@ -181,8 +181,8 @@ ERRATA = {
     "E5": Erratum(
         "Algorithm 1, line 12",
         "the GPU that is free first",
-        "It ignores the GPU's speed and the task's ready time, which costs a factor of 1.5 to 2 "
-        "on the workload of the paper's evaluation (hare-figure-12 and 14).",
+        "It ignores the GPU's speed and the task's ready time, which costs a factor of 1.5 to "
+        "2.5 on the workload of the paper's evaluation (hare-figure-12 to 19).",
         "As printed, by default.",
         "gpu_rule=finish is ours: the GPU on which the task ends first",
         ("test_a_slow_gpu_listed_first_costs_alpha",),
@@ -391,7 +391,7 @@ ERRATA = {
         "7.1, SRTF",
         "it always schedules jobs that could complete earlier",
         "Whether it may preempt a job between rounds is not said; 5.1 says that existing works may "
-        "not. With it, SRTF is as good as Hare is with the rule `finish`.",
+        "not. With it, SRTF is about as good as Hare with the rule `finish`.",
         "Preemptive by default; Figure 12 is drawn with both.",
         "preempt=false",
         ("test_srtf_holds_the_gpus_of_a_job_unless_it_may_preempt",),
