@@ -200,7 +200,7 @@ def _examples(same: dict[str, Any]) -> Iterator[Experiment]:
     )  # fmt: skip
     for row in ("default", "hare"):
         yield bars(
-            figure="7", title="GraphSAGE and ResNet50 in turn", x="model", claims=_alternating(),
+            figure="7", title="GraphSAGE and ResNet50 in turn", x="model", claims=_at(row != "default", _alternating()),
             make=example("fig7", row=row), methods={"alternating": "srtf"},
             metrics=("default switching share (%)",),
             setting={} if row == "default" else {"row": row},
@@ -232,7 +232,8 @@ def _testbed(work: _Workload, same: dict[str, Any]) -> Iterator[Experiment]:
     for setting, holding in [*product(settings, (False,)), *product(settings[:2], (True,))]:
         methods = work.scanned if setting or holding else work.schemes
         yield bars(
-            figure="12", title="Schemes on the testbed", x="scheme", claims=_on_testbed(),
+            figure="12", title="Schemes on the testbed", x="scheme",
+            claims=_at(setting or holding, _on_testbed()),
             make=partial(_with, work.testbed, setting),
             setting=setting | ({"srtf": "not-preemptive"} if holding else {}),
             methods=methods | ({SRTF: NOT_PREEMPTIVE} if holding else {}),
@@ -307,6 +308,11 @@ def _at_bandwidth(work: _Workload, setting: Mapping[str, Any], seed: int, x: int
 def _both(claim: Callable[[str, str], Claim]) -> tuple[Claim, Claim]:
     """Return a claim about Hare as printed, and the same with the other rule for GPUs."""
     return claim(HARE, ""), claim(FINISH, " [ours: it takes the GPU that finishes first]")
+
+
+def _at(setting: object, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
+    """Return the claims of a figure that depend on a setting; all of them without one."""
+    return tuple(claim for claim in claims if claim.holds or not setting)
 
 
 def _mixed_gpus() -> tuple[Claim, ...]:

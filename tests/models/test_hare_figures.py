@@ -283,3 +283,8 @@ def test_a_setting_is_an_own_file_and_differs() -> None:
         for each in scans
     ]
     assert slow[1] > slow[0] > slow[2]
+
+
+def test_what_cannot_be_tested_is_said_once() -> None:
+    texts = [claim.text for each in QUICK for claim in each.claims if claim.untestable]
+    assert len(texts) == len(set(texts)) == 6  # Figs. 2, 3, 11, 12, 13 and Table 3
