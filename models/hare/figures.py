@@ -200,7 +200,8 @@ def _examples(same: dict[str, Any]) -> Iterator[Experiment]:
     )  # fmt: skip
     for row in ("default", "hare"):
         yield bars(
-            figure="7", title="GraphSAGE and ResNet50 in turn", x="model", claims=_at(row != "default", _alternating()),
+            figure="7", title="GraphSAGE and ResNet50 in turn", x="model",
+            claims=_at(row != "default", _alternating()),
             make=example("fig7", row=row), methods={"alternating": "srtf"},
             metrics=("default switching share (%)",),
             setting={} if row == "default" else {"row": row},
@@ -227,7 +228,6 @@ def _testbed(work: _Workload, same: dict[str, Any]) -> Iterator[Experiment]:
     )  # fmt: skip
     settings: list[dict[str, Any]] = [
         {}, {"tasks_per_round": 8}, {"tasks_per_round": 1}, {"arrival_span": 0},
-        {"jobs": work.testbed_jobs // 2},
     ]  # fmt: skip
     for setting, holding in [*product(settings, (False,)), *product(settings[:2], (True,))]:
         methods = work.scanned if setting or holding else work.schemes
@@ -256,6 +256,7 @@ def _simulations(work: _Workload, same: dict[str, Any]) -> Iterator[Experiment]:
     full = partial(curves, methods=work.schemes, **same)
     curve = partial(curves, methods=work.scanned, **same)
     scanned = partial(curve, brackets=())
+    other = scanned if work.quick else curve
     quick = work.quick
     yield full(figure="14", title="Schemes by the number of GPUs", x="GPUs", claims=_by_gpus(),
                values=work.gpus, make=lambda seed, x: work.simulated(seed, gpus=x))  # fmt: skip
@@ -272,22 +273,23 @@ def _simulations(work: _Workload, same: dict[str, Any]) -> Iterator[Experiment]:
     )
     yield curve(figure="15", title="Schemes by the number of jobs", x="jobs", claims=_by_jobs(),
                 values=work.jobs, make=lambda seed, x: work.simulated(seed, jobs=x))  # fmt: skip
-    yield full(figure="16", title="Schemes by how unlike the GPUs are", x="heterogeneity",
-               claims=_by_mix(), values=MIXES,
-               make=lambda seed, x: work.simulated(seed, mix=x))  # fmt: skip
+    yield curve(figure="16", title="Schemes by how unlike the GPUs are", x="heterogeneity",
+                claims=_by_mix(), values=MIXES,
+                make=lambda seed, x: work.simulated(seed, mix=x))  # fmt: skip
     for of in CLASSES:
-        yield curve(figure=f"17-{of}", title=f"Schemes by the share of jobs of class {of}",
+        yield other(figure=f"17-{of}", title=f"Schemes by the share of jobs of class {of}",
                     x="share", claims=_by_share(of),
                     values=(0.25, 0.55) if quick else (0.25, 0.35, 0.45, 0.55),
                     make=partial(_share_of, work, of))  # fmt: skip
-    for setting in ({}, {"sync_cap": False}, {"exchanges": 1}):
+    readings: list[dict[str, object]] = [{}, {"sync_cap": False}, {"exchanges": 1}]
+    for setting in readings[: 2 if quick else None]:
         yield (scanned if setting else curve)(
             figure="18", title="Schemes by the bandwidth", x="Gbit/s", claims=_by_bandwidth(),
             values=(10, 15, 25) if quick else (10, 15, 20, 25),
             make=partial(_at_bandwidth, work, setting),
             setting={key: str(x).lower() for key, x in setting.items()},
         )  # fmt: skip
-    yield curve(figure="19", title="Schemes by the batch size", x="batch size / default",
+    yield other(figure="19", title="Schemes by the batch size", x="batch size / default",
                 claims=_by_batch(), values=(0.5, 1, 4) if quick else (0.5, 1, 2, 4),
                 make=lambda seed, x: work.simulated(seed, batch_factor=x))  # fmt: skip
 

@@ -276,7 +276,7 @@ def test_quick_keeps_the_load_of_the_full_simulation() -> None:
 
 
 def test_a_setting_is_an_own_file_and_differs() -> None:
-    scans = [each for each in QUICK if each.figure == "18"]
+    scans = [each for each in FULL if each.figure == "18"]
     assert [each.setting for each in scans] == [{}, {"sync_cap": "false"}, {"exchanges": "1"}]
     slow = [
         max(job.synchronization_time["V100"] for job in each.points[0].instance.jobs)
