@@ -6,6 +6,8 @@ time of change of the record's file; the records themselves remain the truth, an
 deleted at any time. Values that many records have in common are on lines of their own.
 """
 
+import gc
+import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -37,7 +39,8 @@ SOLUTION_COMMON = (
 )
 SOLUTION_OWN = ("status", "objective", "bound", "seconds", "proof")
 Stamp = tuple[int, int]  # time of change in nanoseconds, size in bytes
-Row = list[Any]  # name, time, size, place of the common values, own values, solution, rest
+Row = list[Any]  # name, time, size, mark of the common values, own values, solution, rest
+Cache = dict[str, tuple[dict[str, Any], dict[str, Any]]]  # common values of record and solution
 
 
 class IndexedSolution(SolutionFile):
@@ -99,28 +102,41 @@ def read_records(tasks: Path) -> list[tuple[Path, TaskRecord]]:
     InputError
         If a JSON file in it is not a record.
     """
+    collecting = gc.isenabled()
+    gc.disable()  # looking for cycles takes most of the time, and there are none
+    try:
+        return _read_records(tasks)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _read_records(tasks: Path) -> list[tuple[Path, TaskRecord]]:
     files = _files(tasks)
     if len(files) < LEAST:
         return [(tasks / name, read_record(tasks / name)) for name in files]
     index = tasks.parent / NAME
     known, common, lines = _read(index)
-    places = {text: place for place, text in enumerate(common)}
     added: list[str] = []
     found: list[tuple[Path, TaskRecord]] = []
-    cache: list[tuple[dict[str, Any], dict[str, Any]] | None] = [None] * len(common)
+    cache: Cache = {}
     for name, stamp in files.items():
-        row = known.get(name)
+        file, row = tasks / name, known.get(name)
         if row is not None and (row[1], row[2]) == stamp:
-            with suppress(ValueError, TypeError, LookupError):  # a damaged line
-                found.append((tasks / name, _record(tasks / name, row, common, cache)))
+            try:
+                found.append((file, _record(file, row, common, cache)))
+            except (ValueError, TypeError, LookupError):  # a damaged line
+                pass
+            else:
                 continue
-        record = read_record(tasks / name)
-        found.append((tasks / name, record))
+        record = read_record(file)
+        found.append((file, record))
         text = json.dumps(_common(record), sort_keys=True)
-        if text not in places:
-            places[text] = len(places)
+        mark = _mark(text)
+        if mark not in common:
+            common[mark] = text
             added.append(text)
-        added.append(json.dumps([name, *stamp, places[text], *_own(record)]))
+        added.append(json.dumps([name, *stamp, mark, *_own(record)]))
     if added:
         _write(index, lines, added, fresh=not lines or lines > 2 * len(files) + 1000)
     return found
@@ -137,26 +153,32 @@ def _files(tasks: Path) -> dict[str, Stamp]:
     return dict(sorted(found.items()))
 
 
-def _read(index: Path) -> tuple[dict[str, Row], list[str], int]:
+def _mark(text: str) -> str:
+    """Return how lines refer to common values: several processes may append to an index."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _read(index: Path) -> tuple[dict[str, Row], dict[str, str], int]:
     """Return the last line of each file, the common values, and the number of lines."""
     rows: dict[str, Row] = {}
-    common: list[str] = []
+    common: dict[str, str] = {}
     try:
         with index.open(encoding="utf-8") as stream:
             if json.loads(stream.readline() or "null") != FORMAT:
-                return {}, [], 0
+                return {}, {}, 0
             lines = 1
             for line in stream:
                 lines += 1
                 if line.startswith("{"):
                     json.loads(line)
-                    common.append(line.rstrip("\n"))
+                    text = line.rstrip("\n")
+                    common[_mark(text)] = text
                 else:
                     row = json.loads(line)
-                    if row[3] < len(common):
+                    if row[3] in common:
                         rows[row[0]] = row
     except (OSError, ValueError, TypeError, LookupError):  # none, or not of this program
-        return {}, [], 0
+        return {}, {}, 0
     return rows, common, lines
 
 
@@ -192,21 +214,16 @@ def _own(record: TaskRecord) -> list[Any]:
     return [own, solution, [record.note, record.certificate is not None]]
 
 
-def _record(
-    file: Path,
-    row: Row,
-    common: list[str],
-    cache: list[tuple[dict[str, Any], dict[str, Any]] | None],
-) -> IndexedRecord:
+def _record(file: Path, row: Row, common: Mapping[str, str], cache: Cache) -> IndexedRecord:
     """Return a record from its line, without validation."""
-    _, _, _, place, own, solution, (note, certified) = row
-    shared = cache[place]
+    _, _, _, mark, own, solution, (note, certified) = row
+    shared = cache.get(mark)
     if shared is None:
-        data = json.loads(common[place])
+        data = json.loads(common[mark])
         parts = data.pop("solution", {})
         data["instance"] = InstanceRef(**data["instance"])
         data["relaxed"] = tuple(data["relaxed"])
-        shared = cache[place] = (data, parts)
+        shared = cache[mark] = (data, parts)
     values = {**shared[0], **dict(zip(OWN, own, strict=True)), "solution": None}
     if not certified:
         values["certificate"] = None

@@ -4,7 +4,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -285,6 +285,7 @@ def _place(record: TaskRecord, name: str) -> tuple[object, ...]:
     )
 
 
+@cache
 def _rank(name: str, method: str) -> int:
     """Return the place of a method in its family's table."""
     if name not in FAMILIES:

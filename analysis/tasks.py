@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Literal
 
 from schedgap.errors import UsageError
@@ -70,13 +71,18 @@ class TaskSpec:
     def versions(self) -> dict[str, str]:
         """Return the versions of Python, this package and the engines, by package."""
         versions = {
-            "schedgap": importlib.metadata.version("schedgap"),
+            "schedgap": _version("schedgap"),
             "python": platform.python_version(),
         }
         for engine in self.engines:
             package = ENGINES[engine][0]
-            versions[package] = importlib.metadata.version(package)
+            versions[package] = _version(package)
         return versions
+
+
+@cache
+def _version(package: str) -> str:
+    return importlib.metadata.version(package)
 
 
 def task_spec(

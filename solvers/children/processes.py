@@ -277,7 +277,7 @@ class _Worker:
 
     def _tree(self) -> list[psutil.Process]:
         with contextlib.suppress(psutil.Error):
-            return [self.watched, *self.watched.children(recursive=True)]
+            return [self.watched, *_descendants(self.watched)]
         return [self.watched]
 
     def kill(self) -> None:
@@ -311,6 +311,24 @@ class _Worker:
                 end = signal.Signals(-code).name
         time.sleep(0.05)  # the reading thread may be slightly behind
         return "\n".join([end, *self.stderr_lines])
+
+
+def _descendants(process: psutil.Process) -> list[psutil.Process]:
+    """Return all descendants; without a look at all processes of the computer, where Linux can."""
+    found: list[psutil.Process] = []
+    above = [process.pid]
+    while above:
+        try:
+            threads = [*Path(f"/proc/{above[-1]}/task").iterdir()]
+            lists = [(thread / "children").read_text().split() for thread in threads]
+        except OSError:  # another system, or the process has just ended
+            return process.children(recursive=True)
+        above.pop()
+        for pid in (int(text) for each in lists for text in each):
+            above.append(pid)
+            with contextlib.suppress(psutil.Error):
+                found.append(psutil.Process(pid))
+    return found
 
 
 def _attend(

@@ -28,6 +28,7 @@ PRELOAD = {
     "cp-sat": "ortools.sat.python.cp_model",
     "clarabel": "cvxpy",
 }
+_SMALL_MB = 150  # tasks that needed less have left little behind
 _HEADER = 8  # bytes of the length in front of each frame
 
 
@@ -127,7 +128,9 @@ def _serve(task: dict[str, Any], answer: Callable[..., None]) -> None:
 
 
 def _release_memory() -> None:
-    """Return what an ended task has left to the system, so that the next one starts small."""
+    """Return what a large task has left to the system, so that the next one starts small."""
+    if 0 < _status_mb("VmHWM") < _SMALL_MB:
+        return
     gc.collect()
     if sys.platform == "linux":
         import ctypes
