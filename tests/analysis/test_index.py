@@ -89,7 +89,7 @@ def test_new_records_are_appended(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "damage", ["", "{", "[1]\n", "null\n", '{"index": "x"}\n', "half", "types"]
+    "damage", ["", "{", "[1]\n", "null\n", '{"index": "x"}\n', "half", "types", "row"]
 )
 def test_a_damaged_index_is_made_again(
     folder: Path, damage: str, monkeypatch: pytest.MonkeyPatch
