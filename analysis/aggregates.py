@@ -172,8 +172,8 @@ def compared(
         places, instances = pd.factorize(instance)
         table = np.zeros((len(instances), len(names)), bool)
         table[places[known], [names.index(name) for name in method[known]]] = True
-        shared, chosen = common_set(pd.DataFrame(table, instances, names), share)
-        known &= np.isin(instance, shared) & np.isin(method, chosen)
+        shared, chosen = common_set(pd.DataFrame(table, index=instances, columns=names), share)
+        known &= np.isin(instance, np.array(shared)) & np.isin(method, np.array(chosen))
     rows: dict[str, list[int]] = {}
     for place in np.flatnonzero(known).tolist():
         rows.setdefault(str(method[place]), []).append(place)

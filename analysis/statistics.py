@@ -265,7 +265,7 @@ def holm(p: ArrayLike) -> Array:
 # --- sets of instances -------------------------------------------------------------------------
 
 
-def common_set(finite: pd.DataFrame, share: float = SHARE) -> tuple[list[object], list[object]]:
+def common_set(finite: pd.DataFrame, share: float = SHARE) -> tuple[list[str], list[str]]:
     """Return the instances on which all compared methods have a value, and these methods.
 
     Methods are added in the order of the number of their instances, then of the columns. One that
@@ -287,8 +287,8 @@ def common_set(finite: pd.DataFrame, share: float = SHARE) -> tuple[list[object]
         rest = chosen & values[:, place]
         if rest.any() and rest.sum() >= share * total:
             chosen, compared = rest, [*compared, place]
-    methods = [finite.columns[place] for place in compared]
-    return (finite.index[chosen].tolist() if compared else []), methods
+    instances = [str(name) for name in finite.index[chosen]] if compared else []
+    return instances, [str(finite.columns[place]) for place in compared]
 
 
 def profile(costs: pd.DataFrame, total: int) -> Iterator[tuple[object, float, float]]:
