@@ -33,7 +33,8 @@ from schedgap.instances.solution import Kind, Sense, SolutionFile
 from schedgap.models.proofs import proof_file, write_proof
 
 TaskOutcome = Literal["done", "skipped", "timeout", "memory", "crash", "invalid", "error"]
-FAILURES = ("timeout", "memory", "crash", "invalid", "error")
+FAULTS = ("memory", "crash", "invalid", "error")
+FAILURES = ("timeout", *FAULTS)  # what can be run again
 RECORD_VERSION = 2  # 1: without code, session, CPU seconds, and with the time limit in the key
 MAX_SHARE = 0.5  # of its time limit, used by a method whose result counts for larger limits
 Triple = Annotated[tuple[float, float | None, float | None], Field(strict=False)]

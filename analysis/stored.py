@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from schedgap.analysis import configurations
-from schedgap.analysis.folder import FAILURES, Folder, TaskRecord
+from schedgap.analysis.folder import FAULTS, Folder, TaskRecord
 from schedgap.analysis.index import read_records
 from schedgap.analysis.ratios import Bracket, brackets, contradictions
 from schedgap.analysis.sessions import DRIFT, Session, drift, read_sessions
@@ -190,18 +190,17 @@ class StoredRun:
 
     @property
     def failures(self) -> list[TaskRecord]:
-        """Records of tasks that failed."""
-        return [record for record in self.records if record.outcome in FAILURES]
+        """Records of tasks that failed; one that used up its time did not."""
+        return [record for record in self.records if record.outcome in FAULTS]
 
     @property
     def incomplete(self) -> list[TaskRecord]:
-        """Records of methods that ended regularly, but without a schedule or a bound."""
+        """Records of methods that came to their end or limit without a schedule or a bound."""
         return [
             record
             for record in self.records
-            if record.outcome == "done"
-            and record.solution is not None
-            and record.solution.status == "unknown"
+            if record.outcome in ("done", "timeout")
+            and (record.solution is None or record.solution.status == "unknown")
         ]
 
     @property

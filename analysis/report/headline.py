@@ -124,7 +124,7 @@ def _sentence(who: str, results: list[Result]) -> str:
 
 
 def trouble(report: ReportData) -> str:
-    """Return a sentence on how many runs failed or were skipped; empty if none.
+    """Return a sentence on how many runs failed, were killed or skipped; empty if none.
 
     Parameters
     ----------
@@ -133,6 +133,7 @@ def trouble(report: ReportData) -> str:
     """
     failed = sum(each.failed for each in report.results)
     skipped = sum(each.record.outcome == "skipped" for each in report.results)
-    parts = [(failed, "failed"), (skipped, "skipped")]
+    killed = sum(each.record.outcome == "timeout" for each in report.results)
+    parts = [(failed, "failed"), (killed, "killed at their limit"), (skipped, "skipped")]
     shown = listing(f"{number} {what}" for number, what in parts if number)
     return f"Of {count(len(report.results), 'run')}, {shown}." if shown else ""

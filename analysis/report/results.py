@@ -7,7 +7,7 @@ from typing import Any
 
 from schedgap.analysis.comparisons import profile
 from schedgap.analysis.experiments import written
-from schedgap.analysis.folder import FAILURES, TaskRecord
+from schedgap.analysis.folder import FAULTS, TaskRecord
 from schedgap.analysis.judging import Row as PlottedValue
 from schedgap.analysis.stored import StoredRun
 from schedgap.analysis.tables import ratios, summary, table
@@ -41,8 +41,8 @@ class Result:
 
     @property
     def failed(self) -> bool:
-        """Whether the run failed."""
-        return self.record.outcome in FAILURES
+        """Whether the run failed; one that used up its time did not."""
+        return self.record.outcome in FAULTS
 
     @property
     def objective(self) -> float | None:

@@ -309,7 +309,7 @@ def missing_table(results: Iterable[Result]) -> Table | None:
     """
     counted: dict[tuple[str, str, str], list[str]] = {}
     for each in results:
-        if each.failed or each.record.outcome == "skipped":
+        if each.failed or each.record.outcome in ("timeout", "skipped"):
             key = f"{each.method} ({each.family})", each.record.outcome, each.record.message
             counted.setdefault(key, []).append(each.instance)
     if not counted:
@@ -317,7 +317,7 @@ def missing_table(results: Iterable[Result]) -> Table | None:
     rows = tuple(
         (
             Cell(method),
-            Cell(outcome, look="" if outcome == "skipped" else "bad"),
+            Cell(outcome, look="" if outcome in ("timeout", "skipped") else "bad"),
             _number(str(len(instances)), len(instances)),
             Cell(message),
             Cell(_few(instances)),

@@ -512,8 +512,7 @@ def run(result: "Run", *, as_json: bool) -> None:
         for record in result.failures:
             note(f"{record.instance.name}: {record.label}: {record.outcome}: {record.message}")
         for record in result.incomplete:
-            assert record.solution is not None
-            reason = record.solution.trace.get("note", "stopped at its limit")
+            reason = record.note or "stopped at its limit"
             note(f"{record.instance.name}: {record.label}: no schedule: {reason}")
     for text in result.warnings:
         note(text)

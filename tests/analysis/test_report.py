@@ -266,7 +266,7 @@ def test_an_empty_run_has_a_page(tmp_path):
 
 
 def test_failures_and_skipped_runs_are_counted_with_their_reasons(run, page):
-    assert trouble(collect(Run(run))) == "Of 8 runs, 1 failed and 1 skipped."
+    assert trouble(collect(Run(run))) == "Of 8 runs, 1 killed at their limit and 1 skipped."
     rows = Reader(page).rows
     assert ["scan (toy)", "timeout", "1", f"stopped: {HOSTILE}", "lost"] in rows
     assert ["picky (toy)", "skipped", "1", "needs three values", "lost"] in rows
