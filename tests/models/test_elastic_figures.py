@@ -104,6 +104,9 @@ def test_every_figure_of_the_evaluation_is_there_at_our_defaults_and_at_ten_draw
         assert plain == [str(number) for number in range(2, 13)]
     full = {(each.figure, str(each.setting)) for each in experiments()}
     assert {(each.figure, str(each.setting)) for each in QUICK} == full
+    for each in QUICK:
+        assert bool(each.brackets) is (not each.setting)
+        assert not each.setting or all(claim.holds for claim in each.claims)
     assert {point.seed for point in TEN.points} == set(range(10))
 
 
