@@ -486,8 +486,8 @@ ERRATA = {
         "last slot of the program, jobs that arrive after the last tau_i < T have no round.",
         "One worker type and 2, 4 or 8 workers on an edge server, 2 to 8 PSs of each type, 64 of "
         "each type in the cloud, the smaller of both bandwidths; arrivals up to 256, as for T = "
-        "384, and a horizon in which every method ends. Figures 3, 4, 12 and 13 are drawn for "
-        "other T and for servers with mixed types, too.",
+        "384, and a horizon in which every method ends. Figures 3-5, 12 and 13 are drawn for "
+        "other T, and all but Figure 5 for servers with mixed types, too.",
         "settings of the generator: arrival_horizon, server_types, cloud_workers, cloud_ps, ...",
         (
             "test_the_paper_preset_keeps_to_the_ranges_of_section_6",
