@@ -156,8 +156,9 @@ def test_the_medians_of_figure_10() -> None:
         assert claim.holds(bars(measure, PD_ORS=3, OASiS=3, **rest))
         slower = bars(measure, PD_ORS=3, OASiS=2, **rest)
         assert not claim.holds(slower) and claim.measure(slower) == 50
-        with pytest.raises(MissingValueError):
-            claim.holds(bars(measure, PD_ORS=3, **rest))
+        for nothing in ({"PD_ORS": 3}, {"PD_ORS": 4, "OASiS": 4}):
+            with pytest.raises(MissingValueError):
+                claim.holds(bars(measure, **nothing, **rest))
 
 
 def test_the_price_and_the_gain_of_ours() -> None:
