@@ -88,18 +88,19 @@ def _seconds(record: TaskRecord) -> float:
 
 def _changes(one: TaskRecord, other: TaskRecord) -> list[tuple[str, object, object]]:
     """Return what differs between two records of one task, with both values."""
-    pairs: list[tuple[str, object, object]] = [("outcome", one.outcome, other.outcome)]
-    facts = ("status", "objective", "bound")
-    pairs += [
-        (fact, *(getattr(each.solution, fact, None) for each in (one, other))) for fact in facts
-    ]
-    pairs.append(("proof", *(_proof(each) for each in (one, other))))
-    return [(what, old, new) for what, old, new in pairs if not _same(old, new)]
+    before, after = _facts(one), _facts(other)
+    return [(what, old, after[what]) for what, old in before.items() if not _same(old, after[what])]
 
 
-def _proof(record: TaskRecord) -> str | None:
+def _facts(record: TaskRecord) -> dict[str, object]:
     solution = record.solution
-    return None if solution is None or solution.proof is None else solution.proof.kind
+    return {
+        "outcome": record.outcome,
+        "status": None if solution is None else solution.status,
+        "objective": None if solution is None else solution.objective,
+        "bound": None if solution is None else solution.bound,
+        "proof": None if solution is None or solution.proof is None else solution.proof.kind,
+    }
 
 
 def _same(old: object, new: object) -> bool:

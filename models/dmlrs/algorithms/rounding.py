@@ -211,8 +211,9 @@ class Rounding:
 def _packed(slot: SlotState, machines: Ints, trials: Ints) -> NDArray[np.bool_]:
     """Return which draws [d, worker or PS, k] satisfy (24) and (25)."""
     load = trials[:, 0, :, None] * slot.job.worker + trials[:, 1, :, None] * slot.job.ps
-    held: NDArray[np.bool_] = (load <= slot.free[machines]).all(axis=(1, 2))
-    return held & (trials[:, 0].sum(axis=1) <= slot.job.batch)
+    held = np.all(load <= slot.free[machines], axis=(1, 2))
+    packed: NDArray[np.bool_] = np.logical_and(held, trials[:, 0].sum(axis=1) <= slot.job.batch)
+    return packed
 
 
 def _satisfied(slot: SlotState, machines: Ints, n: int, trials: Ints) -> NDArray[np.bool_]:

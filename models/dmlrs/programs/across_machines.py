@@ -111,9 +111,9 @@ def _hull_rows(
         if key not in by_capacity:
             by_capacity[key] = _hull_edges(slot, h)
         edges += [(k, *edge) for edge in by_capacity[key]]
-    k, a, b, c = np.array(edges, dtype=np.int64).reshape(-1, 4).T
+    machine, a, b, c = np.array(edges, dtype=np.int64).reshape(-1, 4).T
     place = np.arange(len(edges))
-    terms = (place, w.at(k), a), (place, s.at(k), b)
+    terms = (place, w.at(machine), a), (place, s.at(machine), b)
     return builder.rows("hull", len(edges), *terms, upper=c)
 
 
@@ -178,7 +178,7 @@ def model(slot: SlotState, workers: int, *, relax: bool = False) -> "ConcreteMod
             "eq_25_26": "v samples, at most the batch"}  # fmt: skip
     for block in across.rows:
         bodies = {
-            index: (program.row_lower[i], _body(program, i, columns), program.row_upper[i])
+            index: (program.row_lower[i], _body(program, int(i), columns), program.row_upper[i])
             for index, i in np.ndenumerate(block.positions)
         }
         index = list(bodies) if len(block.shape) > 1 else [place[0] for place in bodies]
