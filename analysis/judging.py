@@ -9,6 +9,7 @@ from schedgap.models.figure import Claim, Draw, Experiment, MissingValueError, P
 
 VerdictWord = Literal["reproduced", "refuted", "mixed", "not testable", "not measured"]
 REPRODUCED, REFUTED = 0.9, 0.1  # shares of the draws on which a claim holds
+MEASURED = 0.5  # share of the draws that must be measured for a verdict
 
 
 class Row(NamedTuple):
@@ -74,7 +75,8 @@ def judge(experiment: Experiment, rows: Sequence[Row]) -> list[Judgement]:
     """Return a judgement for each claim of a figure.
 
     A claim is reproduced if it holds on at least nine tenths of the draws, refuted if it holds on
-    at most one tenth, and mixed otherwise.
+    at most one tenth, and mixed otherwise. If fewer than half of the draws could be measured, there
+    is no verdict.
 
     Parameters
     ----------
@@ -104,7 +106,7 @@ def _judgement(experiment: Experiment, claim: Claim, measured: Sequence[Draw]) -
     share = held / count if count else 0.0
     verdict: VerdictWord = (
         "not measured"
-        if not count
+        if not count or count < MEASURED * len(measured)
         else "reproduced"
         if share >= REPRODUCED
         else "refuted"

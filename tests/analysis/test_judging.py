@@ -107,6 +107,10 @@ def test_a_draw_without_a_value_is_not_counted_but_said() -> None:
     (judgement,) = judge(figure(best("A", ["B"], **WORDS)), values)
     assert (judgement.held, judgement.draws, judgement.of) == (1, 1, 2)
     assert "1 not measured" in judgement.measured and judgement.numbers == (-50.0,)
+    few = [*values, *rows({"A": [None], "B": [2.0]}, 2)]
+    (judgement,) = judge(figure(best("A", ["B"], **WORDS)), few)
+    assert (judgement.verdict, judgement.held, judgement.of) == ("not measured", 1, 3)
+    assert judgement.measured.startswith("holds on 1 of 1 draws, 2 not measured")
     (nothing,) = judge(figure(best("A", ["C"], **WORDS)), values)
     assert (nothing.verdict, nothing.draws) == ("not measured", 0)
 
