@@ -256,7 +256,7 @@ def _effort(text: str) -> Any:
     return seconds
 
 
-@app.command(epilog="Examples:  schedgap verify small.json a.json,  schedgap verify runs/first")
+@app.command(epilog="Example:  schedgap verify small.json a.json,  or  schedgap verify runs/first")
 def verify(
     instance: Annotated[
         Path,

@@ -48,7 +48,11 @@ def test_every_public_name_is_there() -> None:
 
 @pytest.mark.parametrize(
     "command",
-    [command.callback.__name__ for command in app.registered_commands if command.callback],
+    [
+        command.name or str(command.callback.__name__)
+        for command in app.registered_commands
+        if command.callback
+    ],
 )
 def test_help_teaches_by_example(schedgap: Call, command: str) -> None:
     done = schedgap(command, "--help")
@@ -273,7 +277,9 @@ def test_compare_shows_ratios_and_exits_70_on_a_contradiction(
     file, folder = toy_file(3, 1), tmp_path / "r"
     one = ("compare", file, "--workers", 1, "--run", folder, "--methods")
     done = schedgap(*one, "exact,first")
-    assert done.code == 0 and "3.0000" in done.out and done.err == ""
+    assert done.code == 0 and "3.0000" in done.out
+    assert done.err.splitlines()[0] == "schedgap: 0 of 2 tasks are done"  # one line per task
+    assert done.err.splitlines()[2].startswith("schedgap: 2/2 t: ")
     document = schedgap(*one, "exact,first", "--json").json
     assert [row["method"] for row in document["summary"]] == ["scan", "first"]
     assert document["contradictions"] == []
@@ -331,7 +337,7 @@ def test_compare_names_what_failed(schedgap: Call, toy_file: Call, tmp_path: Pat
     assert "t: fails: error: method fails failed: ValueError: a bug of ours\n" in done.err
     assert "t: crash: crash: SIGSEGV\n" in done.err
     assert "t: partial: no schedule: 1 of 2 jobs left\n" in done.err
-    assert done.err.count("\n") == 3
+    assert done.err.count("\n") == 1 + 5 + 3  # progress, then three remarks
 
 
 def test_report_writes_its_page_where_it_is_told(
