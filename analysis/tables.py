@@ -505,6 +505,55 @@ def as_html(run: StoredRun) -> str:
     return f"{wrong}{html.escape(repr(run))}{readable(frame).to_html(index=False)}"
 
 
+def by_family(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a summary as text cells with a row for each of the papers' algorithms.
+
+    Beside each algorithm stand, of its family, the heuristic (algorithm of ours or baseline) with
+    the smallest and the one with the greatest mean ratio. Means are those of the summary, over the
+    instances that the compared methods have in common.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As returned by `summary` with `by_preset=False`.
+
+    Returns
+    -------
+    DataFrame
+        Columns: family, algorithm, n, mean ratio, worst ratio, guarantee, best heuristic, worst
+        heuristic. A family without an algorithm of its paper has an empty one.
+    """
+    rows = []
+    for name, group in frame.groupby("family", sort=False):
+        ours = {method.name: method.ours for method in family(str(name)).methods}
+        plain = group["method"].str.partition(" [")[0]
+        is_paper = (group["kind"] == "algorithm") & plain.map(ours).eq(False)
+        papers, others = group[is_paper], group[~is_paper]
+        others = others[others["kind"].isin(("algorithm", "baseline"))]
+        ranked = others[others["mean_high"].notna()].sort_values("mean_high", kind="stable")
+        ends = [_named_mean(ranked.iloc[place]) if len(ranked) else "-" for place in (0, -1)]
+        for _, row in papers.iterrows():
+            ratios = [
+                interval_text(row[f"{which}_low"], row[f"{which}_high"])
+                for which in ("mean", "worst")
+            ]
+            count, guarantee = str(row["n"]), _guarantee_text(row)
+            rows.append((name, row["method"], count, *ratios, guarantee, *ends))
+        if papers.empty:
+            rows.append((name, "-", "", "-", "-", "-", *ends))
+    return pd.DataFrame(rows, columns=FAMILY_COLUMNS)
+
+
+FAMILY_COLUMNS = [
+    "family", "algorithm", "n", "mean ratio", "worst ratio", "guarantee", "best heuristic",
+    "worst heuristic",
+]  # fmt: skip
+
+
+def _named_mean(row: "pd.Series[Any]") -> str:
+    return f"{row['method']} {interval_text(row['mean_low'], row['mean_high'])}"
+
+
 def readable(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a summary as text cells, as shown in the terminal and in notebooks.
 

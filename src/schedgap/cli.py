@@ -58,6 +58,7 @@ def _presets(incomplete: str) -> list[str]:
 FamilyName = Annotated[str, typer.Argument(metavar="FAMILY", autocompletion=_families)]
 AnyFamily = Annotated[str | None, typer.Argument(metavar="[FAMILY]", autocompletion=_families)]
 InstanceFile = Annotated[Path, typer.Argument(metavar="INSTANCE", help="Instance file (JSON).")]
+Every = Annotated[bool, typer.Option("--all", help="Show all methods, also of several families.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]
 Settings = Annotated[
     list[str] | None,
@@ -349,6 +350,7 @@ def compare(
         str | None,
         typer.Option(metavar="ADDRESS|FILE", help="Run on a Dask cluster: address or its file."),
     ] = None,
+    every: Every = False,
     as_json: AsJson = False,
 ) -> None:
     """Run methods on instances and report how far each is from the optimum.
@@ -373,20 +375,21 @@ def compare(
         )
     if older:
         result = type(result).load(run, older=True)
-    show.run(result, as_json=as_json)
+    show.run(result, as_json=as_json, every=every)
     raise typer.Exit(ContradictionError.exit_code if result.contradictions else 0)
 
 
 @app.command("show", epilog="Example:  schedgap show runs/first runs/second")
 def show_run(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")],
+    every: Every = False,
     as_json: AsJson = False,
 ) -> None:
     """Show the results of run folders, together, as 'compare' does at its end."""
     from schedgap.analysis.runs import Run
 
     stored = Run(*runs)
-    show.run(stored, as_json=as_json)
+    show.run(stored, as_json=as_json, every=every)
     raise typer.Exit(ContradictionError.exit_code if stored.contradictions else 0)
 
 

@@ -90,8 +90,8 @@ def number(value: float | None, digits: int = 6) -> str:
 
 def table(
     columns: Sequence[str], rows: Sequence[Sequence[str]], *, spare: Sequence[str] = ()
-) -> None:
-    """Print a table; columns of numbers are aligned to the right.
+) -> list[str]:
+    """Print a table and return the columns left out; those of numbers are aligned to the right.
 
     Parameters
     ----------
@@ -122,6 +122,7 @@ def table(
     for row in rows:
         grid.add_row(*(escape(row[index]) for index in places))
     out().print(grid)
+    return [column for column in columns if column not in shown]
 
 
 def methods(rows: Sequence[Mapping[str, Any]], *, options: bool) -> None:
@@ -472,11 +473,11 @@ def judgements(items: "Sequence[Judgement]", *, as_json: bool) -> None:
             out().print(line, markup=False, soft_wrap=True)
 
 
-def run(result: "Run", *, as_json: bool) -> None:
+def run(result: "Run", *, as_json: bool, every: bool = False) -> None:
     """Print a run: summary table, headline, failures, and contradictions in red.
 
-    The table has a row for each preset and method; as text and with several families, it has a
-    row for each method only.
+    The table has a row for each preset and method. As text and with several families, it has a row
+    for each algorithm of the papers, or with `every` for each method.
 
     Parameters
     ----------
@@ -484,6 +485,8 @@ def run(result: "Run", *, as_json: bool) -> None:
         The run.
     as_json : bool
         Whether to print JSON instead of text.
+    every : bool
+        Whether to print all methods of several families.
     """
     several = len({record.instance.family for record in result.records}) > 1
     summary = result.summary(by_preset=as_json or not several)
@@ -494,19 +497,24 @@ def run(result: "Run", *, as_json: bool) -> None:
         document |= {"warnings": result.warnings, "drift": result.drift()}
         json_document(document | {"failed": len(result.failures), "skipped": len(result.skipped)})
     else:
-        from schedgap.analysis.tables import readable
+        from schedgap.analysis.tables import by_family, readable
         from schedgap.instances.verdict import outside
 
-        shown = readable(summary) if len(summary) else summary
+        brief = several and not every
+        shown = by_family(summary) if brief else readable(summary) if len(summary) else summary
         cells = [[str(cell) for cell in row] for row in shown.to_numpy()]
         spare = (
-            "kind", "bounded", "worst ratio", "guarantee", "instances", "skipped",
-            "optimum / bound",
+            "kind", "bounded", "instances", "skipped", "optimum / bound", "worst heuristic",
+            "best heuristic", "worst ratio", "guarantee",
         )  # fmt: skip
-        table(list(shown.columns), cells, spare=spare)
+        hidden = table(list(shown.columns), cells, spare=spare)
+        places = " ".join(str(folder.path) for folder in result.folders)
+        if hidden:
+            note(f"not shown at this width: {', '.join(hidden)} (schedgap table {places})")
+        if brief:
+            lines(f"all methods: schedgap show {places} --all")
         for rules in sorted(set(summary["outside"]) - {""}) if len(summary) else ():
             out().print(f"{outside([rules])}: no ratio", markup=False, soft_wrap=True)
-        places = " ".join(str(folder.path) for folder in result.folders)
         for text in ("", *result.headline(), "", repr(result), f"schedgap report {places}"):
             out().print(text, markup=False, soft_wrap=True)
         for record in result.failures:

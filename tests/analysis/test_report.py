@@ -232,6 +232,8 @@ def test_several_families_have_a_sentence_each(tmp_path, capsys):
     ]
     page = report.write_report([tmp_path]).read_text(encoding="utf-8")
     assert page.count('<section aria-labelledby="family-') == 2
+    show.run(Run(tmp_path), as_json=False, every=True)
+    assert "big-m" in capsys.readouterr().out
     show.run(Run(tmp_path), as_json=False)
     assert "\n".join(["", head, *sentences, ""]) in capsys.readouterr().out
 
