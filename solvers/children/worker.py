@@ -28,7 +28,7 @@ PRELOAD = {
     "cp-sat": "ortools.sat.python.cp_model",
     "clarabel": "cvxpy",
 }
-_SMALL_MB = 150  # tasks that needed less have left little behind
+_SMALL_MB = 100  # tasks that added less have left little behind
 _HEADER = 8  # bytes of the length in front of each frame
 
 
@@ -90,8 +90,9 @@ def main(parent: int) -> None:
 
     while True:
         ready.acquire()
+        before = _status_mb("VmRSS")
         _serve(pickle.loads(inbox.pop()), answer)
-        _release_memory()
+        _release_memory(before)
 
 
 def _receive(tasks: IO[bytes], inbox: list[bytes], ready: threading.Semaphore) -> None:
@@ -127,9 +128,13 @@ def _serve(task: dict[str, Any], answer: Callable[..., None]) -> None:
         answer("error", traceback.format_exc())
 
 
-def _release_memory() -> None:
-    """Return what a large task has left to the system, so that the next one starts small."""
-    if 0 < _status_mb("VmHWM") < _SMALL_MB:
+def _release_memory(before: float) -> None:
+    """Return what a large task has left to the system, so that the next one starts small.
+
+    `before` is the memory before the task, in MB. What a process keeps of many small tasks, such as
+    caches, is not searched for garbage each time.
+    """
+    if 0 < _status_mb("VmHWM") < before + _SMALL_MB:
         return
     gc.collect()
     if sys.platform == "linux":
