@@ -93,9 +93,20 @@ def colors(names: Iterable[str]) -> dict[str, str]:
     names : iterable of str
         Names of groups or methods.
     """
+    return in_order(sorted(set(names), key=natural))
+
+
+def in_order(names: Iterable[str]) -> dict[str, str]:
+    """Return a colour for each name, in their order; the first one always has the first colour.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Names, each once.
+    """
     return {
         name: _tint(PALETTE[place % len(PALETTE)], (0.0, 0.4, -0.35)[place // len(PALETTE) % 3])
-        for place, name in enumerate(sorted(set(names), key=natural))
+        for place, name in enumerate(names)
     }
 
 

@@ -209,7 +209,10 @@ def _ratio_axis(top: float) -> dict[str, object]:
     }
 
 
-def performance_profile(profiles: Mapping[str, Sequence[tuple[float, float]]]) -> go.Figure:
+def performance_profile(
+    profiles: Mapping[str, Sequence[tuple[float, float]]],
+    palette: Mapping[str, str] | None = None,
+) -> go.Figure:
     """Return a figure of performance profiles as step lines.
 
     A profile shows the share of instances on which a method is within a factor of the best known
@@ -219,9 +222,12 @@ def performance_profile(profiles: Mapping[str, Sequence[tuple[float, float]]]) -
     ----------
     profiles : mapping
         For each method, its steps (factor >= 1, share of instances in [0, 1]) by increasing factor.
+    palette : mapping, optional
+        The colour of each method; by default that of `colors`.
     """
     top = max((factor for steps in profiles.values() for factor, _ in steps), default=1.0)
-    figure = _shares(profiles, 1.0, top * 1.02, "%{y:.3~g} % within %{x:.4~g} times the best")
+    hover = "%{y:.3~g} % within %{x:.4~g} times the best"
+    figure = _shares(profiles, 1.0, top * 1.02, hover, palette)
     figure.update_layout(xaxis={"title": {"text": "factor of the best method"}, **_ratio_axis(top)})
     return figure
 
@@ -245,11 +251,15 @@ def time_profile(profiles: Mapping[str, Sequence[tuple[float, float]]]) -> go.Fi
 
 
 def _shares(
-    profiles: Mapping[str, Sequence[tuple[float, float]]], first: float, last: float, hover: str
+    profiles: Mapping[str, Sequence[tuple[float, float]]],
+    first: float,
+    last: float,
+    hover: str,
+    palette: Mapping[str, str] | None = None,
 ) -> go.Figure:
     """Return a figure of step lines from 0 % before their first step to the right-hand edge."""
     figure = go.Figure()
-    palette = colors(profiles)
+    palette = palette or colors(profiles)
     for place, (name, steps) in enumerate(profiles.items()):
         ends = [(first, 0.0), *steps, (last, steps[-1][1])] if steps else []
         figure.add_trace(

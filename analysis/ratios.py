@@ -41,7 +41,9 @@ def _rounded(value: float, how: str) -> str:
     """Return four decimals; an interval whose ends are rounded outwards remains valid."""
     if not math.isfinite(value):
         return str(value)
-    exact = Decimal(repr(round(float(value), 10)))  # without round-off, which is no reason to round up
+    exact = Decimal(
+        repr(round(float(value), 10))
+    )  # without round-off, which is no reason to round up
     return str(exact.quantize(Decimal("0.0001"), rounding=how))
 
 

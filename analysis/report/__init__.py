@@ -30,6 +30,7 @@ from schedgap.analysis.report.results import ReportData, collect
 from schedgap.analysis.report.tables import (
     missing_table,
     overview_table,
+    pairs_table,
     result_table,
     settings_table,
     summary_table,
@@ -92,6 +93,7 @@ def render(report: ReportData) -> str:
                 "paper": owner.paper.citation,
                 "summary": summary_table(rows, f"summary-{place}"),
                 "presets": summary_table(by_preset, f"presets-{place}") if several else None,
+                "pairs": pairs_table(report, name, f"pairs-{place}"),
                 "figures": [picture[:3] for picture in pictures],
             }
         )

@@ -15,6 +15,7 @@ from schedgap.analysis.charts import (
     comma_separated,
     frame_height,
     gantt_traces,
+    in_order,
     lanes_axis,
     lanes_height,
     plain,
@@ -29,7 +30,7 @@ from schedgap.analysis.curves import (
 )
 from schedgap.analysis.judging import Row, judge
 from schedgap.analysis.names import natural
-from schedgap.analysis.report.results import ReportData, Result
+from schedgap.analysis.report.results import MAX_COMPARED, ReportData, Result
 from schedgap.analysis.report.words import count, value_text
 from schedgap.instances.verdict import outside
 from schedgap.models.family import Chart, family
@@ -122,9 +123,13 @@ def family_figures(report: ReportData, name: str) -> list[tuple[str, str, str, F
                 plotly_data(ratio_distribution(ratios), table),
             )
         )
-    profiles = report.profiles.get(name, {})
+    chosen = report.heuristics(name)
+    every = report.profiles.get(name, {})
+    profiles = {method: every[method] for method in chosen if method in every}
+    if len(profiles) < 2:  # the only algorithm, beside the exact methods
+        profiles = {**profiles, **every} if len(every) <= MAX_COMPARED else profiles
     if len(profiles) > 1:
-        steps = [(method, *step) for method, each in profiles.items() for step in each]
+        steps = [(method, *step) for method, each in every.items() for step in each]
         table = comma_separated(("method", "factor", "share_of_instances"), steps)
         figures.append(
             (
@@ -132,8 +137,9 @@ def family_figures(report: ReportData, name: str) -> list[tuple[str, str, str, F
                 "Performance profile.",
                 "Share of instances on which a method is within a factor of the best known "
                 "schedule. It compares each method with the best one only: it does not say which "
-                "of two other methods is better, nor how far a method is from the optimum.",
-                plotly_data(performance_profile(profiles), table),
+                "of two other methods is better, nor how far a method is from the optimum."
+                + (" Its values have all methods." if len(every) > len(profiles) else ""),
+                plotly_data(performance_profile(profiles, in_order(profiles)), table),
             )
         )
     return figures

@@ -1,11 +1,11 @@
 """Data of the report: each record with its ratios, and a row for each method."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from schedgap.analysis.comparisons import profile
+from schedgap.analysis.comparisons import pairs, profile
 from schedgap.analysis.experiments import written
 from schedgap.analysis.folder import FAULTS, TaskRecord
 from schedgap.analysis.judging import Row as PlottedValue
@@ -15,6 +15,7 @@ from schedgap.errors import UsageError
 from schedgap.models.family import family
 from schedgap.models.figure import Experiment
 
+MAX_COMPARED = 8  # methods in a profile and in a table of pairs
 Pair = tuple[float, float]  # lower and upper end; NaN if unknown
 
 
@@ -105,11 +106,29 @@ class ReportData:
     rows_by_preset: tuple[Row, ...]
     profiles: Mapping[str, Mapping[str, list[Pair]]]  # family -> method -> (factor, share)
     figures: Mapping[str, tuple[Experiment, list[PlottedValue]]]  # of the papers, by file name
+    pairs: Sequence[Mapping[str, Any]] = ()  # rows of `schedgap.analysis.comparisons.pairs`
 
     @property
     def families(self) -> list[str]:
         """The families in the report."""
         return list(dict.fromkeys(each.family for each in self.results))
+
+    def heuristics(self, name: str) -> list[str]:
+        """Return the algorithms and baselines of a family that are compared in its figures.
+
+        Those of the paper come first, then those of ours, with options last; at most
+        `MAX_COMPARED`.
+
+        Parameters
+        ----------
+        name : str
+            The family.
+        """
+        kinds = ("algorithm", "baseline")
+        rows = [row for row in self.rows if row.family == name and row.kind in kinds]
+        rows = [row for row in rows if row.facts["scheduled"]]
+        rows.sort(key=lambda row: (not row.plain, row.kind == "baseline", row.ours))
+        return [row.method for row in rows[:MAX_COMPARED]]
 
     def of(self, name: str) -> list[Result]:
         """Return the results of one family.
@@ -149,7 +168,10 @@ def collect(run: StoredRun) -> ReportData:
         steps.append((step["ratio"], step["share"]))
     ours = {(each.family, each.method): _ours(each.record) for each in results}
     rows, rows_by_preset = (_rows(run, ours, by_preset=each) for each in (False, True))
-    return ReportData(run, tuple(results), rows, rows_by_preset, profiles, written(run))
+    report = ReportData(run, tuple(results), rows, rows_by_preset, profiles, written(run))
+    chosen = {method for name in report.families for method in report.heuristics(name)}
+    found = pairs(run, by_preset=False, methods=chosen).to_dict("records") if chosen else []
+    return replace(report, pairs=[{str(key): value for key, value in row.items()} for row in found])
 
 
 def _rows(

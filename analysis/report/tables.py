@@ -12,6 +12,7 @@ from schedgap.analysis.report.results import Pair, ReportData, Result, Row, mean
 from schedgap.analysis.report.words import UNKNOWN, ratio_text, seconds_text, value_text
 from schedgap.instances.verdict import outside
 
+SIGNIFICANT = 0.05  # adjusted p
 OVER_BOUND = "optimum /\u00a0bound"
 RANKS = {  # columns of the summary that narrow screens leave out
     "": "screen-2", "infinite": "screen-3", OVER_BOUND: "screen-3", "schedules": "screen-2",
@@ -158,6 +159,49 @@ def _over_own_instances(report: ReportData, row: Row) -> Row:
     (low, high), _ = mean_and_worst(own)
     number = sum(each.inside and math.isfinite(each.ratio[0]) for each in own)
     return replace(row, facts={**row.facts, "mean_low": low, "mean_high": high, "n": number})
+
+
+def pairs_table(report: ReportData, name: str, identifier: str) -> Table | None:
+    """Return a table of paired comparisons of a family's algorithms and baselines.
+
+    Parameters
+    ----------
+    report : ReportData
+        What the report shows.
+    name : str
+        The family.
+    identifier : str
+        Identifier of the table in the page.
+    """
+    chosen = report.heuristics(name)
+    rows = [row for row in report.pairs if row["family"] == name and not row["problem"]]
+    cells: dict[tuple[str, str], Cell] = {}
+    for row in rows:
+        one, other = row["method"], row["other"]
+        mark = "*" if row["holm"] < SIGNIFICANT else ""
+        for pair, ratio, score in (
+            ((one, other), row["ratio"], (row["wins"], row["ties"], row["losses"])),
+            ((other, one), 1 / row["ratio"], (row["losses"], row["ties"], row["wins"])),
+        ):
+            known = math.isfinite(ratio)
+            text = f"{ratio:.3f}{mark}" if known else UNKNOWN
+            look = "" if not known or ratio == 1 else "better" if ratio < 1 else "worse"
+            counts = "/".join(map(str, score))
+            cells[pair] = Cell(f"{text} ({counts})", ratio if known else None, True, look)
+    if not cells:
+        return None
+    return Table(
+        identifier,
+        "Two methods on the same instances, by objectives alone: how many times worse the method "
+        "of the row is than that of the column (geometric mean; less than 1 is better), and its "
+        "wins, ties and losses. An asterisk: the difference is significant (Wilcoxon signed-rank "
+        "test, 5 %, with Holm’s correction).",
+        (("method", False), *((method, True) for method in chosen)),
+        tuple(
+            (Cell(one), *(cells.get((one, other), Cell("", number=True)) for other in chosen))
+            for one in chosen
+        ),
+    )
 
 
 def _verdicts(report: ReportData, name: str) -> str:

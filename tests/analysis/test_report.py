@@ -19,7 +19,7 @@ from schedgap.analysis.folder import Folder
 from schedgap.analysis.report import pictures, words
 from schedgap.analysis.report.headline import headline, trouble
 from schedgap.analysis.report.results import collect
-from schedgap.analysis.report.tables import summary_table
+from schedgap.analysis.report.tables import pairs_table, summary_table
 from schedgap.analysis.runs import Run
 from schedgap.errors import InputError
 from strategies.hare_examples import THREE_UNIT_TASKS
@@ -403,6 +403,20 @@ def test_the_papers_algorithms_come_first_with_ratio_guarantee_and_verdicts(page
     assert "limit" in {attributes.get("class") for _, attributes in reader.elements}
 
 
+def test_methods_are_compared_pair_by_pair(tmp_path):
+    for value in (20, 30, 40, 50, 60):
+        instance = toy(value, 10, name=str(value))
+        store(tmp_path, instance, "first", objective=float(value))
+        store(tmp_path, instance, "weak", kind="baseline", objective=float(2 * value))
+    found = collect(Run(tmp_path))
+    assert found.heuristics("toy") == ["first", "weak"]
+    rows = {row[0].text: row for row in pairs_table(found, "toy", "pairs-1").rows}
+    assert (rows["first"][2].text, rows["first"][2].look) == ("0.500 (5/0/0)", "better")
+    assert (rows["weak"][1].text, rows["weak"][1].look) == ("2.000 (0/0/5)", "worse")
+    page = Reader(report.render(found))
+    assert ["first", "", "0.500 (5/0/0)"] in page.rows
+
+
 def test_two_runs_of_one_method_keep_their_own_schedules(tmp_path):
     instance = toy(30, 10)
     store(tmp_path, instance, "luck", objective=30.0, place=0, key="a" * 32)
@@ -482,6 +496,22 @@ CHROMIUM = next(
 )
 
 
+# The browser's time is virtual and runs ahead of threads that unpack data: wait by computing.
+PATIENCE = """
+const wait = () => new Promise((go) => setTimeout(() => {
+  let sum = 0;
+  for (let k = 0; k < 3e6; k += 1) sum += k;
+  go(sum);
+}, 20));
+const until = async (ready) => {
+  for (let turn = 0; turn < 500 && !ready(); turn += 1) await wait();
+};
+"""
+ALL_DRAWN = """
+addEventListener("load", () => until(() => document.querySelectorAll(".plot .main-svg").length >= 8));
+"""
+
+
 def browse(page, tmp_path, *options):
     """Let a browser that cannot reach a network run the scripts of a page."""
     file = tmp_path / "page.html"
@@ -499,7 +529,8 @@ def browse(page, tmp_path, *options):
 
 @pytest.mark.skipif(not CHROMIUM, reason="Chromium is not installed")
 def test_a_browser_draws_all_figures_and_reports_no_error(page, tmp_path):
-    done = browse(page, tmp_path, "--dump-dom")
+    patient = page.replace("</body>", f"<script>{PATIENCE}{ALL_DRAWN}</script></body>")
+    done = browse(patient, tmp_path, "--dump-dom")
     assert done.stdout.count('class="main-svg"') >= 4
     assert (
         len(re.findall(r'<g class="trace bars"', done.stdout)) == 2
@@ -539,7 +570,9 @@ addEventListener("load", async () => {
   const firsts = () => rows().filter((row) => !row.hidden).map((row) => row.cells[1].textContent);
   const head = [...document.querySelectorAll("#every-result thead button")]
     .find((button) => button.textContent.startsWith("objective"));
-  const soon = () => new Promise((go) => setTimeout(go, 50));
+  const soon = async () => {
+    for (let turn = 0; turn < 10; turn += 1) await wait();
+  };
   head.click();
   await soon();
   seen.up = firsts();
@@ -564,7 +597,7 @@ addEventListener("load", async () => {
   seen.values = details.querySelectorAll("tbody tr").length;
   const shown = async () => {
     const select = document.querySelector("#instance");
-    while (select.dataset.shown !== select.value) await new Promise((go) => setTimeout(go, 20));
+    await until(() => select.dataset.shown === select.value);
   };
   await shown();
   pick("#instance", "wide");
@@ -582,9 +615,7 @@ addEventListener("load", async () => {
   seen.progress = document.querySelector('[data-figure="progress"] .plot').data.length;
   const buttons = [...document.querySelectorAll(".buttons button")];
   buttons.forEach((button) => button.click());
-  for (let turn = 0; turn < 100 && saved.length < buttons.length; turn += 1) {
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
+  await until(() => saved.length >= buttons.length);
   seen.csv = []; seen.svg = 0;
   for (const { type, text } of saved) {
     if (type === "text/csv") seen.csv.push(text.split("\\r\\n").slice(0, 2));
@@ -597,7 +628,7 @@ addEventListener("load", async () => {
 
 @pytest.mark.skipif(not CHROMIUM, reason="Chromium is not installed")
 def test_sorting_filtering_choosing_and_saving_work(page, tmp_path):
-    acting = page.replace("</body>", f"<script>{ACTIONS}</script></body>")
+    acting = page.replace("</body>", f"<script>{PATIENCE}{ACTIONS}</script></body>")
     done = browse(acting, tmp_path, "--dump-dom")
     seen = json.loads(html.unescape(re.search(r'data-seen="(.*?)"', done.stdout)[1]))
     # objectives 7 (free), 10 (even), 12 (wide), 15, 15, and three results without one at the end
