@@ -508,7 +508,8 @@ const until = async (ready) => {
 };
 """
 ALL_DRAWN = """
-addEventListener("load", () => until(() => document.querySelectorAll(".plot .main-svg").length >= 8));
+const drawn = () => document.querySelectorAll(".plot .main-svg").length;
+addEventListener("load", () => until(() => drawn() >= 8));
 """
 
 
