@@ -202,7 +202,7 @@ def _common(record: TaskRecord) -> dict[str, Any]:
     return data
 
 
-def _own(record: TaskRecord) -> list[Any]:
+def _own(record: TaskRecord) -> Row:
     own = [getattr(record, name) for name in OWN]
     solution = None
     if record.solution is not None:

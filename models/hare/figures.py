@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import pairwise, product
-from typing import Any
+from typing import Any, Literal
 
 from schedgap.instances.generate import generate
 from schedgap.instances.hare import HareInstance
@@ -49,6 +49,8 @@ DEFAULTS: dict[str, object] = {
 }
 HARDWARE = "a measurement on GPUs, which no schedule shows"
 
+Fields = dict[str, Any]  # fields of `Experiment` that several figures have in common
+
 
 def experiments(
     *,
@@ -87,7 +89,7 @@ def experiments(
         tuple(jobs) or ((20, 40, 60) if quick else (100, 150, 200, 250, 300)),
         testbed_jobs,
     )
-    same: dict[str, Any] = {"family": "hare", "objective": "weighted completion time"}
+    same: Fields = {"family": "hare", "objective": "weighted completion time"}
     same |= {"time_limit": 60.0 if quick else 900.0}
     drawn = same | {"seeds": tuple(seeds)} | {"brackets": workload.brackets}
     return [
@@ -158,7 +160,7 @@ class _Workload:
 # --- the figures -----------------------------------------------------------------------------
 
 
-def _examples(same: dict[str, Any]) -> Iterator[Experiment]:
+def _examples(same: Fields) -> Iterator[Experiment]:
     """Yield the figures that are worked examples; their instances are not random."""
     here = "Section 1, Fig. 1"
 
@@ -214,7 +216,7 @@ def _examples(same: dict[str, Any]) -> Iterator[Experiment]:
     )  # fmt: skip
 
 
-def _testbed(work: _Workload, same: dict[str, Any]) -> Iterator[Experiment]:
+def _testbed(work: _Workload, same: Fields) -> Iterator[Experiment]:
     """Yield Table 3 and Figures 12 and 13."""
     metrics = [
         name
@@ -246,12 +248,14 @@ def _testbed(work: _Workload, same: dict[str, Any]) -> Iterator[Experiment]:
     )  # fmt: skip
 
 
-def _with(make: Callable[..., HareInstance], setting: Mapping[str, Any], seed: int) -> HareInstance:
+def _with(
+    make: Callable[..., HareInstance], setting: Mapping[str, object], seed: int
+) -> HareInstance:
     """Return an instance at a setting."""
     return make(seed, **setting)
 
 
-def _simulations(work: _Workload, same: dict[str, Any]) -> Iterator[Experiment]:
+def _simulations(work: _Workload, same: Fields) -> Iterator[Experiment]:
     """Yield Figures 14 to 19."""
     full = partial(curves, methods=work.schemes, **same)
     curve = partial(curves, methods=work.scanned, **same)
@@ -299,7 +303,9 @@ def _share_of(work: _Workload, name: str, seed: int, x: float) -> HareInstance:
     return work.simulated(seed, **({} if x == 0.25 else {"shares": f"{name}:{x}"}))
 
 
-def _at_bandwidth(work: _Workload, setting: Mapping[str, Any], seed: int, x: int) -> HareInstance:
+def _at_bandwidth(
+    work: _Workload, setting: Mapping[str, object], seed: int, x: int
+) -> HareInstance:
     """Return a simulation at a bandwidth."""
     return work.simulated(seed, bandwidth=x, **setting)
 
@@ -629,7 +635,7 @@ def _possible(least: float, place: int | None, source: str) -> Claim:
         f"{least} %)", source, lambda draw: reduction(draw) >= least, reduction, "%")  # fmt: skip
 
 
-def _all_move(direction: Any, text: str, source: str) -> Claim:
+def _all_move(direction: Literal["falls", "rises"], text: str, source: str) -> Claim:
     """Return the claim that all the paper's series fall or rise, with the least change."""
     claims = [monotone(series, direction, text=text, source=source) for series in PRINTED]
 

@@ -303,7 +303,7 @@ def lemma_1(
     return {"certified": not short, "factor": None if short else 4 * alpha, "short": short}
 
 
-def theorem_1(instance: ElasticInstance) -> dict[str, Any]:
+def theorem_1(instance: ElasticInstance) -> dict[str, object]:
     """Return that Theorem 1, on Algorithms 4 and 5, is not evaluated on an instance."""
     return _not_evaluated(
         "Algorithms 4 and 5 find the cheapest split and central placement (Theorem 1)",
@@ -311,7 +311,7 @@ def theorem_1(instance: ElasticInstance) -> dict[str, Any]:
     )
 
 
-def theorem_6(instance: ElasticInstance) -> dict[str, Any]:
+def theorem_6(instance: ElasticInstance) -> dict[str, object]:
     """Return that Theorem 6, on Algorithms 6 and 7, is not evaluated on an instance."""
     return _not_evaluated(
         "Algorithms 6 and 7 find the cheapest central and split ring (Theorem 6)",
@@ -319,7 +319,7 @@ def theorem_6(instance: ElasticInstance) -> dict[str, Any]:
     )
 
 
-def theorem_4(instance: ElasticInstance) -> dict[str, Any]:
+def theorem_4(instance: ElasticInstance) -> dict[str, object]:
     """Return that Theorems 4 and 8, on running times, are not evaluated on an instance."""
     return _not_evaluated(
         "A_online runs in polynomial time (Theorems 4 and 8)",
@@ -327,7 +327,7 @@ def theorem_4(instance: ElasticInstance) -> dict[str, Any]:
     )
 
 
-def lemma_2(instance: ElasticInstance) -> dict[str, Any]:
+def lemma_2(instance: ElasticInstance) -> dict[str, object]:
     """Return that Lemma 2, on windows of A_dual, is not evaluated on an instance."""
     return _not_evaluated(
         "A_dual serves in alpha windows the weight of the best single one (Lemma 2)",
@@ -335,5 +335,5 @@ def lemma_2(instance: ElasticInstance) -> dict[str, Any]:
     )
 
 
-def _not_evaluated(claim: str, reason: str) -> dict[str, Any]:
+def _not_evaluated(claim: str, reason: str) -> dict[str, object]:
     return {"claim": claim, "factor": None, "holds": False, "failed": [f"not evaluated: {reason}"]}
