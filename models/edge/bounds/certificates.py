@@ -14,20 +14,21 @@ from pydantic import Field
 
 from schedgap.instances.edge import EdgeInstance
 from schedgap.instances.records import Count, Id, Many, NonEmpty, Record
+from schedgap.lazy import Module
 from schedgap.models.certificates import Certificate, proved, read
-from schedgap.models.edge.bounds import (
-    column_generation,
-    decomposition,
-    job_alone,
-    linear_relaxation,
-    preemptive_machine,
-    reduced_cost_fixing,
-    worker_types,
-)
 from schedgap.models.edge.decisions import infeasibility_reason
 from schedgap.models.edge.programs.dual import LARGEST
 from schedgap.models.edge.programs.superadditive_cuts import MAX_WORKERS
 from schedgap.models.mechanisms.dual_feasible_functions import LARGEST_VALUE
+
+BOUNDS = "schedgap.models.edge.bounds"  # each module is imported for the certificates of its kind
+column_generation = Module(f"{BOUNDS}.column_generation")
+decomposition = Module(f"{BOUNDS}.decomposition")
+job_alone = Module(f"{BOUNDS}.job_alone")
+linear_relaxation = Module(f"{BOUNDS}.linear_relaxation")
+preemptive_machine = Module(f"{BOUNDS}.preemptive_machine")
+reduced_cost_fixing = Module(f"{BOUNDS}.reduced_cost_fixing")
+worker_types = Module(f"{BOUNDS}.worker_types")
 
 Index = Annotated[int, Field(ge=0, le=10**9)]
 Price = Annotated[float, Field(ge=0, le=LARGEST)]
@@ -177,17 +178,17 @@ def _value(instance: EdgeInstance, data: Mapping[str, Any]) -> float:
     if infeasibility_reason(instance) is not None:
         raise ValueError("the instance has no schedule at all")
     if kind == "job-bound":
-        return abs(job_alone.alone(instance))
+        return float(abs(job_alone.alone(instance)))
     if kind == "srpt-bound":
-        return preemptive_machine.srpt(instance)
+        return float(preemptive_machine.srpt(instance))
     if kind == "parts":
-        return decomposition.certified_bound(instance, data, _value)
+        return float(decomposition.certified_bound(instance, data, _value))
     if kind == "fixing":
-        return reduced_cost_fixing.certified_bound(instance, data)
+        return float(reduced_cost_fixing.certified_bound(instance, data))
     if kind == "type-bound":
-        return worker_types.certified_bound(instance, data)
+        return float(worker_types.certified_bound(instance, data))
     if kind == "lp-mode":
-        return linear_relaxation.certified_bound(instance, data)
+        return float(linear_relaxation.certified_bound(instance, data))
     bound = column_generation.certified_bound(instance, data)
     return float(math.floor(bound) if instance.is_batch else math.ceil(bound))
 
