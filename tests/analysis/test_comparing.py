@@ -429,8 +429,12 @@ def test_for_people_several_families_have_a_row_for_each_method(
     assert sum("area" in line for line in capsys.readouterr().out.splitlines()) == 2
     quick(tmp_path, "first", targets=INSTANCES[0])
     run = Run(tmp_path)
-    show.run(run, as_json=False)
+    show.run(run, as_json=False, every=True)
     assert sum("area" in line for line in capsys.readouterr().out.splitlines()) == 1
+    show.run(run, as_json=False)
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.split()[:2] == ["toy", "first"] for line in lines)
+    assert any(line.startswith("all methods: schedgap show ") for line in lines)
     show.run(run, as_json=True)
     assert [row["preset"] for row in json.loads(capsys.readouterr().out)["summary"]] == [
         "toy", "toy-pcmax", ""
