@@ -1,8 +1,8 @@
 """Sessions: on what computer and when tasks were run, and how fast it was meanwhile.
 
 A session is one call of `compare` on one computer. During it a fixed reference task is run again
-and again; if its seconds change, then so did the speed of the computer, because of other load, of
-heat, or of power saving, and times of the session are not comparable.
+and again. If it takes longer, the computer has become slower (other load, thermal throttling, power
+saving), and the times of the session are not comparable.
 """
 
 import os

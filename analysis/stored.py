@@ -3,7 +3,7 @@
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -182,6 +182,11 @@ class StoredRun:
     def brackets(self) -> dict[tuple[str, str], Bracket]:
         """Best verified schedule and best bound of any method, by (instance hash, problem)."""
         return brackets(self.records)
+
+    @cached_property
+    def guarantees(self) -> dict[tuple[str, str, str], Mapping[str, Any]]:
+        """Guarantees evaluated so far, by hash of the instance, method and changed options."""
+        return {}
 
     @cached_property
     def contradictions(self) -> list[str]:

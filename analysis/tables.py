@@ -200,7 +200,11 @@ def _guarantee(run: StoredRun, record: TaskRecord, ratio: RatioInterval) -> dict
         if option.name in record.options
     }
     changed = {option.name: value for option, value in options.items() if value != option.default}
-    guarantee = owner.paper.guarantee(run.instance(record.instance.sha256), record.method, changed)
+    key = record.instance.sha256, record.method, repr(sorted(changed.items()))
+    if key not in run.guarantees:  # some run the algorithm again
+        instance = run.instance(record.instance.sha256)
+        run.guarantees[key] = owner.paper.guarantee(instance, record.method, changed)
+    guarantee = run.guarantees[key]
     if not guarantee:
         return none
     factor, holds = guarantee.get("factor"), bool(guarantee.get("holds"))

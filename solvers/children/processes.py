@@ -267,8 +267,8 @@ class _Worker:
     def spent(self) -> tuple[float, float]:
         """Return the task's CPU seconds, and its peak of the memory in MB.
 
-        The second is the memory of a new process and what the task added to it: a process that has
-        run other tasks has kept some of theirs.
+        The second is the memory of a new process plus what the task added, without the memory that
+        a reused process still holds from earlier tasks.
         """
         peak = self.peak_mb
         if self.bare_mb is not None:
