@@ -131,11 +131,11 @@ def test_results_of_older_code_are_left_out_with_a_word_and_run_again(tmp_path: 
     run = quick(tmp_path / "r", f"first:log={log}", "exact")
     present = {record.code for record in run.records}
     assert len(present) == 1 and older(run) == []
-    for file in (tmp_path / "r/tasks").glob("*.json"):  # as if the source had been changed since
-        data = json.loads(file.read_text()) | {"code": "0123456789ab", "task": "0" * 32}
-        file.with_stem(f"{'0' * 31}{data['key'][0]}-{data['key'][-12:]}").write_text(
-            json.dumps(data | {"key": f"{'0' * 31}{data['key'][0]}-{data['key'][-12:]}"})
-        )
+    for number, file in enumerate(sorted((tmp_path / "r/tasks").glob("*.json"))):
+        data = json.loads(file.read_text())  # as if the source had been changed since
+        key = f"{number:032x}-{data['key'][-12:]}"
+        old = data | {"code": "0123456789ab", "task": "0" * 32, "key": key}
+        file.with_stem(key).write_text(json.dumps(old))
         file.unlink()
     assert len(Run(tmp_path / "r").records) == 4  # there is no other
     run = quick(tmp_path / "r", f"first:log={log}")
