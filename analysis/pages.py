@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from schedgap.instances import FAMILIES
+from schedgap.instances.families import OWN
 from schedgap.models import Family, family
 from schedgap.models.paper import Equation
 
@@ -192,5 +192,5 @@ def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 if __name__ == "__main__":
-    for each in FAMILIES:
+    for each in OWN:
         Path(sys.argv[1], f"{each}.md").write_text(page(each), encoding="utf-8")

@@ -10,6 +10,7 @@ from typing import Any, Literal, cast
 from schedgap.analysis.bounds import meet, on_grid
 from schedgap.analysis.solution import Solution
 from schedgap.errors import InputError
+from schedgap.instances.families import FAMILIES
 from schedgap.instances.instance import Instance
 from schedgap.instances.solution import ProofKind
 from schedgap.models.family import family
@@ -207,7 +208,7 @@ def _search_tree(
     """Return a proof that the family's prover has found, or why there is none."""
     from schedgap.solvers.proofs.checker import RefusedError
 
-    name = f"schedgap.models.{instance.family}.exact.prove"
+    name = f"{FAMILIES[instance.family].models}.exact.prove"
     try:
         prover = importlib.import_module(name)
         proved = prover.prove_goal(instance, goal, schedule, budget=budget)

@@ -12,7 +12,7 @@ from schedgap.analysis.judging import Judgement, Row, VerdictWord, judge
 from schedgap.analysis.pages import markdown_table
 from schedgap.analysis.runs import Run
 from schedgap.errors import UsageError, choices
-from schedgap.instances.families import FAMILIES
+from schedgap.instances.families import FAMILIES, OWN
 from schedgap.instances.records import write_text
 from schedgap.models.family import family
 from schedgap.models.figure import Experiment
@@ -41,7 +41,7 @@ def chosen(names: Iterable[str], *, quick: bool) -> dict[str, Experiment]:
     """
     figures: dict[str, Experiment] = {}
     for name in names:
-        words = FAMILIES if name == "all" else (name,)
+        words = OWN if name == "all" else (name,)
         for word in words:
             found = experiments.suite(f"{word}-figures" if word in FAMILIES else word, quick=quick)
             if not found:
@@ -176,7 +176,7 @@ def values(data: Path) -> Values:
     """
     found: Values = {}
     for quick in (True, False):
-        for name in FAMILIES:
+        for name in OWN:
             for file, experiment in experiments.suite(f"{name}-figures", quick=quick).items():
                 if (data / file).exists():
                     found[file] = experiment, experiments.read(data / file)
@@ -199,7 +199,7 @@ def page(data: Path) -> str:
             if experiment.family == name
             for item in judge(experiment, rows)
         ]
-        for name in FAMILIES
+        for name in OWN
     }
     scale = "scaled down" if all(each.quick for each, _ in found.values()) else "full scale"
     command = "schedgap figure all" + (" --quick" if scale == "scaled down" else "")

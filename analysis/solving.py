@@ -1,6 +1,5 @@
 """Solve one instance with one method and verify the result."""
 
-import importlib
 import math
 import threading
 from collections.abc import Callable, Mapping
@@ -12,7 +11,7 @@ from schedgap.analysis.tasks import MethodRun, OnMessage, TaskSpec, run_task, ta
 from schedgap.errors import ContradictionError
 from schedgap.instances.instance import Instance
 from schedgap.instances.solution import Sense
-from schedgap.models.family import Family
+from schedgap.models.family import Family, family_of
 from schedgap.models.method import check_instance
 
 
@@ -243,7 +242,7 @@ def verify_schedule(
     options : mapping
         Options of the method; some of them define a variant of the problem.
     """
-    return _objective(importlib.import_module(module).FAMILY, method, instance, schedule, options)
+    return _objective(family_of(module), method, instance, schedule, options)
 
 
 def _objective(

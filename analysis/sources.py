@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from schedgap.instances.families import FAMILIES
+from schedgap.instances.families import FAMILIES, instance_class
 from schedgap.models.family import Family
 from schedgap.models.method import Lazy, Method
 
@@ -101,7 +101,7 @@ def _constants(code: Any) -> bytes:
 
 def _root(name: str) -> str:
     """Return the name of a family's module."""
-    return importlib.import_module(f"{PACKAGE}.models.{name}").__name__
+    return FAMILIES[name].models
 
 
 def _files(name: str) -> Iterator[tuple[str, Path]]:
@@ -111,7 +111,9 @@ def _files(name: str) -> Iterator[tuple[str, Path]]:
         yield from _python(_folder(room), pattern.partition("/")[2], room)
     for each in VERIFYING:
         yield f"analysis/{each}.py", _folder("analysis") / f"{each}.py"
-    for module in (f"{PACKAGE}.models.{name}", FAMILIES[name].partition(":")[0]):
+    where = FAMILIES[name]
+    top = where.models if _is_ours(where.models) else where.models.partition(".")[0]
+    for module in {top, where.instances.partition(":")[0] or instance_class(name).__module__}:
         source = Path(inspect.getsourcefile(importlib.import_module(module)) or "")
         if source.name == "__init__.py":
             yield from _python(source.parent, "**/*.py", module)

@@ -1,10 +1,8 @@
 """Run one method on one instance in a child process: specification, run, and messages."""
 
-import importlib
 import importlib.metadata
 import math
 import platform
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -13,9 +11,10 @@ from functools import cache
 from typing import Any, Literal
 
 from schedgap.errors import UsageError
+from schedgap.instances.families import FAMILIES
 from schedgap.instances.instance import Instance
 from schedgap.instances.settings import whole_number
-from schedgap.models.family import Family, family
+from schedgap.models.family import Family, family, family_of
 from schedgap.models.method import Budget, Method, MethodResult, RunContext, SentProgress
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.engines.results import ENGINES
@@ -54,7 +53,7 @@ class TaskSpec:
     @property
     def module(self) -> str:
         """Name of the family's module, which the child process imports."""
-        return sys.modules[f"schedgap.models.{self.family.name}"].__name__
+        return FAMILIES[self.family.name].models
 
     def recorded_options(self) -> dict[str, object]:
         """Return the `options` of the solution file: all options, and the time limit if set."""
@@ -286,7 +285,7 @@ def run_method(
     limit : float or None
         Time limit in wall-clock seconds.
     """
-    owner: Family = importlib.import_module(module).FAMILY
+    owner = family_of(module)
     clock = Clock(limit)
     begun = time.monotonic()
     call = RunContext(options, engine, Budget(clock, seed), SentProgress(send, clock))

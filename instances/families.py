@@ -1,20 +1,115 @@
-"""The families by name, and loading of instances of any family."""
+"""The families by name, of this package and of others, and loading of instances of any family."""
 
 import importlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 from schedgap.errors import InputError, UsageError, choices
 from schedgap.instances.instance import Instance
 from schedgap.instances.records import read_json
 
-FAMILIES: dict[str, str] = {  # family -> class of its instances, imported when needed
-    "hare": "schedgap.instances.hare:HareInstance",
-    "elastic": "schedgap.instances.elastic:ElasticInstance",
-    "edge": "schedgap.instances.edge:EdgeInstance",
-    "ring": "schedgap.instances.ring:RingInstance",
-    "dmlrs": "schedgap.instances.dmlrs:DmlrsInstance",
+GROUP = "schedgap.families"  # entry points of other packages, such as `allox = "allox_family"`
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where the parts of a family are, by names that are imported when they are needed.
+
+    Attributes
+    ----------
+    models : str
+        Module with the `FAMILY`.
+    instances : str
+        Class of the instances, `module:name`; by default `FAMILY.instances`.
+    generator : str
+        Module with the `GENERATOR` of instances; by default `FAMILY.generator`.
+    package : str
+        The installed package that has announced the family.
+    """
+
+    models: str
+    instances: str = ""
+    generator: str = ""
+    package: str = ""
+
+    def family(self) -> Any:
+        """Import the module and return its `FAMILY`."""
+        return importlib.import_module(self.models).FAMILY
+
+
+class Families(Mapping[str, Source]):
+    """The known families by name: those of this package, those registered, and entry points."""
+
+    def __init__(self, own: Mapping[str, Source]) -> None:
+        self._known = dict(own)
+
+    @cached_property
+    def _installed(self) -> dict[str, Source]:
+        """The families that installed packages announce; the names of this package are its own."""
+        from importlib.metadata import entry_points
+
+        found: dict[str, Source] = {}
+        for point in sorted(entry_points(group=GROUP), key=lambda each: (each.name, each.value)):
+            package = "" if point.dist is None else point.dist.name
+            found.setdefault(point.name, Source(point.module, package=package))
+        return {name: source for name, source in found.items() if name not in self._known}
+
+    def __getitem__(self, name: str) -> Source:
+        return self._known[name] if name in self._known else self._installed[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._known or name in self._installed
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._known, **self._installed})
+
+    def __len__(self) -> int:
+        return len({**self._known, **self._installed})
+
+    def add(self, name: str, source: Source) -> None:
+        """Add a family to those of this process.
+
+        Parameters
+        ----------
+        name : str
+            Name of the family.
+        source : Source
+            Where its parts are.
+        """
+        self._known[name] = source
+
+    def remove(self, name: str) -> None:
+        """Remove a family that was added, if it was.
+
+        Parameters
+        ----------
+        name : str
+            Name of the family.
+        """
+        self._known.pop(name, None)
+
+
+_CLASSES = {
+    "hare": "HareInstance",
+    "elastic": "ElasticInstance",
+    "edge": "EdgeInstance",
+    "ring": "RingInstance",
+    "dmlrs": "DmlrsInstance",
 }
+OWN = tuple(_CLASSES)  # the families of this package
+FAMILIES = Families(
+    {
+        name: Source(
+            models=f"schedgap.models.{name}",
+            instances=f"schedgap.instances.{name}:{cls}",
+            generator=f"schedgap.instances.{name}.generator",
+        )
+        for name, cls in _CLASSES.items()
+    }
+)
 
 
 def instance_class(family: str) -> type[Instance]:
@@ -32,9 +127,13 @@ def instance_class(family: str) -> type[Instance]:
     """
     if family not in FAMILIES:
         raise UsageError(f"no family '{family}': {choices(family, FAMILIES)}")
-    module, name = FAMILIES[family].split(":")
-    cls: type[Instance] = getattr(importlib.import_module(module), name)
-    return cls
+    source = FAMILIES[family]
+    if source.instances:
+        module, name = source.instances.split(":")
+        cls: type[Instance] = getattr(importlib.import_module(module), name)
+        return cls
+    own: type[Instance] = source.family().instances
+    return own
 
 
 def from_data(data: object) -> Instance:

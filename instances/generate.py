@@ -307,8 +307,14 @@ def apportion(total: int, shares: Sequence[float]) -> list[int]:
 def _generator(family: str) -> Generator:
     if family not in FAMILIES:
         raise UsageError(f"no family '{family}': {choices(family, FAMILIES)}")
-    module = importlib.import_module(f"schedgap.instances.{family}.generator")
-    generator: Generator = module.GENERATOR
+    source = FAMILIES[family]
+    generator: Generator | None
+    if source.generator:
+        generator = importlib.import_module(source.generator).GENERATOR
+    else:
+        generator = source.family().generator
+    if generator is None:
+        raise UsageError(f"family {family} generates no instances: it has files only")
     return generator
 
 

@@ -1,18 +1,22 @@
 """The contract between a family and the commands, runs and reports that serve all families."""
 
-import importlib
+import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic
+from typing import TYPE_CHECKING, Any, Generic, get_args
 
 from schedgap.errors import UsageError, choices
-from schedgap.instances.families import FAMILIES
+from schedgap.instances.families import FAMILIES, Source
 from schedgap.instances.instance import Instance
-from schedgap.instances.solution import Sense
+from schedgap.instances.solution import Kind, Sense
 from schedgap.instances.verdict import Violation
 from schedgap.models.figure import Experiment
 from schedgap.models.method import I, Method, MethodResult, RunContext, S
 from schedgap.models.paper import Paper
+
+if TYPE_CHECKING:  # it loads NumPy
+    from schedgap.instances.generate import Generator
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +101,10 @@ class Family(Generic[I, S]):
         Small instances of the quick comparison.
     experiments : callable or None
         Figures of the paper's evaluation; with `quick=True` scaled down, with at least ten draws.
+    instances : class or None
+        Class of the instances. A family of another package needs it.
+    generator : Generator or None
+        The presets of a family of another package.
     """
 
     name: str
@@ -120,6 +128,8 @@ class Family(Generic[I, S]):
     programs: Mapping[str, Callable[[I], Any]] = field(default_factory=dict)
     suite: Callable[[], list[Instance]] | None = None
     experiments: Callable[..., list[Experiment]] | None = None
+    instances: type[I] | None = None
+    generator: "Generator | None" = None
 
     def method(self, name: str) -> Method[I, S]:
         """Return a method by its name or alias; UsageError if there is none.
@@ -154,19 +164,123 @@ class Family(Generic[I, S]):
 
 
 def family(name: str) -> Family:
-    """Return a family by its name; UsageError if there is none.
+    """Return a family by its name.
 
     Parameters
     ----------
     name : str
         One of `FAMILIES`.
+
+    Raises
+    ------
+    UsageError
+        If there is none, or if that of another package cannot be imported or breaks the contract.
     """
     if name not in FAMILIES:
         raise UsageError(f"no family '{name}': {choices(name, FAMILIES)}")
-    found: Family = importlib.import_module(f"schedgap.models.{name}").FAMILY
+    source = FAMILIES[name]
+    if not source.package:
+        found: Family = source.family()
+        return found
+    try:
+        found = source.family()
+        fault = _fault(found) or (f"its name is '{found.name}'" if found.name != name else None)
+    except Exception as error:  # noqa: BLE001 - code of another package
+        fault = f"{type(error).__name__}: {error}"
+    if fault:
+        raise UsageError(f"family {name} of package {source.package} cannot be used: {fault}")
     return found
 
 
 def families() -> list[Family]:
-    """Return all families."""
-    return [family(name) for name in FAMILIES]
+    """Return all families; a warning says which of other packages cannot be used."""
+    found = []
+    for name in FAMILIES:
+        try:
+            found.append(family(name))
+        except UsageError as error:
+            warnings.warn(f"left out: {error}", stacklevel=2)
+    return found
+
+
+def family_of(module: str) -> Family:
+    """Import a family by its module, and register it if this process does not know it.
+
+    Parameters
+    ----------
+    module : str
+        Module with the `FAMILY`.
+    """
+    source = Source(module)
+    found: Family = source.family()
+    if found.name not in FAMILIES:
+        FAMILIES.add(found.name, source)
+    return found
+
+
+def register(family: Family) -> None:
+    """Make a family that is not part of this package known to all functions of this process.
+
+    Its module must have it as `FAMILY`, and child processes must be able to import the module. An
+    installed package announces its family with an entry point of the group `schedgap.families`
+    instead, and the command line knows it too.
+
+    Parameters
+    ----------
+    family : Family
+        The family, with `instances` and, to generate some, `generator`.
+
+    Raises
+    ------
+    UsageError
+        If the family breaks the contract, its name is taken, or no module has it.
+    """
+    if fault := _fault(family):
+        raise UsageError(f"the family cannot be registered: {fault}")
+    homes = [
+        name
+        for name, module in list(sys.modules.items())
+        if name != "__main__" and getattr(module, "FAMILY", None) is family
+    ]
+    if not homes:
+        raise UsageError(
+            f"family {family.name}: child processes cannot import it; write it to a file as "
+            "FAMILY = Family(...) and import that"
+        )
+    known = FAMILIES.get(family.name)
+    if known is not None and known.models not in homes:
+        raise UsageError(f"family {family.name}: the name is taken by {known.models}")
+    FAMILIES.add(family.name, known or Source(homes[0]))
+
+
+def _fault(family: object) -> str | None:
+    """Return what is wrong with a family of another package, or None."""
+    if not isinstance(family, Family):
+        return f"FAMILY is of type {type(family).__name__}, not Family"
+    name, cls = family.name, family.instances
+    if not (isinstance(name, str) and name.isidentifier() and name == name.lower()):
+        return f"name {name!r}: need a lower-case identifier"
+    if not (isinstance(cls, type) and issubclass(cls, Instance)):
+        return "instances: need a subclass of Instance"
+    if get_args(cls.model_fields["family"].annotation) != (name,):
+        return f'instances: {cls.__name__} needs the field `family: Literal["{name}"]`'
+    if family.generator is not None and not hasattr(family.generator, "by_name"):
+        return "generator: need a Generator"
+    if not family.methods or not all(isinstance(each, Method) for each in family.methods):
+        return "methods: need at least one Method"
+    names = [*(each.name for each in family.methods), *family.aliases]
+    if twice := sorted({each for each in names if names.count(each) > 1}):
+        return f"methods: '{twice[0]}' occurs twice"
+    targets = {each.name for each in family.methods}
+    if wrong := sorted(set(family.aliases.values()) - targets):
+        return f"aliases: no method '{wrong[0]}'"
+    kinds = get_args(Kind)
+    for each in family.methods:
+        if each.kind not in kinds:
+            return f"method {each.name}: kind {each.kind!r}: need one of {', '.join(kinds)}"
+        if not callable(each.run):
+            return f"method {each.name}: run cannot be called"
+    for part in ("sense", "check", "objective", "chart"):
+        if not callable(getattr(family, part)):
+            return f"{part}: cannot be called"
+    return None

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from schedgap.errors import InputError
+from schedgap.instances.families import FAMILIES
 from schedgap.instances.instance import Instance
 from schedgap.solvers.proofs.checker import (
     VERSION,
@@ -208,7 +209,7 @@ def _head(instance: Instance, data: Mapping[str, Any]) -> int:
 def _family(instance: Instance) -> Any:
     """Return the module that says what proofs of a family are about, or None."""
     try:
-        return import_module(f"schedgap.models.{instance.family}.proof")
+        return import_module(f"{FAMILIES[instance.family].models}.proof")
     except ModuleNotFoundError as error:
         if error.name is not None and error.name.endswith(".proof"):
             return None

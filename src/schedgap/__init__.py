@@ -29,10 +29,13 @@ if TYPE_CHECKING:
     from schedgap.instances.generate import generate as generate
     from schedgap.instances.instance import Instance as Instance
     from schedgap.instances.verdict import Verdict as Verdict
+    from schedgap.models.family import Family as Family
+    from schedgap.models.family import register as register
 
     __version__: str
 
 _PUBLIC = {  # name -> "module:attribute", imported on first use
+    "Family": "schedgap.models.family:Family",
     "Instance": "schedgap.instances.instance:Instance",
     "RatioInterval": "schedgap.analysis.ratios:RatioInterval",
     "Run": "schedgap.analysis.runs:Run",
@@ -44,12 +47,14 @@ _PUBLIC = {  # name -> "module:attribute", imported on first use
     "load_solution": "schedgap.analysis.solution:load_solution",
     "methods": "schedgap.analysis.listing:methods",
     "ratio": "schedgap.analysis.ratios:ratio",
+    "register": "schedgap.models.family:register",
     "report": "schedgap.analysis.report:write_report",
     "solve": "schedgap.analysis.solving:solve",
     "verify": "schedgap.analysis.verifying:verify",
 }
 
 __all__ = [
+    "Family",
     "Instance",
     "RatioInterval",
     "Run",
@@ -62,6 +67,7 @@ __all__ = [
     "load_solution",
     "methods",
     "ratio",
+    "register",
     "report",
     "solve",
     "verify",

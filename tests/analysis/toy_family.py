@@ -6,7 +6,6 @@ Child processes can import it, because they have this process's `sys.path`.
 import math
 import os
 import signal
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from schedgap.errors import InputError, ScaleError
-from schedgap.instances.families import FAMILIES
+from schedgap.instances.families import FAMILIES, Source
 from schedgap.instances.instance import Instance
 from schedgap.instances.records import NonEmpty
 from schedgap.instances.settings import Option
@@ -263,13 +262,12 @@ FAMILY = Family(
 def register() -> None:
     """Register the family in this process, and an engine that is not installed."""
     ENGINES["absent"] = ("no_such_module", "absent")
-    FAMILIES["toy"] = "toy_family:ToyInstance"
-    sys.modules["schedgap.models.toy"] = sys.modules["toy_family"]
+    FAMILIES.add("toy", Source("toy_family", "toy_family:ToyInstance"))
 
 
 def unregister() -> None:
     """Remove the family and the engine again."""
-    FAMILIES.pop("toy", None)
+    FAMILIES.remove("toy")
     ENGINES.pop("absent", None)
 
 

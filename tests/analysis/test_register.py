@@ -1,0 +1,147 @@
+"""Families from outside: what `register` and the entry points accept, and what they say."""
+
+import sys
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import toy_family
+
+import schedgap as sg
+from schedgap.errors import UsageError
+from schedgap.instances.families import FAMILIES, GROUP, OWN, Families, from_data
+from schedgap.models import families, family
+
+OUTSIDE = replace(toy_family.FAMILY, instances=toy_family.ToyInstance)
+
+
+@pytest.fixture
+def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    module = ModuleType("toy_home")
+    monkeypatch.setitem(sys.modules, "toy_home", module)
+    yield module
+    FAMILIES.remove("toy")
+
+
+def test_a_registered_family_is_known(home: ModuleType) -> None:
+    home.FAMILY = OUTSIDE  # type: ignore[attr-defined]
+    sg.register(OUTSIDE)
+    sg.register(OUTSIDE)  # as when a cell is run again
+    assert family("toy") is OUTSIDE and [*FAMILIES] == [*OWN, "toy"]
+    data = toy_family.toy(3, 1).to_data()
+    assert from_data(data) == toy_family.toy(3, 1)
+    with pytest.raises(UsageError, match="family toy generates no instances: it has files only"):
+        sg.generate("toy")
+
+
+def test_what_no_child_process_can_import_is_not_registered() -> None:
+    with pytest.raises(UsageError, match="family toy: child processes cannot import it; write it"):
+        sg.register(OUTSIDE)
+
+
+def test_a_name_is_taken_once(home: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    home.FAMILY = OUTSIDE  # type: ignore[attr-defined]
+    sg.register(OUTSIDE)
+    other, module = replace(OUTSIDE), ModuleType("other_home")
+    module.FAMILY = other  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "other_home", module)
+    with pytest.raises(UsageError, match="family toy: the name is taken by toy_home"):
+        sg.register(other)
+
+
+METHODS = OUTSIDE.methods
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"name": "My Family"}, "name 'My Family': need a lower-case identifier"),
+        ({"name": "game"}, 'instances: ToyInstance needs the field `family: Literal["game"]`'),
+        ({"instances": None}, "instances: need a subclass of Instance"),
+        ({"instances": dict}, "instances: need a subclass of Instance"),
+        ({"generator": object()}, "generator: need a Generator"),
+        ({"methods": ()}, "methods: need at least one Method"),
+        ({"methods": (print,)}, "methods: need at least one Method"),
+        ({"methods": (*METHODS, METHODS[0])}, f"methods: '{METHODS[0].name}' occurs twice"),
+        ({"aliases": {"x": "nothing"}}, "aliases: no method 'nothing'"),
+        ({"methods": (replace(METHODS[0], kind="rule"),)}, "method scan: kind 'rule': need one of"),
+        ({"methods": (replace(METHODS[0], run=None),)}, "method scan: run cannot be called"),
+        ({"objective": None}, "objective: cannot be called"),
+    ],
+)
+def test_a_family_that_breaks_the_contract_is_refused(changes: Any, said: str) -> None:
+    plain = changes if "aliases" in changes else {"aliases": {}} | changes
+    with pytest.raises(UsageError) as caught:
+        sg.register(replace(OUTSIDE, **plain))
+    assert str(caught.value).startswith(f"the family cannot be registered: {said}")
+
+
+def test_what_is_no_family_is_refused() -> None:
+    with pytest.raises(UsageError, match="FAMILY is of type dict, not Family"):
+        sg.register({})  # type: ignore[arg-type]
+
+
+# --- entry points ----------------------------------------------------------------------------
+
+
+def install(folder: Path, name: str, module: str, source: str) -> None:
+    """Write a package as an installer would, with its entry point."""
+    (folder / f"{module}.py").write_text(source)
+    facts = folder / f"{module}-1.0.dist-info"
+    facts.mkdir()
+    (facts / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
+    (facts / "entry_points.txt").write_text(f"[{GROUP}]\n{name} = {module}\n")
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(FAMILIES, "_known", dict(FAMILIES._known))
+    FAMILIES.__dict__.pop("_installed", None)
+    return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def forget(_toy: None) -> Iterator[None]:
+    toy_family.unregister()
+    yield
+    FAMILIES.__dict__.pop("_installed", None)
+
+
+def test_installed_families_are_found(site: Path) -> None:
+    source = "import toy_family\nfrom dataclasses import replace\n"
+    install(site, "toy", "toy_installed", source + "FAMILY = replace(toy_family.FAMILY, "
+            "instances=toy_family.ToyInstance)\n")  # fmt: skip
+    assert "toy" in FAMILIES and FAMILIES["toy"].package == "toy_installed"
+    assert [each.name for each in families()] == [*OWN, "toy"]
+    assert sg.methods("toy")[0]["family"] == "toy"
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("import no_such_module_at_all", "ModuleNotFoundError: No module named 'no_such_module"),
+        ("1 / 0", "ZeroDivisionError"),
+        ("x = 1", "AttributeError"),
+        ("FAMILY = 3", "FAMILY is of type int, not Family"),
+    ],
+)
+def test_an_installed_family_that_is_broken_is_named(site: Path, source: str, said: str) -> None:
+    install(site, "toy", f"toy_broken{abs(hash(source))}", source)
+    with pytest.raises(UsageError, match="family toy of package toy_broken") as one:
+        family("toy")
+    assert said in str(one.value) and "\n" not in str(one.value)
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        assert [each.name for each in families()] == list(OWN)  # the others can be used
+    assert [str(each.message) for each in heard] == [f"left out: {one.value}"]
+
+
+def test_the_names_of_this_package_are_its_own(site: Path) -> None:
+    install(site, "hare", "toy_thief", "FAMILY = None")
+    assert FAMILIES["hare"].models == "schedgap.models.hare"
+    assert isinstance(FAMILIES, Families) and len(FAMILIES) == len(OWN)
