@@ -3,7 +3,7 @@
 import os
 from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from schedgap.analysis.solution import Solution
 from schedgap.analysis.stored import StoredRun
@@ -11,6 +11,8 @@ from schedgap.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from schedgap.analysis.sweeps import Measure
 
 
 class Run(StoredRun):
@@ -232,6 +234,39 @@ class Run(StoredRun):
         from schedgap.analysis.comparisons import profile
 
         return profile(self, by, methods=methods)
+
+    def plot(
+        self,
+        x: str,
+        y: "Measure" = "ratio",
+        *,
+        color: str = "method",
+        methods: Collection[str] | None = None,
+    ) -> Any:
+        """Return a Plotly figure of means over a setting, with the range of single instances.
+
+        Each mean is over the instances that all drawn methods have in common at that value.
+
+        Parameters
+        ----------
+        x : str
+            A column of `table()`, such as a setting of the generator: `jobs`.
+        y : {"ratio", "objective", "seconds"}
+            What is measured. Means of ratios and of seconds are geometric; a mean ratio that is
+            known as an interval is a band between two lines.
+        color : str
+            A column of `table()` whose values are the lines.
+        methods : collection of str, optional
+            Names of the methods; by default all.
+
+        Raises
+        ------
+        UsageError
+            If there is no such column.
+        """
+        from schedgap.analysis.sweeps import plot
+
+        return plot(self, x, y, color=color, methods=methods)
 
     def report(self, file: str | os.PathLike[str] | None = None) -> Path:
         """Write the report and return its path.

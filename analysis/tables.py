@@ -10,6 +10,7 @@ import pandas as pd
 
 from schedgap.analysis.aggregates import RESULTS, by_instance, compared, groups
 from schedgap.analysis.folder import TaskRecord
+from schedgap.analysis.generated import settings
 from schedgap.analysis.ratios import (
     RatioInterval,
     bound_ratio,
@@ -47,7 +48,9 @@ def table(run: StoredRun) -> pd.DataFrame:
         configurations in brackets), label, engine, options, seed, time_limit (seconds) and
         memory_limit (MB), schedgap (its version), code (hash of the source), session, host,
         started, cpu_seconds, start_seconds, peak_memory_mb, reused (key of the record under
-        smaller limits whose result this is), key.
+        smaller limits whose result this is), key; and the settings of the generator (see
+        `schedgap.analysis.generated.settings`), such as `jobs`, with `_setting` behind a name that
+        is taken.
     """
     rows = []
     for record in run.records:
@@ -82,7 +85,11 @@ def table(run: StoredRun) -> pd.DataFrame:
         "objective", "bound", "ratio_low", "ratio_high", "bound_low", "bound_high", "seconds",
         "time_limit", "memory_limit", "cpu_seconds", "start_seconds", "peak_memory_mb",
     ]  # fmt: skip
-    return frame.astype(dict.fromkeys(numbers, float) | {"seed": "Int64"})
+    frame = frame.astype(dict.fromkeys(numbers, float) | {"seed": "Int64"})
+    generated = settings(run).rename(
+        columns=lambda name: f"{name}_setting" if name in TABLE_COLUMNS else name
+    )
+    return frame.join(generated, on="instance")
 
 
 def _identity(run: StoredRun, record: TaskRecord) -> dict[str, str]:

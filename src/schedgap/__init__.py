@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from schedgap.analysis.solution import Solution as Solution
     from schedgap.analysis.solution import load_solution as load_solution
     from schedgap.analysis.solving import solve as solve
+    from schedgap.analysis.sweeps import grid as grid
     from schedgap.analysis.verifying import verify as verify
     from schedgap.instances.families import load as load
     from schedgap.instances.generate import generate as generate
@@ -43,6 +44,7 @@ _PUBLIC = {  # name -> "module:attribute", imported on first use
     "Verdict": "schedgap.instances.verdict:Verdict",
     "compare": "schedgap.analysis.comparing:compare",
     "generate": "schedgap.instances.generate:generate",
+    "grid": "schedgap.analysis.sweeps:grid",
     "load": "schedgap.instances.families:load",
     "load_solution": "schedgap.analysis.solution:load_solution",
     "methods": "schedgap.analysis.listing:methods",
@@ -63,6 +65,7 @@ __all__ = [
     "__version__",
     "compare",
     "generate",
+    "grid",
     "load",
     "load_solution",
     "methods",
