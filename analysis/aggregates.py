@@ -25,7 +25,8 @@ def by_instance(records: pd.DataFrame) -> pd.DataFrame:
 
     Seeds are repetitions, and so are several records of one seed. Of these, those with a schedule
     count; a seed without any leaves its instance without a mean, because a mean over the seeds
-    that went well would be that of another experiment.
+    that went well would be that of another experiment. So does a seed one of whose records is
+    wrong, whatever the others say.
 
     Parameters
     ----------
@@ -47,9 +48,11 @@ def by_instance(records: pd.DataFrame) -> pd.DataFrame:
     columns = ["kind", "rank", "sense"]
     frame = records.sort_values([*key, "seed", "seconds", "objective", "key"], kind="stable")
     frame = frame.assign(grade=frame["result"].map(_RANKS))
-    usable = frame["objective"].notna() & frame["result"].isin(["solved", "feasible"])
+    by_seed = [frame[name] for name in (*key, "seed")]
+    wrong = (frame["result"] == "wrong").groupby(by_seed).transform("any")  # all of its records
+    usable = frame["objective"].notna() & frame["result"].isin(["solved", "feasible"]) & ~wrong
     value = frame["objective"].where(frame["sense"] == "min", _inverse(frame["objective"]))
-    wrong = frame["result"] == "wrong"
+    counted = ~wrong | (frame["result"] == "wrong")  # of a wrong seed: what was not completed
     frame = frame.assign(
         value=value.where(usable),
         ratio_low=frame["ratio_low"].where(usable),
@@ -59,7 +62,10 @@ def by_instance(records: pd.DataFrame) -> pd.DataFrame:
         wrong=wrong,
         scheduled=frame["objective"].notna() & ~wrong,
         optimal=(frame["status"] == "optimal") & ~wrong,
-        proved=(frame["status"] == "optimal") & (frame["result"] == "solved"),
+        proved=(frame["status"] == "optimal") & (frame["result"] == "solved") & ~wrong,
+        completed=frame["completed"] & ~wrong,
+        at_limit=frame["at_limit"].where(counted),
+        par2=frame["par2"].where(counted),
         slowest=frame["seconds"],
     )
     means = ["value", "ratio_low", "ratio_high", "bound_low", "bound_high"]
@@ -80,7 +86,7 @@ def by_instance(records: pd.DataFrame) -> pd.DataFrame:
     table[flags] = every[flags].all()
     table[["worst_low", "worst_high"]] = whole[["ratio_low", "ratio_high"]].max()
     table["slowest"] = whole["slowest"].max()
-    grade = every["grade"].max()
+    grade = every["grade"].max().where(~every["wrong"].any(), _RANKS["wrong"])
     table["result"] = grade.map(dict(enumerate(RESULTS)))
     table["level"] = np.select(
         [table["result"] == "wrong", grade <= _RANKS["feasible"]], [WRONG, ANSWERED], UNANSWERED

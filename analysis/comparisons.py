@@ -254,7 +254,8 @@ def profile(
         Columns family, problem, kind, method, ratio (or seconds), share, n: on the fraction `share`
         of the n instances, the method has a schedule within the factor `ratio` of the best known
         one, or has completed its task after `seconds`. Then unanswered and wrong (fractions that
-        the method never reaches, because it has no schedule, or a wrong answer).
+        the method never reaches, because it has no schedule, or a wrong answer). Schedules with
+        an infinite ratio (x/0) are not reached either.
     """
     column = "ratio" if by == "objective" else "seconds"
     rows = []
@@ -265,14 +266,14 @@ def profile(
             continue
         costs = _times(chosen) if by == "seconds" else wide(chosen, "ratio_low")
         kinds = dict(zip(chosen["method"], chosen["kind"], strict=True))
-        answered = {
-            str(method): float(np.isfinite(costs[method].to_numpy(float)).sum() / total)
-            for method in costs.columns
+        wrong_ones = chosen[chosen["result"] == "wrong"]
+        wrongs = {
+            str(name): count / total for name, count in wrong_ones["method"].value_counts().items()
         }
-        wrongs = chosen[chosen["result"] == "wrong"]["method"].value_counts().to_dict()
+        answered = {str(name): (costs[name].notna().sum()) / total for name in costs.columns}
         for name, cost, share in steps_of(costs, total):
             method = str(name)
-            wrong = wrongs.get(method, 0) / total
+            wrong = wrongs.get(method, 0.0)
             rows.append(
                 {
                     "family": names["family"],
@@ -386,14 +387,14 @@ GAP_COLUMNS = ["family", "preset", "problem", "method", "kind", "n", "seconds", 
 
 
 class Curve(dict[str, list[Step]]):
-    """Gaps of one record over time by name, with its instance."""
+    """Gaps of one record over time by name, with its instance and seed."""
 
-    def __init__(self, instance: str, steps: dict[str, list[Step]]) -> None:
+    def __init__(self, instance: str, seed: str, steps: dict[str, list[Step]]) -> None:
         super().__init__(steps)
-        self.instance = instance
+        self.instance, self.seed = instance, seed
 
 
-WATCHED = ["problem", "method", "instance", "result", "limit", "seconds", "place"]
+WATCHED = ["problem", "method", "instance", "seed", "result", "limit", "seconds", "place"]
 Watched = dict[tuple[str, str], list[Curve]]  # by method and kind
 
 
@@ -414,8 +415,12 @@ def _watched(
         if plain.empty:
             continue
         own: dict[tuple[str, str], list[dict[str, Any]]] = {}
-        for method, kind, instance in plain[["method", "kind", "instance"]].to_numpy().tolist():
-            own.setdefault((method, kind), []).extend(parts[names["problem"], method, instance])
+        columns = ["method", "kind", "instance", "result"]
+        for method, kind, instance, result in plain[columns].to_numpy().tolist():
+            each = parts[names["problem"], method, instance]
+            if result == "wrong":  # so are all of its repetitions
+                each = [row | {"result": result} for row in each]
+            own.setdefault((method, kind), []).extend(each)
         rows = [row for each in own.values() for row in each]
         limits = [row["limit"] for row in rows if not math.isnan(row["limit"])]
         seconds = [row["seconds"] for row in rows if not math.isnan(row["seconds"])]
@@ -431,7 +436,7 @@ def _curve(run: StoredRun, row: dict[str, Any]) -> Curve:
     record = run.records[row["place"]]
     bracket = run.brackets[record.instance.sha256, record.problem]
     points = [] if row["result"] == "wrong" else list(_confirmed(record))
-    return Curve(row["instance"], _gaps(points, bracket))
+    return Curve(row["instance"], row["seed"], _gaps(points, bracket))
 
 
 def _confirmed(record: TaskRecord) -> Iterator[tuple[float, float | None, float | None]]:
@@ -477,11 +482,18 @@ def _gaps(
 def _over(
     curves: list[Curve], total: int, values: Iterable[Iterable[float]], missing: float
 ) -> NDArray[np.float64]:
-    """Return means over instances, of means over their records; `missing` where there is none."""
-    by_name: dict[str, list[NDArray[np.float64]]] = {}
+    """Return means over instances, of means over their seeds; `missing` where there is none.
+
+    Of several records of one seed, the mean is that of the seed.
+    """
+    by_name: dict[str, dict[str, list[NDArray[np.float64]]]] = {}
     for curve, each in zip(curves, values, strict=True):
-        by_name.setdefault(curve.instance, []).append(np.asarray(each, float))
-    means = [np.mean(each, axis=0) for each in by_name.values()]
+        seeds = by_name.setdefault(curve.instance, {})
+        seeds.setdefault(curve.seed, []).append(np.asarray(each, float))
+    means = [
+        np.mean([np.mean(each, axis=0) for each in seeds.values()], axis=0)
+        for seeds in by_name.values()
+    ]
     absent = total - len(means)
     result: NDArray[np.float64] = (np.sum(means, axis=0) + absent * missing) / total
     return result

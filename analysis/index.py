@@ -3,13 +3,15 @@
 The file `index.jsonl` in the run folder has a line for each record, without its schedule, progress,
 certificate and long trace, which are read when they are asked for. Lines are valid for one size and
 time of change of the record's file; the records themselves remain the truth, and the index may be
-deleted at any time. Values that many records have in common are on lines of their own.
+deleted at any time. Values that many records have in common are on lines of their own. Each line
+begins with a check sum: an index that was damaged or edited is made again.
 """
 
 import gc
 import hashlib
 import json
 import os
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
@@ -22,7 +24,7 @@ from schedgap.instances.records import write_text
 from schedgap.instances.solution import ProofClaim, SolutionFile
 
 NAME = "index.jsonl"
-FORMAT = {"index": "schedgap", "version": 1}
+FORMAT = {"index": "schedgap", "version": 2}
 LEAST = 500  # records from which on an index is written
 SHORT = 300  # characters of a trace that is kept in the index
 COMMON = (
@@ -114,7 +116,8 @@ def read_records(tasks: Path) -> list[tuple[Path, TaskRecord]]:
 def _read_records(tasks: Path) -> list[tuple[Path, TaskRecord]]:
     files = _files(tasks)
     if len(files) < LEAST:
-        return [(tasks / name, read_record(tasks / name)) for name in files]
+        read = ((tasks / name, _present(tasks / name)) for name in files)
+        return [(file, record) for file, record in read if record is not None]
     index = tasks.parent / NAME
     known, common, lines = _read(index)
     added: list[str] = []
@@ -129,14 +132,16 @@ def _read_records(tasks: Path) -> list[tuple[Path, TaskRecord]]:
                 pass
             else:
                 continue
-        record = read_record(file)
+        record = _present(file)
+        if record is None:
+            continue
         found.append((file, record))
         text = json.dumps(_common(record), sort_keys=True)
         mark = _mark(text)
         if mark not in common:
             common[mark] = text
-            added.append(text)
-        added.append(json.dumps([name, *stamp, mark, *_own(record)]))
+            added.append(_line(text))
+        added.append(_line(json.dumps([name, *stamp, mark, *_own(record)])))
     if added:
         _write(index, lines, added, fresh=not lines or lines > 2 * len(files) + 1000)
     return found
@@ -145,17 +150,50 @@ def _read_records(tasks: Path) -> list[tuple[Path, TaskRecord]]:
 def _files(tasks: Path) -> dict[str, Stamp]:
     """Return time of change and size of each file that should be a record, by name."""
     found: dict[str, Stamp] = {}
-    with suppress(FileNotFoundError), os.scandir(tasks) as entries:
+    if not tasks.is_dir():
+        return found
+    with os.scandir(tasks) as entries:
         for entry in entries:
             if entry.name.endswith(".json") and not entry.name.startswith("."):
-                facts = entry.stat()
-                found[entry.name] = facts.st_mtime_ns, facts.st_size
+                found[entry.name] = _stamp(entry)
     return dict(sorted(found.items()))
+
+
+def _present(file: Path) -> TaskRecord | None:
+    """Return the record in a file, or None if another process has removed it meanwhile."""
+    try:
+        return read_record(file)
+    except InputError:
+        if os.path.lexists(file):
+            raise
+        return None
+
+
+def _stamp(entry: "os.DirEntry[str]") -> Stamp:
+    """Return time of change and size of a file; those of a broken link are zero."""
+    try:
+        facts = entry.stat()
+    except OSError:
+        return 0, 0
+    return facts.st_mtime_ns, facts.st_size
 
 
 def _mark(text: str) -> str:
     """Return how lines refer to common values: several processes may append to an index."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _line(text: str) -> str:
+    """Return a line of the index: a check sum and a JSON text."""
+    return f"{zlib.crc32(text.encode()):08x} {text}"
+
+
+def _text(line: str) -> str:
+    """Return the JSON text of a line; a line that was changed is a `ValueError`."""
+    text = line[9:].rstrip("\n")
+    if line[:9] != f"{zlib.crc32(text.encode()):08x} ":
+        raise ValueError("a damaged line")
+    return text
 
 
 def _read(index: Path) -> tuple[dict[str, Row], dict[str, str], int]:
@@ -168,13 +206,11 @@ def _read(index: Path) -> tuple[dict[str, Row], dict[str, str], int]:
                 return {}, {}, 0
             lines = 1
             for line in stream:
-                lines += 1
-                if line.startswith("{"):
-                    json.loads(line)
-                    text = line.rstrip("\n")
+                lines, text = lines + 1, _text(line)
+                if text.startswith("{"):
                     common[_mark(text)] = text
                 else:
-                    row = json.loads(line)
+                    row = json.loads(text)
                     if row[3] in common:
                         rows[row[0]] = row
     except (OSError, ValueError, TypeError, LookupError):  # none, or not of this program

@@ -314,7 +314,8 @@ def virtual_best(costs: pd.DataFrame, shift: float = 0.0) -> pd.DataFrame:
     Parameters
     ----------
     costs : DataFrame [instances, methods]
-        Such as ratios or seconds; infinite or NaN where a method has no answer.
+        Such as ratios or seconds; NaN where a method has no answer. An infinite cost, such as a
+        ratio x/0, is that of an answer, but in no mean.
     shift : float
         Of the geometric means, in the unit of the costs, >= 0.
 
@@ -322,14 +323,16 @@ def virtual_best(costs: pd.DataFrame, shift: float = 0.0) -> pd.DataFrame:
     -------
     DataFrame [methods]
         Columns: best (instances on which the method is the best, ties included), alone (on which it
-        is so alone), only (on which no other has an answer), n (instances with an answer of the
-        method), mean (its shifted geometric mean on these), best_mean (that of the virtual best on
-        these), others_n (instances with an answer of another method), without (shifted geometric
-        mean of the virtual best without this method on these), with (with it), contribution
+        is so alone), only (on which no other has an answer), n (instances on which the method has a
+        finite cost), mean (its shifted geometric mean on these), best_mean (that of the virtual
+        best on these), others_n (instances on which another method has a finite cost), without
+        (shifted geometric mean of the virtual best without this method on these), with (with it),
+        contribution
         ((without + shift) / (with + shift): 1 if the method contributes nothing).
     """
     values = costs.to_numpy(float)
-    values = np.where(np.isnan(values), math.inf, values)
+    answered = ~np.isnan(values)
+    values = np.where(answered, values, math.inf)
     rows = []
     for place in range(values.shape[1]):
         own, others = values[:, place], np.delete(values, place, axis=1)
@@ -343,7 +346,7 @@ def virtual_best(costs: pd.DataFrame, shift: float = 0.0) -> pd.DataFrame:
             {
                 "best": int((mine & (own <= rest + near)).sum()),
                 "alone": int((mine & (own < rest - near)).sum()),
-                "only": int((mine & ~theirs).sum()),
+                "only": int((answered[:, place] & (answered.sum(axis=1) == 1)).sum()),
                 "n": int(mine.sum()),
                 "mean": shifted_geometric_mean(own[mine], shift),
                 "best_mean": shifted_geometric_mean(best[mine], shift),

@@ -159,6 +159,48 @@ def test_every_task_has_one_result(tmp_path: Path) -> None:
     assert summary.loc["scan", ["optimal", "proved"]].tolist() == [1, 1]
 
 
+def test_one_wrong_record_makes_its_instance_wrong_whatever_the_others_say(tmp_path: Path) -> None:
+    """The same method ran twice, as on two computers: once well, once with a wrong schedule."""
+    exact(tmp_path, "a", "b")
+    store(tmp_path, "a", "first", 12.0)
+    store(tmp_path, "b", "first", 15.0, seconds=2.0)
+    store(tmp_path, "b", "first", outcome="invalid", again=1)
+    run = Run(tmp_path)
+    first = row(run.summary(), method="first")
+    assert first[["feasible", "wrong", "scheduled", "n"]].tolist() == [1, 1, 1, 1]
+    assert (first["mean_low"], first["worst_low"]) == (pytest.approx(1.2), pytest.approx(1.2))
+    last = row(run.profile().groupby("method").tail(1), method="first")
+    assert last[["share", "unanswered", "wrong"]].tolist() == [0.5, 0.0, 0.5]
+    times = row(run.times(), method="first")
+    assert times[["n", "completed", "common_n"]].tolist() == [2, 1, 1]
+    assert times["par2"] == pytest.approx((2 * 21) ** 0.5 - 1)  # 1 s and 2 * 10 s
+    integral = row(run.integrals(), method="first")
+    assert integral["primal_low"] == pytest.approx((1 + 9 * 2 / 12 + 10) / 2)
+
+
+def test_a_wrong_seed_is_not_hidden_by_one_that_was_skipped(tmp_path: Path) -> None:
+    exact(tmp_path, "a")
+    store(tmp_path, "a", "first", outcome="invalid", seed=1)
+    store(tmp_path, "a", "first", outcome="skipped", seed=2)
+    first = row(Run(tmp_path).summary(), method="first")
+    assert first[["wrong", "skipped"]].tolist() == [1, 0]
+
+
+def test_a_schedule_of_infinite_ratio_is_an_answer(tmp_path: Path) -> None:
+    """Utility 0 against 8: infinitely worse, which is neither a failure nor a number."""
+    store(tmp_path, "a", "scan", 8.0, bound=8.0, kind="exact", sense="max")
+    store(tmp_path, "a", "first", 0.0, sense="max")
+    store(tmp_path, "b", "scan", 8.0, bound=8.0, kind="exact", sense="max")
+    store(tmp_path, "b", "first", 4.0, sense="max")
+    run = Run(tmp_path)
+    last = row(run.profile().groupby("method").tail(1), method="first")
+    assert last[["share", "unanswered", "wrong"]].tolist() == [0.5, 0.0, 0.0]
+    best = run.virtual_best().set_index("method")
+    assert best["only"].to_dict() == {"scan": 0, "first": 0}
+    assert best["alone"].to_dict() == {"scan": 2, "first": 0}
+    assert row(run.summary(), method="first")["infinite"] == 1
+
+
 def test_a_proof_that_there_is_no_schedule_solves_the_instance(tmp_path: Path) -> None:
     store(tmp_path, "a", "none", status="infeasible", kind="exact")
     store(tmp_path, "a", "first")
@@ -292,6 +334,16 @@ def test_integrals_by_hand(tmp_path: Path) -> None:
     assert found["primal_dual"] == pytest.approx((3 + 0.36 + 0.4 + 10) / 2)
     gaps = Run(tmp_path).gaps([0.5, 1.0, 5.0])
     assert gaps["primal_low"].tolist() == [1, 0.75, 0.5]
+
+
+def test_integrals_weigh_seeds_and_not_records(tmp_path: Path) -> None:
+    """Seed 1 ran on two computers: the integrals are 0 + 10 / 2 and 10 / 2, and 10."""
+    exact(tmp_path, "a", seconds=0.0)
+    for again in (0, 1):
+        store(tmp_path, "a", "first", 20.0, seconds=0.0, seed=1, again=again)
+    store(tmp_path, "a", "first", None, outcome="timeout", seed=2)
+    found = row(Run(tmp_path).integrals(), method="first")
+    assert found["primal_low"] == pytest.approx((5 + 10) / 2)
 
 
 def test_integrals_are_intervals_where_the_optimum_is_one(tmp_path: Path) -> None:

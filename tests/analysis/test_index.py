@@ -89,7 +89,7 @@ def test_new_records_are_appended(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "damage", ["", "{", "[1]\n", "null\n", '{"index": "x"}\n', "half", "types", "row"]
+    "damage", ["", "{", "[1]\n", "null\n", '{"index": "x"}\n', "half", "types", "row", "edited"]
 )
 def test_a_damaged_index_is_made_again(
     folder: Path, damage: str, monkeypatch: pytest.MonkeyPatch
@@ -100,7 +100,10 @@ def test_a_damaged_index_is_made_again(
     text = file.read_text()
     texts = {"half": text[: len(text) // 2], "types": text + '["x"]\n'}
     lines = text.splitlines(keepends=True)
-    texts["row"] = text + json.dumps([*json.loads(lines[-1])[:4], 1, 2, 3]) + "\n"
+    row = json.loads(lines[-1].partition(" ")[2])
+    texts["row"] = text + index._line(json.dumps([*row[:4], 1, 2, 3])) + "\n"
+    texts["edited"] = text.replace('["feasible", 6.0', '["feasible", 3.0')
+    assert texts["edited"] != text
     file.write_text(texts.get(damage, damage))
     assert Run(folder).table().equals(plain.table())
     assert Run(folder).table().equals(plain.table())
@@ -122,3 +125,26 @@ def test_a_broken_record_is_named_all_the_same(folder: Path) -> None:
     os.truncate(file, 50)
     with pytest.raises(InputError, match=r"tasks/[\w-]+\.json: line 1"):
         Run(folder)
+
+
+def test_a_broken_link_hides_no_other_record(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Links into another folder break when that folder is moved: this is said, nothing is lost."""
+    (folder / "tasks/0.json").symlink_to(folder / "nowhere.json")
+    for least in (1, 10**9):
+        monkeypatch.setattr(index, "LEAST", least)
+        with pytest.raises(InputError, match=r"tasks/0\.json: cannot be read: no such file"):
+            Run(folder)
+    (folder / "tasks/0.json").unlink()
+    assert len(Run(folder)) == 12
+
+
+@pytest.mark.parametrize("least", [1, 10**9])
+def test_a_record_that_is_replaced_meanwhile_is_no_error(
+    folder: Path, least: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process runs a failed task again, and removes its record between list and read."""
+    monkeypatch.setattr(index, "LEAST", least)
+    found = index._files(folder / "tasks")
+    next((folder / "tasks").glob("*.json")).unlink()
+    monkeypatch.setattr(index, "_files", lambda tasks: found)
+    assert len(Run(folder)) == 11

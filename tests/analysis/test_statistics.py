@@ -183,7 +183,7 @@ def test_the_common_set_is_where_all_have_a_value() -> None:
 
 
 def test_the_virtual_best_by_hand() -> None:
-    costs = pd.DataFrame({"a": [1.0, 4.0, INF], "b": [2.0, 2.0, NAN], "c": [8.0, INF, 3.0]})
+    costs = pd.DataFrame({"a": [1.0, 4.0, NAN], "b": [2.0, 2.0, NAN], "c": [8.0, INF, 3.0]})
     found = statistics.virtual_best(costs)
     assert found["best"].to_dict() == {"a": 1, "b": 1, "c": 1}
     assert found["only"].to_dict() == {"a": 0, "b": 0, "c": 1}
@@ -192,6 +192,16 @@ def test_the_virtual_best_by_hand() -> None:
     assert found.loc["c", ["n", "others_n"]].tolist() == [2, 2]
     assert found.loc["c", "contribution"] == pytest.approx(1)
     assert found.loc["c", "mean"] == pytest.approx(24**0.5)  # 8 and 3
+
+
+def test_an_answer_of_infinite_cost_is_an_answer() -> None:
+    """A schedule x/0 is in no mean, but the best method is not the only one with a schedule."""
+    costs = pd.DataFrame({"zero": [1.0, 1.0], "some": [INF, NAN]})
+    found = statistics.virtual_best(costs)
+    assert found["only"].to_dict() == {"zero": 1, "some": 0}
+    assert found["alone"].to_dict() == {"zero": 2, "some": 0}
+    assert found["n"].to_dict() == {"zero": 2, "some": 0}
+    assert found["others_n"].to_dict() == {"zero": 0, "some": 2}
 
 
 def test_a_profile_has_one_denominator() -> None:
