@@ -59,6 +59,7 @@ FamilyName = Annotated[str, typer.Argument(metavar="FAMILY", autocompletion=_fam
 AnyFamily = Annotated[str | None, typer.Argument(metavar="[FAMILY]", autocompletion=_families)]
 InstanceFile = Annotated[Path, typer.Argument(metavar="INSTANCE", help="Instance file (JSON).")]
 Every = Annotated[bool, typer.Option("--all", help="Show all methods, also of several families.")]
+Older = Annotated[bool, typer.Option("--older", help="Also show the results of older source code.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]
 Settings = Annotated[
     list[str] | None,
@@ -297,7 +298,7 @@ def verify(
             raise UsageError(f"{instance}: need an instance and its solution, or a run folder")
         from schedgap.analysis.runs import Run
 
-        stored = Run(instance)
+        stored = Run(instance, older=True)
         wrong = stored.verify()
         show.verified(stored, wrong, as_json=as_json)
         raise typer.Exit(1 if wrong else 0)
@@ -343,9 +344,7 @@ def compare(
             "or, without KIND or with 'all', all of them.",
         ),
     ] = None,
-    older: Annotated[
-        bool, typer.Option("--older", help="Also show the results of older source code.")
-    ] = False,
+    older: Older = False,
     cluster: Annotated[
         str | None,
         typer.Option(metavar="ADDRESS|FILE", help="Run on a Dask cluster: address or its file."),
@@ -360,6 +359,8 @@ def compare(
     """
     from schedgap.analysis.comparing import compare as run_all
 
+    if cluster is None:
+        show.capped(workers)
     with show.comparing() as on_record:
         result = run_all(
             targets,
@@ -382,13 +383,14 @@ def compare(
 @app.command("show", epilog="Example:  schedgap show runs/first runs/second")
 def show_run(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")],
+    older: Older = False,
     every: Every = False,
     as_json: AsJson = False,
 ) -> None:
     """Show the results of run folders, together, as 'compare' does at its end."""
     from schedgap.analysis.runs import Run
 
-    stored = Run(*runs)
+    stored = Run(*runs, older=older)
     show.run(stored, as_json=as_json, every=every)
     raise typer.Exit(ContradictionError.exit_code if stored.contradictions else 0)
 
@@ -419,6 +421,7 @@ def table(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Output file. [default: standard output]")
     ] = None,
+    older: Older = False,
 ) -> None:
     """Write a table of run folders as CSV, Parquet, LaTeX or Markdown."""
     from schedgap.analysis.export import FORMATS, export
@@ -433,15 +436,19 @@ def table(
         _check_place(out)
     elif chosen == "parquet":
         raise UsageError("--format parquet: need --out FILE")
-    text = export(getattr(Run(*runs), TABLES[of])(), chosen, out)
+    stored = Run(*runs, older=older)
+    text = export(getattr(stored, TABLES[of])(), chosen, out)
     if out is None:
         show.plain_text(str(text))
+    show.warnings(stored)
+    raise typer.Exit(ContradictionError.exit_code if stored.contradictions else 0)
 
 
 @app.command(epilog="Example:  schedgap diff runs/before runs/after")
 def diff(
     first: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
     second: Annotated[Path, typer.Argument(metavar="RUN", help="Another one.")],
+    older: Older = False,
     as_json: AsJson = False,
 ) -> None:
     """Show which results differ between two runs, and how their times compare.
@@ -451,8 +458,11 @@ def diff(
     from schedgap.analysis.differences import differences
     from schedgap.analysis.runs import Run
 
-    found = differences(Run(first), Run(second))
+    before, after = (Run(each, older=older) for each in (first, second))
+    found = differences(before, after)
     show.differences(found, as_json=as_json)
+    for stored in (before, after):
+        show.warnings(stored)
     raise typer.Exit(1 if len(found.rows) else 0)
 
 
@@ -527,6 +537,7 @@ def figure(
     else:
         figures = reproduction.chosen(targets, quick=quick)
         place = run or Path("runs", "figures-quick" if quick else "figures")
+        show.capped(workers)
         with show.comparing() as on_record:
             stored = reproduction.measure(figures, run=place, workers=workers, on_record=on_record)
         names = list(figures)

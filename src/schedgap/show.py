@@ -300,6 +300,20 @@ def solving(title: str) -> Iterator[Any]:
         yield receive
 
 
+def capped(workers: int | None) -> None:
+    """Say that there are not as many workers as were asked for, if so.
+
+    Parameters
+    ----------
+    workers : int or None
+        Number of parallel tasks that were asked for.
+    """
+    from schedgap.solvers.children.processes import cores
+
+    if workers is not None and workers > cores():
+        note(f"workers {workers}: {cores()} run, one for each core that this process may use")
+
+
 @contextmanager
 def comparing() -> Iterator[Any]:
     """Show a progress bar, proved optima, widest gap and remaining time during a comparison.
@@ -522,6 +536,17 @@ def run(result: "Run", *, as_json: bool, every: bool = False) -> None:
         for record in result.incomplete:
             reason = record.note or "stopped at its limit"
             note(f"{record.instance.name}: {record.label}: no schedule: {reason}")
+    warnings(result)
+
+
+def warnings(result: "Run") -> None:
+    """Print on standard error what a reader of a run's tables should know, contradictions in red.
+
+    Parameters
+    ----------
+    result : Run
+        The run.
+    """
     for text in result.warnings:
         note(text)
     if result.contradictions:

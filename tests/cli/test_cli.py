@@ -24,6 +24,48 @@ Call = Callable[..., Any]
 posix = pytest.mark.skipif(os.name == "nt", reason="signals and shells are those of POSIX")
 
 
+def test_more_workers_than_cores_are_capped_in_one_line(
+    schedgap: Call, toy_file: Call, tmp_path: Path
+) -> None:
+    line = ("compare", toy_file(3, 1), "--methods", "first", "--run", tmp_path, "--workers")
+    first = schedgap(*line, 10_000).err.splitlines()[0]
+    assert first.startswith("schedgap: workers 10000: ") and "one for each core" in first
+    assert "workers" not in schedgap(*line, 1).err
+
+
+def test_older_results_are_said_to_be_left_out_and_can_be_shown_everywhere(
+    schedgap: Call, toy_file: Call, tmp_path: Path
+) -> None:
+    line = ("compare", toy_file(3, 1), "--workers", 1, "--run", tmp_path / "r", "--methods")
+    assert schedgap(*line, "exact,first").code == 0
+    for number, file in enumerate((tmp_path / "r/tasks").glob("[!.]*.json")):
+        data = json.loads(file.read_text())  # as if the source had been changed since
+        key = f"{number:032x}-{data['key'][-12:]}"
+        file.unlink()
+        data |= {"code": "0123456789ab", "task": "0" * 32, "key": key}
+        file.with_name(f"{key}.json").write_text(json.dumps(data))
+    assert schedgap(*line, "first").code == 0
+    said = "schedgap: 2 results are of older code: left out; --older to include"
+    results = ("table", tmp_path / "r", "--of", "results")
+    for command in (("show", tmp_path / "r"), results, ("diff", tmp_path / "r", tmp_path / "r")):
+        assert said in schedgap(*command).err.splitlines()
+        done = schedgap(*command, "--older")
+        assert done.code == 0 and said not in done.err
+    assert len(schedgap(*results).out.splitlines()) == 1 + 1
+    assert len(schedgap(*results, "--older").out.splitlines()) == 1 + 3
+    assert schedgap("verify", tmp_path / "r").out == "3 tasks: nothing is wrong\n"
+
+
+def test_a_table_of_contradictory_results_says_so(
+    schedgap: Call, toy_file: Call, tmp_path: Path
+) -> None:
+    line = ("compare", toy_file(3, 1), "--workers", 1, "--methods", "exact,past")
+    assert schedgap(*line, "--run", tmp_path / "r").code == 70
+    done = schedgap("table", tmp_path / "r")
+    assert done.code == 70 and "contradiction: t: past claims" in done.err
+    assert done.out.startswith("family,preset,method,")
+
+
 def test_import_is_quick_and_loads_no_engine() -> None:
     code = (
         "import time, sys; t = time.process_time(); import schedgap; "
