@@ -29,6 +29,8 @@ class Judgement:
 
     The claim was evaluated on `draws` of `of` draws and holds on `held` of them; on the others a
     value is missing. `numbers` are the values of `Claim.measure` on the draws, in increasing order.
+    `mean` says whether it holds for the means of the values over these draws, as a paper would plot
+    them; None if that cannot be evaluated.
     """
 
     experiment: Experiment
@@ -38,21 +40,32 @@ class Judgement:
     draws: int
     of: int
     numbers: tuple[float, ...]
+    mean: bool | None = None
 
     @property
     def measured(self) -> str:
-        """The draws on which it holds, and the median of the numbers with their range."""
+        """The draws on which it holds, and the median of the numbers with their range.
+
+        Whether it holds for the means of the draws is said where the verdict does not say so.
+        """
         if self.verdict == "not testable":
             return self.claim.untestable
         if not self.draws:
             return "no draw was measured completely"
         missing = f", {self.of - self.draws} not measured" if self.draws < self.of else ""
-        head = f"holds on {self.held} of {self.draws} draws{missing}"
+        head = f"holds on {self.held} of {self.draws} draws{missing}{self._of_mean}"
         if not self.numbers:
             return head
         middle, least, most = statistics.median(self.numbers), self.numbers[0], self.numbers[-1]
         unit = f" {self.claim.unit}" if self.claim.unit else ""
         return f"{head}; {middle:.3g}{unit} [{least:.3g}, {most:.3g}]"
+
+    @property
+    def _of_mean(self) -> str:
+        expected = {"reproduced": True, "refuted": False, "not measured": self.mean}
+        if self.mean is None or self.mean == expected.get(self.verdict):
+            return ""
+        return f", and {'' if self.mean else 'not '}on their mean"
 
 
 def draws(experiment: Experiment, rows: Iterable[Row]) -> list[Draw]:
@@ -92,17 +105,19 @@ def judge(experiment: Experiment, rows: Sequence[Row]) -> list[Judgement]:
 def _judgement(experiment: Experiment, claim: Claim, measured: Sequence[Draw]) -> Judgement:
     if claim.holds is None:
         return Judgement(experiment, claim, "not testable", 0, 0, len(measured), ())
-    held = count = 0
+    held = 0
+    used: list[Draw] = []
     numbers: list[float] = []
     for draw in measured:
         try:
             true = claim.holds(draw)
             number = None if claim.measure is None else claim.measure(draw)
-        except MissingValueError:
+        except (MissingValueError, ZeroDivisionError):
             continue
-        count += 1
+        used.append(draw)
         held += true
         numbers += [] if number is None else [number]
+    count = len(used)
     share = held / count if count else 0.0
     verdict: VerdictWord = (
         "not measured"
@@ -113,4 +128,18 @@ def _judgement(experiment: Experiment, claim: Claim, measured: Sequence[Draw]) -
         if share <= REFUTED
         else "mixed"
     )
-    return Judgement(experiment, claim, verdict, held, count, len(measured), tuple(sorted(numbers)))
+    try:
+        mean = claim.holds(_mean(used)) if used else None
+    except (MissingValueError, ZeroDivisionError):
+        mean = None
+    found = tuple(sorted(numbers))
+    return Judgement(experiment, claim, verdict, held, count, len(measured), found, mean)
+
+
+def _mean(measured: Sequence[Draw]) -> Draw:
+    """Return the means of the values over draws; None where one is missing."""
+    values: dict[tuple[str, str, Position], float | None] = {}
+    for key in measured[0].values:
+        known = [each for draw in measured if (each := draw.values.get(key)) is not None]
+        values[key] = statistics.fmean(known) if len(known) == len(measured) else None
+    return Draw(measured[0].objective, values)

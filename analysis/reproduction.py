@@ -209,11 +209,12 @@ def page(data: Path) -> str:
         "claim is a predicate in the family's `figures.py`, evaluated on every draw: a claim is "
         "*reproduced* if it holds on at least nine tenths of the draws, *refuted* if it holds on "
         "at most one tenth, and *mixed* otherwise; draws on which a value is missing do not "
-        "count, and there is no verdict if they are more than half. After the count stands the "
-        "number that the claim is about: its median over the draws, and its least and greatest "
-        "value. The papers' workloads are not published; instances are drawn from what their "
-        "texts state, so that a refutation says that the text does not suffice to obtain the "
-        "result, not that it was never obtained.",
+        "count, and there is no verdict if they are more than half. Where the means of the values "
+        "over the draws, as a paper plots them, would say otherwise or decide a mixed verdict, "
+        "this stands after the count, and then the number that the claim is about: its median over "
+        "the draws, and its least and greatest value. The papers' workloads are not published; "
+        "instances are drawn from what their texts state, so that a refutation says that the text "
+        "does not suffice to obtain the result, not that it was never obtained.",
         markdown_table(
             ("paper", *VERDICTS),
             [

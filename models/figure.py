@@ -242,11 +242,13 @@ def best(
     source: str,
     better: Better = "lower",
     measure: str | None = None,
+    equal: bool = False,
 ) -> Claim:
-    """Return the claim that a series is at least as good as all others, everywhere on the axis.
+    """Return the claim that a series is better than all others: somewhere, and nowhere worse.
 
     Its number is the difference to the best of the others in percent, where it is least
-    favourable; a series that is better everywhere has a negative one if lower is better.
+    favourable; a series that is better everywhere has a negative one if lower is better. A draw on
+    which all values are zero compares nothing and is not measured.
 
     Parameters
     ----------
@@ -258,23 +260,25 @@ def best(
         Which values are better.
     measure : str, optional
         By default the figure's objective.
+    equal : bool
+        Whether the claim also holds where the series is nowhere better: "at least as good".
     """
     rivals = tuple(others)
-    pick, worst = (min, max) if better == "lower" else (max, min)
+    pick, sign = (min, 1) if better == "lower" else (max, -1)
 
-    def difference(draw: Draw) -> float:
-        return worst(
-            _percent(
-                draw.value(series, x, measure),
-                pick(draw.value(other, x, measure) for other in rivals),
-            )
-            for x in _positions(draw, series)
-        )
+    def differences(draw: Draw) -> list[float]:
+        places = _positions(draw, series)
+        own = [draw.value(series, x, measure) for x in places]
+        rest = [pick(draw.value(other, x, measure) for other in rivals) for x in places]
+        if not any(own) and not any(rest):
+            raise MissingValueError("zero everywhere")
+        return [sign * _percent(*each) for each in zip(own, rest, strict=True)]
 
     def holds(draw: Draw) -> bool:
-        return difference(draw) <= 1e-9 if better == "lower" else difference(draw) >= -1e-9
+        found = differences(draw)
+        return max(found) <= 1e-9 and (equal or min(found) < -1e-9)
 
-    return Claim(text, source, holds, difference, "%")
+    return Claim(text, source, holds, lambda draw: sign * max(differences(draw)), "%")
 
 
 def lower_by(
@@ -340,7 +344,7 @@ def monotone(
     series : str
         Name of the series.
     direction : {"falls", "rises"}
-        The direction; equal values are allowed.
+        The direction; neighbours may be equal, but not the first and the last value.
     text, source : str
         See `Claim`.
     slack : float
@@ -353,7 +357,7 @@ def monotone(
     def holds(draw: Draw) -> bool:
         curve = draw.curve(series, measure)
         steps = pairwise(curve)
-        return sign * (curve[-1] - curve[0]) >= 0 and all(
+        return sign * (curve[-1] - curve[0]) > 0 and all(
             sign * (after - before) >= -slack / 100 * abs(before) - 1e-12 for before, after in steps
         )
 

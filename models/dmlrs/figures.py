@@ -176,12 +176,12 @@ def _against_baselines(figure: str) -> tuple[Claim, ...]:
     """Return the claims of Figures 6 and 7."""
     source = f"Fig. {figure}, {_CAPTION}"
     each = tuple(
-        best("PD-ORS", (name,), better="higher", source=source,
+        best("PD-ORS", (name,), better="higher", equal=True, source=source,
              text=f"PD-ORS earns at least as much as {name} everywhere on the axis{IMPLIED}")
         for name in BASELINES
     )  # fmt: skip
     return (
-        best("PD-ORS", BASELINES, better="higher", source=source,
+        best("PD-ORS", BASELINES, better="higher", equal=True, source=source,
              text="PD-ORS earns at least as much as FIFO, DRF and Dorm everywhere on the axis"
             + IMPLIED),
         *each,
@@ -218,7 +218,7 @@ def _against_oasis(figure: str) -> tuple[Claim, ...]:
         return 100 * (together / apart - 1) if apart else float("inf" if together else 0)
 
     return (
-        best("PD-ORS", ("OASiS",), better="higher", source=source,
+        best("PD-ORS", ("OASiS",), better="higher", equal=True, source=source,
              text="PD-ORS, which may place workers and parameter servers on one machine, earns at "
              "least as much as OASiS, which may not, everywhere on the axis"),
         Claim("Summed over the axis, PD-ORS earns more than OASiS", source,

@@ -371,8 +371,8 @@ def use_claims(number: str, axis: str) -> list[Claim]:
     source = f"Section VI, Fig. {number}"
     return [
         moves([A_ONLINE], "falls", source=source, measure=USE,
-              text=f"With the number of {axis} fragmentation grows, so that A_online uses less of "
-              "the workers"),
+              text=f"With the number of {axis} fragmentation grows (we read: A_online uses less of "
+              "the workers)"),
         best(PREEMPTIVE, [A_ONLINE], better="higher", source=source, measure=USE,
              text="Preemptive uses more of the workers than A_online"),
     ]  # fmt: skip

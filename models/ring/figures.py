@@ -404,7 +404,8 @@ CLAIMS_5 = (
         "turning points",
     ),
     _between_bends(
-        "It first drops because the larger jobs have less contention and overhead",
+        "It first drops because the larger jobs have less contention and overhead (here of all "
+        "jobs)",
         lambda bends, last: (0, bends[0]),
         CONTENTION,
         SPREADING,

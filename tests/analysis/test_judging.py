@@ -67,6 +67,10 @@ def test_a_bar_is_found_by_its_name() -> None:
         (best("A", ["B"], **WORDS), {"A": [1.0, 3.0], "B": [2.0, 2.0]}, False, 50.0),
         (best("A", ["B"], better="higher", **WORDS), {"A": [4.0], "B": [2.0]}, True, 100.0),
         (best("A", ["B"], better="higher", **WORDS), {"A": [1.0], "B": [2.0]}, False, -50.0),
+        (best("A", ["B"], **WORDS), {"A": [1.0, 2.0], "B": [1.0, 2.0]}, False, 0.0),
+        (best("A", ["B"], equal=True, **WORDS), {"A": [1.0, 2.0], "B": [1.0, 2.0]}, True, 0.0),
+        (best("A", ["B"], equal=True, **WORDS), {"A": [1.1, 2.0], "B": [1.0, 2.0]}, False, 10.0),
+        (best("A", ["B"], better="higher", **WORDS), {"A": [4.0, 0.0], "B": [2.0, 0]}, True, 0.0),
         (lower_by("A", ["B"], 40, 60, **WORDS), {"A": [5.0, 5.0], "B": [10.0, 10.0]}, True, 50.0),
         (lower_by("A", ["B"], 40, 60, **WORDS), {"A": [5.0, 7.0], "B": [10.0, 10.0]}, False, 30.0),
         (lower_by("A", ["B"], 40, 60, **WORDS), {"A": [1.0], "B": [10.0]}, False, 90.0),
@@ -76,6 +80,8 @@ def test_a_bar_is_found_by_its_name() -> None:
         (monotone("A", "falls", slack=10, **WORDS), {"A": [4.0, 4.4, 2.0]}, True, -50.0),
         (monotone("A", "rises", **WORDS), {"A": [4.0, 5.0, 3.0]}, False, -25.0),
         (monotone("A", "rises", **WORDS), {"A": [2.0, 3.0]}, True, 50.0),
+        (monotone("A", "rises", **WORDS), {"A": [2.0, 2.0]}, False, 0.0),
+        (monotone("A", "falls", **WORDS), {"A": [2.0, 2.0]}, False, 0.0),
     ],
 )  # fmt: skip
 def test_common_claims(
@@ -99,7 +105,35 @@ def test_the_verdict_follows_from_the_share_of_the_draws(held: int, verdict: str
     ]
     (judgement,) = judge(figure(best("A", ["B"], **WORDS)), values)
     assert (judgement.verdict, judgement.held, judgement.draws) == (verdict, held, 10)
-    assert judgement.measured.startswith(f"holds on {held} of 10 draws; ")
+    mean = ", and on their mean" if verdict == "mixed" and held == 8 else ""
+    mean = ", and not on their mean" if verdict == "mixed" and held == 2 else mean
+    assert judgement.measured.startswith(f"holds on {held} of 10 draws{mean}; ")
+
+
+def test_the_mean_of_the_draws_is_said_where_it_disagrees_with_the_verdict() -> None:
+    """A paper plots means: one draw far ahead can carry nine that are slightly behind."""
+    values = [
+        row
+        for seed in range(10)
+        for row in rows({"A": [5.0 if seed == 0 else 100.0], "B": [99.0]}, seed)
+    ]
+    (judgement,) = judge(figure(best("A", ["B"], **WORDS)), values)
+    assert (judgement.verdict, judgement.mean) == ("refuted", True)
+    assert judgement.measured.startswith("holds on 1 of 10 draws, and on their mean; ")
+    (other,) = judge(figure(best("B", ["A"], **WORDS)), values)
+    assert (other.verdict, other.mean) == ("reproduced", False)
+    assert other.measured.startswith("holds on 9 of 10 draws, and not on their mean; ")
+
+
+def test_a_draw_that_compares_nothing_is_not_measured() -> None:
+    """All policies earn nothing, or a percentage of zero is asked for."""
+    zero, some = rows({"A": [0.0, 0.0], "B": [0.0, 0.0]}, 0), rows({"A": [2.0], "B": [1.0]}, 1)
+    claim = best("A", ["B"], better="higher", equal=True, **WORDS)
+    (judgement,) = judge(figure(claim), [*zero, *some])
+    assert (judgement.held, judgement.draws, judgement.of) == (1, 1, 2)
+    ratio = Claim("twice", "Section 7", lambda draw: draw.value("A", 10) / draw.value("B", 10) == 2)
+    (judgement,) = judge(figure(ratio), [*zero, *some])
+    assert (judgement.held, judgement.draws, judgement.of) == (1, 1, 2)
 
 
 def test_a_draw_without_a_value_is_not_counted_but_said() -> None:
