@@ -109,7 +109,8 @@ def rows(run: StoredRun, experiment: Experiment) -> list[Row]:
     """Return the values of a figure that are known from a run, in the order of its points.
 
     Points that were not measured have no value. A method that was stopped before its end was not
-    measured; its schedule still counts for the best known one.
+    measured; its schedule still counts for the best known one. Of several records of a point, one
+    that came to its end counts, and of these one with the default seed and the largest limit.
 
     Parameters
     ----------
@@ -118,9 +119,9 @@ def rows(run: StoredRun, experiment: Experiment) -> list[Row]:
     experiment : Experiment
         The figure.
     """
-    records: dict[tuple[str, str], TaskRecord] = {
-        (record.instance.sha256, record.label): record for record in run.records
-    }
+    records: dict[tuple[str, str], list[TaskRecord]] = {}
+    for record in run.records:
+        records.setdefault((record.instance.sha256, record.label), []).append(record)
     numbers: dict[tuple[str, float | str, str, int], Row] = {}
 
     def add(measure: str, series: str, value: float | None) -> None:
@@ -132,13 +133,11 @@ def rows(run: StoredRun, experiment: Experiment) -> list[Row]:
         spec = task_spec(
             point.instance, choice.method, engine=choice.engine, settings=dict(choice.settings)
         )
-        record = records.get((point.instance.sha256, label(spec)))
-        schedule = None
-        if record is not None and record.solution is not None and _ended(record):
-            schedule = record.solution.schedule
-            add(experiment.objective, point.series, record.solution.objective)
-        else:
-            add(experiment.objective, point.series, None)
+        known = records.get((point.instance.sha256, label(spec)), [])
+        ended = [each.solution for each in _by_seed(known, spec.seed) if _ended(each)]
+        solution = ended[-1] if ended else None
+        schedule = None if solution is None else solution.schedule
+        add(experiment.objective, point.series, None if solution is None else solution.objective)
         metrics = (
             {}
             if schedule is None
@@ -153,9 +152,15 @@ def rows(run: StoredRun, experiment: Experiment) -> list[Row]:
     return list(numbers.values())
 
 
+def _by_seed(records: Sequence[TaskRecord], seed: int | None) -> list[TaskRecord]:
+    """Return records in their order, those with a seed last."""
+    return sorted(records, key=lambda record: record.seed == seed)
+
+
 def _ended(record: TaskRecord) -> bool:
     """Return whether a method came to its end, rather than to its limit."""
-    assert record.solution is not None
+    if record.solution is None:
+        return False
     note = str(record.solution.trace.get("note", ""))
     return record.outcome == "done" and not note.startswith("stopped")
 
@@ -233,7 +238,8 @@ def _position(text: str) -> float | str:
 def written(run: StoredRun) -> dict[str, tuple[Experiment, list[Row]]]:
     """Return the figures whose CSV files are in the folders of a run, with their values, by file.
 
-    The values of a run that was killed are computed from its records.
+    The values of a run that was killed, or to which records were added, are computed from its
+    records, and so are those of several folders.
 
     Parameters
     ----------
@@ -245,12 +251,19 @@ def written(run: StoredRun) -> dict[str, tuple[Experiment, list[Row]]]:
         for each in run.folders
         for file in sorted(each.path.glob(f"{FOLDER}/*.csv"))
     }
+    alone = len(run.folders) == 1
     found: dict[str, tuple[Experiment, list[Row]]] = {}
     for name, quick in sorted({(file.partition("-figure")[0], "@quick" in file) for file in files}):
         for file, experiment in suite(f"{name}-figures", quick=quick).items():
             if file in files:
-                found[file] = experiment, read(files[file]) or rows(run, experiment)
+                known = read(files[file]) if alone and _is_current(run, files[file]) else []
+                found[file] = experiment, known or rows(run, experiment)
     return found
+
+
+def _is_current(run: StoredRun, file: Path) -> bool:
+    """Return whether no record was added to a run, or removed, after a file was written."""
+    return run.folders[0].tasks.stat().st_mtime_ns <= file.stat().st_mtime_ns
 
 
 @dataclass(frozen=True, slots=True)

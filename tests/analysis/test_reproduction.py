@@ -1,6 +1,7 @@
 """The page of claims says what the stored values say, and pictures can be drawn of them."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,9 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     )
     for place, file in enumerate(files):
         rows = [
-            Row("makespan", x, series, seed, "i", value + place * (series == "A"))
+            Row(
+                "makespan", x, series, seed, "i", value + (place - 0.25 * (x - 1)) * (series == "A")
+            )
             for seed in range(10)
             for series, value in (("A", 2.0), ("B", 2.5))
             for x in (1, 2)
@@ -63,7 +66,7 @@ def test_the_page_follows_the_data(data: Path) -> None:
         file.read_text().replace(",A,3,i,2.0", ",A,3,i,9.0").replace(",A,4,i,2.0", ",A,4,i,")
     )
     page = reproduction.page(data)
-    assert "holds on 8 of 9 draws, 1 not measured; -20 % [-20, 260] | **mixed** |" in page
+    assert "holds on 8 of 9 draws, 1 not measured, and not on their mean; -20 % [-20, 260]" in page
 
 
 def test_pictures_are_drawn_of_curves_and_bars(tmp_path: Path) -> None:
@@ -126,3 +129,54 @@ def test_a_figure_that_was_killed_is_shown_with_what_is_known(
     monkeypatch.setattr(experiments, "suite", lambda text, quick: {} if quick else {name: fourth})
     (found,) = experiments.written(Run(tmp_path)).values()
     assert found == (fourth, known)
+
+
+def test_a_figure_of_several_folders_has_the_values_of_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two computers measured a half each: neither folder alone, nor their order, decides."""
+    (fourth,) = (
+        each
+        for each in figures.experiments(seeds=(0,), servers=(3,), jobs=4, settings=({},))
+        if each.figure == "4"
+    )
+    name = experiments.file_name(fourth)
+    run = compare([fourth], run=tmp_path / "whole", workers=1, time_limit=5)
+    known = experiments.rows(run, fourth)
+    halves = [shutil.copytree(tmp_path / "whole", tmp_path / half) for half in ("one", "two")]
+    for place, record in enumerate(run.records):
+        (halves[place % 2] / "tasks" / run.file(record).name).unlink()
+    for half in halves:
+        experiments.write(Run(half), {name: fourth})
+    monkeypatch.setattr(experiments, "suite", lambda text, quick: {} if quick else {name: fourth})
+    for folders in (halves, halves[::-1]):
+        (found,) = experiments.written(Run(*folders)).values()
+        assert found == (fourth, known)
+    (half,) = experiments.written(Run(halves[0])).values()
+    assert {row.value is None for row in half[1]} == {True, False}
+    for file in (halves[1] / "tasks").glob("*.json"):  # records are added, the file is the old one
+        shutil.copy(file, halves[0] / "tasks")
+    (found,) = experiments.written(Run(halves[0])).values()
+    assert found == (fourth, known)
+
+
+def test_a_record_that_was_stopped_or_of_another_seed_hides_no_value(tmp_path: Path) -> None:
+    (fourth,) = (
+        each
+        for each in figures.experiments(seeds=(0,), servers=(3,), jobs=4, settings=({},))
+        if each.figure == "4"
+    )
+    run = compare([fourth], run=tmp_path, workers=1, time_limit=5)
+    known = experiments.rows(run, fourth)
+    for number, file in enumerate(sorted((tmp_path / "tasks").glob("[!.]*.json"))):
+        data = json.loads(file.read_text())
+        for place, more in enumerate(({"outcome": "timeout"}, {"seed": 7, "message": "other"})):
+            key = f"{number:031x}{place}-{data['key'][-12:]}"
+            again = data | more | {"key": key, "task": "0" * 32, "started": "2999-01-01"}
+            if "seed" in more and data["solution"]["objective"] is not None:
+                worse = data["solution"]["objective"] + 1000
+                again["solution"] = data["solution"] | {"objective": worse, "status": "feasible"}
+            (tmp_path / "tasks" / f"{key}.json").write_text(json.dumps(again))
+    again = Run(tmp_path)
+    assert len(again) == 3 * len(run)
+    assert experiments.rows(again, fourth) == known
