@@ -1,7 +1,10 @@
-"""Methods as users write them: `hare`, `big-m@gurobi`, `hare:gpu_rule=finish`."""
+"""Methods as users write them: `hare`, `big-m@gurobi`, `hare:gpu_rule=finish`, own functions."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
+from schedgap.analysis.own import Own, from_text, own
 from schedgap.analysis.tasks import TaskSpec
 from schedgap.errors import UsageError
 from schedgap.models.method import Method
@@ -9,15 +12,41 @@ from schedgap.models.method import Method
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A method by name, with an optional engine and options that differ from the defaults."""
+    """A method by name, with an optional engine and options that differ from the defaults.
+
+    `own` is the method itself, if it is one of the user's own.
+    """
 
     method: str
     engine: str | None = None
     settings: tuple[tuple[str, object], ...] = ()
+    own: Own | None = None
+
+    @classmethod
+    def of(cls, given: "Callable[..., Any] | str | Own") -> "Choice":
+        """Return the choice of a method in any of the forms that `solve` and `compare` accept.
+
+        Parameters
+        ----------
+        given : str, callable or Own
+            A text as for `read`, a function, or what `schedgap.own` returns.
+
+        Raises
+        ------
+        UsageError
+            If it has another form, or is a function that cannot be called.
+        """
+        return cls.read(given) if isinstance(given, str) else cls._own(own(given))
+
+    @classmethod
+    def _own(cls, found: Own) -> "Choice":
+        return cls(found.name, settings=found.settings, own=found)
 
     @classmethod
     def read(cls, text: str) -> "Choice":
         """Return the choice written as `NAME`, `NAME@ENGINE` or `NAME:KEY=VALUE`.
+
+        Own methods are written as `FILE.py:FUNCTION`, with options behind it, or `cmd:PROGRAM ...`.
 
         Parameters
         ----------
@@ -29,6 +58,9 @@ class Choice:
         UsageError
             If the text has another form.
         """
+        found = from_text(text)
+        if found is not None:
+            return cls._own(found)
         head, *words = text.strip().split(":")
         name, _, engine = head.partition("@")
         settings: dict[str, object] = {}

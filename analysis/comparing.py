@@ -3,8 +3,11 @@
 import math
 import os
 import random
+import shutil
+import tempfile
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
@@ -17,6 +20,7 @@ from schedgap.analysis import experiments
 from schedgap.analysis.choices import Choice
 from schedgap.analysis.folder import FAILURES, Folder, Limits, TaskRecord
 from schedgap.analysis.index import read_records
+from schedgap.analysis.own import Own
 from schedgap.analysis.performing import Task, new_task, perform
 from schedgap.analysis.runs import Run
 from schedgap.analysis.sessions import REFERENCE, SPAN, new_id, new_session, write_session
@@ -31,6 +35,7 @@ from schedgap.models.figure import Experiment
 from schedgap.solvers.children.processes import close_children, cores, run_child
 
 Target = Instance | Experiment | str | os.PathLike[str]
+Named = str | Callable[..., Any] | Own  # a method
 Problem = tuple[Instance, list[str] | None]  # instance, its methods; None: all installed
 OnRecord = Callable[
     [TaskRecord | None, int, int], None
@@ -43,8 +48,8 @@ BRIEF = 5.0  # seconds within which the computer's speed is not measured again
 def compare(
     targets: Target | Iterable[Target],
     *,
-    run: str | os.PathLike[str],
-    methods: Sequence[str] | None = None,
+    run: str | os.PathLike[str] | None = None,
+    methods: Sequence[Named] | None = None,
     workers: int | None = None,
     time_limit: float | None = DEFAULT_TIME_LIMIT,
     memory_limit: float | None = None,
@@ -66,11 +71,14 @@ def compare(
         Instances, instance files, folders of instance files, or a bundled suite: `quick`,
         `FAMILY-figures`, `FAMILY-figure-N`. A figure defines its own methods; its numbers are
         written as CSV into the folder `figures` of the run folder.
-    run : path
-        The run folder; created if necessary.
-    methods : sequence of str, optional
+    run : path, optional
+        The run folder; created if necessary. By default a temporary one, which exists as long as
+        the returned run.
+    methods : sequence of str, callable or Own, optional
         `NAME`, `NAME@ENGINE` or `NAME:KEY=VALUE`; by default the figure's methods, or every method
         whose engines are installed. A method applies to the families that have one of this name.
+        Methods of your own are functions, `FILE.py:FUNCTION` or `cmd:PROGRAM ARGUMENTS`, as for
+        `solve`; their errors and invalid schedules are outcomes of their tasks.
     workers : int, optional
         Number of parallel tasks, each with one thread; by default, and at most, one per core.
     time_limit, memory_limit : float, optional
@@ -97,10 +105,12 @@ def compare(
         close_children()  # they have imported the older source
     problems, figures = _problems(targets)
     limits = Limits(*(None if each is None else float(each) for each in (time_limit, memory_limit)))
-    tasks = list(_tasks(problems, methods, limits, seed))
+    chosen = None if methods is None else _chosen(methods)
+    tasks = list(_tasks(problems, chosen, limits, seed))
     if workers is not None and workers < 1:
         raise UsageError(f"workers {workers}: need an integer >= 1")
-    folder = Folder(run)
+    temporary = tempfile.mkdtemp(prefix="schedgap-run-") if run is None else None
+    folder = Folder(run if temporary is None else temporary)
     plan = _Plan(folder, {item.sha256: item for item, _ in problems}, retried)
     todo = [task for task in tasks if not plan.reuse(task, plan.known(task))]
     try:
@@ -122,7 +132,11 @@ def compare(
     finally:
         if figures and folder.tasks.is_dir():
             experiments.write(Run(folder.path), figures)
+        elif temporary is not None and not folder.tasks.is_dir():
+            shutil.rmtree(temporary, ignore_errors=True)
     stored = Run(folder.path)
+    if temporary is not None:
+        weakref.finalize(stored, shutil.rmtree, temporary, ignore_errors=True)
     return stored
 
 
@@ -184,18 +198,17 @@ def _expand(target: Target) -> list[Instance]:
 
 
 def _tasks(
-    problems: Sequence[Problem], methods: Sequence[str] | None, limits: Limits, seed: int | None
+    problems: Sequence[Problem], chosen: Sequence[Choice] | None, limits: Limits, seed: int | None
 ) -> list[Task]:
     """Return each task once, after checking the names of all methods, in mixed order.
 
     Instances and methods take turns, each in random order: a computer that becomes slower slows
     down all of them.
     """
-    chosen = None if methods is None else [Choice.read(text) for text in methods]
     if chosen is not None:
         owners = {instance.family: family(instance.family) for instance, _ in problems}
         for choice in chosen:
-            if not any(_has(name, choice.method) for name in owners):
+            if not any(_has(name, choice) for name in owners):
                 next(iter(owners.values())).method(
                     choice.method
                 )  # raises UsageError, which lists the methods
@@ -203,7 +216,7 @@ def _tasks(
     by_instance: list[list[Task]] = []
     for instance, figure_methods in problems:
         if chosen is not None:
-            choices = [choice for choice in chosen if _has(instance.family, choice.method)]
+            choices = [choice for choice in chosen if _has(instance.family, choice)]
         elif figure_methods is not None:
             choices = [Choice.read(text) for text in figure_methods]
         else:
@@ -227,8 +240,24 @@ def _mixed(by_instance: list[list[Task]]) -> list[Task]:
     return [tasks[k] for k in range(rounds) for tasks in by_instance if k < len(tasks)]
 
 
-def _has(name: str, method: str) -> bool:
-    owner = family(name)
+def _chosen(methods: Sequence[Named]) -> list[Choice]:
+    """Return the methods; those of the user's own must differ in their names."""
+    choices = [Choice.of(each) for each in methods]
+    codes: dict[str, str] = {}
+    for own in (choice.own for choice in choices if choice.own is not None):
+        if codes.setdefault(own.name, own.code) != own.code:
+            raise UsageError(
+                f"two different methods are named '{own.name}': rename one, as in "
+                f"sg.own(rule, name='other') or other=FILE.py:FUNCTION"
+            )
+    return choices
+
+
+def _has(name: str, choice: Choice) -> bool:
+    """Return whether a family has a method; one of the user's own may be for any family."""
+    if choice.own is not None:
+        return True
+    owner, method = family(name), choice.method
     return method in owner.aliases or any(each.name == method for each in owner.methods)
 
 

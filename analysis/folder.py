@@ -67,7 +67,8 @@ class TaskRecord(Record):
     `task` is the part of `key` without limits and session. `started` is in ISO format. Wall-clock
     seconds are in the solution; `cpu_seconds` are those of the method with all its processes,
     `peak_memory_mb` is theirs too: that of a new process and what the task added. `limited`:
-    whether the time limit may have had an influence. `reused`: key of the record, under smaller
+    whether the time limit may have had an influence. `own`: whether the method is the user's own,
+    whose invalid schedules contradict nothing. `reused`: key of the record, under smaller
     limits, whose result this is. Fields that older versions did not write are empty.
     """
 
@@ -99,6 +100,7 @@ class TaskRecord(Record):
     started: str | None = None
     cpu_seconds: float | None = None
     limited: bool | None = None
+    own: bool = False
     reused: str = ""
 
     @property

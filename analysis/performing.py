@@ -12,7 +12,12 @@ from schedgap.analysis.sessions import utc_now
 from schedgap.analysis.solving import verified_in_child, verified_solution
 from schedgap.analysis.sources import method_code
 from schedgap.analysis.tasks import MethodRun, TaskSpec, run_task, task_spec
-from schedgap.errors import ContradictionError, SchedgapError
+from schedgap.errors import (
+    ContradictionError,
+    InvalidScheduleError,
+    OwnMethodError,
+    SchedgapError,
+)
 from schedgap.instances.instance import Instance
 
 
@@ -64,7 +69,7 @@ def new_task(instance: Instance, choice: Choice, limits: Limits, seed: int | Non
 def _spec(instance: Instance, choice: Choice, limits: Limits, seed: int | None) -> TaskSpec:
     return task_spec(
         instance,
-        choice.method,
+        choice.method if choice.own is None else choice.own,
         engine=choice.engine,
         time_limit=limits.time,
         memory_limit=limits.memory,
@@ -106,6 +111,10 @@ def perform(
             time_limit=task.limits.time,
             interrupt=interrupt,
         )
+    except OwnMethodError as error:
+        return record(run, "error", str(error))
+    except InvalidScheduleError as error:
+        return record(run, "invalid", str(error))
     except SchedgapError as error:  # the method itself refused this instance
         return record(run, "skipped", str(error))
     except ContradictionError as error:
@@ -151,6 +160,7 @@ def _record(
         "method": spec.method.name,
         "label": label(spec),
         "kind": spec.method.kind,
+        "own": spec.own is not None,
         "engine": spec.engine,
         "options": options,
         "seed": spec.seed,

@@ -323,7 +323,7 @@ def completed(record: TaskRecord, bracket: Bracket) -> bool:
 
 
 def contradictions(records: Sequence[TaskRecord]) -> list[str]:
-    """Describe each pair of contradictory records and each invalid schedule.
+    """Describe each pair of contradictory records and each invalid schedule of our methods.
 
     Parameters
     ----------
@@ -333,7 +333,7 @@ def contradictions(records: Sequence[TaskRecord]) -> list[str]:
     messages = [
         f"{record.instance.name}: {record.label}: {record.message}"
         for record in records
-        if record.outcome == "invalid"
+        if record.outcome == "invalid" and not record.own
     ]
     best_known = brackets(records)
     for record in records:

@@ -3,12 +3,21 @@
 import math
 import threading
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from schedgap.analysis.bounds import contradict, derive_status, meet, on_grid, tighter
+from schedgap.analysis.choices import Choice
+from schedgap.analysis.own import Own
 from schedgap.analysis.proving import Effort, with_evidence
 from schedgap.analysis.solution import Solution
 from schedgap.analysis.tasks import MethodRun, OnMessage, TaskSpec, run_task, task_spec
-from schedgap.errors import ContradictionError
+from schedgap.errors import (
+    ContradictionError,
+    InputError,
+    InvalidScheduleError,
+    OwnMethodError,
+    UsageError,
+)
 from schedgap.instances.instance import Instance
 from schedgap.instances.solution import Sense
 from schedgap.models.family import Family, family_of
@@ -17,7 +26,7 @@ from schedgap.models.method import check_instance
 
 def solve(
     instance: Instance,
-    method: str = "exact",
+    method: str | Callable[..., Any] | Own = "exact",
     *,
     engine: str | None = None,
     time_limit: float | None = None,
@@ -33,8 +42,10 @@ def solve(
     ----------
     instance : Instance
         The instance to solve.
-    method : str
-        Name or alias, as listed by `schedgap.methods(family)`.
+    method : str, callable or Own
+        Name or alias, as listed by `schedgap.methods(family)`, with options as in
+        `hare:gpu_rule=finish`; or a method of your own: a function from an instance to a schedule
+        or its data, `FILE.py:FUNCTION`, or `cmd:PROGRAM ARGUMENTS` (docs/own-algorithms.md).
     engine : str, optional
         One of the method's engines; by default its first.
     time_limit, memory_limit : float, optional
@@ -55,17 +66,22 @@ def solve(
     ------
     UsageError, EngineUnavailableError
         If the method cannot be run with these arguments.
+    OwnMethodError, InvalidScheduleError
+        If a method of your own fails, or returns a schedule that breaks a rule.
     ContradictionError
-        If the method's schedule breaks a rule or refutes its bound, which is a bug.
+        If another method's schedule breaks a rule or refutes its bound, which is a bug.
     """
+    choice = Choice.of(method)
+    if engine is not None and choice.engine not in (None, engine):
+        raise UsageError(f"engine '{engine}', but the method is {method}")
     spec = task_spec(
         instance,
-        method,
-        engine=engine,
+        choice.method if choice.own is None else choice.own,
+        engine=engine or choice.engine,
         time_limit=time_limit,
         memory_limit=memory_limit,
         seed=seed,
-        settings=options,
+        settings={**dict(choice.settings), **options},
     )
     check_instance(instance, spec.method)
     run = run_task(instance, spec, on_message)
@@ -104,9 +120,11 @@ def verified_solution(
         If the schedule breaks a rule or refutes the bound.
     """
     name, sense = spec.method.name, spec.family.sense(instance)
-    if run.end == "error":
+    if run.end == "error" and (spec.own is None or run.schedule is None):
         if run.error is not None:
             raise run.error
+        if spec.own is not None:
+            raise OwnMethodError(f"method {name}: {run.message}")
         failure = RuntimeError(f"method {name} failed: {run.message}")
         failure.add_note(run.details)
         raise failure
@@ -118,10 +136,10 @@ def verified_solution(
     infeasible = result is not None and result.infeasible
     if infeasible and data is not None:
         raise ContradictionError(f"method {name}: 'infeasible', but it has a schedule")
-    if data is None and not infeasible and spec.method.kind != "bound":
+    if data is None and not infeasible and spec.method.kind != "bound" and spec.own is None:
         data = spec.family.null_schedule(instance)
     options = spec.recorded_options()
-    objective = None if data is None else (verified or verified_here)(instance, spec, data)
+    objective = None if data is None else _verified(instance, spec, data, verified)
     relaxed = () if data is None else spec.family.omitted_rules(data)
     bound, certificate = None, None
     if spec.method.kind in ("exact", "bound") and not relaxed:
@@ -157,6 +175,21 @@ def verified_solution(
     return Solution.bind(
         instance, solution, progress=progress, certificate=certificate, partial=partial
     )
+
+
+def _verified(
+    instance: Instance, spec: TaskSpec, data: object, verified: "Verified | None"
+) -> float:
+    """Return the verified objective; an invalid schedule of the user's own method is no bug."""
+    try:
+        return (verified or verified_here)(instance, spec, data)
+    except (ContradictionError, InputError) as error:
+        if spec.own is None:
+            raise
+        text = str(error)
+        if isinstance(error, InputError):
+            text = f"method {spec.method.name} returned no schedule of the family: {text}"
+        raise InvalidScheduleError(text) from None
 
 
 Verified = Callable[[Instance, TaskSpec, object], float]  # (instance, spec, schedule) -> objective
@@ -213,7 +246,7 @@ def verified_in_child(
         instance,
         schedule,
         spec.recorded_options(),
-        engine=spec.process,
+        engine=None if spec.own is not None else spec.process,
         interrupt=interrupt,
     )
     return float(reply.result())

@@ -66,6 +66,8 @@ def method_code(owner: Family, method: Method) -> str:
         One of its methods; the two hashes are joined by `+`.
     """
     code, run = family_code(owner.name), method.run
+    if method.code:  # a user's own
+        return f"{code}+{method.code}"
     function = run.load() if isinstance(run, Lazy) and not _is_ours(run.name) else run
     if isinstance(function, Lazy) or _is_ours(getattr(function, "__module__", "")):
         return code

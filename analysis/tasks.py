@@ -5,12 +5,14 @@ import math
 import platform
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
-from schedgap.errors import UsageError
+from schedgap.analysis.own import MEMORY_MB, Own, measured, schedule_data
+from schedgap.errors import InvalidScheduleError, SchedgapError, UsageError
 from schedgap.instances.families import FAMILIES
 from schedgap.instances.instance import Instance
 from schedgap.instances.settings import whole_number
@@ -47,8 +49,18 @@ class TaskSpec:
 
     @property
     def process(self) -> str | None:
-        """The engine that the method's own child process loads, or None."""
+        """The engine that the method's own child process loads, or None.
+
+        The processes of a user's own method run nothing else.
+        """
+        if self.own is not None:
+            return self.own.process
         return None if self.method.runs_children else self.engine
+
+    @property
+    def own(self) -> Own | None:
+        """The user's own method, if it is one."""
+        return self.method.run if isinstance(self.method.run, Own) else None
 
     @property
     def module(self) -> str:
@@ -86,7 +98,7 @@ def _version(package: str) -> str:
 
 def task_spec(
     instance: Instance,
-    method: str,
+    method: str | Own,
     *,
     engine: str | None = None,
     time_limit: float | None = None,
@@ -98,12 +110,12 @@ def task_spec(
 
     Parameters
     ----------
-    method : str
-        Name or alias of a method of the instance's family.
+    method : str or Own
+        Name or alias of a method of the instance's family, or one of the user's own.
     engine : str, optional
         One of the method's engines; by default its first.
     time_limit, memory_limit : float, optional
-        Limits in wall-clock seconds and MB, > 0.
+        Limits in wall-clock seconds and MB, > 0. A user's own method has a memory limit always.
     seed : int, optional
         Random seed, >= 0; by default 0 for a method that uses one.
     settings : mapping
@@ -122,7 +134,12 @@ def task_spec(
     if seed is not None:
         seed = whole_number(seed, "seed", most=2**31 - 1)
     owner = family(instance.family)
-    chosen_method = owner.method(method)
+    if isinstance(method, Own):
+        chosen_method = method.method(owner)
+        memory_limit = MEMORY_MB if memory_limit is None else memory_limit
+        settings = {**dict(method.settings), **settings}
+    else:
+        chosen_method = owner.method(method)
     options = chosen_method.parse(settings)
     chosen = chosen_method.choose_engine(engine)
     spec = TaskSpec(
@@ -148,7 +165,8 @@ class MethodRun:
 
     `schedule` is the best schedule reported while the method ran, `objective` its value, and
     `certificate` belongs to the best reported bound. `unconfirmed` is the best bound that an engine
-    reported and no second run confirmed. `seconds` is the time of the method itself,
+    reported and no second run confirmed. `rejected` says why schedules that a user's own method
+    reported do not count. `seconds` is the time of the method itself,
     `start_seconds` the time its process needed to start.
     """
 
@@ -163,6 +181,7 @@ class MethodRun:
     unconfirmed: float | None = None
     certificate: Mapping[str, Any] | None = None
     progress: list[Point] = field(default_factory=list)
+    rejected: list[str] = field(default_factory=list)
     seconds: float = 0.0
     start_seconds: float = 0.0
     peak_memory_mb: float | None = None
@@ -225,30 +244,37 @@ def run_task(
     sense = spec.family.sense(instance)
 
     def receive(message: Message) -> None:
+        if message[0] == "schedule":
+            _, seconds, text = message
+            try:
+                schedule, value = measured(
+                    instance, spec.family, spec.method, text, spec.recorded_options()
+                )
+            except InvalidScheduleError as error:
+                run.rejected.append(str(error))
+                return
+            message = ("incumbent", seconds, value, schedule)
         run.receive(message, sense)
         if on_message is not None:
             on_message(message[:3] if message[0] == "bound" else message)
 
-    reply = run_child(
-        "schedgap.analysis.tasks:run_method",
-        spec.module,
-        instance,
-        spec.method.name,
-        dict(spec.options),
-        spec.engine,
-        spec.time_limit,
-        spec.seed or 0,
-        limit=spec.time_limit,
-        memory_mb=spec.memory_limit,
-        on_message=receive,
-        engine=spec.process,
-        interrupt=interrupt,
-    )
+    with _request(instance, spec) as (function, *arguments):
+        reply = run_child(
+            function,
+            *arguments,
+            limit=spec.time_limit,
+            memory_mb=spec.memory_limit,
+            on_message=receive,
+            engine=spec.process,
+            interrupt=interrupt,
+        )
     run.end, run.seconds = reply.outcome, reply.seconds
     run.start_seconds, run.peak_memory_mb = reply.start_seconds, reply.peak_mb
     run.cpu_seconds, run.limited = reply.cpu_seconds, reply.limited
     if reply.outcome == "done":
         run.result, run.seconds = reply.value
+        if spec.own is not None:
+            _receive_own(run, cast(str | None, run.result), instance, spec)
     elif isinstance(reply.error, Exception):
         run.error, run.message = reply.error, str(reply.error)
     else:
@@ -256,6 +282,46 @@ def run_task(
         lines = run.details.strip().splitlines()
         run.message = lines[-1 if reply.outcome == "error" else 0]
     return run
+
+
+@contextmanager
+def _request(instance: Instance, spec: TaskSpec) -> Iterator[tuple[Any, ...]]:
+    """Provide the function that the child process runs, and its arguments."""
+    seed = spec.seed or 0
+    if spec.own is not None:
+        with spec.own.request(instance, spec.options, spec.time_limit, seed) as found:
+            yield found
+    else:
+        yield (
+            "schedgap.analysis.tasks:run_method",
+            spec.module,
+            instance,
+            spec.method.name,
+            dict(spec.options),
+            spec.engine,
+            spec.time_limit,
+            seed,
+        )
+
+
+def _receive_own(run: MethodRun, text: str | None, instance: Instance, spec: TaskSpec) -> None:
+    """Take what a user's own method has returned as JSON text: its schedule, or None."""
+    run.result = MethodResult()
+    if run.rejected:
+        more = "" if len(run.rejected) == 1 else f" (and {len(run.rejected) - 1} more)"
+        run.result = MethodResult(note=f"not counted: {run.rejected[0]}{more}")
+    try:
+        if text is not None and run.schedule is None:
+            run.result = MethodResult(schedule_data(instance, text, spec.method.name))
+        elif text is not None:  # after incumbents, one more
+            schedule, value = measured(
+                instance, spec.family, spec.method, text, spec.recorded_options()
+            )
+            run.receive(("incumbent", run.seconds, value, schedule), spec.family.sense(instance))
+        elif run.schedule is None and run.rejected:
+            raise InvalidScheduleError(run.rejected[0])
+    except SchedgapError as error:
+        run.end, run.error, run.message = "error", error, str(error)
 
 
 def run_method(

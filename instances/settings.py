@@ -10,7 +10,7 @@ from typing import Any, Literal
 from schedgap.errors import UsageError
 
 LARGEST = 1e15  # limit on all numbers
-OptionType = Literal["bool", "int", "float", "choice", "range", "list", "shares"]
+OptionType = Literal["bool", "int", "float", "text", "choice", "range", "list", "shares"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,8 @@ class Option:
             match self.type:
                 case "bool":
                     return {"true": True, "false": False}[word.lower()]
+                case "text":
+                    return word
                 case "choice":
                     return {choice: choice for choice in self.choices}[word]
                 case "int" | "float":
@@ -121,6 +123,8 @@ class Option:
         match self.type:
             case "bool":
                 return "true or false"
+            case "text":
+                return "a text"
             case "choice":
                 return "one of " + ", ".join(self.choices)
             case "int":

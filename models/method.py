@@ -344,6 +344,8 @@ class Method(Generic[I, S]):
         `refute` has a reason; False for one that leaves out rules.
     unsupported_reason : callable
         From an instance to one line on why the method cannot solve it, or None.
+    code : str
+        Hash of the source of a user's own method; empty for the methods of a family.
     """
 
     name: str
@@ -359,6 +361,7 @@ class Method(Generic[I, S]):
     seeded: bool = False
     proves_infeasible: bool = True
     unsupported_reason: Callable[[I], str | None] = field(default=lambda instance: None)
+    code: str = ""
 
     def parse(self, settings: Mapping[str, object]) -> dict[str, Any]:
         """Return every option with its value; UsageError for an unknown or invalid one.

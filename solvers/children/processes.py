@@ -34,10 +34,12 @@ from schedgap.solvers.children.worker import read_frame, write_frame
 ChildOutcome = Literal["done", "timeout", "memory", "crash", "error"]
 
 _CHECK_SECONDS = 0.1  # interval between two checks of the memory, in seconds
+_MAX_OWN = 4  # methods of the users' own with idle workers
 _MAX_IDLE_MB = 500  # larger idle workers are closed
 _QUOTA = Path(
     "/sys/fs/cgroup/cpu.max"
 )  # CPU limit of a Linux container: "quota period" or "max ..."
+_LONGEST_LINE = 1 << 16  # bytes of the standard error that are read at once
 _DEPTH = "SCHEDGAP_CHILD_DEPTH"
 _ENVIRONMENT = {
     **dict.fromkeys(
@@ -220,7 +222,7 @@ class _Worker:
     def _read_stderr(self) -> None:
         assert self.process.stderr is not None
         with self.process.stderr as stream, contextlib.suppress(OSError):
-            for line in stream:
+            while line := stream.readline(_LONGEST_LINE):
                 self.stderr_lines.append(line.decode(errors="replace").rstrip()[:1000])
 
     def give(self, task: Mapping[str, object]) -> None:
@@ -277,7 +279,7 @@ class _Worker:
 
     def _tree(self) -> list[psutil.Process]:
         with contextlib.suppress(psutil.Error):
-            return [self.watched, *_descendants(self.watched)]
+            return [self.watched, *descendants(self.watched)]
         return [self.watched]
 
     def kill(self) -> None:
@@ -286,6 +288,9 @@ class _Worker:
             for process in self._tree():
                 with contextlib.suppress(psutil.Error):
                     process.kill()
+        if os.name == "posix":  # what it has started may outlive it
+            with contextlib.suppress(OSError):
+                os.killpg(self.process.pid, signal.SIGKILL)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(timeout=5)
         assert self.process.stdin is not None
@@ -313,8 +318,14 @@ class _Worker:
         return "\n".join([end, *self.stderr_lines])
 
 
-def _descendants(process: psutil.Process) -> list[psutil.Process]:
-    """Return all descendants; without a look at all processes of the computer, where Linux can."""
+def descendants(process: psutil.Process) -> list[psutil.Process]:
+    """Return all descendants; without a look at all processes of the computer, where Linux can.
+
+    Parameters
+    ----------
+    process : psutil.Process
+        The process.
+    """
     found: list[psutil.Process] = []
     above = [process.pid]
     while above:
@@ -475,14 +486,21 @@ def _take(engine: str | None) -> _Worker:
 
 
 def _keep(engine: str | None, worker: _Worker) -> None:
-    """Keep a worker for a later call, at most one per core and engine."""
+    """Keep a worker for a later call, at most one per core and engine.
+
+    Of the keys that are no engines, those of the users' own methods, the last few are kept.
+    """
+    closed: list[_Worker] = []
     with _idle_lock:
-        spare = _idle.setdefault((os.getpid(), engine), [])
-        stored = len(spare) < cores()
-        if stored:
-            spare.append(worker)
-    if not stored:
-        worker.close()
+        key = os.getpid(), engine
+        spare = _idle.pop(key, [])
+        _idle[key] = spare  # the last one
+        (spare if len(spare) < cores() else closed).append(worker)
+        others = [each for each in _idle if each[1] is not None and each[1].startswith("own-")]
+        for older in others[:-_MAX_OWN]:
+            closed += _idle.pop(older)
+    for each in closed:
+        each.close()
 
 
 @atexit.register

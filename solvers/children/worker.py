@@ -82,25 +82,38 @@ def main(parent: int) -> None:
     inbox: list[bytes] = []
     ready = threading.Semaphore(0)
     threading.Thread(target=_receive, args=(tasks, inbox, ready), daemon=True).start()
-    lock = threading.Lock()
+    lock, own = threading.Lock(), os.getpid()
 
     def answer(kind: str, content: object = None) -> None:
+        if os.getpid() != own:  # a function has forked: its copy has nothing to say
+            os._exit(0)
         with lock:
             write_frame(answers, (kind, content))
 
-    while True:
+    while not _retired:
         ready.acquire()
         before = _status_mb("VmRSS")
         _serve(pickle.loads(inbox.pop()), answer)
         _release_memory(before)
+    os._exit(0)
+
+
+_retired: list[bool] = []
+
+
+def retire() -> None:
+    """Let this process end after its present task, because the task has left something behind."""
+    _retired.append(True)
 
 
 def _receive(tasks: IO[bytes], inbox: list[bytes], ready: threading.Semaphore) -> None:
     """Read tasks; exit at once if the parent is gone, even during a task."""
-    while (task := read_frame(tasks)) is not None:
-        inbox.append(task)
-        ready.release()
-    os._exit(0)
+    try:
+        while (task := read_frame(tasks)) is not None:
+            inbox.append(task)
+            ready.release()
+    finally:  # also if the function has closed the pipe
+        os._exit(0)
 
 
 def _serve(task: dict[str, Any], answer: Callable[..., None]) -> None:

@@ -17,6 +17,7 @@ from schedgap import lazy
 if TYPE_CHECKING:
     from schedgap.analysis.comparing import compare as compare
     from schedgap.analysis.listing import methods as methods
+    from schedgap.analysis.own import own as own
     from schedgap.analysis.ratios import RatioInterval as RatioInterval
     from schedgap.analysis.ratios import ratio as ratio
     from schedgap.analysis.report import write_report as report
@@ -48,6 +49,7 @@ _PUBLIC = {  # name -> "module:attribute", imported on first use
     "load": "schedgap.instances.families:load",
     "load_solution": "schedgap.analysis.solution:load_solution",
     "methods": "schedgap.analysis.listing:methods",
+    "own": "schedgap.analysis.own:own",
     "ratio": "schedgap.analysis.ratios:ratio",
     "register": "schedgap.models.family:register",
     "report": "schedgap.analysis.report:write_report",
@@ -69,6 +71,7 @@ __all__ = [
     "load",
     "load_solution",
     "methods",
+    "own",
     "ratio",
     "register",
     "report",

@@ -70,6 +70,16 @@ class EngineUnavailableError(SchedgapError):
     exit_code = 5
 
 
+class OwnMethodError(SchedgapError):
+    """A user's own method that failed: it raised an error, or returned no schedule."""
+
+
+class InvalidScheduleError(SchedgapError):
+    """A schedule of a user's own method that breaks a rule, or is no schedule of the family."""
+
+    exit_code = 1
+
+
 class ContradictionError(Exception):
     """Contradictory results of our own, such as a schedule below a proved bound: a bug."""
 
