@@ -192,6 +192,8 @@ def from_text(text: str) -> Own | None:
         return _named(_from_command(command["words"]), command["label"])
     file = _FILE.match(text.strip())
     if file is None:
+        if text.strip().endswith(".py"):
+            raise UsageError(f"{text.strip()}: need FILE.py:FUNCTION")
         return None
     settings: dict[str, object] = {}
     for word in filter(None, (file["rest"] or "").split(":")):
@@ -233,10 +235,7 @@ def _from_file(file: Path, name: str) -> Own:
     except OSError as error:
         raise InputError(f"cannot be read: {str(error.strerror).lower()}", file=str(file)) from None
     address = Source(str(file.resolve()), name)
-    try:
-        options, offered = _described(address, code)
-    except UsageError as error:
-        raise UsageError(str(error).replace(address.file, str(file))) from None
+    options, offered = _described(address, code)
     return Own(name, address, code, options, offered)
 
 
@@ -254,6 +253,8 @@ def _described(address: Source, code: str) -> tuple[tuple[Option, ...], tuple[st
     if reply.outcome == "done":
         options, offered = reply.value
         return options, offered
+    if isinstance(reply.error, UsageError):
+        raise reply.error
     text = str(reply.error or reply.outcome).strip().splitlines()
     raise UsageError(f"{address.file}: {text[-1 if reply.outcome == 'error' else 0]}")
 

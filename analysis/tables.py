@@ -199,7 +199,7 @@ def _guarantee(run: StoredRun, record: TaskRecord, ratio: RatioInterval) -> dict
         "beyond": False,
     }  # fmt: skip
     owner = family(record.instance.family)
-    if record.problem:
+    if record.problem or record.own:
         return none
     options = {
         option: option.parse(record.options[option.name])

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, Literal, cast
 
 from schedgap.analysis.own import MEMORY_MB, Own, measured, schedule_data
-from schedgap.errors import InvalidScheduleError, SchedgapError, UsageError
+from schedgap.errors import InvalidScheduleError, OwnMethodError, SchedgapError, UsageError
 from schedgap.instances.families import FAMILIES
 from schedgap.instances.instance import Instance
 from schedgap.instances.settings import whole_number
@@ -277,11 +277,21 @@ def run_task(
             _receive_own(run, cast(str | None, run.result), instance, spec)
     elif isinstance(reply.error, Exception):
         run.error, run.message = reply.error, str(reply.error)
+        if spec.own is not None:
+            run.error = _renamed(reply.error, spec.method.name)
     else:
         run.details = reply.error or reply.outcome
         lines = run.details.strip().splitlines()
         run.message = lines[-1 if reply.outcome == "error" else 0]
     return run
+
+
+def _renamed(error: Exception, name: str) -> OwnMethodError:
+    """Return an error of a user's own method that names it; notes, such as a traceback, stay."""
+    named = OwnMethodError(f"method {name}: {error}")
+    for note in getattr(error, "__notes__", ()):
+        named.add_note(note)
+    return named
 
 
 @contextmanager

@@ -80,11 +80,14 @@ def _known(report: ReportData, names: Iterable[str]) -> str:
 
 
 def _algorithms(report: ReportData, name: str) -> str:
-    """Return a sentence for each of the paper's algorithms with default options, else of ours."""
+    """Return a sentence for each of the paper's algorithms with default options, else of ours.
+
+    The methods of the user's own come last.
+    """
     ours: dict[str, bool] = {
         row.method: row.ours
         for row in report.rows
-        if row.family == name and row.kind == "algorithm"
+        if row.family == name and row.kind == "algorithm" and not row.own
     }
     only_ours = all(ours.values())
     by_method: dict[str, list[Result]] = {}
@@ -100,6 +103,11 @@ def _algorithms(report: ReportData, name: str) -> str:
         if exceeded[method] and not only_ours:
             where = count(exceeded[method], "instance")
             sentences.append(f"On {where} it exceeds its guarantee although the assumptions hold.")
+    own: dict[str, list[Result]] = {}
+    for each in report.of(name):
+        if each.record.own:
+            own.setdefault(each.method, []).append(each)
+    sentences += [_sentence(f"Your own {method}", results) for method, results in own.items()]
     return " ".join(sentences)
 
 

@@ -76,7 +76,8 @@ class Row:
     preset: str
     method: str
     kind: str
-    ours: bool
+    ours: bool  # not the paper's
+    own: bool  # the user's own
     facts: Mapping[str, Any]  # the columns of `schedgap.analysis.tables.summary`
     exceeded: int  # instances on which a guarantee is exceeded although its assumptions hold
 
@@ -116,8 +117,8 @@ class ReportData:
     def heuristics(self, name: str) -> list[str]:
         """Return the algorithms and baselines of a family that are compared in its figures.
 
-        Those of the paper come first, then those of ours, with options last; at most
-        `MAX_COMPARED`.
+        The user's own come first, then those of the paper, then those of ours, with options last;
+        at most `MAX_COMPARED`.
 
         Parameters
         ----------
@@ -127,7 +128,7 @@ class ReportData:
         kinds = ("algorithm", "baseline")
         rows = [row for row in self.rows if row.family == name and row.kind in kinds]
         rows = [row for row in rows if row.facts["scheduled"]]
-        rows.sort(key=lambda row: (not row.plain, row.kind == "baseline", row.ours))
+        rows.sort(key=lambda row: (not row.own, not row.plain, row.kind == "baseline", row.ours))
         return [row.method for row in rows[:MAX_COMPARED]]
 
     def of(self, name: str) -> list[Result]:
@@ -166,8 +167,8 @@ def collect(run: StoredRun) -> ReportData:
     for step in profile(run).to_dict("records"):
         steps = profiles.setdefault(step["family"], {}).setdefault(step["method"], [])
         steps.append((step["ratio"], step["share"]))
-    ours = {(each.family, each.method): _ours(each.record) for each in results}
-    rows, rows_by_preset = (_rows(run, ours, by_preset=each) for each in (False, True))
+    records = {(each.family, each.method): each.record for each in results}
+    rows, rows_by_preset = (_rows(run, records, by_preset=each) for each in (False, True))
     report = ReportData(run, tuple(results), rows, rows_by_preset, profiles, written(run))
     chosen = {method for name in report.families for method in report.heuristics(name)}
     found = pairs(run, by_preset=False, methods=chosen).to_dict("records") if chosen else []
@@ -175,7 +176,7 @@ def collect(run: StoredRun) -> ReportData:
 
 
 def _rows(
-    run: StoredRun, ours: Mapping[tuple[str, str], bool], *, by_preset: bool
+    run: StoredRun, records: Mapping[tuple[str, str], TaskRecord], *, by_preset: bool
 ) -> tuple[Row, ...]:
     exceeded = [row for row in ratios(run).to_dict("records") if row["within"] is False]
     return tuple(
@@ -184,7 +185,8 @@ def _rows(
             preset=facts["preset"],
             method=facts["method"],
             kind=facts["kind"],
-            ours=ours[facts["family"], facts["method"]],
+            ours=_ours(records[facts["family"], facts["method"]]),
+            own=records[facts["family"], facts["method"]].own,
             facts={str(key): value for key, value in facts.items()},
             exceeded=sum(
                 (row["family"], row["method"]) == (facts["family"], facts["method"])
@@ -197,7 +199,9 @@ def _rows(
 
 
 def _ours(record: TaskRecord) -> bool:
-    """Return whether a method is ours and not the paper's; False if it is unknown."""
+    """Return whether a method is not the paper's; False if it is unknown."""
+    if record.own:
+        return True
     try:
         return family(record.instance.family).method(record.method).ours
     except UsageError:

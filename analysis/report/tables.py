@@ -278,7 +278,8 @@ def _guarantee(row: Row) -> Cell:
 
 
 def _kind(row: Row) -> Cell:
-    return Cell(row.kind + (" (ours)" if row.ours and row.kind == "algorithm" else ""))
+    whose = " (your own)" if row.own else " (ours)" if row.ours else ""
+    return Cell(row.kind + (whose if row.kind == "algorithm" else ""))
 
 
 def _seconds(value: float) -> Cell:

@@ -185,7 +185,11 @@ def solve(
     instance: InstanceFile,
     method: Annotated[
         str,
-        typer.Option(metavar="NAME", autocompletion=_methods, help="See 'schedgap methods'."),
+        typer.Option(
+            metavar="NAME",
+            autocompletion=_methods,
+            help="See 'schedgap methods'; your own is FILE.py:FUNCTION or 'cmd:PROGRAM ...'.",
+        ),
     ] = "exact",
     engine: Annotated[
         str | None, typer.Option(metavar="NAME", help="Engine to use, one of the method's engines.")
@@ -319,14 +323,21 @@ def compare(
             "'FAMILY-figures'.",
         ),
     ],
-    run: Annotated[Path, typer.Option(metavar="DIR", help="Run folder; results in it are kept.")],
+    run: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Run folder; results in it are kept. [default: a temporary one]",
+        ),
+    ] = None,
     methods: Annotated[
         str | None,
         typer.Option(
             metavar="A,B",
             autocompletion=_methods,
-            help="NAME, NAME@ENGINE or NAME:KEY=VALUE, separated by commas. [default: all whose "
-            "engines are installed, or those of the figure]",
+            help="NAME, NAME@ENGINE or NAME:KEY=VALUE, separated by commas; your own are "
+            "FILE.py:FUNCTION or 'cmd:PROGRAM --in {instance} --out {schedule}', with commas "
+            "in quotes. [default: all whose engines are installed, or those of the figure]",
         ),
     ] = None,
     workers: Annotated[
@@ -355,7 +366,8 @@ def compare(
     """Run methods on instances and report how far each is from the optimum.
 
     The command can be stopped and started again, and several processes may share one run folder;
-    only unfinished tasks are lost. Exit code 70 means that results contradict each other.
+    only unfinished tasks are lost. A method of your own may fail without harm to the others: see
+    docs/own-algorithms.md. Exit code 70 means that results contradict each other.
     """
     from schedgap.analysis.comparing import compare as run_all
 
@@ -365,7 +377,7 @@ def compare(
         result = run_all(
             targets,
             run=run,
-            methods=methods.split(",") if methods else None,
+            methods=_words(methods) if methods else None,
             workers=workers,
             time_limit=time_limit,
             memory_limit=memory_limit,
@@ -374,9 +386,9 @@ def compare(
             cluster=cluster,
             on_record=on_record,
         )
-    if older:
+    if older and run is not None:
         result = type(result).load(run, older=True)
-    show.run(result, as_json=as_json, every=every)
+    show.run(result, as_json=as_json, every=every, stored=run is not None)
     raise typer.Exit(ContradictionError.exit_code if result.contradictions else 0)
 
 
@@ -591,6 +603,19 @@ def _settings(words: list[str] | None) -> dict[str, Any]:
             raise UsageError(f"--set {key}: given twice")
         settings[key] = value
     return settings
+
+
+def _words(text: str) -> list[str]:
+    """Return the parts of a text between commas; a comma in quotes separates nothing."""
+    parts, quote = [""], ""
+    for sign in text:
+        if sign in "'\"" and quote in ("", sign):
+            quote = "" if quote else sign
+        if sign == "," and not quote:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return parts
 
 
 def _numbers(text: str) -> list[int]:

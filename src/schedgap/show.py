@@ -487,7 +487,7 @@ def judgements(items: "Sequence[Judgement]", *, as_json: bool) -> None:
             out().print(line, markup=False, soft_wrap=True)
 
 
-def run(result: "Run", *, as_json: bool, every: bool = False) -> None:
+def run(result: "Run", *, as_json: bool, every: bool = False, stored: bool = True) -> None:
     """Print a run: summary table, headline, failures, and contradictions in red.
 
     The table has a row for each preset and method. As text and with several families, it has a row
@@ -501,6 +501,8 @@ def run(result: "Run", *, as_json: bool, every: bool = False) -> None:
         Whether to print JSON instead of text.
     every : bool
         Whether to print all methods of several families.
+    stored : bool
+        Whether the run folder exists after the command.
     """
     several = len({record.instance.family for record in result.records}) > 1
     summary = result.summary(by_preset=as_json or not several)
@@ -524,12 +526,14 @@ def run(result: "Run", *, as_json: bool, every: bool = False) -> None:
         hidden = table(list(shown.columns), cells, spare=spare)
         places = " ".join(str(folder.path) for folder in result.folders)
         if hidden:
-            note(f"not shown at this width: {', '.join(hidden)} (schedgap table {places})")
-        if brief:
+            where = f" (schedgap table {places})" if stored else ""
+            note(f"not shown at this width: {', '.join(hidden)}{where}")
+        if brief and stored:
             lines(f"all methods: schedgap show {places} --all")
         for rules in sorted(set(summary["outside"]) - {""}) if len(summary) else ():
             out().print(f"{outside([rules])}: no ratio", markup=False, soft_wrap=True)
-        for text in ("", *result.headline(), "", repr(result), f"schedgap report {places}"):
+        after = f"schedgap report {places}" if stored else "not stored: --run DIR keeps the results"
+        for text in ("", *result.headline(), "", repr(result), after):
             out().print(text, markup=False, soft_wrap=True)
         for record in result.failures:
             note(f"{record.instance.name}: {record.label}: {record.outcome}: {record.message}")
