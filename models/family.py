@@ -14,6 +14,7 @@ from schedgap.instances.verdict import Violation
 from schedgap.models.figure import Experiment
 from schedgap.models.method import I, Method, MethodResult, RunContext, S
 from schedgap.models.paper import Paper
+from schedgap.models.program import Program
 
 if TYPE_CHECKING:  # it loads NumPy
     from schedgap.instances.generate import Generator
@@ -96,7 +97,9 @@ class Family(Generic[I, S]):
     check_certificate : callable or None
         The bound that a certificate proves for an instance, evaluated again.
     programs : mapping
-        Program name -> the function that builds its Pyomo model.
+        The programs by name; calling one builds what `schedgap export` writes.
+    index_names : callable
+        From an instance to the names of what the indices of its programs stand for; see `Program`.
     suite : callable or None
         Small instances of the quick comparison.
     experiments : callable or None
@@ -125,7 +128,8 @@ class Family(Generic[I, S]):
     metrics: Callable[[I, Any], Mapping[str, float]] = field(default=lambda instance, schedule: {})
     null_schedule: Callable[[I], Mapping[str, Any] | None] = field(default=lambda instance: None)
     check_certificate: Callable[[I, Mapping[str, Any]], float] | None = None
-    programs: Mapping[str, Callable[[I], Any]] = field(default_factory=dict)
+    programs: Mapping[str, Program[I, S]] = field(default_factory=dict)
+    index_names: Callable[[I], Mapping[str, Any]] = field(default=lambda instance: {})
     suite: Callable[[], list[Instance]] | None = None
     experiments: Callable[..., list[Experiment]] | None = None
     instances: type[I] | None = None

@@ -20,6 +20,7 @@ FAMILY: Family[DmlrsInstance, DmlrsSchedule] = Family(
     null_schedule=lambda instance: {"admitted": [], "allocations": []},
     check_certificate=Lazy("schedgap.models.dmlrs.bounds.certificates:check_certificate"),
     programs=methods.PROGRAMS,
+    index_names=Lazy("schedgap.models.dmlrs.programs.table:index_names"),
     suite=methods.suite,
     experiments=Lazy("schedgap.models.dmlrs.figures:experiments"),
 )

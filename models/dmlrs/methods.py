@@ -1,10 +1,10 @@
 """The methods, exportable programs and small instances of family `dmlrs`, as one table."""
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable
 
 from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule
 from schedgap.instances.instance import Instance
+from schedgap.models.dmlrs.programs.table import PROGRAMS as PROGRAMS
 from schedgap.models.method import Algorithm, Lazy, Method, MethodResult, Option, RunContext
 
 
@@ -391,22 +391,6 @@ ALIASES = {
     "paper": "milp-machine",
     "lp": "colgen",
     "trivial": "job-alone",
-}
-
-_SUBPROBLEM = _at("programs.subproblems:of_the_last_job")
-
-PROGRAMS: Mapping[str, Callable[[DmlrsInstance], object]] = {
-    "milp-machine": _at("programs.printed:build"),
-    "fluid-lp": lambda instance: _at("bounds.fluid:compact")(instance).program,
-    "fluid-lp-disaggregated": lambda instance: _at("bounds.fluid:disaggregated")(instance).program,
-    "lbbd": _at("programs.aggregate:build"),
-    "dual-10": _at("programs.dual:build"),
-    "sub-15": partial(_SUBPROBLEM, equation="15"),
-    "sub-16": partial(_SUBPROBLEM, equation="16"),
-    "sub-19": partial(_SUBPROBLEM, equation="19"),
-    "sub-22": partial(_SUBPROBLEM, equation="22"),
-    "sub-23": partial(_SUBPROBLEM, equation="23"),
-    "sub-23-relaxed": partial(_SUBPROBLEM, equation="23 relaxed"),
 }
 
 

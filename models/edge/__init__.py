@@ -24,6 +24,7 @@ FAMILY: Family[EdgeInstance, EdgeSchedule] = Family(
     metrics=rules.metrics,
     check_certificate=Lazy("schedgap.models.edge.bounds.certificates:check_certificate"),
     programs=methods.PROGRAMS,
+    index_names=Lazy("schedgap.models.edge.programs.table:index_names"),
     suite=methods.suite,
     experiments=Lazy("schedgap.models.edge.figures:experiments"),
 )

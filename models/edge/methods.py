@@ -1,11 +1,10 @@
 """The methods of family `edge`, its programs for export, and its small test instances."""
 
-from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.instances.instance import Instance
+from schedgap.models.edge.programs.table import PROGRAMS as PROGRAMS
 from schedgap.models.method import Algorithm, Lazy, Method, Option
 
 
@@ -261,12 +260,6 @@ ALIASES = {
     "batch-milp": "milp-mode",
     "batch-ilp4": "set-packing",
     "batch-dual": "cg-bound",
-}
-
-PROGRAMS: Mapping[str, Callable[[EdgeInstance], Any]] = {
-    "milp-literal": _at("programs.printed:build"),
-    "milp-mode": _at("exact.export:milp_mode"),
-    "set-packing": _at("exact.export:set_packing"),
 }
 
 

@@ -24,6 +24,7 @@ FAMILY: Family[ElasticInstance, ElasticSchedule] = Family(
     metrics=rules.metrics,
     check_certificate=Lazy("schedgap.models.elastic.bounds.certificates:check_certificate"),
     programs=methods.PROGRAMS,
+    index_names=Lazy("schedgap.models.elastic.programs.table:index_names"),
     suite=methods.suite,
     experiments=Lazy("schedgap.models.elastic.figures:experiments"),
 )

@@ -1,12 +1,12 @@
 """Methods of family `elastic`, its programs for export and its test suite of small instances."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.instances.instance import Instance
+from schedgap.models.elastic.programs.table import PROGRAMS as PROGRAMS
 from schedgap.models.method import Algorithm, Lazy, Method, MethodResult, Option, RunContext
 
 
@@ -394,17 +394,6 @@ ALIASES = {
     "lp": "schedule-lp",
     "no-contention": "job-alone",
     "volume": "job-alone",  # retired: nowhere better
-}
-
-PROGRAMS: Mapping[str, Callable[[ElasticInstance], Any]] = {
-    name: _at(f"exact.export:{function}")
-    for name, function in (
-        ("paper-milp", "paper_milp"),
-        ("paper-miqcp", "paper_miqcp"),
-        ("time-indexed", "time_indexed"),
-        ("compact-exponential", "compact_exponential"),
-        ("dual-lp", "dual_lp"),
-    )
 }
 
 

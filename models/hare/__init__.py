@@ -38,6 +38,7 @@ FAMILY: "Family[HareInstance, HareSchedule]" = Family(
     grid=grid,
     check_certificate=Lazy("schedgap.models.hare.bounds.certificates:check_certificate"),
     programs=methods.PROGRAMS,
+    index_names=Lazy("schedgap.models.hare.programs.table:index_names"),
     suite=methods.suite,
     experiments=Lazy("schedgap.models.hare.figures:experiments"),
 )

@@ -1,10 +1,10 @@
 """Tables of family `hare`: its methods, the programs that can be exported, its small instances."""
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from schedgap.instances.hare import HareInstance
 from schedgap.instances.instance import Instance
+from schedgap.models.hare.programs.table import PROGRAMS as PROGRAMS
 from schedgap.models.method import Algorithm, Lazy, Method, Option
 
 if TYPE_CHECKING:  # it loads NumPy
@@ -362,19 +362,6 @@ ALIASES = {
     "lp": "time-indexed-lp",
     "critical-path": "job-alone",
     "list-wspt": "local-search",
-}
-
-PROGRAMS: Mapping[str, Callable[[HareInstance], Any]] = {
-    name: _at(f"exact.export:{function}")
-    for name, function in (
-        ("big-m", "big_m"),
-        ("time-indexed", "time_indexed"),
-        ("time-indexed-lp", "time_indexed_lp"),
-        ("relaxed-miqcp", "relaxed_miqcp"),
-        ("relaxed-prefix", "relaxed_prefix"),
-        ("relaxed-conic", "relaxed_conic"),
-        ("fluid-lp", "fluid_lp"),
-    )
 }
 
 

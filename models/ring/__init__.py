@@ -23,6 +23,7 @@ FAMILY: Family[RingInstance, RingSchedule] = Family(
     metrics=Lazy("schedgap.models.ring.simulator:metrics"),
     check_certificate=Lazy("schedgap.models.ring.bounds.certificates:check_certificate"),
     programs=methods.PROGRAMS,
+    index_names=Lazy("schedgap.models.ring.programs.table:index_names"),
     suite=methods.suite,
     experiments=Lazy("schedgap.models.ring.figures:experiments"),
 )

@@ -1,11 +1,9 @@
 """Table of the methods of family `ring`, of its programs to export, and of its test instances."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
 from schedgap.instances.instance import Instance
 from schedgap.instances.ring import RingInstance, RingSchedule
 from schedgap.models.method import Lazy, Method, Option
+from schedgap.models.ring.programs.table import PROGRAMS as PROGRAMS
 
 
 def _at(name: str) -> Lazy:
@@ -284,11 +282,6 @@ ALIASES = {
     "load-ilp": "pattern-lp",
     "contention-free": "pair-contention",
     "schedule-pool": "local-search",
-}
-
-PROGRAMS: Mapping[str, Callable[[RingInstance], Any]] = {
-    "rar-ddls": _at("exact.export:rar_ddls"),
-    "complete-pool": _at("exact.export:complete_pool"),
 }
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from schedgap.analysis.comparing import compare as compare
     from schedgap.analysis.listing import methods as methods
     from schedgap.analysis.own import own as own
+    from schedgap.analysis.programs import model as model
     from schedgap.analysis.ratios import RatioInterval as RatioInterval
     from schedgap.analysis.ratios import ratio as ratio
     from schedgap.analysis.report import write_report as report
@@ -50,6 +51,7 @@ _PUBLIC = {  # name -> "module:attribute", imported on first use
     "load_solution": "schedgap.analysis.solution:load_solution",
     "methods": "schedgap.analysis.listing:methods",
     "own": "schedgap.analysis.own:own",
+    "model": "schedgap.analysis.programs:model",
     "ratio": "schedgap.analysis.ratios:ratio",
     "register": "schedgap.models.family:register",
     "report": "schedgap.analysis.report:write_report",
@@ -71,6 +73,7 @@ __all__ = [
     "load",
     "load_solution",
     "methods",
+    "model",
     "own",
     "ratio",
     "register",

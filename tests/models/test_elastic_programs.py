@@ -63,7 +63,7 @@ def _compact(instance: ElasticInstance) -> float:
     if result.status == "infeasible":
         return math.inf
     assert result.status == "optimal"
-    return value(instance, compact.read(model, instance, runs))
+    return value(instance, compact.read(model, instance))
 
 
 HIGHS = {

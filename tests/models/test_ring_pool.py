@@ -50,7 +50,7 @@ def test_the_best_of_a_pool_is_chosen():
     ]
     model = schedule_pool.build(W1, pool)
     assert solved(model) == pytest.approx(7)
-    assert schedule_pool.read(model, pool) == pool[1]
+    assert schedule_pool.read(model, W1) == pool[1]
 
 
 def test_the_relaxation_mixes_schedules():

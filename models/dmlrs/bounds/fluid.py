@@ -87,8 +87,14 @@ def disaggregated_columns(instance: DmlrsInstance) -> int:
     return sum(1 + 2 * (f - job.arrival + 1) for job, first in pairs for f in range(first, T + 1))
 
 
-def compact(instance: DmlrsInstance) -> FluidRelaxation:
-    """Return the compact fluid program: about 4 columns for each job and slot from its arrival."""
+def compact(instance: DmlrsInstance, *, names: bool = False) -> FluidRelaxation:
+    """Return the compact fluid program: about 4 columns for each job and slot from its arrival.
+
+    Parameters
+    ----------
+    names : bool
+        Whether columns and rows have names.
+    """
     view, T = arrays(instance), instance.horizon
     builder, capacity = _with_capacity(instance)
     for i, first in enumerate(first_completions(instance)):
@@ -98,10 +104,10 @@ def compact(instance: DmlrsInstance) -> FluidRelaxation:
         slots, lead = np.arange(T - arrival + 1), first - arrival
         # Y_t costs u(t + 1) - u(t), because sum_f u(f) (Y_f - Y_f-1) = sum_t Y_t (u(t) - u(t + 1))
         utility = np.append(view.utility[i, lead : T - arrival + 1], 0.0)
-        Y = builder.columns("Y", T - first + 1, cost=np.diff(utility), upper=1).positions
+        Y = builder.columns(f"Y[{i}]", T - first + 1, cost=np.diff(utility), upper=1).positions
         upper = np.ones((len(slots), 1 + len(modes)))
         upper[:, 0] = np.where(slots < slots[-1], np.inf, 2.0)
-        own = builder.columns("W, q", upper.shape, upper=upper).positions
+        own = builder.columns(f"W_q[{i}]", upper.shape, upper=upper).positions
         W, q = own[:, 0], own[:, 1:]
         _add_demand(builder, capacity.positions[arrival - 1 :], q, modes)
         # rows of a slot: the first two kinds below, in slots before f0; then also the last two
@@ -111,7 +117,7 @@ def compact(instance: DmlrsInstance) -> FluidRelaxation:
         at_least = np.isin(np.arange(count.sum()), np.concatenate([late, later]))
         progress = np.array([advance for advance, _ in modes])
         builder.rows(
-            "job",
+            f"job[{i}]",
             len(at_least),
             # W_t <= W_t-1 + sum of progress q
             (begin, W, 1), (begin[1:], W[:-1], -1), (begin[:, None], q, -progress),
@@ -122,14 +128,19 @@ def compact(instance: DmlrsInstance) -> FluidRelaxation:
             lower=np.where(at_least, 0.0, -np.inf),
             upper=np.where(at_least, np.inf, 0.0),
         )  # fmt: skip
-    return FluidRelaxation(builder.program(), capacity)
+    return FluidRelaxation(builder.program(names=names), capacity)
 
 
-def disaggregated(instance: DmlrsInstance) -> FluidRelaxation:
+def disaggregated(instance: DmlrsInstance, *, names: bool = False) -> FluidRelaxation:
     """Return the fluid program disaggregated by completion slot.
 
     It has sum_i sum_f (1 + 2 (f - a_i + 1)) columns; tighter than the compact one, and slow for
     long horizons.
+
+    Parameters
+    ----------
+    names : bool
+        Whether columns and rows have names.
     """
     view, T = arrays(instance), instance.horizon
     builder, capacity = _with_capacity(instance)
@@ -144,10 +155,10 @@ def disaggregated(instance: DmlrsInstance) -> FluidRelaxation:
         left, top = np.cumsum(width) - width, np.cumsum(height) - height
         cost = np.zeros(width.sum())
         cost[left] = -view.utility[i, length - 1]
-        columns = builder.columns("y, q", len(cost), cost=cost, upper=1).positions
+        columns = builder.columns(f"y_q[{i}]", len(cost), cost=cost, upper=1).positions
         lower, upper = np.full(height.sum() + 1, -np.inf), np.zeros(height.sum() + 1)
         lower[top + length], upper[top + length], upper[-1] = 0.0, np.inf, 1.0
-        rows = builder.rows("job", len(upper), lower=lower, upper=upper).positions
+        rows = builder.rows(f"job[{i}]", len(upper), lower=lower, upper=upper).positions
         for n, start, row in zip(length.tolist(), left.tolist(), top.tolist(), strict=True):
             y, q = columns[start], columns[start + 1 :][: n * len(modes)].reshape(n, -1)
             _add_demand(builder, capacity.positions[arrival - 1 :][:n], q, modes)
@@ -157,4 +168,4 @@ def disaggregated(instance: DmlrsInstance) -> FluidRelaxation:
             builder.add(work, q, progress)  # sum of progress q >= y
             builder.add(work, y, -1)
         builder.add(rows[-1], columns[left], 1)  # one completion
-    return FluidRelaxation(builder.program(), capacity)
+    return FluidRelaxation(builder.program(names=names), capacity)

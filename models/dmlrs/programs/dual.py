@@ -1,11 +1,11 @@
-"""The dual (10), (11) of R-DMLRS with one row for each schedule, all machines merged.
+"""R-DMLRS (8), (9) and its dual (10), (11), with all schedules enumerated and all machines merged.
 
 On identical machines it has the optimum of (10), otherwise none below it.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -94,8 +94,48 @@ def _aggregate(
     return AggregateSchedule(i, utility, demand)
 
 
+def build_primal(instance: DmlrsInstance) -> "ConcreteModel":
+    """Return (8), (9), of whose linear relaxation `build` is the dual, with its `schedules`.
+
+    Raises
+    ------
+    UsageError
+        When there are too many schedules.
+    """
+    import pyomo.environ as pyo
+
+    schedules = all_schedules(instance)
+    capacity = arrays(instance).capacity_milli.sum(axis=0) / STEP
+    model = pyo.ConcreteModel(name="primal-8")
+    model.schedules = schedules
+    model.x = pyo.Var(range(len(schedules)), domain=pyo.Binary, doc="schedule pi is chosen")
+    model.objective = pyo.Objective(
+        expr=pyo.quicksum(each.utility * model.x[k] for k, each in enumerate(schedules)),
+        sense=pyo.maximize,
+        doc="sum of utilities of the admitted jobs",
+    )
+    used: dict[tuple[int, int], list[Any]] = {}
+    own: dict[int, list[Any]] = {}
+    for k, each in enumerate(schedules):
+        own.setdefault(each.job, []).append(model.x[k])
+        for t, r in zip(*np.nonzero(each.demand), strict=True):
+            amount = float(each.demand[t, r]) * model.x[k]
+            used.setdefault((int(t) + 1, int(r)), []).append(amount)
+    model.capacity = pyo.Constraint(
+        sorted(used),
+        doc="capacity of all machines together, by slot and resource",
+        rule=lambda model, t, r: pyo.quicksum(used[t, r]) <= float(capacity[r]),
+    )
+    model.once = pyo.Constraint(
+        list(own),
+        doc="at most one schedule of each job",
+        rule=lambda model, i: pyo.quicksum(own[i]) <= 1,
+    )
+    return model
+
+
 def build(instance: DmlrsInstance) -> "ConcreteModel":
-    """Return the program as a Pyomo `ConcreteModel`; it is not solved.
+    """Return the program as a Pyomo `ConcreteModel`, with its `schedules`; it is not solved.
 
     Raises
     ------
@@ -107,6 +147,7 @@ def build(instance: DmlrsInstance) -> "ConcreteModel":
     schedules = all_schedules(instance)
     capacity = arrays(instance).capacity_milli.sum(axis=0) / STEP
     model = pyo.ConcreteModel(name="dual-10")
+    model.schedules = schedules
     T, R = instance.horizon, len(instance.resources)
     model.p = pyo.Var(range(1, T + 1), range(R), domain=pyo.NonNegativeReals, doc="price")
     model.payoff = pyo.Var(range(len(instance.jobs)), domain=pyo.NonNegativeReals, doc="lambda_i")

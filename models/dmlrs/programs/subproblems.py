@@ -58,6 +58,13 @@ class JobSubproblem:
         return int(workers[enough.argmax() if enough.any() else -1])
 
 
+def arriving(instance: DmlrsInstance) -> int | None:
+    """Return the index of the last job to arrive that can be completed; None if there is none."""
+    jobs = [job_at_arrival(instance, j) for j in range(len(instance.jobs))]
+    candidates = [job for job in jobs if job.first <= instance.horizon]
+    return max(candidates, key=lambda job: (job.arrival, job.index)).index if candidates else None
+
+
 def last_to_arrive(instance: DmlrsInstance) -> JobSubproblem:
     """Return the last job that can be completed, after a greedy run of those before it.
 

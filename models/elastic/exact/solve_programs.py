@@ -153,7 +153,7 @@ def compact_exponential(instance: ElasticInstance, call: RunContext) -> MethodRe
     model = compact.build(instance, runs=runs)
     state.solve(
         model,
-        lambda values: compact.read(model, instance, runs),
+        lambda values: compact.read(model, instance),
         real=_minimised(instance),
         grid=value_step(instance),
         options=_tolerances(instance, call),

@@ -72,7 +72,7 @@ def _objective_coefficient(instance: ElasticInstance, run: ElasticRun) -> float:
 
 
 def build(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> "pyo.ConcreteModel":
-    """Build the program (8)/(17) over given runs; it solves nothing.
+    """Build the program (8)/(17) over given runs, which it has as `runs`; it solves nothing.
 
     Parameters
     ----------
@@ -86,6 +86,7 @@ def build(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> "pyo.Concret
     # resource and slot, and (8b) sum_l x_l <= 1 (or = 1) for each job.
     rows, own = _usage(instance, runs), _by_job(instance, runs)
     model = pyo.ConcreteModel(name=instance.name)
+    model.runs = runs
     model.x = pyo.Var(range(len(runs)), domain=pyo.Binary, doc="run l is taken")  # (8c)
     model.objective = pyo.Objective(
         expr=sum(_objective_coefficient(instance, run) * model.x[i] for i, run in enumerate(runs)),
@@ -138,6 +139,7 @@ def build_dual(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> "pyo.Co
         for i, amount in entries:
             usage[i].append((row, amount))
     model = pyo.ConcreteModel(name=instance.name)
+    model.runs = runs
     model.u = pyo.Var(
         range(len(instance.jobs)),
         domain=pyo.NonNegativeReals if batch else pyo.Reals,
@@ -162,20 +164,16 @@ def build_dual(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> "pyo.Co
     return model
 
 
-def read(
-    model: "pyo.ConcreteModel", instance: ElasticInstance, runs: Sequence[ElasticRun]
-) -> ElasticSchedule:
+def read(model: "pyo.ConcreteModel", instance: ElasticInstance) -> ElasticSchedule:
     """Return the schedule of a solved model.
 
     Parameters
     ----------
     model : ConcreteModel
         From `build`, with values.
-    runs : sequence of ElasticRun
-        Those of the model.
     """
     return schedule_of(
-        instance, [run for i, run in enumerate(runs) if (model.x[i].value or 0.0) > 0.5]
+        instance, [run for i, run in enumerate(model.runs) if (model.x[i].value or 0.0) > 0.5]
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from schedgap.instances.hare import HareInstance, arrays
+from schedgap.instances.hare import HareInstance, HareSchedule, arrays
 from schedgap.models.hare.bounds import fluid
 from schedgap.models.hare.bounds.solve_fluid import default_grid
 from schedgap.models.hare.heuristics.initial import list_value
@@ -38,6 +38,22 @@ def time_indexed_lp(instance: HareInstance) -> LinearProgram:
     return replace(time_indexed(instance), integer=None)
 
 
+def full_time_indexed_lp(instance: HareInstance) -> LinearProgram:
+    """Return the linear relaxation of the time-indexed program, up to the full horizon."""
+    return replace(by_start.build(instance), integer=None)
+
+
+def read_time_indexed(model: "pyo.ConcreteModel", instance: HareInstance) -> HareSchedule:
+    """Return the schedule of a solved time-indexed program, up to the full horizon.
+
+    Parameters
+    ----------
+    model : ConcreteModel
+        From `as_model`, with values.
+    """
+    return by_start.read([column.value or 0.0 for column in model.columns], instance)
+
+
 def relaxed_miqcp(instance: HareInstance) -> "pyo.ConcreteModel":
     """Return Hare_Sched_RL with its quadratic rows, for LP files only."""
     return relaxation.build(instance)
@@ -62,7 +78,10 @@ def relaxed_prefix(instance: HareInstance) -> LinearProgram:
         for m, k in enumerate(view.gpu_class.tolist())
         for i in range(view.tasks)
     ]
-    return relaxation_arrays.with_cuts(relaxed, cuts)
+    program = relaxation_arrays.with_cuts(relaxed, cuts)
+    others = (program.row_names or ())[: -len(cuts)]
+    names = [f"eq_9[{m},{i}]" for m in range(view.gpus) for i in range(view.tasks)]
+    return replace(program, row_names=[*others, *names])
 
 
 def fluid_lp(instance: HareInstance) -> LinearProgram:

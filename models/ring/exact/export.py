@@ -11,7 +11,7 @@ from schedgap.models.ring.exact import all_schedules
 from schedgap.models.ring.heuristics.initial import starting_schedule
 from schedgap.models.ring.programs import printed
 from schedgap.models.ring.programs import schedule_pool as pools
-from schedgap.models.ring.rates import no_schedule
+from schedgap.models.ring.rates import no_schedule, rate_table
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
@@ -23,6 +23,18 @@ def rar_ddls(instance: RingInstance) -> "pyo.ConcreteModel":
     first = starting_schedule(instance)
     horizon = instance.horizon if first is None else first.makespan
     return printed.build(instance, horizon=horizon)
+
+
+def full_rar_ddls(instance: RingInstance) -> "pyo.ConcreteModel":
+    """Return (1)-(9) slot by slot, up to the slot in which one job after another would end.
+
+    No longer than the horizon of the instance.
+    """
+    _require_possible(instance)
+    first = starting_schedule(instance)
+    serial = int(sum(rate_table(instance).best_slots))
+    least = serial if first is None else max(serial, first.makespan)
+    return printed.build(instance, horizon=min(instance.horizon, least))
 
 
 def complete_pool(instance: RingInstance) -> "pyo.ConcreteModel":

@@ -44,7 +44,7 @@ def complete_pool(instance: RingInstance, call: RunContext) -> MethodResult:
     if engine == "cp-sat":
         chosen = pools.read_cp_sat(result.values, pool)
     else:
-        chosen = pools.read(program, pool)
+        chosen = pools.read(program, instance)
     return MethodResult(
         chosen,
         bound=float(min(schedule.makespan for schedule in pool)),

@@ -19,7 +19,7 @@ Pool = Sequence[RingSchedule]
 
 
 def build(instance: RingInstance, pool: Pool, *, relaxed: bool = False) -> "pyo.ConcreteModel":
-    """Return (10)-(13) as a Pyomo model, without solving it.
+    """Return (10)-(13) as a Pyomo model, which has its schedules as `pool`.
 
     Parameters
     ----------
@@ -79,6 +79,7 @@ def _choice(instance: RingInstance, pool: Pool, relaxed: bool) -> "pyo.ConcreteM
     import pyomo.environ as pyo
 
     model = pyo.ConcreteModel(name=instance.name)
+    model.pool = pool
     jobs = len(instance.jobs)
     model.J = pyo.RangeSet(0, jobs - 1)
     model.K = pyo.RangeSet(0, len(pool) - 1)
@@ -125,18 +126,17 @@ def build_cp_sat(instance: RingInstance, pool: Pool) -> "CpModel":
     return model
 
 
-def read(model: "pyo.ConcreteModel", pool: Pool) -> RingSchedule:
+def read(model: "pyo.ConcreteModel", instance: RingInstance) -> RingSchedule:
     """Return the schedule that a solved Pyomo model chooses.
 
     Parameters
     ----------
     model : pyomo.environ.ConcreteModel
         Result of `build`, with values.
-    pool : sequence of RingSchedule
-        Pool of the model.
     """
     chosen: int = max(model.K, key=lambda k: model.x[0, k].value or 0.0)
-    return pool[chosen]
+    schedule: RingSchedule = model.pool[chosen]
+    return schedule
 
 
 def read_cp_sat(values: Sequence[int], pool: Pool) -> RingSchedule:

@@ -1,0 +1,152 @@
+"""The programs of the families as Pyomo models: to read, to change, and to compare."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from schedgap.errors import UsageError, choices
+from schedgap.instances.instance import Instance
+from schedgap.models.family import Family, family
+
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
+
+ORIGIN = "_schedgap_origin"  # attribute of a model
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Which program of which instance a model was, when `model` returned it."""
+
+    family: str
+    program: str
+    instance: str
+    sha256: str
+    relax: bool
+    narrow: bool
+
+    @property
+    def is_relaxed(self) -> bool:
+        """Whether the values of the model are no schedule."""
+        return self.relax or family(self.family).programs[self.program].kind != "exact"
+
+
+def program_name(owner: Family, name: str) -> str:
+    """Return the name of a program under which the family lists it.
+
+    Parameters
+    ----------
+    owner : Family
+        The family.
+    name : str
+        The name, one of the program's further names, or an alias of the method that solves it.
+
+    Raises
+    ------
+    UsageError
+        If there is no such program.
+    """
+    programs = owner.programs
+    if name in programs:
+        return name
+    further = {other: key for key, each in programs.items() for other in each.also}
+    further |= {alias: key for alias, key in owner.aliases.items() if key in programs}
+    if name in further:
+        return further[name]
+    known = [*programs, *further]
+    raise UsageError(f"family {owner.name} has no program '{name}': {choices(name, known)}")
+
+
+def model(
+    instance: Instance, name: str = "paper", *, relax: bool = False, narrow: bool = False
+) -> "pyo.ConcreteModel":
+    """Return a program of an instance as a Pyomo model, whose indices are names of the instance.
+
+    The rows have the numbers of the paper's equations: `model.eq_7.pprint()`. The model may be
+    changed and then given to `solve`, or to any solver that Pyomo supports.
+
+    Parameters
+    ----------
+    instance : Instance
+        The instance.
+    name : str
+        A program as listed by `models(family)`: "paper" is the paper's program, "dual" its dual and
+        "rounded" the relaxation that the paper's algorithm rounds, where there is one.
+    relax : bool
+        Whether to make all variables continuous: the linear relaxation, if the rows are linear.
+    narrow : bool
+        Whether jobs may run only in the time windows that the schedule of a heuristic leaves open.
+        The program is then smaller and has the same optimum, but a constraint of your own may
+        exclude every schedule in these windows.
+
+    Returns
+    -------
+    ConcreteModel
+        Rows that only remove symmetric solutions are deactivated, because they may contradict
+        constraints of your own; `activate()` them where you have none.
+
+    Raises
+    ------
+    UsageError
+        If there is no such program, or the instance is too large for it.
+
+    Examples
+    --------
+    >>> import schedgap as sg
+    >>> toy = sg.generate("hare", preset="toy")
+    >>> program = sg.model(toy, "paper")
+    >>> str(program.eq_5["J1", 1, 2].expr)[:42]
+    'y[J1,1,2,GPU1] + y[J1,1,2,GPU2] + y[J1,1,2'
+    """
+    owner = family(instance.family)
+    key = program_name(owner, name)
+    built = build(instance, key, narrow=narrow)
+    program = owner.programs[key]
+    for symmetric in program.symmetry:
+        if built.component(symmetric) is not None:
+            built.component(symmetric).deactivate()
+    from schedgap.solvers.programs.indices import rename_indices
+
+    rename_indices(built, program.index_names(owner.index_names(instance)))
+    if relax:
+        relax_integers(built)
+    built.name = f"{key} of {instance.name}{', relaxed' if relax else ''}"
+    origin = Origin(owner.name, key, instance.name, instance.sha256, relax, narrow)
+    setattr(built, ORIGIN, origin)
+    return built
+
+
+def build(instance: Instance, key: str, *, narrow: bool = False) -> "pyo.ConcreteModel":
+    """Return a program as a Pyomo model, with indices as its builder counts them.
+
+    Parameters
+    ----------
+    instance : Instance
+        The instance.
+    key : str
+        Name of the program.
+    narrow : bool
+        As for `model`.
+    """
+    from schedgap.solvers.programs.arrays import LinearProgram
+    from schedgap.solvers.programs.indices import as_model
+
+    owner = family(instance.family)
+    program = owner.programs[key]
+    built = (program.narrow if narrow and program.narrow else program.build)(instance)
+    if isinstance(built, LinearProgram):
+        sense = owner.sense(instance)
+        built = as_model(built, key, sense=sense, unit=program.unit(instance))
+    return built
+
+
+def relax_integers(built: "pyo.ConcreteModel") -> None:
+    """Make all variables of a model continuous, in place; bounds stay.
+
+    Parameters
+    ----------
+    built : ConcreteModel
+        The model.
+    """
+    import pyomo.environ as pyo
+
+    pyo.TransformationFactory("core.relax_integer_vars").apply_to(built)

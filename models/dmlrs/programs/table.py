@@ -1,0 +1,162 @@
+"""The programs of family `dmlrs`, and the names of what their indices stand for."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule
+from schedgap.models.method import Lazy
+from schedgap.models.program import Program
+
+_EXPORT = "schedgap.models.dmlrs.exact.export"
+_COMPLETIONS = {
+    "y": "job slot",
+    "lin_once": "job",
+    "eq_3": "job slot",
+    "eq_6": "job slot",
+    "cut_cover": "job",
+    "cut_jobs": "job job",
+}
+_PRINTED = _COMPLETIONS | {
+    "z": "job slot machine",
+    "wI": "job slot machine",
+    "sI": "job slot machine",
+    "e": "job slot",
+    "wE": "job slot machine",
+    "sE": "job slot machine",
+    "v_inside": "job slot machine",
+    "v_across": "job slot",
+    "eq_4_workers": "job slot machine",
+    "eq_4_ps": "job slot machine",
+    "eq_4_each_worker": "job slot machine",
+    "eq_4_each_ps": "job slot machine",
+    "eq_4": "job slot",
+    "eq_2_inside": "job slot machine",
+    "eq_2": "job slot",
+    "eq_2_inside_workers": "job slot machine",
+    "eq_2_inside_ps": "job slot machine",
+    "eq_2_across_workers": "job slot",
+    "eq_2_across_ps": "job slot",
+    "eq_5": "machine slot resource",
+    "cut_machines": "machine machine slot",
+}
+_MERGED = _COMPLETIONS | {"v": "job slot mode number", "eq_5_total": "slot resource"}
+_FLUID = {"Y": "job row", "W_q": "job row row", "y_q": "job row", "job": "job row",
+          "capacity": "row resource#"}  # fmt: skip
+_DUAL = {"p": "slot resource", "payoff": "job", "eq_11": "schedule"}
+_PRIMAL = {"x": "schedule", "once": "job", "capacity": "slot resource"}
+# of one job: `arriving` is its index in the program, which has no other job
+_SINGLE = {
+    name: kinds.replace("job", "arriving")
+    for name, kinds in (_PRINTED | {"eq_18": "machine slot resource"}).items()
+}
+_SLOT_19 = {
+    "vI": "machine number",
+    "vE": "number",
+    "w": "machine",
+    "s": "machine",
+    "eq_18": "machine resource",
+}
+_SLOT_22 = {"z": "machine", "eq_18": "machine resource"}
+_SLOT_23 = {"w": "machine", "s": "machine", "eq_24": "used machine"}
+
+
+def index_names(instance: DmlrsInstance) -> Mapping[str, list[tuple[Any, ...]]]:
+    """Return the names of jobs, machines and resources.
+
+    Slots count from 1; `mode` is 0 inside one machine and 1 across machines, `number` a number of
+    workers, `used` a resource that the arriving job uses, and `schedule` a schedule in
+    `model.schedules`.
+    """
+    from schedgap.models.dmlrs.programs.subproblems import arriving
+
+    jobs = [(job.id,) for job in instance.jobs]
+    last = arriving(instance)
+    return {
+        "job": jobs,
+        "machine": [(machine.id,) for machine in instance.machines],
+        "resource": [(name,) for name in instance.resources],
+        "arriving": [] if last is None else [jobs[last]],
+        "used": [] if last is None else _used(instance, last),
+    }
+
+
+def _used(instance: DmlrsInstance, job: int) -> list[tuple[str]]:
+    """Return the resources that a job uses."""
+    demands = instance.jobs[job].worker_demand, instance.jobs[job].ps_demand
+    return [(r,) for r in instance.resources if any(demand.get(r, 0) > 0 for demand in demands)]
+
+
+def _subproblem(
+    summary: str, equation: str, indices: Mapping[str, str], *also: str
+) -> Program[DmlrsInstance, DmlrsSchedule]:
+    """Return a subproblem of the last job to arrive."""
+    build = Lazy("schedgap.models.dmlrs.programs.subproblems:of_the_last_job")
+    return Program(
+        summary,
+        "subproblem",
+        partial(build, equation=equation),
+        equations=f"({equation.split()[0]})",
+        indices=indices,
+        also=also,
+    )
+
+
+PROGRAMS: Mapping[str, Program[DmlrsInstance, DmlrsSchedule]] = {
+    "milp-machine": Program(
+        "the paper's program, linearised, machine by machine",
+        "exact",
+        Lazy("schedgap.models.dmlrs.programs.printed:build"),
+        equations="(3)-(7)",
+        indices=_PRINTED,
+        read=Lazy("schedgap.models.dmlrs.programs.printed:read"),
+        symmetry=("cut_machines", "cut_jobs"),
+        also=("printed",),
+    ),
+    "fluid-lp": Program(
+        "linear program without machines; fractional workers",
+        "relaxation",
+        Lazy(f"{_EXPORT}:fluid_lp"),
+        indices=_FLUID,
+    ),
+    "fluid-lp-disaggregated": Program(
+        "`fluid-lp` with columns for each completion slot; tighter",
+        "relaxation",
+        Lazy(f"{_EXPORT}:fluid_lp_disaggregated"),
+        indices=_FLUID,
+    ),
+    "lbbd": Program(
+        "all machines merged: the master problem of logic-based Benders decomposition",
+        "relaxation",
+        Lazy("schedgap.models.dmlrs.programs.aggregate:build"),
+        indices=_MERGED,
+        symmetry=("cut_jobs",),
+    ),
+    "primal-8": Program(
+        "R-DMLRS: one column for each schedule of each job, all machines merged; tiny instances",
+        "relaxation",
+        Lazy("schedgap.models.dmlrs.programs.dual:build_primal"),
+        equations="(8), (9)",
+        indices=_PRIMAL,
+        also=("primal",),
+    ),
+    "dual-10": Program(
+        "the dual of the linear relaxation of `primal-8`: a row for each schedule",
+        "dual",
+        Lazy("schedgap.models.dmlrs.programs.dual:build"),
+        equations="(10), (11)",
+        indices=_DUAL,
+        also=("dual",),
+    ),
+    "sub-15": _subproblem("the schedule of largest payoff for the last job", "15", _SINGLE),
+    "sub-16": _subproblem("the cheapest schedule of the last job", "16", _SINGLE),
+    "sub-19": _subproblem("the cheapest way to run the last job in one slot", "19", _SLOT_19),
+    "sub-22": _subproblem("the cheapest single machine for the last job", "22", _SLOT_22),
+    "sub-23": _subproblem("the cheapest machines for the last job in one slot", "23", _SLOT_23),
+    "sub-23-relaxed": _subproblem(
+        "the linear relaxation of `sub-23`, which Algorithm 4 solves and rounds",
+        "23 relaxed",
+        _SLOT_23,
+        "rounded",
+    ),
+}

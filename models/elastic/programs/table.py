@@ -1,0 +1,150 @@
+"""The programs of family `elastic`, and the names of what their indices stand for."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
+from schedgap.models.method import Lazy
+from schedgap.models.program import Program
+
+_EXPORT = "schedgap.models.elastic.exact.export"
+_PROGRAMS = "schedgap.models.elastic.programs"
+_BOTH = {  # of the printed program and of its linearisation
+    "y": "job server worker_type",
+    "s": "job server ps_type",
+    "psat": "job server",
+    "cen": "job server",
+    "eq_2a": "job",
+    "eq_7a": "job",
+    "eq_2d": "job",
+    "eq_2d_all": "job server",
+    "eq_2e": "job",
+    "lin_ps_on": "job server ps_type",
+    "eq_2i": "job server",
+    "eq_2h": "server resource slot",
+}
+_PRINTED = _BOTH | {
+    "x": "job slot",
+    "d": "job",
+    "q": "job",
+    "some": "job",
+    "of_type": "job worker_type",
+    "of_ps": "job ps_type",
+    "runs": "job slot",
+    "work": "job",
+    "lin_work": "job",
+    "eq_7b": "job",
+    "eq_2b": "job",
+    "eq_2b_only": "job server worker_type",
+    "eq_2g": "job",
+    "eq_2c": "job",
+    "eq_2c_only": "job server ps_type",
+    "eq_2d_ps": "job server server",
+    "eq_2f": "job",
+    "eq_2m": "job",
+    "eq_2k": "job",
+    "lin_started": "job slot",
+    "lin_ended": "job slot",
+}
+_LINEARISED = _BOTH | {
+    "X": "job mode slot",
+    "x": "job mode slot",
+    "USED": "job server resource slot",
+    "u": "job server resource slot",
+    "eq_2b": "job worker_type",
+    "eq_2c": "job server ps_type",
+    "eq_2d_ps": "job server",
+    "lin_ps_there": "job server",
+    "lin_usage": "job server resource slot",
+    "cut_alone": "job server resource",
+}
+_TIME_INDEXED = {
+    "x": "job mode slot",
+    "c": "job mode slot server",
+    "Y": "job mode slot server",
+    "P": "job mode slot server",
+    "S": "job mode slot server",
+    "eq_2a": "job",
+    "eq_7a": "job",
+    "eq_2d": "job mode slot",
+    "eq_2b": "job mode slot",
+    "lin_on": "job mode slot server",
+    "eq_2e": "job mode slot",
+    "eq_2i": "job mode slot server",
+    "lin_ps_there": "job mode slot server",
+    "lin_ps_on": "job mode slot server",
+    "eq_2d_split": "job mode slot server",
+    "eq_2h": "server resource slot",
+}
+_COLUMNS = {
+    "x": "run",
+    "eq_8a": "server resource slot",
+    "eq_8b": "job",
+    "eq_2a": "job",
+}
+_DUAL = {"u": "job", "delta": "server resource slot", "eq_9a": "run"}
+
+
+def index_names(instance: ElasticInstance) -> Mapping[str, list[tuple[Any, ...]]]:
+    """Return the names of jobs, servers, types and resources.
+
+    Slots count from 1; `mode` is the number of a mode of the job, in the order of
+    `models.elastic.modes.modes`, and `run` the number of a run in `model.runs`.
+    """
+    return {
+        "job": [(job.id,) for job in instance.jobs],
+        "server": [(server.id,) for server in instance.servers],
+        "worker_type": [(kind.id,) for kind in instance.worker_types],
+        "ps_type": [(kind.id,) for kind in instance.ps_types],
+        "resource": [(name,) for name in instance.resources],
+    }
+
+
+PROGRAMS: Mapping[str, Program[ElasticInstance, ElasticSchedule]] = {
+    "paper-milp": Program(
+        "the paper's program, linearised: modes for the rates, big-M rows for running jobs",
+        "exact",
+        Lazy(f"{_EXPORT}:full_paper_milp"),
+        equations="(2), (7), (15), (16)",
+        indices=_LINEARISED,
+        read=Lazy(f"{_PROGRAMS}.linearised:read"),
+        narrow=Lazy(f"{_EXPORT}:paper_milp"),
+    ),
+    "paper-miqcp": Program(
+        "the paper's program with its products as printed; tiny instances, for Gurobi",
+        "exact",
+        Lazy(f"{_EXPORT}:full_paper_miqcp"),
+        equations="(2), (7), (15), (16)",
+        indices=_PRINTED,
+        read=Lazy(f"{_PROGRAMS}.printed:read"),
+        narrow=Lazy(f"{_EXPORT}:paper_miqcp"),
+        also=("printed",),
+    ),
+    "time-indexed": Program(
+        "one copy of the placement for each job, mode and start; no big-M",
+        "exact",
+        Lazy(f"{_EXPORT}:full_time_indexed"),
+        indices=_TIME_INDEXED,
+        read=Lazy(f"{_PROGRAMS}.time_indexed:read"),
+        narrow=Lazy(f"{_EXPORT}:time_indexed"),
+    ),
+    "compact-exponential": Program(
+        "the paper's compact-exponential program: one column for each run of each job",
+        "exact",
+        Lazy(f"{_EXPORT}:full_compact_exponential"),
+        equations="(8), (17)",
+        indices=_COLUMNS,
+        read=Lazy(f"{_PROGRAMS}.compact:read"),
+        narrow=Lazy(f"{_EXPORT}:compact_exponential"),
+        also=("primal",),
+    ),
+    "dual-lp": Program(
+        "the dual of the linear relaxation of `compact-exponential`: a row for each run",
+        "dual",
+        Lazy(f"{_EXPORT}:full_dual_lp"),
+        equations="(9), (18)",
+        indices=_DUAL,
+        narrow=Lazy(f"{_EXPORT}:dual_lp"),
+        also=("dual",),
+    ),
+}

@@ -1,0 +1,154 @@
+"""The programs of family `hare`, and the names of what their indices stand for."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from schedgap.instances.hare import HareInstance
+from schedgap.models.method import Lazy
+from schedgap.models.program import Program
+
+_EXPORT = "schedgap.models.hare.exact.export"
+_TASKS = {"eq_5": "task", "eq_6": "task", "eq_7_end": "task", "eq_7_start": "task"}
+_PRINTED = _TASKS | {
+    "x": "task",
+    "y": "task gpu",
+    "C": "job",
+    "PAIRS": "task task",
+    "before": "task task",
+    "eq_4": "task",
+    "barrier": "round",
+    "eq_8_first": "task task gpu",
+    "eq_8_second": "task task gpu",
+    "cut_alike": "task task",
+}
+_RELAXED = _TASKS | {
+    "D": "task",
+    "M": "gpu",
+    "R": "round",
+    "x": "task",
+    "y": "task gpu",
+    "z": "task gpu",
+    "b": "round",
+    "lin_start": "task",
+    "lin_lower": "task gpu",
+    "lin_upper": "task gpu",
+    "eq_9": "gpu",
+}
+_TIME_INDEXED = {
+    "u": "alike kind step",
+    "z": "round step",
+    "eq_5": "alike#",
+    "eq_8": "kind row",
+    "eq_7_end": "round row",
+    "lin_once": "round row",
+    "eq_7_start": "round row",
+}
+_PREFIX = {
+    "x": "task",
+    "y": "task gpu",
+    "z": "task gpu",
+    "b": "round",
+    "eq_5": "task#",
+    "lin_start": "task#",
+    "eq_9": "gpu task",
+}
+_FLUID = {
+    "f": "block kind cell",
+    "C": "job",
+    "demand": "block#",
+    "cut_length": "job#",
+    "mean_busy": "job#",
+}
+
+
+def _unit(instance: HareInstance) -> float:
+    """Return one grid step of the objective."""
+    from schedgap.models.hare.integer_time import steps
+
+    return float(steps(instance).grid)
+
+
+def index_names(instance: HareInstance) -> Mapping[str, list[tuple[Any, ...]]]:
+    """Return the names of jobs, rounds, tasks, GPUs and their kinds.
+
+    A round is (job, round) and a task (job, round, task), with numbers from 1 as in schedules.
+    `alike` stands for tasks of a round with the same data, by the first of them, and `kind` for
+    GPUs of the same kind.
+    """
+    from schedgap.instances.hare import arrays
+
+    view = arrays(instance)
+    ids = [job.id for job in instance.jobs]
+    round_job, task_round = view.round_job.tolist(), view.task_round.tolist()
+    rounds = [(ids[n], q - int(view.job_rounds[n]) + 1) for q, n in enumerate(round_job)]
+    tasks = [(*rounds[q], i - int(view.round_tasks[q]) + 1) for i, q in enumerate(task_round)]
+    return {
+        "job": [(name,) for name in ids],
+        "round": [*rounds],
+        "task": [*tasks],
+        "alike": [tasks[group[0]] for group in view.alike],
+        "gpu": [(gpu.id,) for gpu in instance.gpus],
+        "kind": [(instance.gpus[group[0]].kind,) for group in view.class_gpus],
+    }
+
+
+PROGRAMS: Mapping[str, Program[HareInstance, Any]] = {
+    "big-m": Program(
+        "the paper's program Hare_Sched, with a big-M row for each order of two tasks on a GPU",
+        "exact",
+        Lazy("schedgap.models.hare.programs.printed:build"),
+        equations="(4)-(8)",
+        indices=_PRINTED,
+        read=Lazy("schedgap.models.hare.programs.printed:read"),
+        narrow=Lazy(f"{_EXPORT}:big_m"),
+        symmetry=("cut_alike",),
+        also=("printed",),
+    ),
+    "time-indexed": Program(
+        "how many tasks start on each kind of GPU in each time step",
+        "exact",
+        Lazy("schedgap.models.hare.programs.time_indexed:build"),
+        indices=_TIME_INDEXED,
+        read=Lazy(f"{_EXPORT}:read_time_indexed"),
+        narrow=Lazy(f"{_EXPORT}:time_indexed"),
+        unit=_unit,
+    ),
+    "time-indexed-lp": Program(
+        "the linear relaxation of `time-indexed`",
+        "relaxation",
+        Lazy(f"{_EXPORT}:full_time_indexed_lp"),
+        indices=_TIME_INDEXED,
+        narrow=Lazy(f"{_EXPORT}:time_indexed_lp"),
+        unit=_unit,
+    ),
+    "relaxed-miqcp": Program(
+        "the paper's relaxation Hare_Sched_RL with its quadratic rows (9)",
+        "relaxation",
+        Lazy(f"{_EXPORT}:relaxed_miqcp"),
+        equations="(4)-(7), (9)",
+        indices=_RELAXED,
+    ),
+    "relaxed-conic": Program(
+        "Hare_Sched_RL with continuous y",
+        "relaxation",
+        Lazy(f"{_EXPORT}:relaxed_conic"),
+        equations="(4)-(7), (9)",
+        indices=_RELAXED,
+    ),
+    "relaxed-prefix": Program(
+        "Hare_Sched_RL with Queyranne's inequality (9) for single tasks, where the cutting-plane "
+        "loop of Algorithm 1 starts",
+        "relaxation",
+        Lazy(f"{_EXPORT}:relaxed_prefix"),
+        equations="(4)-(7), (9)",
+        indices=_PREFIX,
+        symmetry=("cut_alike_tasks",),
+        also=("rounded", "queyranne"),
+    ),
+    "fluid-lp": Program(
+        "linear program over jobs, kinds of GPUs and cells of time",
+        "relaxation",
+        Lazy(f"{_EXPORT}:fluid_lp"),
+        indices=_FLUID,
+    ),
+}

@@ -1,0 +1,184 @@
+"""Programs as Pyomo models in the user's hand: indices, relaxations, duals."""
+
+import copy
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+import schedgap as sg
+from schedgap.analysis.programs import build, program_name
+from schedgap.errors import UsageError
+from schedgap.instances.families import FAMILIES as ALL
+from schedgap.models.family import family
+from schedgap.solvers.programs.arrays import LinearProgram
+from schedgap.solvers.programs.indices import Indices, as_model, rename_indices
+from schedgap.solvers.programs.pyomo import compile_model
+
+FAMILIES = tuple(ALL)
+TOYS = {name: sg.generate(name, preset="toy") for name in FAMILIES}
+EVERY = [(name, program) for name in FAMILIES for program in family(name).programs]
+# kinds that are numbers and say so
+NUMBERS = {"slot", "step", "row", "row#", "run", "mode", "number", "level", "schedule", "cell"}
+NUMBERS |= {"block", "block#"}
+
+
+def test_indices_are_those_of_the_instance() -> None:
+    program = sg.model(TOYS["hare"], "paper")
+    row = program.eq_7_start["J3", 2, 1]
+    assert str(row.body) == "barrier[J3,1] - x[J3,2,1]"
+    assert list(program.JOB) == ["J1", "J2", "J3"] and ("J3", 2, 2) in program.TASK
+    assert program.y["J1", 1, 2, "GPU3"].name == "y[J1,1,2,GPU3]"
+    assert program.y.index_set().dimen == 4 and str(program.y.index_set()) == "task * gpu"
+    with pytest.raises(KeyError, match="J9"):
+        program.x["J9", 1, 1]
+
+
+@pytest.mark.parametrize(("name", "program"), EVERY)
+def test_every_index_is_named_and_no_number_changes(name: str, program: str) -> None:
+    instance, owner = TOYS[name], family(name)
+    entry = owner.programs[program]
+    named, plain = sg.model(instance, program), build(instance, program)
+    for symmetric in entry.symmetry:
+        if plain.component(symmetric) is not None:
+            plain.component(symmetric).deactivate()
+    mine, theirs = (compile_model(each, quadratic=True) for each in (named, plain))
+    assert (mine.program.matrix != theirs.program.matrix).nnz == 0
+    for part in ("cost", "lower", "upper", "row_lower", "row_upper"):
+        assert np.array_equal(getattr(mine.program, part), getattr(theirs.program, part))
+    known = owner.index_names(instance)
+    for component in named.component_objects([pyo.Var, pyo.Constraint]):
+        if not component.is_indexed():
+            continue
+        kinds = entry.indices.get(component.local_name, "row").split()
+        assert {kind.removesuffix("#") for kind in kinds} <= NUMBERS | set(known)
+        parts = [
+            list(known[kind.removesuffix("#")]) for kind in kinds if kind.removesuffix("#") in known
+        ]
+        for key in component:
+            key = key if isinstance(key, tuple) else (key,)
+            for members in parts:
+                assert any(key[at : at + len(m)] == m for m in members for at in range(len(key)))
+
+
+def test_other_names_of_the_programs() -> None:
+    names = {name: program_name(family(name), "paper") for name in FAMILIES}
+    assert names == {
+        "hare": "big-m",
+        "elastic": "paper-milp",
+        "edge": "milp-literal",
+        "ring": "rar-ddls",
+        "dmlrs": "milp-machine",
+    }
+    assert program_name(family("hare"), "rounded") == "relaxed-prefix"
+    assert program_name(family("dmlrs"), "rounded") == "sub-23-relaxed"
+    with pytest.raises(UsageError, match=r"family ring has no program 'dual'.*rar-ddls"):
+        sg.model(TOYS["ring"], "dual")
+
+
+def test_rows_that_remove_symmetric_solutions_are_there_but_not_active() -> None:
+    program = sg.model(TOYS["hare"])
+    assert len(program.cut_alike) and not program.cut_alike.active
+    assert all(not row.active for row in program.cut_alike.values())
+
+
+def test_copies_and_values() -> None:
+    program = sg.model(TOYS["ring"])
+    program.y["a", "s1"].fix(1)
+    for other in (program.clone(), copy.deepcopy(program)):
+        assert other.y["a", "s1"].value == 1 and other.y["a", "s1"].name == "y[a,s1]"
+        assert other.name == program.name == "rar-ddls of ring-toy"
+
+
+def test_linear_relaxation() -> None:
+    program = sg.model(TOYS["edge"], relax=True)
+    assert all(variable.is_continuous() for variable in program.component_data_objects(pyo.Var))
+    assert program.run["j1", 1].bounds == (0, 1)
+    assert not compile_model(program).program.is_mixed
+    assert compile_model(sg.model(TOYS["edge"])).program.is_mixed
+
+
+def test_arrays_as_a_model() -> None:
+    program = LinearProgram(
+        cost=[-3, 0, 1],
+        lower=[0, 0, -np.inf],
+        upper=[1, np.inf, 4],
+        matrix=[[1, 1, 0], [0, 1, 1], [0, 0, 2]],
+        row_lower=[1, -np.inf, -1],
+        row_upper=[1, 5, 3],
+        integer=np.array([True, False, False]),
+        offset=2.0,
+        column_names=["u[0,1]", "u[1,0]", "C[0]"],
+        row_names=["eq_5[1]", "eq_8[0][1]", "eq_8[0][2]"],
+    )
+    model = as_model(program, "p", sense="max", unit=0.5)
+    assert model.u[0, 1].is_binary() and model.u[1, 0].bounds == (0, None)
+    back = compile_model(model)
+    assert back.sense == "max"
+    assert back.program.cost.tolist() == [-1.5, 0, 0.5] and back.program.offset == 1.0
+    assert (back.program.matrix != program.matrix).nnz == 0
+    assert back.program.row_lower.tolist() == program.row_lower.tolist()
+    assert back.named().row_names == ["eq_5[1]", "eq_8[0,1]", "eq_8[0,2]"]
+    rename_indices(
+        model,
+        Indices({"u": ["job", "gpu"], "eq_5": ["job#"]}, {"job": [("a", 1), ("b", 2)]}),
+    )
+    assert [v.name for v in model.u.values()] == ["u[a,1,1]", "u[b,2,0]"]
+    assert [row.name for row in model.eq_5.values()] == ["eq_5[a,1]"]
+    assert list(model.JOB) == [("a", 1), ("b", 2)]
+
+
+def solved(program: Any) -> float:
+    """Return the optimum of a program by Pyomo's own interface to HiGHS."""
+    result = pyo.SolverFactory("appsi_highs").solve(program)
+    assert result.solver.termination_condition == "optimal"
+    return float(pyo.value(next(program.component_data_objects(pyo.Objective, active=True))))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_strong_duality(seed: int) -> None:
+    """The optimum of the dual is that of the linear relaxation of the primal."""
+    elastic = sg.generate(
+        "elastic",
+        preset="small",
+        seed=seed,
+        settings={"jobs": 2, "architecture": ["parameter_server", "ring_allreduce"][seed % 2]},
+    )
+    dmlrs = sg.generate("dmlrs", preset="small", seed=seed, settings={"jobs": 3})
+    for instance in (elastic, dmlrs):
+        primal = solved(sg.model(instance, "primal", relax=True))
+        dual = solved(sg.model(instance, "dual"))
+        assert primal == pytest.approx(dual, rel=1e-7) and abs(primal) > 0.1
+
+
+def test_weak_duality_of_the_printed_program() -> None:
+    """A dual bounds the optimum of the instance from the other side."""
+    for name in ("elastic", "dmlrs"):
+        best = sg.solve(TOYS[name], "exact", time_limit=30)
+        bound = solved(sg.model(TOYS[name], "dual"))
+        assert (bound - best.objective) * (1 if best.sense == "max" else -1) >= -1e-6
+
+
+def test_the_rounded_program_is_the_one_that_the_algorithm_solves() -> None:
+    """(23) of the model and the arrays of Algorithm 4 have the same numbers."""
+    from schedgap.models.dmlrs.programs import across_machines
+    from schedgap.models.dmlrs.programs.subproblems import last_to_arrive
+    from schedgap.solvers.programs.arrays import LinearProgram as Arrays
+
+    toy = TOYS["dmlrs"]
+    subproblem = last_to_arrive(toy)
+    prices = subproblem.cluster.price[subproblem.job.arrival - 1 :]
+    slot = subproblem.slot(subproblem.job.arrival + int(prices.sum(axis=(1, 2)).argmin()))
+    workers = subproblem.share(1)
+    bundles = slot.job.bundles
+    ps = int(bundles.ps[list(bundles.workers).index(workers)])
+    solver: Arrays = across_machines.build(
+        slot, np.arange(len(slot.free)), workers=workers, ps=ps, names=True
+    ).program
+    mine = compile_model(sg.model(toy, "rounded"))
+    assert (mine.program.matrix != solver.matrix).nnz == 0
+    assert np.array_equal(mine.program.row_upper, solver.row_upper)
+    assert np.array_equal(mine.program.cost, solver.cost) and not mine.program.is_mixed
+    names = [name.split("[")[0] for name in solver.row_names or ()]
+    assert [name.split("[")[0] for name in mine.named().row_names or ()] == names
