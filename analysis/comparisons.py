@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from schedgap.analysis.aggregates import by_instance, compared, groups, wide
+from schedgap.analysis.aggregates import compared, groups, wide
 from schedgap.analysis.folder import TaskRecord
 from schedgap.analysis.ratios import Bracket
 from schedgap.analysis.statistics import (
@@ -25,7 +25,7 @@ from schedgap.analysis.statistics import (
 from schedgap.analysis.statistics import profile as steps_of
 from schedgap.analysis.statistics import virtual_best as contributions
 from schedgap.analysis.stored import StoredRun
-from schedgap.analysis.tables import TIME_SHIFT, records
+from schedgap.analysis.tables import TIME_SHIFT, instances, records
 
 Measure = Literal["objective", "seconds"]
 Step = tuple[float, float]  # seconds, gap
@@ -64,22 +64,26 @@ def pairs(
         `schedgap.analysis.statistics.Paired`.
     """
     rows = []
-    for names, group in groups(by_instance(records(run)), by_preset=by_preset, methods=methods):
+    for names, group in groups(instances(run), by_preset=by_preset, methods=methods):
         plain = group[(group["kind"] != "bound") & ~_relaxed(group)]
-        by_method = dict(iter(plain.groupby("method", sort=False)))
+        plain = plain.assign(objective=plain["objective"].where(plain["level"] == ANSWERED))
+        senses = plain.drop_duplicates("instance").set_index("instance")["sense"].sort_index()
+        objective, level = (wide(plain, name) for name in ("objective", "level"))
+        assert list(level.index) == list(senses.index)
         found = []
-        for one, other in combinations(by_method, 2):
-            both = by_method[one].merge(by_method[other], on="instance", suffixes=("", "_other"))
-            if both.empty:
+        for one, other in combinations(map(str, level.columns), 2):
+            tried = (level[one].notna() & level[other].notna()).to_numpy()
+            if not tried.any():
                 continue
             result = paired(
-                both["objective"].where(both["level"] == ANSWERED),
-                both["objective_other"].where(both["level_other"] == ANSWERED),
-                list(both["sense"]),
-                levels=(both["level"], both["level_other"]),
+                objective[one].to_numpy()[tried],
+                objective[other].to_numpy()[tried],
+                list(senses[tried]),
+                levels=(level[one].to_numpy()[tried], level[other].to_numpy()[tried]),
             )
             values = {name: getattr(result, name) for name in result.__slots__}
-            found.append(names | {"method": one, "other": other, "instances": len(both)} | values)
+            head = {"method": one, "other": other, "instances": int(tried.sum())}
+            found.append(names | head | values)
         for row, adjusted in zip(found, holm([row["p"] for row in found]), strict=True):
             rows.append(row | {"holm": float(adjusted)})
     return pd.DataFrame(rows, columns=PAIR_COLUMNS)
@@ -133,7 +137,7 @@ def times(
         methods are compared: see `schedgap.analysis.statistics.common_set`.
     """
     rows = []
-    for names, family in groups(by_instance(records(run)), by_preset=by_preset, methods=methods):
+    for names, family in groups(instances(run), by_preset=by_preset, methods=methods):
         for kind, group in family.groupby("kind", sort=False):
             group = group.assign(tried=1.0, finished=group["seconds"].where(group["completed"]))
             tried = compared(group, "tried")
@@ -192,7 +196,7 @@ def virtual_best(
         the instances where no other has one.
     """
     rows = []
-    for names, group in groups(by_instance(records(run)), by_preset=by_preset, methods=methods):
+    for names, group in groups(instances(run), by_preset=by_preset, methods=methods):
         group = group[group["kind"].eq("exact") if by == "seconds" else group["kind"].ne("bound")]
         if group.empty:
             continue
@@ -259,7 +263,7 @@ def profile(
     """
     column = "ratio" if by == "objective" else "seconds"
     rows = []
-    for names, group in groups(by_instance(records(run)), by_preset=False, methods=methods):
+    for names, group in groups(instances(run), by_preset=False, methods=methods):
         total = group["instance"].nunique()
         chosen = group if by == "seconds" else group[group["kind"] != "bound"]
         if chosen.empty:
@@ -410,7 +414,7 @@ def _watched(
         row = dict(zip(WATCHED, values, strict=True))
         if row["result"] != "skipped":
             parts.setdefault((row["problem"], row["method"], row["instance"]), []).append(row)
-    for names, group in groups(by_instance(frame), by_preset=by_preset, methods=methods):
+    for names, group in groups(instances(run), by_preset=by_preset, methods=methods):
         plain = group[~_relaxed(group)]
         if plain.empty:
             continue

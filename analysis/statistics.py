@@ -19,6 +19,7 @@ import math
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -85,9 +86,14 @@ def bootstrap(values: ArrayLike) -> Confidence:
     values : array [k]
         A sample of finite numbers.
     """
+    return _bootstrap(tuple(np.sort(np.asarray(values, float)).tolist()))
+
+
+@lru_cache(maxsize=4096)  # the same sample is a row of several tables
+def _bootstrap(values: tuple[float, ...]) -> Confidence:
     from scipy import stats
 
-    sample = np.sort(np.asarray(values, float))
+    sample = np.array(values)
     if len(sample) < FEWEST:
         return Confidence(math.nan, math.nan, "")
     if np.ptp(sample) <= 1e-12 * max(1.0, float(np.abs(sample).max())):

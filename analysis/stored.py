@@ -3,13 +3,14 @@
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from schedgap.analysis import configurations
 from schedgap.analysis.folder import FAULTS, Folder, TaskRecord
+from schedgap.analysis.guarantees import Guarantees
 from schedgap.analysis.index import read_records
 from schedgap.analysis.ratios import Bracket, brackets, contradictions
 from schedgap.analysis.sessions import DRIFT, Session, drift, read_sessions
@@ -184,9 +185,14 @@ class StoredRun:
         return brackets(self.records)
 
     @cached_property
-    def guarantees(self) -> dict[tuple[str, str, str], Mapping[str, Any]]:
-        """Guarantees evaluated so far, by hash of the instance, method and changed options."""
+    def tables(self) -> dict[str, Any]:
+        """Tables of all records that were made so far, by the name of the function."""
         return {}
+
+    @cached_property
+    def guarantees(self) -> Guarantees:
+        """Guarantees of the papers on the instances of the run."""
+        return Guarantees(self.folders[0].path)
 
     @cached_property
     def contradictions(self) -> list[str]:

@@ -2,7 +2,8 @@
 
 import html
 import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,20 @@ from schedgap.models.family import family
 TIME_SHIFT = 1.0  # shift of the geometric mean of times, in seconds
 
 
+def _once(make: Callable[[StoredRun], pd.DataFrame]) -> Callable[[StoredRun], pd.DataFrame]:
+    """Make a table of a run's records once, because they do not change; return copies."""
+
+    @wraps(make)
+    def made(run: StoredRun) -> pd.DataFrame:
+        if make.__name__ not in run.tables:
+            run.tables[make.__name__] = make(run)
+        copy: pd.DataFrame = run.tables[make.__name__].copy()
+        return copy
+
+    return made
+
+
+@_once
 def table(run: StoredRun) -> pd.DataFrame:
     """Return a table with a row for each record.
 
@@ -139,6 +154,7 @@ TABLE_COLUMNS = [
 ]  # fmt: skip
 
 
+@_once
 def ratios(run: StoredRun) -> pd.DataFrame:
     """Return a table with a row for each schedule: its ratio and the paper's guarantee.
 
@@ -180,6 +196,7 @@ def ratios(run: StoredRun) -> pd.DataFrame:
             "outside": ", ".join(record.relaxed),
         }
         rows.append(row | _guarantee(run, record, ratio))
+    run.guarantees.save()
     frame = pd.DataFrame(rows, columns=RATIO_COLUMNS)
     numbers = ["objective", "best", "bound", "low", "high", "guarantee"]
     return frame.astype(dict.fromkeys(numbers, float))
@@ -207,26 +224,25 @@ def _guarantee(run: StoredRun, record: TaskRecord, ratio: RatioInterval) -> dict
         if option.name in record.options
     }
     changed = {option.name: value for option, value in options.items() if value != option.default}
-    key = record.instance.sha256, record.method, repr(sorted(changed.items()))
-    if key not in run.guarantees:  # some run the algorithm again
-        instance = run.instance(record.instance.sha256)
-        run.guarantees[key] = owner.paper.guarantee(instance, record.method, changed)
-    guarantee = run.guarantees[key]
+    sha256 = record.instance.sha256
+    guarantee = run.guarantees.of(
+        owner, sha256, lambda: run.instance(sha256), record.method, changed
+    )
     if not guarantee:
         return none
-    factor, holds = guarantee.get("factor"), bool(guarantee.get("holds"))
-    failed = guarantee.get("failed") or ""
+    factor, holds = guarantee["factor"], guarantee["holds"]
     exceeded = factor is not None and ratio.low > factor * (1 + 1e-9)
     return {
         "guarantee": factor,
-        "claim": str(guarantee.get("claim", "")),
+        "claim": guarantee["claim"],
         "holds": holds,
-        "failed": failed if isinstance(failed, str) else "; ".join(map(str, failed)),
+        "failed": "; ".join(guarantee["failed"]),
         "within": None if factor is None or not holds else not exceeded,
         "beyond": exceeded and not holds,
     }
 
 
+@_once
 def records(run: StoredRun) -> pd.DataFrame:
     """Return the rows of `table` with what the statistics need beside them.
 
@@ -273,6 +289,18 @@ def _rank(record: TaskRecord) -> int:
         return owner.methods.index(owner.method(record.method))
     except UsageError:
         return len(owner.methods)
+
+
+@_once
+def instances(run: StoredRun) -> pd.DataFrame:
+    """Return a row for each method and instance, see `schedgap.analysis.aggregates.by_instance`.
+
+    Parameters
+    ----------
+    run : StoredRun
+        The run.
+    """
+    return by_instance(records(run))
 
 
 def summary(
@@ -328,32 +356,29 @@ def summary(
         - outside: rules of the program that some of the schedules need not obey. Such schedules do
           not count in the ratios.
     """
-    every, promised = records(run), ratios(run)
+    every, promised, each = records(run), ratios(run), instances(run)
     if methods is not None:
-        every = every[every["method"].isin(list(methods))]
+        every, each = (frame[frame["method"].isin(list(methods))] for frame in (every, each))
     if every.empty:
         return pd.DataFrame(columns=SUMMARY_COLUMNS)
-    instances = by_instance(every)
     if not by_preset:
-        every, promised, instances = (
-            frame.assign(preset="") for frame in (every, promised, instances)
-        )
-    per_instance = instances.groupby(METHOD, sort=False)
-    ran = instances["result"] != "skipped"
-    counts = {name: instances["result"] == name for name in RESULTS} | {
+        every, promised, each = (frame.assign(preset="") for frame in (every, promised, each))
+    per_instance = each.groupby(METHOD, sort=False)
+    ran = each["result"] != "skipped"
+    counts = {name: each["result"] == name for name in RESULTS} | {
         "instances": ran,
-        "scheduled": instances["scheduled"],
-        "optimal": instances["optimal"],
-        "proved": instances["proved"],
-        "infinite": np.isinf(instances["ratio_low"]),
+        "scheduled": each["scheduled"],
+        "optimal": each["optimal"],
+        "proved": each["proved"],
+        "infinite": np.isinf(each["ratio_low"]),
     }
     frame = pd.concat(
         [
             per_instance["kind"].first(),
-            instances.assign(**counts).groupby(METHOD, sort=False)[list(counts)].sum(),
-            instances["tasks"].where(ran, 0).groupby([instances[k] for k in METHOD]).sum(),
+            each.assign(**counts).groupby(METHOD, sort=False)[list(counts)].sum(),
+            each["tasks"].where(ran, 0).groupby([each[k] for k in METHOD]).sum(),
             per_instance[["worst_low", "worst_high", "slowest"]].max(),
-            _means(instances, by_preset=by_preset, common=common),
+            _means(each, by_preset=by_preset, common=common),
             _guarantees(promised),
             every.groupby(METHOD)["outside"].agg(
                 lambda rules: ", ".join(sorted(set(rules) - {""}))
@@ -380,7 +405,8 @@ METHOD = SUMMARY_COLUMNS[:3]  # key of a row
 def _means(instances: pd.DataFrame, *, by_preset: bool, common: bool) -> pd.DataFrame:
     """Return the means of each method over the instances on which it is compared."""
     rows: dict[tuple[str, str, str], dict[str, float]] = {}
-    for names, group in groups(instances, by_preset=by_preset):
+    for names, whole in groups(instances, by_preset=by_preset):
+        group = whole[[*MEANT]].astype({"method": object, "instance": object, "kind": object})
         ratio, bound = (
             compared(group, column, common=common) for column in ("ratio_low", "bound_high")
         )
@@ -404,6 +430,7 @@ def _means(instances: pd.DataFrame, *, by_preset: bool, common: bool) -> pd.Data
     return pd.DataFrame(list(rows.values()), index=index, columns=MEANS, dtype=float)
 
 
+MEANT = ["method", "instance", "kind", "ratio_low", "ratio_high", "bound_high", "at_limit"]
 MEANS = [
     "n", "mean_low", "mean_high", "gap_low", "gap_high", "boot_low", "boot_high", "bound_n",
     "bound_mean", "seconds_n", "seconds",

@@ -42,6 +42,7 @@ from schedgap.models.family import family
 
 __all__ = ["render", "write_report"]
 
+LEVEL = 6  # of compression
 MAX_ROWS = 300  # of the table of all results in the page as it opens; the others are unpacked
 
 
@@ -104,8 +105,6 @@ def render(report: ReportData) -> str:
         loader=FunctionLoader(_text), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    tables: Any = environment.get_template("tables.html").module
-    more = str(tables.body(results.rows[MAX_ROWS:]))
     data = {
         "figures": list(figures),
         "instances": [each["label"] for each in instances],
@@ -115,7 +114,7 @@ def render(report: ReportData) -> str:
     }
     packed = {f"figure-{key}": _json(figure) for key, figure in figures.items()}
     packed |= {f"instance-{place}": _json(each) for place, each in enumerate(instances)}
-    packed["more"] = more
+    packed["more"] = results.body(MAX_ROWS)
     packed["results.csv"] = table(report.run).to_csv(index=False, lineterminator="\r\n")
     names = [folder.path.resolve().name for folder in report.run.folders]
     return environment.get_template("page.html").render(
@@ -152,7 +151,7 @@ def _json(data: object) -> str:
 
 def _packed(text: str) -> str:
     """Return a text compressed by gzip, in Base64; the same text gives the same result."""
-    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
+    return base64.b64encode(gzip.compress(text.encode(), LEVEL, mtime=0)).decode()
 
 
 def _embedded_json(data: object) -> Markup:

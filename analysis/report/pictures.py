@@ -4,7 +4,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from schedgap.analysis import experiments
 from schedgap.analysis.charts import (
@@ -24,10 +24,12 @@ from schedgap.analysis.charts import (
 from schedgap.analysis.curves import (
     PROGRESS_LAYOUT,
     Interval,
+    Point,
     performance_profile,
     progress_traces,
     ratio_distribution,
 )
+from schedgap.analysis.index import IndexedRecord
 from schedgap.analysis.judging import Row, judge
 from schedgap.analysis.names import natural
 from schedgap.analysis.report.results import MAX_COMPARED, ReportData, Result
@@ -38,6 +40,7 @@ from schedgap.models.family import Chart, family
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
+MAX_INSTANCES = 40  # in the explorer
 MAX_BARS = 30_000  # in all embedded schedules together; browsers draw this many quickly
 MAX_POINTS = 400  # in one curve
 
@@ -145,11 +148,12 @@ def family_figures(report: ReportData, name: str) -> list[tuple[str, str, str, F
     return figures
 
 
-def explorer(report: ReportData) -> tuple[list[dict[str, Any]], str]:
-    """Return the progress and schedules of every instance, and a note on omitted schedules.
+def explorer(report: ReportData) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the progress and schedules of instances, and notes on what is left out.
 
-    Up to `MAX_BARS` bars are embedded: instances with small schedules first and, within an
-    instance, the best schedule and those of algorithms first.
+    Up to `MAX_INSTANCES` are shown, those on which the algorithms are farthest from the optimum,
+    with up to `MAX_BARS` bars: instances with small schedules first and, within an instance, the
+    best schedule and those of algorithms first.
 
     Parameters
     ----------
@@ -160,46 +164,81 @@ def explorer(report: ReportData) -> tuple[list[dict[str, Any]], str]:
     for each in report.results:
         if each.record.outcome != "skipped":
             by_instance.setdefault(each.record.instance.sha256, []).append(each)
+    shown = _chosen(by_instance)
     entries: dict[str, dict[str, Any]] = {}
     remaining, left_out = MAX_BARS, 0
-    for key in sorted(by_instance, key=lambda key: _weight(by_instance[key])):
+    for key in sorted(shown, key=lambda key: _weight(report, by_instance[key])):
+        traces = {each.record.key: _trace(each) for each in by_instance[key]}
         charts = {}
         for each in sorted(by_instance[key], key=_interest):
-            if _schedule(each) is None:
+            schedule = traces[each.record.key].schedule
+            if schedule is None:
                 continue
-            chart = _chart(each, report) if remaining > 0 else None
+            chart = _chart(each, schedule, report) if remaining > 0 else None
             if chart is None or len(chart.bars) > remaining:
                 left_out += 1
                 continue
             charts[each.record.key] = chart
             remaining -= len(chart.bars)
-        entries[key] = _entry(by_instance[key], charts)
-    note = (
-        f"{count(left_out, 'schedule')} not embedded: the page has at most {MAX_BARS:,} bars, "
-        "small instances first. To draw such a schedule, load its solution in Python and call "
-        "gantt()."
-        if left_out
-        else ""
-    )
-    return [entries[key] for key in by_instance if entries[key]["useful"]], note
+        points = {name: each.points for name, each in traces.items()}
+        entries[key] = _entry(by_instance[key], charts, points)
+    notes = []
+    if len(shown) < len(by_instance):
+        notes.append(
+            f"{len(shown)} of {len(by_instance)} instances are here, those on which the algorithms "
+            "are farthest from the optimum. The other ones are in the tables."
+        )
+    if left_out:
+        notes.append(
+            f"{count(left_out, 'schedule')} not embedded: the page has at most {MAX_BARS:,} bars, "
+            "small instances first. To draw such a schedule, load its solution in Python and call "
+            "gantt()."
+        )
+    return [entries[key] for key in shown if entries[key]["useful"]], notes
 
 
-def _schedule(result: Result) -> Any:
-    return None if result.record.solution is None else result.record.solution.schedule
+def _chosen(by_instance: Mapping[str, Sequence[Result]]) -> list[str]:
+    """Return the instances that are shown, in their order: as many of each family, worst first."""
+    families: dict[str, list[str]] = {}
+    for key, results in by_instance.items():
+        families.setdefault(results[0].family, []).append(key)
+    worst = {key: _worst(results) for key, results in by_instance.items()}
+    order = [
+        (place, name, key)
+        for name, keys in families.items()
+        for place, key in enumerate(sorted(keys, key=lambda key: -worst[key]))
+    ]
+    chosen = {key for _, _, key in sorted(order)[:MAX_INSTANCES]}
+    return [key for key in by_instance if key in chosen]
 
 
-def _weight(results: Iterable[Result]) -> int:
-    """Return an estimate of the size of an instance's schedules: the length of their JSON text."""
-    return max(len(json.dumps(_schedule(each))) for each in results)
+def _weight(report: ReportData, results: Iterable[Result]) -> int:
+    """Return an estimate of the size of an instance's schedules: that of their files."""
+    return max(report.run.file(each.record).stat().st_size for each in results)
 
 
-def _chart(result: Result, report: ReportData) -> Chart:
+class _Trace(NamedTuple):
+    """What the explorer reads of a record, which may be a large file."""
+
+    points: list[Point]
+    schedule: Any
+
+
+def _trace(result: Result) -> _Trace:
+    record = result.record.read() if isinstance(result.record, IndexedRecord) else result.record
+    schedule = None if record.solution is None else record.solution.schedule
+    return _Trace(_points(result, record.progress), schedule)
+
+
+def _chart(result: Result, schedule: Any, report: ReportData) -> Chart:
     instance = report.run.instance(result.record.instance.sha256)
-    return family(result.family).chart(instance, _schedule(result))
+    return family(result.family).chart(instance, schedule)
 
 
-def _entry(results: Sequence[Result], charts: Mapping[str, Chart]) -> dict[str, object]:
-    """Return the data of one instance for the page; `charts` are by record key."""
+def _entry(
+    results: Sequence[Result], charts: Mapping[str, Chart], progress: Mapping[str, list[Point]]
+) -> dict[str, Any]:
+    """Return the data of one instance for the page; `charts` and `progress` are by record key."""
     times = Counter(each.method for each in results)
     names = {
         each.record.key: each.method
@@ -207,7 +246,7 @@ def _entry(results: Sequence[Result], charts: Mapping[str, Chart]) -> dict[str, 
         else f"{each.method} #{each.record.key[:6]}"
         for each in results
     }
-    points = {names[each.record.key]: _points(each) for each in results}
+    points = {names[key]: steps for key, steps in progress.items()}
     points = {name: steps for name, steps in points.items() if steps}
     rows = [(name, *step) for name, steps in points.items() for step in steps]
     table = comma_separated(("method", "seconds", "objective", "bound"), rows)
@@ -242,9 +281,9 @@ def _provers(results: Iterable[Result], names: Mapping[str, str]) -> list[str]:
     return provers if "exact" in kinds.values() else []
 
 
-def _points(result: Result) -> list[tuple[float, float | None, float | None]]:
+def _points(result: Result, progress: Iterable[Point]) -> list[Point]:
     """Return the progress of a result, final values included, with at most `MAX_POINTS` points."""
-    points = list(result.record.progress)
+    points = list(progress)
     last = (result.seconds, result.objective, result.bound)
     if not math.isnan(result.seconds) and last[1:] != (None, None) and last not in points[-1:]:
         points.append(last)

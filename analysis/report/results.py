@@ -15,6 +15,9 @@ from schedgap.errors import UsageError
 from schedgap.models.family import family
 from schedgap.models.figure import Experiment
 
+SHOWN = [
+    "method", "instance", "ratio_low", "ratio_high", "bound_low", "bound_high", "seconds", "note",
+]  # fmt: skip
 MAX_COMPARED = 8  # methods in a profile and in a table of pairs
 Pair = tuple[float, float]  # lower and upper end; NaN if unknown
 
@@ -151,7 +154,7 @@ def collect(run: StoredRun) -> ReportData:
         The run.
     """
     results = []
-    for record, row in zip(run.records, table(run).to_dict("records"), strict=True):
+    for record, row in zip(run.records, table(run)[SHOWN].to_dict("records"), strict=True):
         results.append(
             Result(
                 record=record,
@@ -178,7 +181,8 @@ def collect(run: StoredRun) -> ReportData:
 def _rows(
     run: StoredRun, records: Mapping[tuple[str, str], TaskRecord], *, by_preset: bool
 ) -> tuple[Row, ...]:
-    exceeded = [row for row in ratios(run).to_dict("records") if row["within"] is False]
+    promised = ratios(run)
+    exceeded = promised[promised["within"].eq(False)].to_dict("records")
     return tuple(
         Row(
             family=facts["family"],

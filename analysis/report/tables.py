@@ -1,10 +1,13 @@
 """Tables of the report as typed cells, which the template lays out."""
 
+import html
 import json
 import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+
+from markupsafe import Markup
 
 from schedgap.analysis.folder import TaskRecord
 from schedgap.analysis.judging import judge
@@ -46,6 +49,41 @@ class Table:
     columns: tuple[tuple[str, bool], ...]
     rows: tuple[tuple[Cell, ...], ...]
     ranks: tuple[str, ...] = ()
+
+    def body(self, first: int = 0) -> Markup:
+        """Return the rows as HTML.
+
+        Parameters
+        ----------
+        first : int
+            Index of the first row.
+        """
+        ranks = self.ranks or ("",) * len(self.columns)
+        heads = ["th scope=row", *["td"] * (len(self.columns) - 1)]
+        rows = (f"<tr>{''.join(map(_cell, row, heads, ranks))}</tr>" for row in self.rows[first:])
+        return Markup("\n".join(rows))
+
+
+def _cell(cell: Cell, head: str, rank: str) -> str:
+    classes = " ".join(filter(None, ("number" if cell.number else "", cell.look, rank)))
+    style = f' class="{classes}"' if classes else ""
+    if cell.number:
+        style += f' data-value="{"" if cell.value is None else cell.value}"'
+    content = _whisker_svg(cell) + html.escape(cell.text)
+    return f"<{head}{style}>{content}</{head[:2]}>"
+
+
+def _whisker_svg(cell: Cell) -> str:
+    if cell.whisker is None:
+        return ""
+    low, high, *worst = cell.whisker
+    limit = "" if cell.limit is None else f'<path class="limit" d="M{cell.limit} 0V10"/>'
+    return (
+        '<svg class="whisker" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
+        f'<path class="track" d="M4 5H96"/>{limit}'
+        f'<path class="worst" d="M{worst[0]} 1V9M{worst[1]} 1V9"/>'
+        f'<path class="mean" d="M{low} 5H{high}"/></svg>'
+    )
 
 
 def _number(text: str, value: float | None) -> Cell:

@@ -437,9 +437,17 @@ def test_a_variant_of_the_problem_is_not_taken_for_the_problem(tmp_path):
 
 def test_more_bars_than_a_page_carries_are_left_out_with_a_note(run, monkeypatch):
     monkeypatch.setattr(pictures, "MAX_BARS", 3)  # of 5 schedules with one bar each
-    entries, note = pictures.explorer(collect(Run(run)))
+    entries, (note,) = pictures.explorer(collect(Run(run)))
     assert sum(len(each["schedules"]) for each in entries) == 3
     assert note.startswith("2 schedules not embedded: the page has at most 3 bars")
+
+
+def test_of_many_instances_the_worst_ones_are_shown(run, monkeypatch):
+    """`first` is 1.5 times the optimum on one, at least 1.25 times on `wide`, and unknown else."""
+    monkeypatch.setattr(pictures, "MAX_INSTANCES", 2)
+    entries, (note,) = pictures.explorer(collect(Run(run)))
+    assert [each["label"] for each in entries] == [f"{HOSTILE} (toy)", "wide (toy)"]
+    assert note.startswith("2 of 4 instances are here, those on which the algorithms are farthest")
 
 
 def test_long_progress_is_thinned_and_keeps_its_end(tmp_path):

@@ -5,7 +5,7 @@ from fractions import Fraction
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 
 from schedgap.instances.ring import RingInstance
 from schedgap.models.ring.algorithms.guarantees import (
@@ -16,6 +16,7 @@ from schedgap.models.ring.algorithms.guarantees import (
     theorem_5,
     theorem_6,
 )
+from schedgap.models.ring.algorithms.limit_search import first_limit
 from schedgap.models.ring.algorithms.list_bounds import (
     greedy_trials,
     guarantee_trace,
@@ -239,6 +240,17 @@ def test_a_trace_says_what_was_proved() -> None:
     found = guarantee_trace(table, search_runs(table).attempts)
     assert found["n_g"] == 4 and found["u"] == 1
     assert found["list_bound"] >= 8 and found["list_factor"] == pytest.approx(2 * found["phi"])
+
+
+@given(ring_instances(max_jobs=6, placeable=True))
+@settings(max_examples=50, deadline=None)
+def test_a_greedy_run_is_looked_for_where_the_search_begins(instance: RingInstance) -> None:
+    """The assumption A3 is that of the whole search, though mostly one run shows it."""
+    assume(no_schedule(instance) is None)
+    table = rate_table(instance)
+    known = guarantee_trace(table, search_runs(table).attempts)["list_bound"] is not None
+    assert any(text.startswith("A3") for text in theorem_5(instance)["failed"]) != known
+    assert search_runs(table).attempts[0].limit == first_limit(table.horizon)
 
 
 def test_an_instance_without_a_schedule_has_no_guarantee() -> None:

@@ -98,6 +98,17 @@ class TrialCache:
         return trial
 
 
+def first_limit(horizon: int) -> int:
+    """Return the limit that a bisection tries first (Algorithm 1, line 6).
+
+    Parameters
+    ----------
+    horizon : int
+        T, slots.
+    """
+    return (1 + horizon) // 2
+
+
 def search_limit(
     trials: TrialCache,
     kappas: Iterable[int | None],

@@ -1,0 +1,62 @@
+"""Guarantees are evaluated once, and again if the source has changed."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from toy_family import toy
+
+from schedgap.analysis import guarantees
+from schedgap.analysis.guarantees import Guarantees
+from schedgap.models.family import family
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """Return the instances for which a guarantee is evaluated, each of which counts as slow."""
+    monkeypatch.setattr(guarantees, "SLOW", 0.0)
+    found = []
+    return found
+
+
+def ask(folder, owner, instance, asked):
+    def load():
+        asked.append(instance.name)
+        return instance
+
+    known = Guarantees(folder)
+    answer = known.of(owner, instance.sha256, load, "first", {})
+    known.save()
+    return answer
+
+
+def test_a_stored_guarantee_is_not_evaluated_again(tmp_path, asked):
+    owner, instance = family("toy"), toy(1, 2, name="a")
+    first = ask(tmp_path, owner, instance, asked)
+    assert first["factor"] == 2 and asked == ["a"]
+    assert ask(tmp_path, owner, instance, asked) == first and asked == ["a"]
+    ask(tmp_path, owner, toy(1, 3, name="b"), asked)
+    assert asked == ["a", "b"]
+
+
+def test_a_guarantee_of_other_source_is_evaluated_again(tmp_path, asked, monkeypatch):
+    owner, instance = family("toy"), toy(1, 2, name="a")
+    ask(tmp_path, owner, instance, asked)
+    monkeypatch.setattr(guarantees, "family_code", lambda name: "other")
+    ask(tmp_path, owner, instance, asked)
+    assert asked == ["a", "a"]
+    claims = {key: replace(each, options=("x",)) for key, each in owner.paper.guarantees.items()}
+    ask(tmp_path, replace(owner, paper=replace(owner.paper, guarantees=claims)), instance, asked)
+    assert asked == ["a", "a", "a"]
+
+
+@pytest.mark.parametrize("text", ["", "[1]", json.dumps({"a": 1}), "{"])
+def test_a_damaged_file_is_ignored(tmp_path, asked, text):
+    (tmp_path / guarantees.NAME).write_text(text)
+    assert ask(tmp_path, family("toy"), toy(1, 2), asked)["factor"] == 2
+
+
+def test_fast_guarantees_leave_no_file(tmp_path):
+    asked = []
+    ask(tmp_path, family("toy"), toy(1, 2, name="a"), asked)
+    assert asked == ["a"] and not (tmp_path / guarantees.NAME).exists()
