@@ -14,6 +14,7 @@ import numpy as np
 from schedgap.errors import UsageError, choices
 from schedgap.instances.families import FAMILIES, instance_class
 from schedgap.instances.instance import Instance
+from schedgap.instances.loads import LOAD, at_load, machines_setting
 from schedgap.instances.records import read_bytes
 from schedgap.instances.settings import Option, parse_settings, whole_number
 from schedgap.instances.traces import (
@@ -40,12 +41,15 @@ TRACE_OPTIONS = (  # of all presets that accept files
     ),
     Option("first", "int", 1, "number of the first job to take from the file, by arrival", least=1),
     Option("slot_seconds", "float", None, "length of a slot in seconds", least=1e-3),
+    LOAD,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
     """Input of a preset: the values of all options, the names of those set by the user, and files.
+
+    `pace` multiplies all times between arrivals.
 
     All random numbers come from `random`, a PCG64 generator with the seed, in the order that the
     family's generator documents. Only uniform integers and permutations are drawn, so that an
@@ -59,6 +63,17 @@ class Request:
     jobs: Jobs | None = None
     machines: Machines | None = None
     rates: Rates | None = None
+    pace: float = 1.0
+
+    def paced(self, slot: int) -> int:
+        """Return a drawn slot of arrival, from 1, with its distance from slot 1 multiplied by pace.
+
+        Parameters
+        ----------
+        slot : int
+            The slot, >= 1.
+        """
+        return 1 + int((slot - 1) * self.pace)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,21 +221,9 @@ def generate(
     given = dict(settings or {})
     values = chosen.parse(given)
     traces = _read(files, values.get("format"))
-    generated = chosen.make(
-        Request(
-            seed=seed,
-            values=values,
-            given=frozenset(given),
-            random=np.random.Generator(np.random.PCG64(seed)),
-            **traces,
-        )
-    )
     by_name = {option.name: option for option in chosen.options}
     plain = {key: by_name[key].plain(values[key]) for key in given}
-    meta: dict[str, Any] = {"source": generated.source, "generator": f"{family} {name}"}
-    if generated.time_unit is not None:
-        meta = {"time_unit": generated.time_unit} | meta
-    meta |= {"preset": name, "settings": plain}
+    meta: dict[str, Any] = {"generator": f"{family} {name}", "preset": name, "settings": plain}
     if chosen.seeded:
         meta["seed"] = seed
     if files:
@@ -229,8 +232,32 @@ def generate(
             for role, file in files.items()
         }
     title = _title(family, chosen, seed, plain, [files[role] for role in files])
-    fields = {"family": family, "version": 1, "name": title, "meta": meta, **generated.fields}
-    return instance_class(family).from_data(fields)
+
+    def build(pace: float, changed: Mapping[str, Any]) -> Instance:
+        generated = chosen.make(
+            Request(
+                seed=seed,
+                values={**values, **changed},
+                given=frozenset(given),
+                random=np.random.Generator(np.random.PCG64(seed)),
+                **traces,
+                pace=pace,
+            )
+        )
+        unit = {} if generated.time_unit is None else {"time_unit": generated.time_unit}
+        head = {"family": family, "version": 1, "name": title}
+        about = {"meta": {**unit, "source": generated.source, **meta}}
+        return instance_class(family).from_data({**head, **about, **generated.fields})
+
+    if LOAD not in chosen.options or values["load"] is None:
+        return build(1.0, {})
+    machines = machines_setting(family)
+    return at_load(
+        lambda pace, count: build(pace, {machines: count}),
+        values["load"],
+        values[machines],
+        machines,
+    )
 
 
 def uniform(random: np.random.Generator, bounds: tuple[int, int], size: int) -> list[int]:

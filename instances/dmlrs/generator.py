@@ -10,7 +10,7 @@ from schedgap.errors import UsageError
 from schedgap.instances.dmlrs import examples, workload
 from schedgap.instances.dmlrs.from_traces import NEEDED, REPLACED, machines_of, traced_jobs
 from schedgap.instances.dmlrs.instance import MOST_SLOTS, MOST_WORKERS
-from schedgap.instances.dmlrs.workload import HOUR, RESOURCES
+from schedgap.instances.dmlrs.workload import HOUR, RESOURCES, Draft
 from schedgap.instances.generate import (
     TRACE_OPTIONS,
     Generated,
@@ -22,6 +22,7 @@ from schedgap.instances.generate import (
     slot_unit,
     with_defaults,
 )
+from schedgap.instances.loads import LOAD
 from schedgap.instances.settings import Option
 from schedgap.instances.traces.choice import TAKE
 
@@ -33,9 +34,10 @@ def small(request: Request) -> Generated:
     value = request.values
     resources = RESOURCES[: value["resources"]]
     names = [f"j{n}" for n in range(1, value["jobs"] + 1)]
-    jobs = [workload.small_job(request, name, resources) for name in names]
+    drawn = [workload.small_job(request, name, resources) for name in names]
+    jobs, horizon = _paced(request, drawn)
     fields = {
-        "horizon": value["horizon"],
+        "horizon": horizon,
         "ps_rule": value["ps_rule"],
         "resources": list(resources),
         "machines": workload.equal_machines(request, resources),
@@ -61,6 +63,7 @@ def paper(request: Request) -> Generated:
             workload.finishing_job(request, f"j{n}", horizon, seconds, 0)
             for n in range(1, value["jobs"] + 1)
         ]
+        drafts, horizon = _paced(request, drafts)
         drafts.sort(key=lambda draft: draft.arrival)
         drafts = [replace(draft, id=f"j{n}") for n, draft in enumerate(drafts, 1)]
     else:
@@ -78,6 +81,25 @@ def paper(request: Request) -> Generated:
         "jobs": [draft.to_data() for draft in drafts],
     }
     return Generated(fields, "; ".join(sources), slot_unit(seconds))
+
+
+def _paced(request: Request, drafts: list[Draft]) -> tuple[list[Draft], int]:
+    """Return the jobs with the request's pace of arrivals, and the horizon.
+
+    A horizon that the user has not set grows by as many slots as the last arrival is later.
+    """
+    paced = [replace(draft, arrival=request.paced(draft.arrival)) for draft in drafts]
+    last, before = (max((each.arrival for each in of), default=1) for of in (paced, drafts))
+    horizon = request.values["horizon"]
+    if "horizon" not in request.given:
+        horizon += max(0, last - before)
+        if horizon > MOST_SLOTS:
+            text = f"arrivals up to slot {last}, but the horizon is at most {MOST_SLOTS}"
+            raise UsageError(f"option load: needs {text}: take longer slots or fewer jobs")
+        return paced, horizon
+    if last > horizon:
+        raise UsageError(f"option horizon={horizon}: under the load, a job arrives in slot {last}")
+    return paced, horizon
 
 
 # --- presets -----------------------------------------------------------------------------------
@@ -124,6 +146,7 @@ SMALL = (
     _demand("worker", "memory", 2, 12), _demand("worker", "storage", 1, 8),
     _demand("ps", "cpu", 1, 6), _demand("ps", "memory", 2, 12), _demand("ps", "storage", 1, 8),
     _capacity("gpu", 8), _capacity("cpu", 24), _capacity("memory", 48), _capacity("storage", 40),
+    LOAD,
 )  # fmt: skip
 PAPER = (
     *with_defaults(

@@ -167,7 +167,16 @@ def drawn_volumes(request: Request, number: int) -> list[Volume]:
     names = ("epochs", "chunks", "minibatches", "compute", "update", "gradient")
     columns = [drawn(request, name, value[name], number) for name in names]
     return [
-        Volume(f"J{j + 1}", arrival[j], E, D, M, round(3.6 * n, 9), round(H / 1000, 9), float(k))
+        Volume(
+            f"J{j + 1}",
+            request.paced(arrival[j]),
+            E,
+            D,
+            M,
+            round(3.6 * n, 9),
+            round(H / 1000, 9),
+            float(k),
+        )
         for j, (E, D, M, n, H, k) in enumerate(zip(*columns, strict=True))
     ]
 

@@ -25,6 +25,7 @@ from schedgap.instances.generate import (
     slot_unit,
     with_defaults,
 )
+from schedgap.instances.loads import LOAD
 from schedgap.instances.settings import Option
 from schedgap.instances.traces.choice import TAKE
 
@@ -210,6 +211,7 @@ SMALL = (
         least=0,
     ),
     *COMMON,
+    LOAD,
 )
 PAPER = (
     Option("jobs", "int", 100, "number of jobs", least=1, most=10_000),

@@ -306,7 +306,7 @@ def draw_arrivals(request: Request, random: np.random.Generator, number: int) ->
     """
     value = request.values
     last = value["arrival_span"] or max(1, value["horizon"] // 2)
-    arrival = uniform(random, (1, last), number)
+    arrival = [request.paced(slot) for slot in uniform(random, (1, last), number)]
     return [1] * number if value["objective"] == "scheduled_weight" else arrival
 
 

@@ -289,7 +289,7 @@ def draw_jobs(request: Request, kinds: Mapping[str, int], speed: Speed) -> list[
         drafts.append(
             Draft(
                 id=f"J{place}",
-                arrival=arrival[n] / 1000,
+                arrival=arrival[n] / 1000 * request.pace,
                 weight=weight[n],
                 rounds=count,
                 tasks=tasks[n],

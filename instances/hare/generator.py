@@ -32,6 +32,7 @@ from schedgap.instances.hare.drafts import (
 )
 from schedgap.instances.hare.from_traces import check_files, from_traces
 from schedgap.instances.hare.workload import CLASSES, KINDS, SCHEMES
+from schedgap.instances.loads import LOAD
 from schedgap.instances.settings import Option
 from schedgap.instances.traces.choice import TAKE
 
@@ -67,7 +68,7 @@ def small(request: Request) -> Generated:
     drafts = [
         Draft(
             id=f"J{n + 1}",
-            arrival=arrival[n],
+            arrival=int(arrival[n] * request.pace),
             weight=weight[n],
             rounds=rounds[n],
             tasks=tasks[n],
@@ -150,6 +151,7 @@ SMALL = (
     ),
     Option("arrival_span", "int", 10, "latest arrival", least=0),
     Option("weights", "range", (1, 5), "weights of jobs", least=0),
+    LOAD,
 )
 PAPER = (
     Option("jobs", "int", 200, "number of jobs", least=1, most=100_000),

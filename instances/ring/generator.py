@@ -7,6 +7,9 @@ servers; order of the sizes of the jobs; for each job the time per iteration and
 iterations. For files, see `from_traces`.
 """
 
+import math
+from collections.abc import Sequence
+
 from schedgap.errors import UsageError
 from schedgap.instances.generate import (
     TRACE_OPTIONS,
@@ -19,7 +22,13 @@ from schedgap.instances.generate import (
     with_defaults,
 )
 from schedgap.instances.ring import examples, workload
-from schedgap.instances.ring.from_traces import MINUTE, NEEDED, REPLACED, servers_of, traced_jobs
+from schedgap.instances.ring.from_traces import (
+    MINUTE,
+    NEEDED,
+    REPLACED,
+    servers_of,
+    traced_jobs,
+)
 from schedgap.instances.ring.instance import FINEST_SCALE, MOST_GPUS, MOST_SLOTS
 from schedgap.instances.ring.workload import Draft
 from schedgap.instances.settings import Option
@@ -45,6 +54,8 @@ def paper(request: Request) -> Generated:
     gpus = sum(server["gpus"] for server in servers)
     if request.jobs is None:
         drafts = _drawn_jobs(request, gpus)
+        if request.values["load"] is not None and "horizon" not in request.given:
+            horizon = max(horizon, _enough(drafts, gpus))
     else:
         drafts, sentence, seconds, slots = traced_jobs(request, gpus)
         sources.insert(0, sentence)
@@ -72,6 +83,13 @@ def _drawn_jobs(request: Request, gpus: int) -> list[Draft]:
             "take more servers or another seed"
         )
     return drafts
+
+
+def _enough(drafts: Sequence[Draft], gpus: int) -> int:
+    """Return a number of slots that is sufficient for nearly every list schedule, as for traces."""
+    lengths = [draft.iterations * draft.iteration_slots for draft in drafts]
+    work = sum(draft.gpus * slots for draft, slots in zip(drafts, lengths, strict=True))
+    return math.ceil(4 * (work / gpus + max(lengths)))
 
 
 # --- presets -----------------------------------------------------------------------------------

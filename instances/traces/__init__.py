@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from schedgap.errors import InputError, UsageError, choices
@@ -132,12 +133,18 @@ def _read(
         problem = "of no known format" if name is None else f"of format {name}"
         raise InputError(f"{problem}: {role} can come from {known}", file=str(file))
     try:
-        content = formats[name](text)
+        content = _parsed(formats[name], text)
     except InputError as error:
         raise error.inside(str(file)) from None
     if not (content[0] if isinstance(content, tuple) else content):
         raise InputError("no lines of data", file=str(file))
     return name, content
+
+
+@lru_cache(maxsize=4)
+def _parsed(reader: Callable[[str], Any], text: str) -> Any:
+    """Return the content of a file, which many instances may share."""
+    return reader(text)
 
 
 def _is_number(cell: str) -> bool:

@@ -1,7 +1,7 @@
 """Choice of the jobs of a trace and the machines of a cluster for an instance."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from schedgap.errors import UsageError
 from schedgap.instances.generate import Request
@@ -23,7 +23,7 @@ def choose(
     """Return consecutive usable jobs of the trace by arrival, and a sentence for `meta.source`.
 
     The settings `first` and `jobs` say which ones. If there are too few, that is an error only if
-    the user has set `jobs`.
+    the user has set `jobs`. Times between arrivals are multiplied by the pace of the request.
 
     Parameters
     ----------
@@ -56,7 +56,8 @@ def choose(
         asked = f"jobs={number}" + (f" from first={first} on" if first > 1 else "")
         raise UsageError(f"{trace.file}: {len(usable)} usable jobs, not enough for {asked}{gone}")
     span = f"{first}-{first + len(chosen) - 1} of {len(usable)}"
-    return tuple(chosen), f"jobs {span} by arrival from {trace.file} ({trace.format}){gone}"
+    paced = tuple(replace(job, arrival=job.arrival * request.pace) for job in chosen)
+    return paced, f"jobs {span} by arrival from {trace.file} ({trace.format}){gone}"
 
 
 @dataclass(frozen=True, slots=True)

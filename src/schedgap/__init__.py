@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from schedgap.instances.families import load as load
     from schedgap.instances.generate import generate as generate
     from schedgap.instances.instance import Instance as Instance
+    from schedgap.instances.loads import offered_load as offered_load
+    from schedgap.instances.traces.matrix import trace_instances as trace_instances
     from schedgap.instances.verdict import Verdict as Verdict
     from schedgap.models.family import Family as Family
     from schedgap.models.family import register as register
@@ -52,10 +54,12 @@ _PUBLIC = {  # name -> "module:attribute", imported on first use
     "methods": "schedgap.analysis.listing:methods",
     "own": "schedgap.analysis.own:own",
     "model": "schedgap.analysis.programs:model",
+    "offered_load": "schedgap.instances.loads:offered_load",
     "ratio": "schedgap.analysis.ratios:ratio",
     "register": "schedgap.models.family:register",
     "report": "schedgap.analysis.report:write_report",
     "solve": "schedgap.analysis.solving:solve",
+    "trace_instances": "schedgap.instances.traces.matrix:trace_instances",
     "verify": "schedgap.analysis.verifying:verify",
 }
 
@@ -75,10 +79,12 @@ __all__ = [
     "methods",
     "model",
     "own",
+    "offered_load",
     "ratio",
     "register",
     "report",
     "solve",
+    "trace_instances",
     "verify",
 ]
 

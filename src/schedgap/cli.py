@@ -141,6 +141,7 @@ def generate(
 ) -> None:
     """Generate an instance from a preset and a seed, or from public traces."""
     from schedgap.instances.generate import generate as make
+    from schedgap.instances.loads import missed_load
     from schedgap.instances.records import write_json
 
     if seeds is None:
@@ -168,6 +169,8 @@ def generate(
         _check_place(file)
         write_json(file, instance.to_data())
         show.out().print(f"{file}: {instance!r}", markup=False, soft_wrap=True)
+        if missed := missed_load(instance):
+            show.note(f"{file}: {missed}")
 
 
 @app.command(epilog="Example:  schedgap schema hare > hare.schema.json")
