@@ -110,7 +110,7 @@ def compare(
     if workers is not None and workers < 1:
         raise UsageError(f"workers {workers}: need an integer >= 1")
     temporary = tempfile.mkdtemp(prefix="schedgap-run-") if run is None else None
-    folder = Folder(run if temporary is None else temporary)
+    folder = Folder(temporary or run or "")
     plan = _Plan(folder, {item.sha256: item for item, _ in problems}, retried)
     todo = [task for task in tasks if not plan.reuse(task, plan.known(task))]
     try:

@@ -143,7 +143,7 @@ def function_code(function: object) -> tuple[str, set[str]]:
     walk = _Walk()
     walk.add(function)
     module = getattr(function, "__module__", None)
-    if installed(module):  # as for a source file
+    if module is not None and installed(module):  # as for a source file
         walk.add(Path(inspect.getsourcefile(sys.modules[module]) or "").read_bytes())
     return _digest(walk.parts), walk.modules
 
