@@ -84,7 +84,9 @@ def pairs(
             values = {name: getattr(result, name) for name in result.__slots__}
             head = {"method": one, "other": other, "instances": int(tried.sum())}
             found.append(names | head | values)
-        for row, adjusted in zip(found, holm(np.array([row["p"] for row in found], float)), strict=True):
+        for row, adjusted in zip(
+            found, holm(np.array([row["p"] for row in found], float)), strict=True
+        ):
             rows.append(row | {"holm": float(adjusted)})
     return pd.DataFrame(rows, columns=PAIR_COLUMNS)
 

@@ -104,6 +104,12 @@ class Run(StoredRun):
 
         return summary(self, by_preset=by_preset, common=common, methods=methods)
 
+    def loads(self) -> "pd.DataFrame":
+        """Return ratios by family, trace and offered load: paper's algorithm, FIFO, the best."""
+        from schedgap.analysis.loads import by_load
+
+        return by_load(self)
+
     def pairs(
         self, *, by_preset: bool = True, methods: Collection[str] | None = None
     ) -> "pd.DataFrame":

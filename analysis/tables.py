@@ -53,19 +53,20 @@ def table(run: StoredRun) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns: family, preset, instance, method, kind, outcome, result (what the task ended with,
-        see `schedgap.analysis.ratios.result`), status, proof (what an optimum rests on, see
-        `ProofClaim`; empty for other statuses), problem (empty for the instance itself), sense,
-        objective, bound, ratio_low, ratio_high (ratio of the schedule to the optimum; infinite if
-        no bound is known), bound_low, bound_high (ratio of the optimum to the method's own bound),
-        outside (rules of the program that the schedule need not obey), seconds (wall-clock), note;
-        then configuration (equal to method: the method's label, with what differs between its
-        configurations in brackets), label, engine, options, seed, time_limit (seconds) and
-        memory_limit (MB), schedgap (its version), code (hash of the source), session, host,
-        started, cpu_seconds, start_seconds, peak_memory_mb, reused (key of the record under
-        smaller limits whose result this is), key; and the settings of the generator (see
-        `schedgap.analysis.generated.settings`), such as `jobs`, with `_setting` behind a name that
-        is taken.
+        Columns: family, preset, instance, trace, load and load_reached (the offered load asked for
+        and the one reached, see `schedgap.instances.loads`; empty without), method, kind, outcome,
+        result (what the task ended with, see `schedgap.analysis.ratios.result`), status, proof
+        (what an optimum rests on, see `ProofClaim`; empty for other statuses), problem (empty for
+        the instance itself), sense, objective, bound, ratio_low, ratio_high (ratio of the schedule
+        to the optimum; infinite if no bound is known), bound_low, bound_high (ratio of the optimum
+        to the method's own bound), outside (rules of the program that the schedule need not obey),
+        seconds (wall-clock), note; then configuration (equal to method: the method's label, with
+        what differs between its configurations in brackets), label, engine, options, seed,
+        time_limit (seconds) and memory_limit (MB), schedgap (its version), code (hash of the
+        source), session, host, started, cpu_seconds, start_seconds, peak_memory_mb, reused (key of
+        the record under smaller limits whose result this is), key; and the other settings of the
+        generator (see `schedgap.analysis.generated.settings`), such as `jobs`, with `_setting`
+        behind a name that is taken.
     """
     rows = []
     for record in run.records:
@@ -98,23 +99,40 @@ def table(run: StoredRun) -> pd.DataFrame:
     frame = pd.DataFrame(rows, columns=TABLE_COLUMNS)
     numbers = [
         "objective", "bound", "ratio_low", "ratio_high", "bound_low", "bound_high", "seconds",
-        "time_limit", "memory_limit", "cpu_seconds", "start_seconds", "peak_memory_mb",
+        "time_limit", "memory_limit", "cpu_seconds", "start_seconds", "peak_memory_mb", "load",
+        "load_reached",
     ]  # fmt: skip
     frame = frame.astype(dict.fromkeys(numbers, float) | {"seed": "Int64"})
-    generated = settings(run).rename(
+    generated = settings(run).drop(columns="load", errors="ignore")
+    generated = generated.rename(
         columns=lambda name: f"{name}_setting" if name in TABLE_COLUMNS else name
     )
     return frame.join(generated, on="instance")
 
 
-def _identity(run: StoredRun, record: TaskRecord) -> dict[str, str]:
+def _identity(run: StoredRun, record: TaskRecord) -> dict[str, object]:
     """Return the columns that say which task a record belongs to."""
     return {
         "family": record.instance.family,
         "preset": preset(run, record),
         "instance": run.names[record.instance.sha256],
+        **_load(run, record),
         "method": run.configurations[id(record)],
         "kind": record.kind,
+    }
+
+
+def _load(run: StoredRun, record: TaskRecord) -> dict[str, object]:
+    """Return the trace and the load of a record's instance, as in its `meta`."""
+    meta = run.instance_data(record.instance.sha256).get("meta", {})
+    trace, load = meta.get("trace"), meta.get("load")
+    facts = load if isinstance(load, dict) else {}
+    numbers = [facts.get(key) for key in ("asked", "reached")]
+    asked, reached = (each if isinstance(each, int | float) else None for each in numbers)
+    return {
+        "trace": trace if isinstance(trace, str) else "",
+        "load": asked,
+        "load_reached": reached,
     }
 
 
@@ -148,9 +166,9 @@ CIRCUMSTANCES = [
     "peak_memory_mb", "reused",
 ]  # fmt: skip
 TABLE_COLUMNS = [
-    "family", "preset", "instance", "method", "kind", "outcome", "result", "status", "proof",
-    "problem", "sense", "objective", "bound", "ratio_low", "ratio_high", "bound_low", "bound_high",
-    "outside", "seconds", "note", *CIRCUMSTANCES, "key",
+    "family", "preset", "instance", "trace", "load", "load_reached", "method", "kind", "outcome",
+    "result", "status", "proof", "problem", "sense", "objective", "bound", "ratio_low",
+    "ratio_high", "bound_low", "bound_high", "outside", "seconds", "note", *CIRCUMSTANCES, "key",
 ]  # fmt: skip
 
 

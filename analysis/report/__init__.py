@@ -18,7 +18,9 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
+from schedgap.analysis.loads import by_load
 from schedgap.analysis.report.headline import headline, trouble
+from schedgap.analysis.report.loads import load_figures
 from schedgap.analysis.report.pictures import (
     Figure,
     explorer,
@@ -80,8 +82,13 @@ def render(report: ReportData) -> str:
     """
     sections: list[dict[str, Any]] = []
     figures: dict[str, Figure] = {}
+    loads = by_load(report.run)
     for place, name in enumerate(report.families, start=1):
-        pictures = [*family_figures(report, name), *paper_figures(report, name)]
+        pictures = [
+            *family_figures(report, name),
+            *load_figures(loads, name),
+            *paper_figures(report, name),
+        ]
         figures |= {key: figure for key, _, _, figure in pictures}
         rows = [row for row in report.rows if row.family == name]
         by_preset = [row for row in report.rows_by_preset if row.family == name]

@@ -11,13 +11,13 @@ from schedgap.errors import InputError, SchedgapError, UsageError, choices
 from schedgap.instances.families import FAMILIES
 from schedgap.instances.generate import generate
 from schedgap.instances.instance import Instance
-from schedgap.instances.loads import LOAD, TOLERANCE, cluster_time
+from schedgap.instances.loads import LOAD, TOLERANCE, cluster_time, machines_setting
 from schedgap.instances.settings import whole_number
-from schedgap.instances.traces import JOB_FORMATS, MACHINE_FORMATS, recognize
+from schedgap.instances.traces import JOB_FORMATS, MACHINE_FORMATS, read_machines, recognize
 from schedgap.instances.traces.table import read_text
 
 LOADS = (0.5, 1.0, 2.0)
-JOBS = 20
+JOBS = 15
 SOURCES = {  # format -> short name of the trace
     "philly": "philly",
     "gavel": "gavel",
@@ -47,12 +47,12 @@ class Cluster:
 
 CLUSTERS = {
     "hare": Cluster(
-        {"gpus": 8},
-        40,
-        {f"rounds_{name}": "1-3" for name in ("cv", "nlp", "speech", "rec")},
+        {"gpus": 4},
+        1000,
+        {f"rounds_{name}": "1-2" for name in ("cv", "nlp", "speech", "rec")},
         None,
     ),
-    "elastic": Cluster({"servers": 4, "worker_types": 2, "ps_types": 2}, 24, {}),
+    "elastic": Cluster({"servers": 4, "worker_types": 2, "ps_types": 2}, 50, {}),
     "edge": Cluster(
         {
             "edge_servers": 3,
@@ -61,13 +61,13 @@ CLUSTERS = {
             "cloud_workers": 4,
             "cloud_ps": 4,
         },
-        24,
+        50,
         {},
     ),
-    "ring": Cluster({"servers": 24}, 100, {}, 6000.0),
+    "ring": Cluster({"servers": 32}, 100, {}, 6000.0),
     "dmlrs": Cluster({"machines": 2}, 12, {}),
 }
-OF_TRACES: Mapping[str, Mapping[str, object]] = {"hare": {"max_rounds": 3}}  # with jobs from a file
+OF_TRACES: Mapping[str, Mapping[str, object]] = {"hare": {"max_rounds": 2}}  # with jobs from a file
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def trace_instances(
     folder: str | os.PathLike[str],
     *,
     families: Sequence[str] | None = None,
-    loads: Sequence[float] = LOADS,
+    loads: Sequence[float | str] = LOADS,
     jobs: int = JOBS,
     seeds: Sequence[int] = (0,),
     on_note: Callable[[str], None] | None = None,
@@ -101,7 +101,7 @@ def trace_instances(
     families : sequence of str, optional
         Names of families; by default all.
     loads : sequence of float
-        Offered loads, > 0.
+        Offered loads, from 0.01 to 100.
     jobs : int
         Number of jobs of an instance.
     seeds : sequence of int
@@ -214,6 +214,7 @@ def _under_loads(
     """Yield the instances of a family from a trace, each only once."""
     title = f"{family}-{trace.name}" + (f"-seed{seed}" if numbered else "")
     seen: dict[str, float] = {}
+    faults: set[str] = set()
     for load in loads:
         name = f"{title}-load{load:g}"
         try:
@@ -221,7 +222,9 @@ def _under_loads(
         except InputError:
             raise
         except SchedgapError as error:
-            note(f"{name}: left out: {error}")
+            if str(error) not in faults:  # usually the same for every load
+                note(f"{title}: left out: {error}")
+            faults.add(str(error))
             continue
         reached = instance.meta["load"]["reached"]
         if instance.sha256 in seen:
@@ -247,7 +250,10 @@ def _generated(family: str, trace: Trace, load: float, jobs: int, seed: int) -> 
         settings |= cluster.drawn
     else:
         settings |= {"first": 1 + seed * jobs, **OF_TRACES.get(family, {})}
-    if family == "ring" and trace.machines is None:
+    if trace.machines is not None:
+        number = machines_setting(family)
+        settings[number] = min(int(str(settings[number])), _most(family, trace.machines))
+    elif family == "ring":
         settings["server_gpus"] = "1,2,4"
 
     def make(**more: Any) -> Instance:
@@ -259,6 +265,13 @@ def _generated(family: str, trace: Trace, load: float, jobs: int, seed: int) -> 
     first = make() if reference is None else make(slot_seconds=reference)
     seconds = cluster_time(first) * (reference or 1.0) / cluster.slots
     return make(slot_seconds=_rounded(seconds), load=load)
+
+
+def _most(family: str, file: Path) -> int:
+    """Return how many machines, or for hare GPUs, a family can take from a file."""
+    gpus = [machine.gpus for machine in read_machines(file).machines]
+    counts = {"hare": sum(gpus), "ring": sum(number > 0 for number in gpus)}
+    return max(1, counts.get(family, len(gpus)))
 
 
 def _rounded(seconds: float) -> float:

@@ -322,8 +322,8 @@ def compare(
         list[str],
         typer.Argument(
             metavar="INSTANCE|DIR|SUITE...",
-            help="Instance files, folders with instance files, or the suites 'quick' and "
-            "'FAMILY-figures'.",
+            help="Instance files, folders with instance files, the suites 'quick' and "
+            "'FAMILY-figures', or 'traces' (see --traces-from).",
         ),
     ],
     run: Annotated[
@@ -363,6 +363,29 @@ def compare(
         str | None,
         typer.Option(metavar="ADDRESS|FILE", help="Run on a Dask cluster: address or its file."),
     ] = None,
+    traces_from: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="With the target 'traces': make instances of each family from the public trace "
+            "files in this folder, under each of the loads.",
+        ),
+    ] = None,
+    loads: Annotated[
+        str | None,
+        typer.Option(metavar="R,R", help="Offered loads of traces. [default: 0.5,1,2]"),
+    ] = None,
+    families: Annotated[
+        str | None,
+        typer.Option(metavar="A,B", help="Families of traces. [default: all]"),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(metavar="N", help="Jobs of an instance of traces. [default: 15]")
+    ] = None,
+    seeds: Annotated[
+        str | None,
+        typer.Option(metavar="A-B", help="Seeds of the instances of traces. [default: 0]"),
+    ] = None,
     every: Every = False,
     as_json: AsJson = False,
 ) -> None:
@@ -376,11 +399,27 @@ def compare(
 
     if cluster is None:
         show.capped(workers)
+    options = {
+        "--loads": loads, "--families": families, "--jobs": jobs, "--seeds": seeds,
+    }  # fmt: skip
+    chosen: list[Any] = list(targets)
+    named = _words(methods) if methods else None
+    if traces_from is not None:
+        from schedgap.analysis.loads import METHODS
+
+        if targets != ["traces"]:
+            raise UsageError("--traces-from: need the target 'traces' and no other")
+        chosen = _trace_instances(traces_from, loads, families, jobs, seeds)
+        named = named or list(METHODS)
+    elif "traces" in targets and not Path("traces").exists():
+        raise UsageError("traces: need --traces-from DIR, a folder with public trace files")
+    elif given := [name for name, value in options.items() if value is not None]:
+        raise UsageError(f"{given[0]}: only with --traces-from")
     with show.comparing() as on_record:
         result = run_all(
-            targets,
+            chosen,
             run=run,
-            methods=_words(methods) if methods else None,
+            methods=named,
             workers=workers,
             time_limit=time_limit,
             memory_limit=memory_limit,
@@ -393,6 +432,24 @@ def compare(
         result = type(result).load(run, older=True)
     show.run(result, as_json=as_json, every=every, stored=run is not None)
     raise typer.Exit(ContradictionError.exit_code if result.contradictions else 0)
+
+
+def _trace_instances(
+    folder: Path, loads: str | None, families: str | None, jobs: int | None, seeds: str | None
+) -> list[Any]:
+    """Return the instances of `compare traces`; print a line for what is left out."""
+    from schedgap.instances.traces.matrix import JOBS, LOADS, trace_instances
+
+    return list(
+        trace_instances(
+            folder,
+            families=families.split(",") if families else None,
+            loads=loads.split(",") if loads else LOADS,
+            jobs=JOBS if jobs is None else jobs,
+            seeds=_numbers(seeds) if seeds else (0,),
+            on_note=show.note,
+        )
+    )
 
 
 @app.command("show", epilog="Example:  schedgap show runs/first runs/second")
@@ -414,6 +471,7 @@ TABLES = {  # name -> method of a run
     "results": "table",
     "summary": "summary",
     "ratios": "ratios",
+    "loads": "loads",
     "pairs": "pairs",
     "times": "times",
     "virtual-best": "virtual_best",

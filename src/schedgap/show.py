@@ -530,6 +530,7 @@ def run(result: "Run", *, as_json: bool, every: bool = False, stored: bool = Tru
             note(f"not shown at this width: {', '.join(hidden)}{where}")
         if brief and stored:
             lines(f"all methods: schedgap show {places} --all")
+        _loads(result)
         for rules in sorted(set(summary["outside"]) - {""}) if len(summary) else ():
             out().print(f"{outside([rules])}: no ratio", markup=False, soft_wrap=True)
         after = f"schedgap report {places}" if stored else "not stored: --run DIR keeps the results"
@@ -561,3 +562,16 @@ def warnings(result: "Run") -> None:
         Console(stderr=True, highlight=False).print(
             f"[red]schedgap: {escape(line)}[/]", soft_wrap=True
         )
+
+
+def _loads(result: "Run") -> None:
+    """Print the ratios by trace and load, if the instances have loads."""
+    from schedgap.analysis.loads import by_load, matrix
+
+    frame = by_load(result)
+    if not len(frame):
+        return
+    shown = matrix(frame)
+    lines("")
+    table(list(shown.columns), [[str(cell) for cell in row] for row in shown.to_numpy()])
+    lines("mean ratios by offered load; * where the optimum of every instance is known")

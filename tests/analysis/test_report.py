@@ -368,7 +368,7 @@ def test_every_figure_brings_its_data(page):
     progress = even["progress"]["csv"].splitlines()
     assert progress[0] == "method,seconds,objective,bound"
     assert "scan,0.1,15.0," in progress and "scan,0.25,10.0,10.0" in progress
-    assert reader.unpacked("results.csv").startswith("family,preset,instance,method")
+    assert reader.unpacked("results.csv").startswith("family,preset,instance,trace,load,")
 
 
 def test_schedules_of_an_instance_share_colors_and_open_with_the_algorithm(page):

@@ -1,0 +1,97 @@
+"""The report's chart of ratios by offered load."""
+
+import math
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from schedgap.analysis.charts import PALETTE, TEMPLATE, comma_separated, plain
+from schedgap.analysis.loads import COLUMNS, ROLES
+from schedgap.analysis.report.pictures import Figure, plotly_data
+
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash")  # by trace
+
+
+def load_figures(frame: pd.DataFrame, name: str) -> list[tuple[str, str, str, Figure]]:
+    """Return (id, title, caption, figure) of the ratios by load, if instances have loads.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Result of `schedgap.analysis.loads.by_load`.
+    name : str
+        The family.
+    """
+    rows = frame[(frame["family"] == name) & (frame["low"] < math.inf)]
+    if not len(rows):
+        return []
+    caption = (
+        "Mean ratio to the optimum by offered load: work demanded over capacity in the arrival "
+        "span. A bar spans the interval that contains the mean where not all optima are proved. "
+        "The best is the algorithm or baseline with the smallest mean at that load."
+    )
+    table = comma_separated(COLUMNS, rows[COLUMNS].itertuples(index=False))
+    picture = plotly_data(load_figure(rows), table)
+    return [(f"loads-{name}", "Ratios by offered load.", caption, picture)]
+
+
+def load_figure(rows: pd.DataFrame) -> go.Figure:
+    """Return a figure with a line for each role and trace over the loads.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Rows of one family of `schedgap.analysis.loads.by_load`.
+    """
+    figure = go.Figure()
+    traces = sorted(rows["trace"].unique())
+    for role, color in zip(ROLES, PALETTE, strict=False):
+        for place, trace in enumerate(traces):
+            points = rows[(rows["role"] == role) & (rows["trace"] == trace)].sort_values("load")
+            if len(points):
+                dash = DASHES[place % len(DASHES)]
+                figure.add_trace(_line(points, role, str(trace), color, dash))
+    figure.update_layout(
+        template=TEMPLATE,
+        height=380,
+        showlegend=True,
+        xaxis={
+            "title": {"text": "offered load"},
+            "type": "log",
+            "tickvals": sorted(rows["load"].unique()),
+            "ticktext": [f"{load:g}" for load in sorted(rows["load"].unique())],
+        },
+        yaxis={"title": {"text": "ratio to the optimum"}, "type": "log"},
+    )
+    return figure
+
+
+def _line(points: pd.DataFrame, role: str, trace: str, color: str, dash: str) -> dict[str, Any]:
+    """Return a Plotly trace: lower ends joined by a line, with bars up to the upper ends."""
+    ends = [high if math.isfinite(high) else low for low, high in points[["low", "high"]].values]
+    method = ROLES[role] if role == "best" else points["method"].iloc[0]
+    name = f"{method}, {trace}" if trace else str(method)
+    texts = [
+        f"{plain(str(row['method']))}, {plain(trace or 'no trace')}, load {row['reached']:.3g}<br>"
+        f"ratio from {row['low']:.5g} to {row['high']:.5g}, {row['schedules']} schedules"
+        for row in points.to_dict("records")
+    ]
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": plain(name),
+        "x": points["load"].tolist(),
+        "y": points["low"].tolist(),
+        "error_y": {
+            "type": "data",
+            "symmetric": False,
+            "array": [end - low for end, low in zip(ends, points["low"], strict=True)],
+            "arrayminus": [0.0] * len(ends),
+            "color": color,
+            "thickness": 1,
+        },
+        "line": {"color": color, "dash": dash, "width": 2},
+        "hovertext": texts,
+        "hoverinfo": "text",
+    }
