@@ -137,10 +137,27 @@ class StoredRun:
         ----------
         sha256 : str
             Hash of the instance, in a record.
+
+        Raises
+        ------
+        InputError
+            If its file is missing, or was changed after the methods ran on it.
         """
         if sha256 not in self._instances:
-            self._instances[sha256] = from_data(self.instance_data(sha256))
+            instance = from_data(self.instance_data(sha256))
+            if instance.sha256 != sha256:
+                raise InputError(
+                    "changed: not the instance on which the methods ran; 'compare' stores it again "
+                    "if the file is removed",
+                    file=str(self._instance_files(sha256)[0]),
+                )
+            self._instances[sha256] = instance
         return self._instances[sha256]
+
+    def _instance_files(self, sha256: str) -> list[Path]:
+        """Return the files of an instance, or where the first one should be."""
+        files = [folder.instances / f"{sha256}.json" for folder in self.folders]
+        return [file for file in files if file.exists()] or files[:1]
 
     def instance_data(self, sha256: str) -> dict[str, Any]:
         """Return the unchecked JSON data of an instance by its hash.
@@ -151,10 +168,12 @@ class StoredRun:
             Hash of the instance, in a record.
         """
         if sha256 not in self._instance_data:
-            files = [folder.instances / f"{sha256}.json" for folder in self.folders]
-            found = [read_json(file) for file in files if file.exists()]
-            if not found:
-                raise InputError("no such instance in the run", file=f"{sha256}.json")
+            files = self._instance_files(sha256)
+            if not files[0].exists():
+                raise InputError(
+                    "missing: an instance of the run; 'compare' stores it again", file=str(files[0])
+                )
+            found = [read_json(file) for file in files]
             # names and meta may differ: the choice does not depend on the order of folders
             self._instance_data[sha256] = min(found, key=canonical_json)
         return self._instance_data[sha256]
