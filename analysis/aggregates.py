@@ -48,8 +48,9 @@ def by_instance(records: pd.DataFrame) -> pd.DataFrame:
     columns = ["kind", "rank", "sense"]
     frame = records.sort_values([*key, "seed", "seconds", "objective", "key"], kind="stable")
     frame = frame.assign(grade=frame["result"].map(_RANKS))
-    by_seed = [frame[name] for name in (*key, "seed")]
-    wrong = (frame["result"] == "wrong").groupby(by_seed).transform("any")  # all of its records
+    wrong = frame["result"] == "wrong"
+    if wrong.any():  # all records of the seed
+        wrong = wrong.groupby([frame[name] for name in (*key, "seed")]).transform("any")
     usable = frame["objective"].notna() & frame["result"].isin(["solved", "feasible"]) & ~wrong
     value = frame["objective"].where(frame["sense"] == "min", _inverse(frame["objective"]))
     counted = ~wrong | (frame["result"] == "wrong")  # of a wrong seed: what was not completed
