@@ -125,6 +125,18 @@ def test_the_mean_of_the_draws_is_said_where_it_disagrees_with_the_verdict() -> 
     assert other.measured.startswith("holds on 9 of 10 draws, and not on their mean; ")
 
 
+def test_no_mean_is_said_where_a_value_of_it_is_missing() -> None:
+    """The claim takes the first value that is known: the mean would mix two positions."""
+
+    def first(draw: Draw) -> float:
+        return next(value for value in draw.values.values() if value is not None)
+
+    claim = Claim("small", "Section 7", lambda draw: first(draw) < 4)
+    values = [*rows({"A": [1.0, 9.0]}, 0), *rows({"A": [None, 3.0]}, 1)]
+    (judgement,) = judge(figure(claim), values)
+    assert (judgement.held, judgement.draws, judgement.mean) == (2, 2, False)
+
+
 def test_a_draw_that_compares_nothing_is_not_measured() -> None:
     """All policies earn nothing, or a percentage of zero is asked for."""
     zero, some = rows({"A": [0.0, 0.0], "B": [0.0, 0.0]}, 0), rows({"A": [2.0], "B": [1.0]}, 1)
@@ -141,6 +153,7 @@ def test_a_draw_without_a_value_is_not_counted_but_said() -> None:
     (judgement,) = judge(figure(best("A", ["B"], **WORDS)), values)
     assert (judgement.held, judgement.draws, judgement.of) == (1, 1, 2)
     assert "1 not measured" in judgement.measured and judgement.numbers == (-50.0,)
+    assert judgement.verdict == "reproduced"  # half of the draws suffice
     few = [*values, *rows({"A": [None], "B": [2.0]}, 2)]
     (judgement,) = judge(figure(best("A", ["B"], **WORDS)), few)
     assert (judgement.verdict, judgement.held, judgement.of) == ("not measured", 1, 3)

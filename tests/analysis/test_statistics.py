@@ -173,6 +173,19 @@ def test_holm_by_hand() -> None:
 # --- sets ------------------------------------------------------------------------------------
 
 
+def test_four_values_have_an_interval_and_three_have_none() -> None:
+    assert statistics.bootstrap([1.0, 2.0, 4.0]).method == ""
+    low, high, method = statistics.bootstrap([1.0, 2.0, 4.0, 8.0])
+    assert method == "BCa" and 1.0 < low < 3.75 < high <= 8.0
+
+
+def test_a_wrong_answer_is_none() -> None:
+    """Against a schedule, a wrong answer is an instance that the method did not answer."""
+    found = statistics.paired([3.0, 3.0, 3.0], [4.0, 4.0, 4.0], levels=([2, 1, 0], [0, 0, 2]))
+    assert (found.wins, found.losses, found.n) == (1, 2, 0)
+    assert (found.unanswered, found.unanswered_other, found.undefined) == (2, 1, 0)
+
+
 def test_the_common_set_is_where_all_have_a_value() -> None:
     known = pd.DataFrame(
         {"a": [1, 1, 1, 1, 0], "b": [1, 1, 0, 1, 0], "rare": [1, 0, 0, 0, 0]}, index=list("vwxyz")
