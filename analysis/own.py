@@ -39,9 +39,9 @@ from schedgap.solvers.children.processes import run_child
 MEMORY_MB = 4096.0  # limit where none is given
 LOAD_SECONDS = 60.0  # within which a source file must have run
 _CHILD = "schedgap.analysis.own_child"
-_NAME = r"[A-Za-z_][\w.-]*"
-_FILE = re.compile(rf"(?:(?P<label>{_NAME})=)?(?P<file>.+\.py):(?P<name>[^\W\d]\w*)(?P<rest>:.*)?$")
-_COMMAND = re.compile(rf"(?:(?P<label>{_NAME})=)?cmd:(?P<words>.*)$", re.DOTALL)
+NAME = r"[A-Za-z_][\w.-]*"  # of a method
+_FILE = re.compile(rf"(?:(?P<label>{NAME})=)?(?P<file>.+\.py):(?P<name>[^\W\d]\w*)(?P<rest>:.*)?$")
+_COMMAND = re.compile(rf"(?:(?P<label>{NAME})=)?cmd:(?P<words>.*)$", re.DOTALL)
 _pickling = Lock()
 
 
@@ -173,7 +173,7 @@ def own(code: "Callable[..., Any] | str | Own", *, name: str | None = None) -> O
         found = from_function(code)
     else:
         raise UsageError(f"a method must be a name or a function, not {type(code).__name__}")
-    if name is not None and not re.fullmatch(_NAME, name):
+    if name is not None and not re.fullmatch(NAME, name):
         raise UsageError(f"name '{name}': need letters, digits, '_', '-' or '.'")
     return found if name is None else replace(found, name=name)
 

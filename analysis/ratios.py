@@ -8,10 +8,7 @@ from typing import Literal
 
 from schedgap.analysis.bounds import contradict, meet, tighter
 from schedgap.analysis.folder import TaskRecord
-from schedgap.analysis.solution import Solution
-from schedgap.errors import UsageError
 from schedgap.instances.solution import CHECKABLE, Sense, SolutionFile
-from schedgap.models.family import family
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,51 +84,6 @@ def ratio_interval(value: float, best: float, bound: float | None, sense: Sense)
     if meet(best, bound):
         return RatioInterval(low, low)
     return RatioInterval(low, max(low, divide(value, bound, sense)))
-
-
-def ratio(solution: Solution, reference: Solution) -> RatioInterval:
-    """Return the ratio of a solution to the optimum, as an interval.
-
-    The optimum lies between the better of the two bounds and the better of the two schedules. The
-    ratio is objective / optimum for minimization and optimum / objective for maximization.
-
-    Parameters
-    ----------
-    solution : Solution
-        The solution whose ratio is returned.
-    reference : Solution
-        Another solution of the same instance, such as one of `exact`.
-
-    Raises
-    ------
-    UsageError
-        If the solutions belong to different instances or problems, or `solution` has no schedule.
-    """
-    for what in ("family", "instance_sha256"):
-        if getattr(solution, what) != getattr(reference, what):
-            raise UsageError("no ratio: the two solutions belong to different instances")
-    owner = family(solution.family)
-    problems = [owner.problem(each.options) for each in (solution, reference)]
-    if problems[0] != problems[1]:
-        names = " and ".join(repr(problem or "the instance itself") for problem in problems)
-        raise UsageError(f"no ratio: they solve different problems, {names}")
-    if solution.objective is None:
-        raise UsageError(f"no ratio: {solution.method} has no schedule")
-    sense = solution.sense
-    schedules = [
-        each.objective
-        for each in (solution, reference)
-        if each.objective is not None and not owner.omitted_rules(each.schedule)
-    ]
-    bound = tighter(solution.bound, reference.bound, sense)
-    best = _best(schedules, sense)
-    if best is None:  # all schedules are relaxed: compare with this one
-        best = solution.objective
-    return ratio_interval(solution.objective, best, bound, sense)
-
-
-def _best(values: Iterable[float], sense: Sense) -> float | None:
-    return (min if sense == "min" else max)(values, default=None)
 
 
 # --- records of a run ------------------------------------------------------------------------

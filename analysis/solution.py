@@ -40,6 +40,7 @@ class Solution(SolutionFile):
     _partial: Any = PrivateAttr(default=None)
     _proof_data: Mapping[str, Any] | None = PrivateAttr(default=None)
     _proof_fault: str = PrivateAttr(default="")
+    _verified: bool = PrivateAttr(default=False)
 
     @classmethod
     def bind(
@@ -104,6 +105,21 @@ class Solution(SolutionFile):
         )
         data = changed(plain(self.to_data()), changes)
         return self.bind(self._instance, data, progress=self._progress, **kept)
+
+    @property
+    def of_instance(self) -> Instance:
+        """The instance that it belongs to."""
+        return self._instance
+
+    @property
+    def verified(self) -> bool:
+        """Whether it comes from `solve`, which has verified it; `ratio` verifies others itself."""
+        return self._verified
+
+    def as_verified(self) -> Self:
+        """Return the solution, marked as verified."""
+        self._verified = True
+        return self
 
     @property
     def progress(self) -> Progress:
@@ -176,7 +192,7 @@ class Solution(SolutionFile):
             "trace": {**self.trace, **(notes or {})},
         }
         copy = self.model_copy(update=changes)
-        copy._proof_data = data
+        copy._proof_data, copy._verified = data, self._verified
         return copy
 
     def save(self, file: str | os.PathLike[str]) -> None:

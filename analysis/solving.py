@@ -174,7 +174,7 @@ def verified_solution(
     partial = None if result is None else result.partial
     return Solution.bind(
         instance, solution, progress=progress, certificate=certificate, partial=partial
-    )
+    ).as_verified()
 
 
 def _verified(

@@ -81,14 +81,16 @@ class TaskSpec:
 
     def versions(self) -> dict[str, str]:
         """Return the versions of Python, this package and the engines, by package."""
-        versions = {
-            "schedgap": _version("schedgap"),
-            "python": platform.python_version(),
-        }
+        versions = installed_versions()
         for engine in self.engines:
             package = ENGINES[engine][0]
             versions[package] = _version(package)
         return versions
+
+
+def installed_versions() -> dict[str, str]:
+    """Return the versions of Python and of this package."""
+    return {"schedgap": _version("schedgap"), "python": platform.python_version()}
 
 
 @cache

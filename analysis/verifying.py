@@ -87,7 +87,9 @@ def verify(
         proof = check_claim(instance, solution, objective, search=search)
         found += proof.violations
     claims = _judge_claims(solution, objective, evidence, proof, found, grid)
-    return Verdict(not found, objective, tuple(found), relaxed, *claims)
+    return Verdict(
+        not found, objective, tuple(found), relaxed, *claims, instance.family, instance.sha256
+    )
 
 
 def verify_file(
@@ -134,9 +136,10 @@ def is_schedule(data: Mapping[str, object]) -> bool:
 def _schedule_alone(instance: Instance, owner: Family, schedule: Mapping[str, object]) -> Verdict:
     """Return the verdict on a schedule without claims, such as one written by hand."""
     found = tuple(owner.check(instance, schedule, {}))
-    if found:
-        return Verdict(False, None, found)
-    return Verdict(True, owner.objective(instance, schedule), (), owner.omitted_rules(schedule))
+    objective = None if found else owner.objective(instance, schedule)
+    relaxed = () if found else owner.omitted_rules(schedule)
+    of = {"family": instance.family, "instance_sha256": instance.sha256}
+    return Verdict(not found, objective, found, relaxed, **of)
 
 
 def _claims(

@@ -38,7 +38,8 @@ class Verdict:
     schedule declares not to obey. `bound_status` and `optimality_status` say whether the claims of
     a solution were evaluated again (`checked`), could not be (`unchecked`), or are wrong
     (`refuted`); they are None if nothing is claimed. A claim of infeasibility counts as a claim of
-    optimality. `claims` says the same as text, one line for each claim.
+    optimality. `claims` says the same as text, one line for each claim. `family` and
+    `instance_sha256` name the instance.
     """
 
     feasible: bool
@@ -48,6 +49,8 @@ class Verdict:
     bound_status: ClaimStatus | None = None
     optimality_status: ClaimStatus | None = None
     claims: tuple[str, ...] = ()
+    family: str = ""
+    instance_sha256: str = ""
 
     def __bool__(self) -> bool:
         return self.feasible

@@ -16,11 +16,13 @@ from schedgap import lazy
 
 if TYPE_CHECKING:
     from schedgap.analysis.comparing import compare as compare
+    from schedgap.analysis.judged import JudgedSchedule as JudgedSchedule
+    from schedgap.analysis.judged import judge as judge
+    from schedgap.analysis.judged import ratio as ratio
     from schedgap.analysis.listing import methods as methods
     from schedgap.analysis.own import own as own
     from schedgap.analysis.programs import model as model
     from schedgap.analysis.ratios import RatioInterval as RatioInterval
-    from schedgap.analysis.ratios import ratio as ratio
     from schedgap.analysis.report import write_report as report
     from schedgap.analysis.runs import Run as Run
     from schedgap.analysis.solution import Solution as Solution
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 _PUBLIC = {  # name -> "module:attribute", imported on first use
     "Family": "schedgap.models.family:Family",
     "Instance": "schedgap.instances.instance:Instance",
+    "JudgedSchedule": "schedgap.analysis.judged:JudgedSchedule",
     "RatioInterval": "schedgap.analysis.ratios:RatioInterval",
     "Run": "schedgap.analysis.runs:Run",
     "Solution": "schedgap.analysis.solution:Solution",
@@ -49,6 +52,7 @@ _PUBLIC = {  # name -> "module:attribute", imported on first use
     "compare": "schedgap.analysis.comparing:compare",
     "generate": "schedgap.instances.generate:generate",
     "grid": "schedgap.analysis.sweeps:grid",
+    "judge": "schedgap.analysis.judged:judge",
     "load": "schedgap.instances.families:load",
     "load_solution": "schedgap.analysis.solution:load_solution",
     "methods": "schedgap.analysis.listing:methods",
@@ -57,6 +61,7 @@ _PUBLIC = {  # name -> "module:attribute", imported on first use
     "offered_load": "schedgap.instances.loads:offered_load",
     "ratio": "schedgap.analysis.ratios:ratio",
     "register": "schedgap.models.family:register",
+    "ratio": "schedgap.analysis.judged:ratio",
     "report": "schedgap.analysis.report:write_report",
     "solve": "schedgap.analysis.solving:solve",
     "trace_instances": "schedgap.instances.traces.matrix:trace_instances",
@@ -66,6 +71,7 @@ _PUBLIC = {  # name -> "module:attribute", imported on first use
 __all__ = [
     "Family",
     "Instance",
+    "JudgedSchedule",
     "RatioInterval",
     "Run",
     "Solution",
@@ -74,6 +80,7 @@ __all__ = [
     "compare",
     "generate",
     "grid",
+    "judge",
     "load",
     "load_solution",
     "methods",

@@ -314,6 +314,68 @@ def verify(
     raise typer.Exit(0 if (verdict.complete if strict else verdict) else 1)
 
 
+@app.command(epilog="Example:  schedgap judge small.json mine.json --run runs/first --as my-plan")
+def judge(
+    instance: InstanceFile,
+    schedule: Annotated[
+        Path,
+        typer.Argument(metavar="SCHEDULE", help="Schedule (JSON), or a solution file with one."),
+    ],
+    run: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Run folder; the ratio is to the best that it knows."),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option("--as", metavar="NAME", help="Put the schedule into the run by this name."),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B", autocompletion=_methods, help="Solve the instance with these methods."
+        ),
+    ] = None,
+    time_limit: TimeLimit = 60.0,
+    gantt: Annotated[
+        Path | None, typer.Option(metavar="FILE.html", help="Draw the schedule into a page.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Verify a schedule from elsewhere; show its objective and its ratio to the optimum.
+
+    The ratio is an interval, from the best schedule and the best bound of the run and of the
+    methods. The exit code is 1 if the schedule breaks a rule.
+    """
+    from schedgap.analysis.judged import BY_HAND
+    from schedgap.analysis.judged import judge as judged
+    from schedgap.analysis.runs import Run
+    from schedgap.analysis.solving import solve as run_method
+    from schedgap.instances.families import load
+
+    if name is not None and run is None:
+        raise UsageError("--as: need --run DIR, into which the schedule is put")
+    if gantt is not None:
+        if gantt.suffix != ".html":
+            raise UsageError(f"--gantt {gantt}: the name must end in .html")
+        _check_place(gantt)
+    problem = load(instance)
+    found = judged(problem, schedule, name=name or BY_HAND)
+    if found.feasible:
+        references = [
+            run_method(problem, each, time_limit=time_limit)
+            for each in (_words(against) if against else ())
+        ]
+        runs = [Run(run)] if run is not None and (name is None or (run / "tasks").is_dir()) else []
+        known = [each for each in runs if problem.sha256 in each.names or name is None]
+        found = judged(problem, schedule, *references, *known, name=name or BY_HAND)
+        if run is not None and name is not None:
+            found.store(run)
+    if gantt is not None:
+        found.gantt().write_html(gantt)
+    show.judged_schedule(found, as_json=as_json)
+    raise typer.Exit(0 if found else 1)
+
+
 @app.command(
     epilog="Example:  schedgap compare small.json --methods exact,hare:gpu_rule=finish --run r1"
 )

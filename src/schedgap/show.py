@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from schedgap.analysis.differences import Differences
     from schedgap.analysis.folder import TaskRecord
+    from schedgap.analysis.judged import JudgedSchedule
     from schedgap.analysis.judging import Judgement
     from schedgap.analysis.runs import Run
     from schedgap.analysis.solution import Solution
@@ -266,6 +267,32 @@ def verdict(result: "Verdict", *, as_json: bool) -> None:
         "optimality_status": result.optimality_status,
     }
     json_document(data | ({"relaxed": list(result.relaxed)} if result.relaxed else {}))
+
+
+def judged_schedule(result: "JudgedSchedule", *, as_json: bool) -> None:
+    """Print a judgement: the violations, or the objective and the ratio with its references.
+
+    Parameters
+    ----------
+    result : JudgedSchedule
+        The judgement.
+    as_json : bool
+        Whether to print JSON instead of text.
+    """
+    if as_json:
+        json_document(result.to_data())
+    else:
+        lines(str(result.verdict))
+        if result.ratio is not None and result.references:
+            best = ", ".join(
+                f"{each.name} {number(value, 10)} ({what})"
+                for each in result.references
+                for what, value in (("schedule", each.objective), ("bound", each.bound))
+                if value is not None
+            )
+            lines(f"ratio to the optimum {result.ratio}: {best}")
+        elif result.feasible:
+            lines("ratio to the optimum unknown: --run DIR or --against METHOD give a reference")
 
 
 @contextmanager

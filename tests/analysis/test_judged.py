@@ -1,0 +1,135 @@
+"""Schedules from elsewhere, their ratios, and that nothing counts which is not verified."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import schedgap as sg
+from schedgap.cli import run as command_line
+from schedgap.errors import InputError, UsageError
+
+TOY = sg.generate("hare", preset="small", seed=1, settings={"jobs": 2})
+
+
+@pytest.fixture(scope="module")
+def first() -> sg.Solution:
+    return sg.solve(TOY, "srtf")
+
+
+@pytest.fixture(scope="module")
+def best() -> sg.Solution:
+    return sg.solve(TOY, "exact")
+
+
+@pytest.fixture(scope="module")
+def late(first: sg.Solution) -> dict[str, Any]:
+    tasks = [{**each, "start": each["start"] + 5} for each in first.schedule["assignments"]]
+    return {"assignments": tasks}
+
+
+def test_a_schedule_is_valued_and_compared(
+    first: sg.Solution, best: sg.Solution, late: dict[str, Any], tmp_path: Path
+) -> None:
+    judged = sg.judge(TOY, late, first, best, name="late")
+    assert judged and judged.feasible and judged.violations == ()
+    assert judged.objective == sg.verify(TOY, late).objective
+    assert judged.ratio is not None and judged.ratio.exact
+    assert judged.ratio.low == pytest.approx(judged.objective / best.objective)
+    assert str(sg.judge(TOY, late).ratio) == ">= 1.0000"
+    assert str(sg.judge(TOY, late, first).ratio).startswith(">= 1.")
+    judged.save(tmp_path / "late.json")
+    assert sg.verify(TOY, sg.load_solution(tmp_path / "late.json", TOY))
+    again = sg.judge(TOY, tmp_path / "late.json", best)
+    assert again.ratio == judged.ratio == sg.judge(TOY, judged.solution, best).ratio
+    assert len(judged.gantt(best).data) > len(judged.gantt().data) >= 1
+    assert judged.to_data()["ratio"] == [judged.ratio.low, judged.ratio.high]
+    assert "late" in repr(judged) and "verdict" in judged._repr_html_()
+
+
+def test_a_schedule_that_breaks_a_rule_has_no_ratio(
+    best: sg.Solution, late: dict[str, Any], tmp_path: Path
+) -> None:
+    broken = sg.judge(TOY, {"assignments": late["assignments"][1:]}, best)
+    assert not broken and broken.ratio is None and broken.violations[0].rule == "V2"
+    assert broken.gantt() is not None
+    with pytest.raises(UsageError, match="no ratio: by-hand breaks V2"):
+        sg.ratio(broken, best)
+    with pytest.raises(InputError, match="by-hand is no solution: breaks V2"):
+        broken.save(tmp_path / "x.json")
+    assert not (tmp_path / "x.json").exists()
+    with pytest.raises(InputError, match="need a schedule, not int"):
+        sg.judge(TOY, 3)
+
+
+def test_ratios_take_several_references(
+    first: sg.Solution, best: sg.Solution, late: dict[str, Any]
+) -> None:
+    verdict = sg.verify(TOY, late)
+    expected = sg.ratio(sg.judge(TOY, late), first, best)
+    assert expected.exact and sg.ratio(verdict, best) == expected == sg.ratio(verdict, first, best)
+    assert sg.ratio(first, sg.judge(TOY, late), verdict, best) == sg.ratio(first, best)
+    run = sg.compare([TOY], methods=["exact", "srtf"])
+    assert sg.ratio(verdict, run) == expected
+    with pytest.raises(UsageError, match="need a reference"):
+        sg.ratio(verdict)
+    with pytest.raises(UsageError, match="different instances"):
+        sg.ratio(sg.solve(sg.generate("hare", preset="small", seed=2), "srtf"), best)
+    other = sg.generate("hare", preset="small", seed=2)
+    with pytest.raises(UsageError, match="no result for this instance"):
+        sg.ratio(sg.solve(other, "srtf"), run)
+
+
+def test_nothing_unverified_counts(
+    first: sg.Solution, best: sg.Solution, late: dict[str, Any]
+) -> None:
+    claimed = sg.Solution.bind(TOY, {**first.to_data(), "objective": 1.0})
+    with pytest.raises(UsageError, match="the file claims 1, the schedule gives"):
+        sg.ratio(claimed, best)
+    with pytest.raises(UsageError, match="the file claims 1"):
+        sg.ratio(best, claimed)
+    bounded = sg.Solution.bind(
+        TOY, {**first.to_data(), "bound": first.objective, "status": "optimal"}
+    )
+    assert str(sg.ratio(bounded, sg.judge(TOY, late))) == ">= 1.0000"
+    with pytest.raises(UsageError, match="not one of verify"):
+        sg.ratio(sg.Verdict(True, 1.0), best)
+    with pytest.raises(UsageError, match="not float"):
+        sg.ratio(1.0, best)  # type: ignore[arg-type]
+    changed = first.replace(objective=1.0)
+    with pytest.raises(UsageError, match="the file claims 1"):
+        sg.ratio(changed, best)
+
+
+def test_the_judge_command(
+    late: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    Path("toy.json").write_text(json.dumps(TOY.to_data()))
+    Path("late.json").write_text(json.dumps(late))
+    sg.compare([TOY], methods=["srtf"], run="r")
+    judge = ["judge", "toy.json", "late.json"]
+    assert command_line(judge) == 0
+    assert "ratio to the optimum unknown" in capfd.readouterr().out
+    assert command_line([*judge, "--run", "r", "--as", "mine", "--gantt", "g.html"]) == 0
+    assert "ratio to the optimum >= 1." in capfd.readouterr().out
+    assert Path("g.html").stat().st_size > 1000
+    stored = sg.Run("r")
+    assert {each.method: each.own for each in stored.records} == {"srtf": False, "mine": True}
+    assert stored.verify() == [] and stored.contradictions == []
+    assert command_line([*judge, "--against", "srtf", "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["references"][0]["name"] == "srtf"
+    for arguments, code, message in (
+        (["--as", "x"], 2, "--as: need --run DIR"),
+        (["--run", "r", "--as", "srtf"], 2, "'srtf' is a method of family hare"),
+        (["--run", "r", "--as", "a b"], 2, "name 'a b': need letters"),
+        (["--run", "absent"], 2, "not a run folder"),
+        (["--gantt", "g.png"], 2, "must end in .html"),
+    ):
+        assert command_line([*judge, *arguments]) == code
+        assert message in capfd.readouterr().err
+    Path("late.json").write_text('{"assignments": []}')
+    assert command_line([*judge, "--run", "r", "--as", "none"]) == 1
+    assert "V2: " in capfd.readouterr().out and len(sg.Run("r").records) == 2
