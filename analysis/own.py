@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -24,6 +24,7 @@ from schedgap.analysis.own_child import (
     Call,
     Command,
     Function,
+    Online,
     Source,
     parameters,
 )
@@ -60,9 +61,11 @@ class Own:
     options : tuple of Option
         Its options.
     offered : tuple of str
-        Whether it asks for `seed` and `clock`.
+        Which of `seed`, `clock` and, if online, `state` it asks for.
     settings : tuple of pairs
         Options with the values that the text gave them, `mine.py:rule:beta=3`.
+    online : bool
+        Whether it is called at each arrival; see `schedgap.analysis.arrivals`.
     """
 
     name: str
@@ -71,6 +74,7 @@ class Own:
     options: tuple[Option, ...] = ()
     offered: tuple[str, ...] = ()
     settings: tuple[tuple[str, object], ...] = ()
+    online: bool = False
 
     def __call__(self, instance: Instance, call: RunContext) -> MethodResult:
         """Not run in this process: see `request`."""
@@ -101,6 +105,8 @@ class Own:
             summary="your own method",
             source="your own",
             options=self.options,
+            online=self.online,
+            unsupported_reason=partial(_no_arrivals, owner) if self.online else _none,
             seeded="seed" in self.offered,
             proves_infeasible=False,
             code=self.code,
@@ -133,6 +139,34 @@ class Own:
                 yield (*head, replace(call, folder=at))
         else:
             yield (*head, call)
+
+
+def _none(instance: Instance) -> str | None:
+    return None
+
+
+def _no_arrivals(owner: Family, instance: Instance) -> str | None:
+    if owner.past is None:
+        return f"in family {owner.name}, all jobs are there from the start: nothing is online"
+    return None
+
+
+def online(function: Callable[..., Any]) -> Online:
+    """Make a function an online algorithm, which is called whenever jobs arrive.
+
+    It is called as `function(view, now, plan)`. `view` is the instance with the jobs that have
+    arrived so far, and no other job; `now` the time of the arrival; `plan` the data of the schedule
+    that it returned last, or None. It returns a schedule of the jobs in `view`: what lies before
+    `now` must be as in `plan`, and what lies later may be changed at the next arrival. A parameter
+    `state` receives a dict that is kept from call to call; options, `seed` and `clock` are as for
+    other functions.
+
+    Parameters
+    ----------
+    function : callable
+        The function.
+    """
+    return Online(function)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,13 +269,13 @@ def _from_file(file: Path, name: str) -> Own:
     except OSError as error:
         raise InputError(f"cannot be read: {str(error.strerror).lower()}", file=str(file)) from None
     address = Source(str(file.resolve()), name)
-    options, offered = _described(address, code)
-    return Own(name, address, code, options, offered)
+    options, offered, is_online = _described(address, code)
+    return Own(name, address, code, options, offered, online=is_online)
 
 
 @lru_cache(maxsize=256)
-def _described(address: Source, code: str) -> tuple[tuple[Option, ...], tuple[str, ...]]:
-    """Return the options of a function in a file, which is run in a child process only."""
+def _described(address: Source, code: str) -> tuple[tuple[Option, ...], tuple[str, ...], bool]:
+    """Describe a function in a file, which is run in a child process only."""
     reply = run_child(
         f"{_CHILD}:describe",
         address,
@@ -251,8 +285,8 @@ def _described(address: Source, code: str) -> tuple[tuple[Option, ...], tuple[st
         engine=f"own-{code}",
     )
     if reply.outcome == "done":
-        options, offered = reply.value
-        return options, offered
+        options, offered, is_online = reply.value
+        return options, offered, is_online
     if isinstance(reply.error, UsageError):
         raise reply.error
     text = str(reply.error or reply.outcome).strip().splitlines()
@@ -272,9 +306,9 @@ def from_function(function: Callable[..., Any]) -> Own:
     UsageError
         If it cannot be called with an instance alone, or cannot be sent to another process.
     """
-    inner = function
-    while hasattr(inner, "func"):  # functools.partial
-        inner = inner.func
+    inner: Any = function
+    while isinstance(inner, Online | partial):
+        inner = inner.function if isinstance(inner, Online) else inner.func
     named = getattr(inner, "__name__", type(inner).__name__)
     name = re.sub(r"[^\w.-]", "", named) or "own"
     options, offered = parameters(function)
@@ -290,7 +324,8 @@ def from_function(function: Callable[..., Any]) -> Own:
         raise UsageError(
             f"{name} refers to more than {LARGEST >> 20} MB of data: let it read them from a file"
         )
-    return Own(name, Function(pickled), code, options, offered)
+    is_online = isinstance(function, Online)
+    return Own(name, Function(pickled), code, options, offered, online=is_online)
 
 
 def _pickled(function: Callable[..., Any], modules: set[str]) -> bytes:

@@ -7,6 +7,7 @@ parent process needs none of the user's classes, and is verified in another proc
 import inspect
 import json
 import os
+import pickle
 import random
 import signal
 import subprocess
@@ -35,6 +36,7 @@ from schedgap.solvers.children.clock import Clock, was_limited
 from schedgap.solvers.children.processes import descendants
 
 OFFERED = ("seed", "clock")  # parameters that get a value without being options
+OFFERED_ONLINE = (*OFFERED, "state")
 LARGEST = 64 << 20  # bytes of a schedule
 _TYPES: dict[str, OptionType] = {"bool": "bool", "int": "int", "float": "float", "str": "text"}
 
@@ -72,6 +74,36 @@ class Command:
 
 
 Address = Function | Source | Command
+
+
+@dataclass(frozen=True)
+class Online:
+    """An algorithm that is called at each arrival and sees only the jobs that are there."""
+
+    function: Callable[..., Any]
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        """Call the function."""
+        return self.function(*arguments, **keywords)
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A time at which jobs arrive, and what an online algorithm has decided before.
+
+    Attributes
+    ----------
+    now : float
+        Time of the arrival, in the unit of the instance.
+    plan : JSON data or None
+        Its last schedule; None at the first arrival.
+    state : bytes
+        What it has stored in `state`, pickled; empty at the first arrival.
+    """
+
+    now: float
+    plan: Any = None
+    state: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,10 +172,58 @@ def run(
         _tidy()
 
 
+def decide(
+    send: Callable[[object], None],
+    address: Address,
+    code: str,
+    view: Instance,
+    call: Call,
+    arrival: Arrival,
+) -> tuple[str, float, bytes]:
+    """Call an online algorithm at an arrival; return its plan, its seconds and its state.
+
+    Parameters
+    ----------
+    send : callable
+        Sends a message to the parent process; not used.
+    address : Address
+        Where the method is.
+    code : str
+        Hash of its source.
+    view : Instance
+        The instance with the jobs that have arrived; this process never sees the others.
+    call : Call
+        What it is called with.
+    arrival : Arrival
+        The time, and what was decided before.
+    """
+    import cloudpickle
+
+    _prepare(call)
+    try:
+        assert not isinstance(address, Command)
+        function = _load(address, code)
+        _seed(call.seed)
+        begun = time.monotonic()
+        try:
+            state = pickle.loads(arrival.state) if arrival.state else {}
+            extra = _extra(call, state)
+            found = function(view, arrival.now, arrival.plan, **call.options, **extra)
+            seconds = time.monotonic() - begun
+            stored = cloudpickle.dumps(state) if "state" in call.offered else b""
+            return schedule_text(found, view), seconds, stored
+        except (MemoryError, OwnMethodError):
+            raise
+        except BaseException as error:  # noqa: BLE001 - the function may raise anything
+            _fail(error)
+    finally:
+        _tidy()
+
+
 def describe(
     send: Callable[[object], None], address: Source, code: str
-) -> tuple[tuple[Option, ...], tuple[str, ...]]:
-    """Return the options of a function in a file, and which of `OFFERED` it asks for.
+) -> tuple[tuple[Option, ...], tuple[str, ...], bool]:
+    """Return the options of a function in a file, what it asks for, and whether it is online.
 
     Parameters
     ----------
@@ -155,7 +235,8 @@ def describe(
         Hash of the source.
     """
     try:
-        return parameters(_load(address, code))
+        function = _load(address, code)
+        return *parameters(function), isinstance(function, Online)
     finally:
         _tidy()
 
@@ -163,8 +244,9 @@ def describe(
 def parameters(function: Callable[..., Any]) -> tuple[tuple[Option, ...], tuple[str, ...]]:
     """Return the options of a function, and which of `OFFERED` it asks for.
 
-    The first parameter is the instance. The others must have a default; those whose default, or
-    annotation, is a number, a text or a boolean are options.
+    The first parameter is the instance; those of an online algorithm are the instance, the time and
+    its last schedule. The others must have a default; those whose default, or annotation, is a
+    number, a text or a boolean are options.
 
     Parameters
     ----------
@@ -176,25 +258,31 @@ def parameters(function: Callable[..., Any]) -> tuple[tuple[Option, ...], tuple[
     UsageError
         If it cannot be called with an instance alone.
     """
+    online = isinstance(function, Online)
+    function = function.function if isinstance(function, Online) else function
     name = getattr(function, "__name__", type(function).__name__)
+    first, names = (3, OFFERED_ONLINE) if online else (1, OFFERED)
     try:
         known = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # Python does not know
         return (), ()
     places = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    if not known or known[0].kind not in (*places, inspect.Parameter.VAR_POSITIONAL):
-        raise UsageError(f"{name}: its first parameter must be the instance")
+    if inspect.Parameter.VAR_POSITIONAL in [each.kind for each in known[:first]]:
+        first = 1
+    elif len(known) < first or any(each.kind not in places for each in known[:first]):
+        given = "instance, time and last schedule" if online else "instance"
+        raise UsageError(f"{name}: its first parameters must be: {given}")
     options: list[Option] = []
     offered: list[str] = []
-    for each in known[1:]:
-        if each.name in OFFERED and each.kind not in several:
+    for each in known[first:]:
+        if each.name in names and each.kind not in several:
             offered.append(each.name)
         elif each.kind not in several:
             if each.default is inspect.Parameter.empty:
                 raise UsageError(
-                    f"{name}: parameter '{each.name}' has no default; beside the instance, only "
-                    f"{' and '.join(OFFERED)} are given"
+                    f"{name}: parameter '{each.name}' has no default; only the first {first} and "
+                    f"{', '.join(names)} are given"
                 )
             option = _option(each)
             if option is not None and each.kind not in (inspect.Parameter.POSITIONAL_ONLY,):
@@ -269,11 +357,7 @@ def _seed(seed: int) -> None:
 def _run_function(
     function: Callable[..., Any], instance: Instance, call: Call, send: Callable[[object], None]
 ) -> tuple[str | None, float]:
-    clock = Clock(call.limit)
-    given: dict[str, Any] = {"seed": call.seed, "clock": clock}
-    extra = {name: given[name] for name in call.offered}
-    if "clock" in extra:
-        was_limited()  # it may do something else under another limit
+    extra = _extra(call, {})
     begun = time.monotonic()
     try:
         found = function(instance, **call.options, **extra)
@@ -287,6 +371,14 @@ def _run_function(
         raise
     except BaseException as error:  # noqa: BLE001 - the function may raise anything
         _fail(error)
+
+
+def _extra(call: Call, state: object) -> dict[str, Any]:
+    """Return the values of the parameters that the function asks for by name."""
+    given = {"seed": call.seed, "clock": Clock(call.limit), "state": state}
+    if "clock" in call.offered:
+        was_limited()  # it may do something else under another limit
+    return {name: given[name] for name in call.offered}
 
 
 def _stream(

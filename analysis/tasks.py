@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal, cast
 
+from schedgap.analysis.arrivals import run_online
 from schedgap.analysis.own import MEMORY_MB, Own, measured, schedule_data
 from schedgap.errors import InvalidScheduleError, OwnMethodError, SchedgapError, UsageError
 from schedgap.instances.families import FAMILIES
@@ -260,16 +261,28 @@ def run_task(
         if on_message is not None:
             on_message(message[:3] if message[0] == "bound" else message)
 
-    with _request(instance, spec) as (function, *arguments):
-        reply = run_child(
-            function,
-            *arguments,
+    if spec.own is not None and spec.own.online:
+        reply = run_online(
+            instance,
+            spec.family,
+            spec.own,
+            spec.options,
+            seed=spec.seed or 0,
             limit=spec.time_limit,
             memory_mb=spec.memory_limit,
-            on_message=receive,
-            engine=spec.process,
             interrupt=interrupt,
         )
+    else:
+        with _request(instance, spec) as (function, *arguments):
+            reply = run_child(
+                function,
+                *arguments,
+                limit=spec.time_limit,
+                memory_mb=spec.memory_limit,
+                on_message=receive,
+                engine=spec.process,
+                interrupt=interrupt,
+            )
     run.end, run.seconds = reply.outcome, reply.seconds
     run.start_seconds, run.peak_memory_mb = reply.start_seconds, reply.peak_mb
     run.cpu_seconds, run.limited = reply.cpu_seconds, reply.limited
@@ -279,7 +292,7 @@ def run_task(
             _receive_own(run, cast(str | None, run.result), instance, spec)
     elif isinstance(reply.error, Exception):
         run.error, run.message = reply.error, str(reply.error)
-        if spec.own is not None:
+        if isinstance(reply.error, OwnMethodError):
             run.error = _renamed(reply.error, spec.method.name)
     else:
         run.details = reply.error or reply.outcome

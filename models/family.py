@@ -94,6 +94,10 @@ class Family(Generic[I, S]):
     null_schedule : callable
         The empty schedule of an instance where it is always feasible, else None; reported when a
         method stops without a schedule.
+    past : callable or None
+        From an instance, a schedule and a time to what the schedule does before that time, as a
+        list of mappings; None where all jobs are there from the start. A schedule of any shape may
+        be given, and any error may be raised.
     check_certificate : callable or None
         The bound that a certificate proves for an instance, evaluated again.
     programs : mapping
@@ -127,6 +131,7 @@ class Family(Generic[I, S]):
     omitted_rules: Callable[[Any], tuple[str, ...]] = field(default=lambda schedule: ())
     metrics: Callable[[I, Any], Mapping[str, float]] = field(default=lambda instance, schedule: {})
     null_schedule: Callable[[I], Mapping[str, Any] | None] = field(default=lambda instance: None)
+    past: Callable[[I, Any, float], list[Mapping[str, Any]]] | None = None
     check_certificate: Callable[[I, Mapping[str, Any]], float] | None = None
     programs: Mapping[str, Program[I, S]] = field(default_factory=dict)
     index_names: Callable[[I], Mapping[str, Any]] = field(default=lambda instance: {})

@@ -1,7 +1,7 @@
-"""Jobs in order of arrival, as given to online algorithms instead of the instance."""
+"""Jobs in order of arrival, as given to online algorithms, and what is past at an arrival."""
 
-from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, TypeVar
 
 from schedgap.errors import ContradictionError
 
@@ -63,3 +63,47 @@ class Arriving(Generic[Known]):
         if slot <= self.now:
             raise ContradictionError(f"start in slot {slot}, decided at time {self.now}")
         return slot
+
+
+Decision = Mapping[str, Any]
+
+
+def past_rows(rows: Sequence[Decision], key: str, now: float) -> list[Decision]:
+    """Return the rows of a schedule that lie before a time.
+
+    Parameters
+    ----------
+    rows : sequence of mapping
+        The rows, such as the assignments of tasks.
+    key : str
+        Key of the start, or of the slot.
+    now : float
+        The time.
+    """
+    return [row for row in rows if row[key] < now]
+
+
+def past_runs(
+    jobs: Mapping[str, Decision], now: float, end: Callable[[Decision], float]
+) -> list[Decision]:
+    """Return the runs and segments of jobs that start before a time, up to that time.
+
+    Parameters
+    ----------
+    jobs : mapping
+        Of each job id its run, or its `segments`.
+    now : float
+        The time, a slot.
+    end : callable
+        From a run to the slot after its last one.
+    """
+    found: list[Decision] = []
+    for name, run in jobs.items():
+        for part in run.get("segments", [run]):
+            if part["start"] < now:
+                kept = {key: value for key, value in part.items() if key not in _ENDS}
+                found.append({"job": name, **kept, "until": min(end(part), now)})
+    return found
+
+
+_ENDS = ("duration", "completion", "end")  # keys that say when a run ends

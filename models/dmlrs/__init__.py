@@ -1,10 +1,19 @@
 """Family `dmlrs`: online admission and placement of parameter-server jobs for utility."""
 
+from typing import Any
+
 from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule
 from schedgap.models.dmlrs import methods, paper, rules
 from schedgap.models.dmlrs.methods import ALIASES, METHODS
 from schedgap.models.family import Family
 from schedgap.models.method import Lazy
+from schedgap.models.online import Decision, past_rows
+
+
+def _past(instance: DmlrsInstance, schedule: Any, now: float) -> list[Decision]:
+    """Return the allocations in the slots before a time."""
+    return past_rows(schedule["allocations"], "slot", now)
+
 
 FAMILY: Family[DmlrsInstance, DmlrsSchedule] = Family(
     name="dmlrs",
@@ -15,6 +24,7 @@ FAMILY: Family[DmlrsInstance, DmlrsSchedule] = Family(
     sense=lambda instance: "max",
     check=rules.check,
     objective=rules.objective,
+    past=_past,
     chart=Lazy("schedgap.models.dmlrs.gantt:chart"),
     metrics=rules.metrics,
     null_schedule=lambda instance: {"admitted": [], "allocations": []},

@@ -1,12 +1,21 @@
 """Family `elastic`: parameter-server and Ring-AllReduce jobs with elastic numbers of workers."""
 
+from typing import Any
+
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic import methods, paper, rules
 from schedgap.models.elastic.methods import ALIASES, METHODS
 from schedgap.models.family import Family
 from schedgap.models.method import Lazy
+from schedgap.models.online import Decision, past_runs
 
 _no_schedule = Lazy("schedgap.models.elastic.time_windows:no_schedule")
+
+
+def _past(instance: ElasticInstance, schedule: Any, now: float) -> list[Decision]:
+    """Return what runs before a slot."""
+    return past_runs(schedule["jobs"], now, lambda run: run["start"] + run["duration"])
+
 
 FAMILY: Family[ElasticInstance, ElasticSchedule] = Family(
     name="elastic",
@@ -17,6 +26,7 @@ FAMILY: Family[ElasticInstance, ElasticSchedule] = Family(
     sense=lambda instance: "max" if instance.is_batch else "min",
     check=rules.check,
     objective=rules.objective,
+    past=_past,
     chart=Lazy("schedgap.models.elastic.gantt:chart"),
     grid=Lazy("schedgap.models.elastic.programs.weights:value_step"),
     refute=lambda instance, options: _no_schedule(instance),

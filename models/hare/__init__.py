@@ -9,6 +9,7 @@ from schedgap.models.family import Family
 from schedgap.models.hare import methods, paper, rules
 from schedgap.models.hare.methods import ALIASES, METHODS
 from schedgap.models.method import Lazy
+from schedgap.models.online import Decision, past_rows
 
 if TYPE_CHECKING:  # it loads NumPy
     from schedgap.instances.hare import HareSchedule
@@ -22,6 +23,11 @@ def _metrics(instance: HareInstance, schedule: Any) -> Mapping[str, float]:
     return found | _switching(instance, schedule) if instance.switching else found
 
 
+def _past(instance: HareInstance, schedule: Any, now: float) -> list[Decision]:
+    """Return the tasks that start before a time."""
+    return past_rows(schedule["assignments"], "start", now)
+
+
 FAMILY: "Family[HareInstance, HareSchedule]" = Family(
     name="hare",
     title=HareInstance.title,
@@ -31,6 +37,7 @@ FAMILY: "Family[HareInstance, HareSchedule]" = Family(
     sense=lambda instance: "min",
     check=rules.check,
     objective=rules.objective,
+    past=_past,
     chart=Lazy("schedgap.models.hare.gantt:chart"),
     problem=lambda options: "fixed" if options.get("synchronization") == "fixed" else "",
     refute=Lazy("schedgap.models.hare.integer_time:no_schedule"),

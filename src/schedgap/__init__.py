@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from schedgap.analysis.judged import judge as judge
     from schedgap.analysis.judged import ratio as ratio
     from schedgap.analysis.listing import methods as methods
+    from schedgap.analysis.own import online as online
     from schedgap.analysis.own import own as own
     from schedgap.analysis.programs import model as model
     from schedgap.analysis.ratios import RatioInterval as RatioInterval
@@ -56,6 +57,7 @@ _PUBLIC = {  # name -> "module:attribute", imported on first use
     "load": "schedgap.instances.families:load",
     "load_solution": "schedgap.analysis.solution:load_solution",
     "methods": "schedgap.analysis.listing:methods",
+    "online": "schedgap.analysis.own:online",
     "own": "schedgap.analysis.own:own",
     "model": "schedgap.analysis.programs:model",
     "offered_load": "schedgap.instances.loads:offered_load",
@@ -86,6 +88,7 @@ __all__ = [
     "methods",
     "model",
     "offered_load",
+    "online",
     "own",
     "ratio",
     "register",
