@@ -61,7 +61,6 @@ _PUBLIC = {  # name -> "module:attribute", imported on first use
     "own": "schedgap.analysis.own:own",
     "model": "schedgap.analysis.programs:model",
     "offered_load": "schedgap.instances.loads:offered_load",
-    "ratio": "schedgap.analysis.ratios:ratio",
     "register": "schedgap.models.family:register",
     "ratio": "schedgap.analysis.judged:ratio",
     "report": "schedgap.analysis.report:write_report",
