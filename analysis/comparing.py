@@ -129,11 +129,13 @@ def compare(
                 done += 1
                 if on_record is not None and record is not None:
                     on_record(record, done, len(tasks))
+    except BaseException:
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
+        raise
     finally:
         if figures and folder.tasks.is_dir():
             experiments.write(Run(folder.path), figures)
-        elif temporary is not None and not folder.tasks.is_dir():
-            shutil.rmtree(temporary, ignore_errors=True)
     stored = Run(folder.path)
     if temporary is not None:
         weakref.finalize(stored, shutil.rmtree, temporary, ignore_errors=True)

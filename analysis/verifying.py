@@ -138,8 +138,14 @@ def _schedule_alone(instance: Instance, owner: Family, schedule: Mapping[str, ob
     found = tuple(owner.check(instance, schedule, {}))
     objective = None if found else owner.objective(instance, schedule)
     relaxed = () if found else owner.omitted_rules(schedule)
-    of = {"family": instance.family, "instance_sha256": instance.sha256}
-    return Verdict(not found, objective, found, relaxed, **of)
+    return Verdict(
+        not found,
+        objective,
+        found,
+        relaxed,
+        family=instance.family,
+        instance_sha256=instance.sha256,
+    )
 
 
 def _claims(

@@ -26,6 +26,7 @@ from schedgap.instances.records import validate
 TOY = sg.generate("hare", preset="small", seed=1, settings={"jobs": 2})
 GOOD: dict[str, Any] = {}
 Rule = Callable[[Any], Any]
+posix = pytest.mark.skipif(os.name == "nt", reason="processes are those of POSIX")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -238,6 +239,7 @@ def test_a_function_may_close_and_print_what_it_likes(capfd: pytest.CaptureFixtu
     assert capfd.readouterr().out == ""
 
 
+@posix
 def test_closing_every_descriptor_is_a_crash() -> None:
     def rude(instance: Any) -> Any:
         os.closerange(0, 100)
@@ -274,6 +276,7 @@ def test_global_state_does_not_reach_later_tasks(tmp_path: Path) -> None:
     assert len(said) == 1 and f"ValueError: 1 {random.Random(0).random()} " in said.pop()
 
 
+@posix
 def test_a_child_of_a_function_does_not_outlive_it(tmp_path: Path) -> None:
     good, place = dict(GOOD), str(tmp_path)
 
@@ -301,7 +304,7 @@ def test_a_child_of_a_function_does_not_outlive_it(tmp_path: Path) -> None:
         assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == "zombie"
 
 
-@pytest.mark.skipif(os.name == "nt", reason="no fork")
+@posix
 def test_a_copy_of_the_process_has_no_say() -> None:
     good = dict(GOOD)
 
@@ -354,6 +357,7 @@ def script(path: Path, text: str) -> str:
     return f"cmd:{path}"
 
 
+@posix
 @pytest.mark.parametrize(
     ("text", "expected", "message"),
     [
@@ -375,6 +379,7 @@ def test_commands(tmp_path: Path, text: str, expected: str, message: str) -> Non
     assert record.method == "mine"
 
 
+@posix
 def test_a_command_may_use_files(tmp_path: Path) -> None:
     text = (
         "assert json.load(open(sys.argv[1]))['family'] == 'hare'\n"
