@@ -1,14 +1,20 @@
 """The programs of the families as Pyomo models: to read, to change, and to compare."""
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-from schedgap.errors import UsageError, choices
+from schedgap.errors import SchedgapError, UsageError, choices
 from schedgap.instances.instance import Instance
 from schedgap.models.family import Family, family
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyomo.environ as pyo
+
+    from schedgap.solvers.programs.arrays import LinearProgram
 
 ORIGIN = "_schedgap_origin"  # attribute of a model
 
@@ -23,6 +29,7 @@ class Origin:
     sha256: str
     relax: bool
     narrow: bool
+    symmetry: bool
 
     @property
     def is_relaxed(self) -> bool:
@@ -57,7 +64,12 @@ def program_name(owner: Family, name: str) -> str:
 
 
 def model(
-    instance: Instance, name: str = "paper", *, relax: bool = False, narrow: bool = False
+    instance: Instance,
+    name: str = "paper",
+    *,
+    relax: bool = False,
+    narrow: bool = False,
+    symmetry: bool = False,
 ) -> "pyo.ConcreteModel":
     """Return a program of an instance as a Pyomo model, whose indices are names of the instance.
 
@@ -77,17 +89,19 @@ def model(
         Whether jobs may run only in the time windows that the schedule of a heuristic leaves open.
         The program is then smaller and has the same optimum, but a constraint of your own may
         exclude every schedule in these windows.
-
-    Returns
-    -------
-    ConcreteModel
-        Rows that only remove symmetric solutions are deactivated, because they may contradict
-        constraints of your own; `activate()` them where you have none.
+    symmetry : bool
+        Whether rows that only remove symmetric solutions are active. They speed up the search, but
+        may contradict constraints of your own.
 
     Raises
     ------
     UsageError
         If there is no such program, or the instance is too large for it.
+
+    Notes
+    -----
+    Each kind of index has a set, such as `model.JOB` and `model.TASK`; slots and numbers count as
+    in schedules. `models(family)` and docs/programs.md say more.
 
     Examples
     --------
@@ -101,7 +115,7 @@ def model(
     key = program_name(owner, name)
     built = build(instance, key, narrow=narrow)
     program = owner.programs[key]
-    for symmetric in program.symmetry:
+    for symmetric in () if symmetry else program.symmetry:
         if built.component(symmetric) is not None:
             built.component(symmetric).deactivate()
     from schedgap.solvers.programs.indices import rename_indices
@@ -110,7 +124,7 @@ def model(
     if relax:
         relax_integers(built)
     built.name = f"{key} of {instance.name}{', relaxed' if relax else ''}"
-    origin = Origin(owner.name, key, instance.name, instance.sha256, relax, narrow)
+    origin = Origin(owner.name, key, instance.name, instance.sha256, relax, narrow, symmetry)
     setattr(built, ORIGIN, origin)
     return built
 
@@ -150,3 +164,173 @@ def relax_integers(built: "pyo.ConcreteModel") -> None:
     import pyomo.environ as pyo
 
     pyo.TransformationFactory("core.relax_integer_vars").apply_to(built)
+
+
+def program_sizes(instance: Instance, key: str) -> dict[str, Any]:
+    """Return the rows, columns, integer columns and nonzeros of a program, or why there are none.
+
+    Parameters
+    ----------
+    instance : Instance
+        The instance.
+    key : str
+        Name of the program.
+    """
+    from schedgap.solvers.programs.pyomo import InfeasibleModelError, compile_model
+
+    none = {"rows": None, "columns": None, "integers": None, "nonzeros": None}
+    try:
+        arrays = compile_model(model(instance, key), quadratic=True)
+    except SchedgapError as error:
+        return none | {"note": str(error)}
+    except InfeasibleModelError:
+        return none | {"note": "infeasible: a row without variables is violated"}
+    program = arrays.program
+    quadratic = len(arrays.quadratics) + (arrays.square is not None)
+    return {
+        "rows": program.matrix.shape[0] + len(arrays.quadratics),
+        "columns": program.matrix.shape[1],
+        "integers": 0 if program.integer is None else int(program.integer.sum()),
+        "nonzeros": int(program.matrix.nnz)
+        + sum(len(row.columns) + len(row.first) for row in arrays.quadratics),
+        "note": "quadratic" if quadratic else "",
+    }
+
+
+def formulations(
+    instance: Instance,
+    *,
+    best: float | None = None,
+    time_limit: float = 60.0,
+    relaxations: bool = True,
+) -> "pd.DataFrame":
+    """Return the size and the linear relaxation of every program of an instance.
+
+    Each program is built and its relaxation solved by HiGHS, in a child process of its own.
+
+    Parameters
+    ----------
+    instance : Instance
+        The instance.
+    best : float, optional
+        Value of the best known schedule, from which the gap is measured; by default that of the
+        method `exact` within the time limit.
+    time_limit : float
+        Limit for each program, in wall-clock seconds.
+    relaxations : bool
+        Whether to include relaxations and duals beside the exact programs.
+
+    Returns
+    -------
+    DataFrame
+        A row for each program: model, kind, rows, columns, integers, nonzeros, lp_bound (optimum of
+        the linear relaxation), root_gap (its distance from the best value, relative to that),
+        seconds (of building and solving) and note. It bounds the optimum of the instance from the
+        other side than a schedule, up to the engine's tolerance.
+    """
+    import pandas as pd
+
+    if not 0 < time_limit < math.inf:
+        raise UsageError(f"time limit {time_limit}: need a number > 0")
+    owner = family(instance.family)
+    if best is None:
+        from schedgap.analysis.solving import solve
+
+        best = solve(instance, "exact", time_limit=time_limit).objective
+    wanted = ("exact", "relaxation", "dual") if relaxations else ("exact",)
+    rows = []
+    for key, program in owner.programs.items():
+        if program.kind in wanted:
+            row = {"model": key, "kind": program.kind} | _measured(instance, key, time_limit)
+            value = row["lp_bound"]
+            gap = None if value is None or not best else abs(best - value) / abs(best)
+            rows.append({**row, "root_gap": gap})
+    columns = ["model", "kind", "rows", "columns", "integers", "nonzeros", "lp_bound", "root_gap"]
+    frame = pd.DataFrame(rows, columns=[*columns, "seconds", "note"])
+    whole = ["rows", "columns", "integers", "nonzeros"]
+    return frame.astype(dict.fromkeys(whole, "Int64") | {"lp_bound": float, "root_gap": float})
+
+
+def _measured(instance: Instance, key: str, time_limit: float) -> dict[str, Any]:
+    """Return the sizes of a program and the optimum of its linear relaxation, from a child."""
+    from schedgap.solvers.children.processes import run_child
+
+    reply = run_child(
+        "schedgap.analysis.programs:measure_relaxation",
+        instance,
+        key,
+        time_limit,
+        limit=time_limit,
+        engine="highs",
+    )
+    empty = dict.fromkeys(("rows", "columns", "integers", "nonzeros", "lp_bound"))
+    if reply.outcome in ("timeout", "memory", "crash"):
+        note = f"{reply.outcome} after {reply.seconds:.0f} s"
+        return {**empty, "seconds": reply.seconds, "note": note}
+    measured: dict[str, Any] = reply.result()
+    return empty | measured
+
+
+def measure_relaxation(
+    send: Callable[[object], None], instance: Instance, key: str, limit: float
+) -> dict[str, Any]:
+    """Build a program in this (child) process and solve its linear relaxation.
+
+    Parameters
+    ----------
+    send : callable
+        Sends a message to the parent process; not used.
+    instance : Instance
+        The instance.
+    key : str
+        Name of the program.
+    limit : float
+        Time limit in seconds.
+    """
+    from schedgap.solvers.children.clock import Clock
+    from schedgap.solvers.engines.highs import solve_arrays
+    from schedgap.solvers.programs.pyomo import InfeasibleModelError, compile_model
+
+    clock, begun = Clock(limit), time.monotonic()
+    sizes = program_sizes(instance, key)
+    if sizes["note"]:
+        return sizes | {"lp_bound": None, "seconds": time.monotonic() - begun}
+    try:
+        arrays = compile_model(model(instance, key, relax=True))
+    except InfeasibleModelError:
+        return sizes | {"lp_bound": None, "seconds": time.monotonic() - begun}
+    result = solve_arrays(arrays.program, clock=clock)
+    value = result.objective if result.status == "optimal" else None
+    return sizes | {
+        "lp_bound": None if value is None else arrays.in_model_sense(value),
+        "seconds": time.monotonic() - begun,
+        "note": "" if value is not None else result.status,
+    }
+
+
+def exported(
+    instance: Instance, name: str, *, relax: bool = False
+) -> "LinearProgram | pyo.ConcreteModel":
+    """Return the program that `schedgap export` writes: in the narrow time windows, where it has.
+
+    Parameters
+    ----------
+    instance : Instance
+        The instance.
+    name : str
+        As for `model`.
+    relax : bool
+        Whether to make all columns continuous.
+    """
+    from schedgap.solvers.programs.arrays import LinearProgram
+    from schedgap.solvers.programs.indices import rename_indices
+
+    owner = family(instance.family)
+    program = owner.programs[program_name(owner, name)]
+    built = program(instance)
+    if isinstance(built, LinearProgram):
+        return replace(built, integer=None) if relax else built
+    rename_indices(built, program.index_names(owner.index_names(instance)))
+    if relax:
+        relax_integers(built)
+    return built

@@ -3,11 +3,12 @@
 import math
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from schedgap.analysis.bounds import contradict, derive_status, meet, on_grid, tighter
 from schedgap.analysis.choices import Choice
 from schedgap.analysis.own import Own
+from schedgap.analysis.own_programs import is_model, solve_model
 from schedgap.analysis.proving import Effort, with_evidence
 from schedgap.analysis.solution import Solution
 from schedgap.analysis.tasks import MethodRun, OnMessage, TaskSpec, run_task, task_spec
@@ -23,10 +24,13 @@ from schedgap.instances.solution import Sense
 from schedgap.models.family import Family, family_of
 from schedgap.models.method import check_instance
 
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
+
 
 def solve(
     instance: Instance,
-    method: str | Callable[..., Any] | Own = "exact",
+    method: "str | Callable[..., Any] | Own | pyo.ConcreteModel" = "exact",
     *,
     engine: str | None = None,
     time_limit: float | None = None,
@@ -42,10 +46,12 @@ def solve(
     ----------
     instance : Instance
         The instance to solve.
-    method : str, callable or Own
+    method : str, callable, Own or ConcreteModel
         Name or alias, as listed by `schedgap.methods(family)`, with options as in
         `hare:gpu_rule=finish`; or a method of your own: a function from an instance to a schedule
-        or its data, `FILE.py:FUNCTION`, or `cmd:PROGRAM ARGUMENTS` (docs/own-algorithms.md).
+        or its data, `FILE.py:FUNCTION`, or `cmd:PROGRAM ARGUMENTS` (docs/own-algorithms.md); or a
+        model from `schedgap.model`, changed or not (docs/programs.md). The bound of a changed
+        model is none of the instance.
     engine : str, optional
         One of the method's engines; by default its first.
     time_limit, memory_limit : float, optional
@@ -71,6 +77,18 @@ def solve(
     ContradictionError
         If another method's schedule breaks a rule or refutes its bound, which is a bug.
     """
+    if is_model(method):
+        if options:
+            raise UsageError(f"a model has no option '{next(iter(options))}': change the model")
+        return solve_model(
+            instance,
+            method,
+            engine=engine,
+            time_limit=time_limit,
+            memory_limit=memory_limit,
+            seed=seed,
+            on_message=on_message,
+        )
     choice = Choice.of(method)
     if engine is not None and choice.engine not in (None, engine):
         raise UsageError(f"engine '{engine}', but the method is {method}")

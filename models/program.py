@@ -34,6 +34,9 @@ class Program(Generic[I, S]):
     read : callable or None
         From a solved model, as `build` returns it, and the instance to a schedule, or to None where
         the values give none.
+    literal : callable or None
+        Like `read`, but the starts, ends and counts are those of the values, whether or not they
+        obey the rules; None where `read` returns them.
     narrow : callable or None
         Like `build`, in the time windows that the schedule of a heuristic leaves open.
     symmetry : tuple of str
@@ -50,6 +53,7 @@ class Program(Generic[I, S]):
     equations: str = ""
     indices: Mapping[str, str] = field(default_factory=dict)
     read: "Callable[[pyo.ConcreteModel, I], S | None] | None" = None
+    literal: "Callable[[pyo.ConcreteModel, I], S] | None" = None
     narrow: Callable[[I], Any] | None = None
     symmetry: tuple[str, ...] = ()
     unit: Callable[[I], float] = field(default=lambda instance: 1.0)

@@ -19,9 +19,13 @@ if TYPE_CHECKING:
     from schedgap.analysis.judged import JudgedSchedule as JudgedSchedule
     from schedgap.analysis.judged import judge as judge
     from schedgap.analysis.judged import ratio as ratio
+    from schedgap.analysis.listing import families as families
     from schedgap.analysis.listing import methods as methods
     from schedgap.analysis.own import online as online
     from schedgap.analysis.own import own as own
+    from schedgap.analysis.listing import models as models
+    from schedgap.analysis.listing import presets as presets
+    from schedgap.analysis.programs import formulations as formulations
     from schedgap.analysis.programs import model as model
     from schedgap.analysis.ratios import RatioInterval as RatioInterval
     from schedgap.analysis.report import write_report as report
@@ -67,6 +71,9 @@ _PUBLIC = {  # name -> "module:attribute", imported on first use
     "solve": "schedgap.analysis.solving:solve",
     "trace_instances": "schedgap.instances.traces.matrix:trace_instances",
     "verify": "schedgap.analysis.verifying:verify",
+    "families": "schedgap.analysis.listing:families",
+    "presets": "schedgap.analysis.listing:presets",
+    "formulations": "schedgap.analysis.programs:formulations",
 }
 
 __all__ = [
@@ -79,6 +86,8 @@ __all__ = [
     "Verdict",
     "__version__",
     "compare",
+    "families",
+    "formulations",
     "generate",
     "grid",
     "judge",
@@ -89,6 +98,8 @@ __all__ = [
     "offered_load",
     "online",
     "own",
+    "models",
+    "presets",
     "ratio",
     "register",
     "report",
@@ -105,6 +116,10 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("schedgap")
+    if name == "models":  # the package of the families, which is also a function
+        from importlib import import_module
+
+        return import_module("schedgap.models")
     return _imported(name)
 
 

@@ -95,6 +95,35 @@ def presets(family: AnyFamily = None, as_json: AsJson = False) -> None:
     _list(listing.presets(family), as_json, show.presets, family)
 
 
+@app.command(epilog="Example:  schedgap models hare small.json")
+def models(
+    family: AnyFamily = None,
+    instance: Annotated[
+        Path | None,
+        typer.Argument(metavar="[INSTANCE]", help="Instance file (JSON), for the sizes."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the programs of one family or of all families: exact, relaxations, duals, subproblems.
+
+    With an instance, also list the rows, columns, integer columns and nonzeros of each.
+    """
+    from schedgap.analysis import listing
+    from schedgap.instances.families import load
+
+    if instance is None:
+        rows = listing.models(family)
+    else:
+        problem = load(instance)
+        if problem.family != family:
+            raise UsageError(f"{instance}: an instance of {problem.family}, not of {family}")
+        rows = listing.models(problem)
+    if as_json:
+        show.json_document(rows)
+    else:
+        show.models(rows)
+
+
 def _list(
     rows: list[dict[str, Any]], as_json: bool, table: Callable[..., None], family: str | None
 ) -> None:
@@ -686,30 +715,30 @@ def figure(
     raise typer.Exit(ContradictionError.exit_code if stored.contradictions else 0)
 
 
-@app.command(epilog="Example:  schedgap export small.json --model big-m --out small.lp")
+@app.command(epilog="Example:  schedgap export small.json --model paper --relax --out small.lp")
 def export(
     instance: InstanceFile,
-    model: Annotated[str, typer.Option(metavar="NAME", help="One of the family's exact programs.")],
+    model: Annotated[str, typer.Option(metavar="NAME", help="See 'schedgap models'.")],
     out: Annotated[Path, typer.Option(metavar="FILE.lp|FILE.mps", help="Output file.")],
+    relax: Annotated[
+        bool, typer.Option("--relax", help="Make all columns continuous: the linear relaxation.")
+    ] = False,
 ) -> None:
-    """Export an exact program, with the paper's row names, as an LP or MPS file."""
+    """Export a program, with the paper's row names, as an LP or MPS file."""
+    from schedgap.analysis.programs import exported, program_name
     from schedgap.instances.families import load
     from schedgap.models import family
 
     problem = load(instance)
-    owner = family(problem.family)
-    programs, model = owner.programs, owner.aliases.get(model, model)
-    if model not in programs:
-        raise UsageError(
-            f"family {problem.family} has no program '{model}': {choices(model, programs)}"
-        )
+    name = program_name(family(problem.family), model)
     if out.suffix not in (".lp", ".mps"):
         raise UsageError(f"{out}: the name must end in .lp or .mps")
     _check_place(out)
     from schedgap.solvers.programs.export import write_model
 
-    write_model(programs[model](problem), out)
-    show.out().print(f"{out}: {model} of {problem!r}", markup=False, soft_wrap=True)
+    write_model(exported(problem, name, relax=relax), out)
+    what = f"{name}{', relaxed,' if relax else ''} of {problem!r}"
+    show.out().print(f"{out}: {what}", markup=False, soft_wrap=True)
 
 
 # --- plumbing --------------------------------------------------------------------------------

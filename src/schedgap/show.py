@@ -171,6 +171,31 @@ def presets(rows: Sequence[Mapping[str, Any]], *, options: bool) -> None:
         _settings("preset", rows)
 
 
+def models(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print a table of programs.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        As returned by `schedgap.analysis.listing.models`.
+    """
+    sizes = ("rows", "columns", "integers", "nonzeros")
+    measured = sizes if rows and "rows" in rows[0] else ()
+    cells = [
+        (
+            row["family"],
+            ", ".join([row["model"], *row["also"]]),
+            row["kind"],
+            row["equations"] or "ours",
+            *("-" if row[size] is None else str(row[size]) for size in measured),
+            row.get("note") or row["summary"],
+        )
+        for row in rows
+    ]
+    columns = ("family", "model, also", "kind", "equations", *measured, "what it is")
+    table(columns, cells)
+
+
 def _settings(owner: str, rows: Sequence[Mapping[str, Any]]) -> None:
     """Print a table of the options of methods or presets; `owner` is "method" or "preset"."""
     cells = [

@@ -182,3 +182,64 @@ def test_the_rounded_program_is_the_one_that_the_algorithm_solves() -> None:
     assert np.array_equal(mine.program.cost, solver.cost) and not mine.program.is_mixed
     names = [name.split("[")[0] for name in solver.row_names or ()]
     assert [name.split("[")[0] for name in mine.named().row_names or ()] == names
+
+
+def test_tables_read_well() -> None:
+    rows = sg.models("elastic")
+    assert [row["model"] for row in rows] == list(family("elastic").programs)
+    dual = next(row for row in rows if row["model"] == "dual-lp")
+    assert dual["also"] == ["dual"] and dual["kind"] == "dual" and dual["equations"] == "(9), (18)"
+    assert {row["family"] for row in sg.models()} >= set(FAMILIES)
+    options = sg.methods("hare").frame().set_index("method")["options"]
+    assert options["hare"].startswith("gpu_rule = ") and " | " in options["hare"]
+    assert not set("{}[]") & set("".join(options))
+    for table in (sg.families(), sg.presets("ring"), sg.methods("edge"), rows):
+        page = table._repr_html_()
+        assert page.startswith("<table") and "..." not in page and "None" not in page
+        assert "{" not in page and table[0]["family"] in repr(table)
+    assert "paper-half" in repr(sg.presets("dmlrs"))
+
+
+def test_sizes_of_an_instance() -> None:
+    rows = {row["model"]: row for row in sg.models(TOYS["dmlrs"])}
+    paper = compile_model(sg.model(TOYS["dmlrs"])).program
+    assert rows["milp-machine"]["rows"] == len(paper.row_lower)
+    assert rows["milp-machine"]["columns"] == rows["milp-machine"]["integers"] == len(paper.cost)
+    assert rows["dual-10"]["integers"] == 0 and rows["dual-10"]["note"] == ""
+    long = {row["model"]: row for row in sg.models(sg.generate("edge", preset="small"))}
+    assert long["set-packing"]["rows"] is None and "at most 50000" in long["set-packing"]["note"]
+
+
+def test_formulations() -> None:
+    toy = TOYS["dmlrs"]
+    table = sg.formulations(toy, best=20.0, time_limit=30).set_index("model")
+    assert list(table.index) == [
+        name for name, each in family("dmlrs").programs.items() if each.kind != "subproblem"
+    ]
+    assert table.loc["milp-machine", "lp_bound"] == pytest.approx(
+        solved(sg.model(toy, relax=True)), rel=1e-6
+    )
+    assert (table["lp_bound"] >= 20 - 1e-6).all()
+    assert table["root_gap"].to_numpy() == pytest.approx(abs(table["lp_bound"] - 20) / 20)
+    assert (table["seconds"] > 0).all()
+    assert table.loc["dual-10", "lp_bound"] == pytest.approx(table.loc["primal-8", "lp_bound"])
+    exact = sg.formulations(TOYS["hare"], best=8.0, time_limit=30, relaxations=False)
+    assert list(exact["kind"]) == ["exact", "exact"]
+    assert exact["root_gap"][1] < exact["root_gap"][0]  # time indices are tighter than big-M
+    with pytest.raises(UsageError, match="time limit 0"):
+        sg.formulations(toy, time_limit=0)
+
+
+def test_a_program_that_takes_too_long_is_a_row() -> None:
+    small = sg.generate("elastic", preset="small", seed=1)
+    table = sg.formulations(small, best=1.0, time_limit=0.01, relaxations=False)
+    assert table["lp_bound"].isna().all() and (table["note"] != "").all()
+
+
+def test_models_is_a_package_and_a_function() -> None:
+    import schedgap.models
+
+    assert sg.models is schedgap.models and sg.models.family is family
+    assert sg.models("ring")[0]["model"] == "rar-ddls"
+    with pytest.raises(UsageError, match="no family 'rign'"):
+        sg.models("rign")

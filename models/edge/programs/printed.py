@@ -198,6 +198,18 @@ def _row(used: Any, capacity: int) -> Any:
 def read(model: "pyo.ConcreteModel", instance: EdgeInstance) -> EdgeSchedule | None:
     """Return the schedule of a solved model, or None if its values give no valid schedule.
 
+    Parameters
+    ----------
+    model : pyo.ConcreteModel
+        From `build`, with values.
+    """
+    found = literal(model, instance)
+    return None if found is None else valid_schedule(instance, found)
+
+
+def literal(model: "pyo.ConcreteModel", instance: EdgeInstance) -> EdgeSchedule | None:
+    """Return the schedule of a solved model, valid or not; None unless each job has one PS.
+
     xi is not read: it follows from the servers.
 
     Parameters
@@ -217,7 +229,7 @@ def read(model: "pyo.ConcreteModel", instance: EdgeInstance) -> EdgeSchedule | N
         if len(hosts) != 1:
             return None
         placements[instance.jobs[j].id] = Placement(slots[0], slots[-1], workers, names[hosts[0]])
-    return valid_schedule(instance, EdgeSchedule(placements))
+    return EdgeSchedule(placements)
 
 
 def _integer(var: "pyo.Var") -> int:

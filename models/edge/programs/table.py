@@ -72,6 +72,7 @@ PROGRAMS: Mapping[str, Program[EdgeInstance, EdgeSchedule]] = {
         equations="(2), (3)",
         indices=_PRINTED,
         read=Lazy("schedgap.models.edge.programs.printed:read"),
+        literal=Lazy("schedgap.models.edge.programs.printed:literal"),
         also=("printed",),
     ),
     "milp-mode": Program(

@@ -286,6 +286,24 @@ def read(model: "pyo.ConcreteModel", instance: ElasticInstance) -> ElasticSchedu
     model : ConcreteModel
         From `build`, with values.
     """
+    return _schedule(model, instance, repair=True)
+
+
+def literal(model: "pyo.ConcreteModel", instance: ElasticInstance) -> ElasticSchedule:
+    """Return the schedule of a solved model with the durations of its values, valid or not.
+
+    Parameters
+    ----------
+    model : ConcreteModel
+        From `build`, with values.
+    """
+    return _schedule(model, instance, repair=False)
+
+
+def _schedule(
+    model: "pyo.ConcreteModel", instance: ElasticInstance, *, repair: bool
+) -> ElasticSchedule:
+    """Return the schedule of a solved model; `repair` makes each run as long as its work takes."""
     view = cluster(instance)
     runs = []
     for j, job in enumerate(instance.jobs):
@@ -300,7 +318,7 @@ def read(model: "pyo.ConcreteModel", instance: ElasticInstance) -> ElasticSchedu
         m = next(m for (_, m), count in y.items() if count)
         p = None if instance.is_ring else next(p for (_, p), count in s.items() if count)
         number, central = sum(workers.values()), len({*workers, *ps}) == 1
-        least = int(durations(view, job, m, p, np.array([number]), central)[0])
+        least = int(durations(view, job, m, p, np.array([number]), central)[0]) if repair else 1
         length = max(least, round(model.d[j].value))  # an engine's tolerance may cut a slot off
         mode = Mode(m, p, number, central, length)
         runs.append(run_at(j, mode, starts[0], workers, ps))

@@ -117,6 +117,7 @@ PROGRAMS: Mapping[str, Program[ElasticInstance, ElasticSchedule]] = {
         equations="(2), (7), (15), (16)",
         indices=_PRINTED,
         read=Lazy(f"{_PROGRAMS}.printed:read"),
+        literal=Lazy(f"{_PROGRAMS}.printed:literal"),
         narrow=Lazy(f"{_EXPORT}:paper_miqcp"),
         also=("printed",),
     ),

@@ -168,6 +168,21 @@ def build(
     return model
 
 
+def literal(model: "pyo.ConcreteModel", instance: HareInstance) -> HareSchedule:
+    """Return the starts and GPUs of a solved model as they are, whether or not they obey the rules.
+
+    Parameters
+    ----------
+    model : ConcreteModel
+        Result of `build`, with values.
+    """
+    view, step = arrays(instance), float(steps(instance).step)
+    count = np.array([model.x[i].value or 0.0 for i in range(view.tasks)]) / step
+    count = np.where(np.abs(count - np.rint(count)) < 1e-5, np.rint(count), count)
+    chosen = [[model.y[i, m].value or 0.0 for m in range(view.gpus)] for i in range(view.tasks)]
+    return HareSchedule(np.array(chosen).argmax(axis=1), count * step)
+
+
 def read(
     model: "pyo.ConcreteModel",
     instance: HareInstance,
@@ -186,7 +201,9 @@ def read(
         As given to `build`.
     """
     view = arrays(instance)
-    start = np.array([model.x[i].value for i in range(view.tasks)]) / float(steps(instance).step)
+    start = np.array([model.x[i].value or 0.0 for i in range(view.tasks)]) / float(
+        steps(instance).step
+    )
     chosen = [[model.y[i, m].value or 0.0 for m in range(view.gpus)] for i in range(view.tasks)]
     gpu = np.array(chosen).argmax(axis=1)
     return to_schedule(instance, left_shifted(instance, start, gpu, synchronization), gpu)

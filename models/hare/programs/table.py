@@ -100,6 +100,7 @@ PROGRAMS: Mapping[str, Program[HareInstance, Any]] = {
         equations="(4)-(8)",
         indices=_PRINTED,
         read=Lazy("schedgap.models.hare.programs.printed:read"),
+        literal=Lazy("schedgap.models.hare.programs.printed:literal"),
         narrow=Lazy(f"{_EXPORT}:big_m"),
         symmetry=("cut_alike",),
         also=("printed",),

@@ -26,13 +26,14 @@ def rar_ddls(instance: RingInstance) -> "pyo.ConcreteModel":
 
 
 def full_rar_ddls(instance: RingInstance) -> "pyo.ConcreteModel":
-    """Return (1)-(9) slot by slot, up to the slot in which one job after another would end.
+    """Return (1)-(9) slot by slot, with time for one job after another and the longest twice.
 
     No longer than the horizon of the instance.
     """
     _require_possible(instance)
     first = starting_schedule(instance)
-    serial = int(sum(rate_table(instance).best_slots))
+    shortest = rate_table(instance).best_slots
+    serial = int(sum(shortest) + max(shortest))
     least = serial if first is None else max(serial, first.makespan)
     return printed.build(instance, horizon=min(instance.horizon, least))
 

@@ -15,7 +15,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from schedgap.errors import UsageError
-from schedgap.instances.ring import RingInstance, RingSchedule
+from schedgap.instances.ring import RingInstance, RingSchedule, Run
 from schedgap.models.ring.rates import NEVER, RateTable, rate_table
 from schedgap.models.ring.simulator import schedule_of
 
@@ -365,16 +365,42 @@ def read(model: "pyo.ConcreteModel", instance: RingInstance) -> RingSchedule | N
     RingSchedule or None
         None if they break a rule, which an engine's tolerance may allow.
     """
-    J, S = range(len(instance.jobs)), range(len(instance.servers))
-    starts = [0] * len(J)
-    for (j, t), var in model.z.items():
-        if (var.value or 0.0) > 0.5:
-            starts[j] = t
-    workers = [{s: round(model.y[j, s].value or 0.0) for s in S} for j in J]
-    placements = [{s: count for s, count in row.items() if count} for row in workers]
+    starts, _, placements = _choices(model, instance)
     complete = all(
         sum(row.values()) == job.gpus for row, job in zip(placements, instance.jobs, strict=True)
     )
     if not complete or 0 in starts:
         return None
     return schedule_of(instance, starts, placements)
+
+
+def literal(model: "pyo.ConcreteModel", instance: RingInstance) -> RingSchedule:
+    """Return the first and last slots and the placements of a solved model, valid or not.
+
+    Parameters
+    ----------
+    model : pyomo.environ.ConcreteModel
+        Result of `build`, with values.
+    """
+    names = [server.id for server in instance.servers]
+    choices = zip(instance.jobs, *_choices(model, instance), strict=True)
+    return RingSchedule(
+        {
+            job.id: Run(start, end, {names[s]: count for s, count in placement.items()})
+            for job, start, end, placement in choices
+        }
+    )
+
+
+def _choices(
+    model: "pyo.ConcreteModel", instance: RingInstance
+) -> tuple[list[int], list[int], list[dict[int, int]]]:
+    """Return [j] the first slot, the last slot, and the workers by server; 0 for no slot."""
+    J, S = range(len(instance.jobs)), range(len(instance.servers))
+    starts, ends = [0] * len(J), [0] * len(J)
+    for slots, variable in ((starts, model.z), (ends, model.f)):
+        for (j, t), var in variable.items():
+            if (var.value or 0.0) > 0.5:
+                slots[j] = t
+    workers = [{s: round(model.y[j, s].value or 0.0) for s in S} for j in J]
+    return starts, ends, [{s: count for s, count in row.items() if count} for row in workers]

@@ -77,6 +77,7 @@ PROGRAMS: Mapping[str, Program[RingInstance, RingSchedule]] = {
         equations="(1)-(9)",
         indices=_PRINTED,
         read=Lazy("schedgap.models.ring.programs.printed:read"),
+        literal=Lazy("schedgap.models.ring.programs.printed:literal"),
         narrow=Lazy(f"{_EXPORT}:rar_ddls"),
         symmetry=("cut_equal_jobs", "cut_equal_servers"),
         also=("printed",),

@@ -1,0 +1,192 @@
+"""Programs that their user has changed: solved in a child, read back, verified, never a bound."""
+
+from typing import Any
+
+import pyomo.environ as pyo
+import pytest
+
+import schedgap as sg
+from schedgap.errors import InputError, UsageError
+from schedgap.solvers.engines.availability import is_installed
+
+NAMES = ("hare", "elastic", "edge", "ring", "dmlrs")
+TOYS: dict[str, Any] = {name: sg.generate(name, preset="toy") for name in NAMES}
+TINY = {
+    name: toy.replace(jobs=toy.jobs[: 2 if name in ("elastic", "dmlrs", "hare") else 1])
+    for name, toy in TOYS.items()
+}
+# rows without which several jobs use the same machine at once, or end before their work is done
+CAPACITY = {
+    "hare": ("eq_8_first", "eq_8_second"),
+    "elastic": ("eq_2h",),
+    "edge": ("eq_2e",),
+    "ring": ("eq_9", "cut_length", "cut_last"),
+    "dmlrs": ("eq_5",),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_unchanged_program_has_the_optimum_of_the_instance(name: str) -> None:
+    instance = TINY[name]
+    best = sg.solve(instance, "exact", time_limit=30)
+    mine = sg.solve(instance, sg.model(instance, "paper", symmetry=True))
+    assert mine.status == best.status == "optimal" and mine.kind == "exact"
+    assert mine.objective == mine.bound == pytest.approx(best.objective)
+    assert mine.program["objective"] == pytest.approx(best.objective)
+    assert not mine.program["changed"] and mine.proof is not None and mine.proof.kind == "engine"
+    assert sg.verify(instance, mine) and sg.ratio(mine, best).low == 1.0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_program_without_a_rule_gives_no_schedule(name: str) -> None:
+    instance = TINY[name]
+    if name in ("elastic", "dmlrs"):  # so that the jobs cannot run side by side
+        instance = crowded(instance)
+    program = sg.model(instance)
+    for row in CAPACITY[name]:
+        program.component(row).deactivate()
+    if name == "ring":
+        program.mk.setlb(0)
+    mine = sg.solve(instance, program, time_limit=60)
+    assert mine.program["changed"] and mine.program["status"] == "optimal"
+    assert mine.status == "unknown" and mine.schedule is None and mine.bound is None
+    assert mine.broken and "no schedule of the instance" in repr(mine)
+    with pytest.raises(UsageError, match="no ratio"):
+        sg.ratio(mine, sg.solve(instance, "exact", time_limit=30))
+
+
+def crowded(instance: Any) -> Any:
+    """Return an instance with one machine, or with jobs that need both machines."""
+    if instance.family == "elastic":
+        jobs = [job.replace(arrival=1) for job in instance.jobs]
+        return instance.replace(servers=instance.servers[:1], jobs=jobs)
+    return instance.replace(machines=instance.machines[:1])
+
+
+@pytest.mark.parametrize("name", ["hare", "ring"])
+def test_the_schedule_obeys_a_constraint_of_the_user(name: str) -> None:
+    instance = TINY[name]
+    program = sg.model(instance)
+    if name == "hare":
+        program.mine = pyo.Constraint(expr=program.x["J2", 2, 1] >= 5)
+    else:
+        program.mine = pyo.Constraint(expr=sum(program.z["a", t] for t in (1, 2)) == 0)
+    mine, best = sg.solve(instance, program), sg.solve(instance, "exact", time_limit=30)
+    assert mine.program["changed"] and mine.kind == "algorithm" and mine.status == "feasible"
+    assert mine.bound is None and mine.certificate is None and "changed program" in repr(mine)
+    assert mine.objective == pytest.approx(mine.program["objective"])
+    assert mine.objective > best.objective and sg.verify(instance, mine)
+    assert sg.ratio(mine, best).low > 1.0
+    if name == "hare":
+        starts = {(a["job"], a["round"]): a["start"] for a in mine.schedule["assignments"]}
+        assert starts["J2", 2] >= 5
+    else:
+        assert mine.schedule["jobs"][0]["start"] >= 3
+    assert pyo.value(program.objective) == pytest.approx(mine.objective)  # values are stored
+    back = sg.Solution.bind(instance, mine.to_data())
+    assert back.objective == mine.objective and back.status == "feasible"
+
+
+def test_another_objective_says_nothing_of_the_optimum() -> None:
+    instance = TINY["elastic"]
+    program = sg.model(instance)
+    program.objective.deactivate()
+    program.other = pyo.Objective(expr=sum(program.x.values()), sense=pyo.maximize)
+    mine = sg.solve(instance, program)
+    assert mine.status == "feasible" and mine.bound is None
+    assert mine.program["objective"] == pytest.approx(2) and mine.objective > 2
+
+
+def test_an_infeasible_program_is_not_an_infeasible_instance() -> None:
+    instance = TINY["hare"]
+    program = sg.model(instance)
+    program.mine = pyo.Constraint(expr=program.C["J1"] <= 0.5)
+    mine = sg.solve(instance, program)
+    assert mine.program["status"] == "infeasible" and mine.status == "unknown"
+    assert "says nothing about the instance" in mine.trace["note"]
+    program.C["J1"].fix(0.5)  # a row without free variables that is violated
+    program.mine.deactivate()
+    program.direct = pyo.Constraint(expr=program.C["J1"] >= 1)
+    assert sg.solve(instance, program).program["status"] == "infeasible"
+
+
+def test_a_linear_relaxation_bounds_the_instance_and_has_duals() -> None:
+    for name in ("hare", "dmlrs"):
+        instance = TINY[name]
+        program = sg.model(instance, relax=True)
+        mine, best = sg.solve(instance, program), sg.solve(instance, "exact", time_limit=30)
+        assert mine.kind == "bound" and mine.status == "bound" and mine.schedule is None
+        sign = 1 if mine.sense == "min" else -1
+        assert sign * (best.objective - mine.bound) >= 0
+        assert mine.bound == pytest.approx(mine.program["objective"], abs=1e-6)
+        assert any(abs(price) > 1e-6 for price in program.dual.values())
+        program.mine = pyo.Constraint(expr=pyo.Reference(program.y)[next(iter(program.y))] >= 0.25)
+        assert sg.solve(instance, program).bound is None  # a changed relaxation bounds nothing
+
+
+def test_arrays_come_back_as_schedules() -> None:
+    for name, program in (("hare", "time-indexed"), ("edge", "milp-mode"), ("edge", "set-packing")):
+        instance = TINY[name]
+        mine = sg.solve(instance, sg.model(instance, program))
+        best = sg.solve(instance, "exact", time_limit=30)
+        assert mine.status == "optimal" and mine.objective == pytest.approx(best.objective)
+
+
+def test_a_variable_that_is_gone() -> None:
+    instance = TINY["dmlrs"]
+    program = sg.model(instance)
+    program.del_component(program.objective)
+    program.objective = pyo.Objective(expr=sum(program.z.values()), sense=pyo.maximize)
+    for row in [*program.component_objects(pyo.Constraint)]:
+        if any("wE" in str(each.body) for each in row.values()):
+            program.del_component(row)
+    program.del_component(program.wE)
+    mine = sg.solve(instance, program)
+    assert mine.program["changed"] and mine.program["status"] == "optimal"
+    assert (mine.schedule is None) == bool(mine.broken)
+
+
+def test_models_of_others_are_refused() -> None:
+    toy = TINY["hare"]
+    with pytest.raises(UsageError, match=r"change one that schedgap\.model returns"):
+        sg.solve(toy, pyo.ConcreteModel())
+    with pytest.raises(UsageError, match=r"big-m of hare-toy.*call schedgap.model"):
+        sg.solve(TOYS["hare"], sg.model(toy))
+    with pytest.raises(UsageError, match="no option 'pairwise'"):
+        sg.solve(toy, sg.model(toy), pairwise=True)
+    with pytest.raises(UsageError, match="highs, gurobi, not 'cp-sat'"):
+        sg.solve(toy, sg.model(toy), engine="cp-sat")
+    with pytest.raises(UsageError, match="need the name of a method, or a model"):
+        sg.solve(toy, 3)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="time limit -1"):
+        sg.solve(toy, sg.model(toy), time_limit=-1)
+    curved = sg.model(toy, "relaxed-conic")
+    with pytest.raises(UsageError, match="only gurobi"):
+        sg.solve(toy, curved, engine="highs")
+    quadratic = sg.model(toy)
+    quadratic.mine = pyo.Constraint(expr=quadratic.C["J1"] ** 3 <= 9)
+    with pytest.raises(UsageError, match=r"degree|quadratic|rows up to"):
+        sg.solve(toy, quadratic)
+
+
+@pytest.mark.skipif(not is_installed("gurobi"), reason="Gurobi is not installed")
+def test_quadratic_rows_by_gurobi() -> None:
+    instance = TINY["hare"]
+    mine = sg.solve(instance, sg.model(instance, "relaxed-conic"))
+    best = sg.solve(instance, "exact", time_limit=30)
+    assert mine.engine == "gurobi" and mine.program["status"] == "optimal"
+    assert mine.program["objective"] <= best.objective + 1e-6 and mine.bound is None
+
+
+def test_a_time_limit_keeps_what_was_found() -> None:
+    instance = sg.generate("hare", preset="small", seed=1)
+    seen: list[Any] = []
+    mine = sg.solve(instance, sg.model(instance), time_limit=3, on_message=seen.append)
+    assert mine.status in ("feasible", "unknown", "optimal") and mine.options == {"time_limit": 3}
+    assert mine.seconds < 15 and {message[0] for message in seen} <= {"incumbent", "bound"}
+
+
+def test_a_hash_of_another_instance_is_refused_by_verify() -> None:
+    mine = sg.solve(TINY["dmlrs"], sg.model(TINY["dmlrs"]))
+    with pytest.raises(InputError, match="not a solution of this instance"):
+        sg.verify(TOYS["dmlrs"], mine.to_data())
