@@ -159,19 +159,21 @@ def from_data(data: object) -> Instance:
     return instance_class(family).from_data(data)
 
 
-def load(file: str | os.PathLike[str]) -> Instance:
-    """Read an instance file.
+def load(file: str | os.PathLike[str] | Mapping[str, object]) -> Instance:
+    """Return the instance of a file, or of the content of one.
 
     Parameters
     ----------
-    file : path
-        The file.
+    file : path or mapping
+        The file, or its JSON data.
 
     Raises
     ------
     InputError
         If the file is not a valid instance; names the file, the JSON path and the fault.
     """
+    if isinstance(file, Mapping):
+        return from_data(file)
     try:
         return from_data(read_json(file))
     except InputError as error:

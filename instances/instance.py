@@ -2,6 +2,7 @@
 
 import hashlib
 import html
+import os
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -21,6 +22,7 @@ from schedgap.instances.records import (
     plain,
     plain_record,
     validate,
+    write_json,
 )
 
 
@@ -44,18 +46,23 @@ class Instance(Record):
 
     @classmethod
     def from_data(cls, data: Mapping[str, object]) -> Self:
-        """Return an instance from JSON data.
+        """Return an instance from JSON data; `Instance` itself returns one of the family they name.
 
         Parameters
         ----------
         data : mapping
-            Content of an instance file; NumPy numbers are accepted too.
+            Content of an instance file; NumPy numbers and pandas tables are accepted too.
 
         Raises
         ------
         InputError
             If the data are invalid; names the JSON path of the first fault.
         """
+        if cls is Instance:
+            from schedgap.instances import families
+
+            found: Any = families.from_data(data)
+            return found  # type: ignore[no-any-return]
         given = plain(data)
         instance = validate(cls, given)
         instance._data = given
@@ -68,7 +75,7 @@ class Instance(Record):
         ----------
         **changes
             New values by key: JSON data, records such as `instance.jobs[0]` or its
-            `replace(...)`, NumPy numbers and arrays. None removes a key.
+            `replace(...)`, NumPy numbers and arrays, pandas tables. None removes a key.
 
         Raises
         ------
@@ -83,6 +90,16 @@ class Instance(Record):
             copied: dict[str, Any] = copy_json(self._data)
             return copied
         return plain_record(self)
+
+    def save(self, file: str | os.PathLike[str]) -> None:
+        """Write the instance file.
+
+        Parameters
+        ----------
+        file : path
+            The file; one that exists is replaced.
+        """
+        write_json(file, self.to_data())
 
     @cached_property
     def sha256(self) -> str:
@@ -109,6 +126,10 @@ class Instance(Record):
         """Return the size of the instance as texts by name, for tables and notebooks."""
         return {}
 
+    def demands(self) -> tuple[str, list[float]]:
+        """Return what the picture shows of the jobs: a name, and a number for each job."""
+        return "", []
+
     def __reduce__(self) -> tuple[object, ...]:
         return type(self).from_data, (self.to_data(),)
 
@@ -125,8 +146,9 @@ class Instance(Record):
     __str__ = __repr__
 
     def _repr_html_(self) -> str:
-        title = f"<b>{html.escape(self.name)}</b> ({html.escape(self.family)})"
-        return title + html_table(self.summary())
+        from schedgap.instances.page import instance_page
+
+        return instance_page(self)
 
 
 def html_table(facts: Mapping[str, str]) -> str:

@@ -406,9 +406,12 @@ def copy_json(value: object) -> Any:
 
 
 def plain(value: object) -> Any:
-    """Convert Python data with records and NumPy numbers to JSON data.
+    """Convert Python data with records, NumPy numbers and pandas tables to JSON data.
 
-    Other values that are not JSON are kept, so that validation reports them.
+    A table becomes a list of objects, one for each row, without the cells that are missing; a
+    column `training_time.fast` becomes the key `fast` of an object `training_time`, and an index
+    with a name becomes a column. Other values that are not JSON are kept, so that validation
+    reports them.
 
     Parameters
     ----------
@@ -424,9 +427,33 @@ def plain(value: object) -> Any:
         return {plain(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
+    if hasattr(value, "columns") and hasattr(value, "to_dict"):  # a table of pandas
+        return _table_rows(value)
     if hasattr(value, "tolist"):  # numbers and arrays of NumPy and pandas
         return plain(value.tolist())
     return value
+
+
+def _table_rows(table: Any) -> list[dict[str, Any]]:
+    """Return the rows of a pandas DataFrame as JSON data."""
+    if any(name is not None for name in table.index.names):
+        table = table.reset_index()
+    rows: list[dict[str, Any]] = []
+    for cells in table.to_dict("records"):
+        row: dict[str, Any] = {}
+        for column, cell in cells.items():
+            value = _whole(plain(cell))
+            if value is None or value != value or type(value).__name__ == "NAType":
+                continue  # missing
+            *outer, key = str(column).split(".")
+            place = row
+            for name in outer:
+                place = place.setdefault(name, {})
+                if not isinstance(place, dict):
+                    raise InputError(f"a table has both '{name}' and '{column}' as columns")
+            place[key] = value
+        rows.append(row)
+    return rows
 
 
 def plain_record(record: BaseModel) -> dict[str, Any]:

@@ -168,6 +168,10 @@ class DmlrsInstance(Instance):
     price_parameters: Absent[PriceParameters] = None
     """For the paper's algorithm; no effect on the problem."""
 
+    def demands(self) -> tuple[str, list[float]]:
+        """Return the number of samples of each job."""
+        return "samples", [float(job.epochs * job.samples) for job in self.jobs]
+
     def summary(self) -> dict[str, str]:
         """Return sizes, horizon and the rule on parameter servers."""
         return {

@@ -131,6 +131,12 @@ class EdgeInstance(Instance):
         """
         return not self.is_batch or job.arrival < self.window[0] - 1
 
+    def demands(self) -> tuple[str, list[float]]:
+        """Return the number of mini-batches of each job."""
+        return "mini-batches", [
+            float(job.epochs * job.chunks * job.minibatches_per_chunk) for job in self.jobs
+        ]
+
     def summary(self) -> dict[str, str]:
         """Return sizes, horizon and problem."""
         clouds = sum(server.kind == "cloud" for server in self.servers)

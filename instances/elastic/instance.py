@@ -142,6 +142,12 @@ class ElasticInstance(Instance):
             return self.deadline
         return self.horizon + 1 if self.horizon_policy == "closed" else None
 
+    def demands(self) -> tuple[str, list[float]]:
+        """Return the number of mini-batches of each job."""
+        return "mini-batches", [
+            float(job.epochs * job.chunks * job.batches_per_chunk) for job in self.jobs
+        ]
+
     def summary(self) -> dict[str, str]:
         """Return sizes, architecture and objective."""
         types = f"{len(self.worker_types)} of workers"

@@ -283,6 +283,13 @@ class HareInstance(Instance):
                         )
         return ()
 
+    def demands(self) -> tuple[str, list[float]]:
+        """Return the number of tasks of each job."""
+        return "tasks", [
+            float(sum(len(job.tasks_of(r)) for r in range(job.number_of_rounds)))
+            for job in self.jobs
+        ]
+
     def summary(self) -> dict[str, str]:
         """Return jobs, tasks, GPUs by kind, and the time unit."""
         kinds: dict[str, int] = {}

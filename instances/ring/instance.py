@@ -136,6 +136,10 @@ class RingInstance(Instance):
             "set clamp_contention true",
         )
 
+    def demands(self) -> tuple[str, list[float]]:
+        """Return the number of GPUs of each job."""
+        return "GPUs", [float(job.gpus) for job in self.jobs]
+
     def summary(self) -> dict[str, str]:
         """Return sizes and horizon."""
         sizes = [job.gpus for job in self.jobs]

@@ -23,9 +23,12 @@ if TYPE_CHECKING:
     from schedgap.analysis.listing import methods as methods
     from schedgap.analysis.own import online as online
     from schedgap.analysis.own import own as own
+    from schedgap.analysis.formulations import formulations as formulations
+    from schedgap.analysis.listing import families as families
+    from schedgap.analysis.listing import methods as methods
     from schedgap.analysis.listing import models as models
     from schedgap.analysis.listing import presets as presets
-    from schedgap.analysis.programs import formulations as formulations
+    from schedgap.analysis.own import own as own
     from schedgap.analysis.programs import model as model
     from schedgap.analysis.ratios import RatioInterval as RatioInterval
     from schedgap.analysis.report import write_report as report
@@ -35,10 +38,16 @@ if TYPE_CHECKING:
     from schedgap.analysis.solving import solve as solve
     from schedgap.analysis.sweeps import grid as grid
     from schedgap.analysis.verifying import verify as verify
+    from schedgap.instances.build import instance as instance
+    from schedgap.instances.dmlrs import DmlrsInstance as DmlrsInstance
+    from schedgap.instances.edge import EdgeInstance as EdgeInstance
+    from schedgap.instances.elastic import ElasticInstance as ElasticInstance
     from schedgap.instances.families import load as load
     from schedgap.instances.generate import generate as generate
+    from schedgap.instances.hare import HareInstance as HareInstance
     from schedgap.instances.instance import Instance as Instance
     from schedgap.instances.loads import offered_load as offered_load
+    from schedgap.instances.ring import RingInstance as RingInstance
     from schedgap.instances.traces.matrix import trace_instances as trace_instances
     from schedgap.instances.verdict import Verdict as Verdict
     from schedgap.models.family import Family as Family
@@ -73,14 +82,25 @@ _PUBLIC = {  # name -> "module:attribute", imported on first use
     "verify": "schedgap.analysis.verifying:verify",
     "families": "schedgap.analysis.listing:families",
     "presets": "schedgap.analysis.listing:presets",
-    "formulations": "schedgap.analysis.programs:formulations",
+    "formulations": "schedgap.analysis.formulations:formulations",
+    "HareInstance": "schedgap.instances.hare:HareInstance",
+    "ElasticInstance": "schedgap.instances.elastic:ElasticInstance",
+    "EdgeInstance": "schedgap.instances.edge:EdgeInstance",
+    "RingInstance": "schedgap.instances.ring:RingInstance",
+    "DmlrsInstance": "schedgap.instances.dmlrs:DmlrsInstance",
+    "instance": "schedgap.instances.build:instance",
 }
 
 __all__ = [
+    "DmlrsInstance",
+    "EdgeInstance",
+    "ElasticInstance",
     "Family",
+    "HareInstance",
     "Instance",
     "JudgedSchedule",
     "RatioInterval",
+    "RingInstance",
     "Run",
     "Solution",
     "Verdict",
@@ -91,14 +111,15 @@ __all__ = [
     "generate",
     "grid",
     "judge",
+    "instance",
     "load",
     "load_solution",
     "methods",
     "model",
+    "models",
     "offered_load",
     "online",
     "own",
-    "models",
     "presets",
     "ratio",
     "register",
