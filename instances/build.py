@@ -99,7 +99,8 @@ def _with_ids(rows: list[Any], prefix: str) -> list[Any]:
 def _names(data: Mapping[str, Any], lists: str, key: str) -> list[Any]:
     """Return the different values of a key of records, or its keys where it is an object."""
     found: dict[Any, None] = {}
-    for row in data.get(lists) if isinstance(data.get(lists), list) else ():
+    rows = data.get(lists)
+    for row in rows if isinstance(rows, list) else ():
         value = row.get(key) if isinstance(row, dict) else None
         found |= dict.fromkeys(value if isinstance(value, dict) else [value] if value else [])
     return list(found)
