@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from schedgap.analysis.programs import model, program_sizes
 from schedgap.analysis.solving import solve
 from schedgap.errors import UsageError
+from schedgap.instances.families import FAMILIES
 from schedgap.instances.instance import Instance
-from schedgap.models.family import family
+from schedgap.models.family import family, family_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,6 +74,7 @@ def _measured(instance: Instance, key: str, time_limit: float) -> dict[str, Any]
 
     reply = run_child(
         "schedgap.analysis.formulations:measure_relaxation",
+        FAMILIES[instance.family].models,
         instance,
         key,
         time_limit,
@@ -88,7 +90,7 @@ def _measured(instance: Instance, key: str, time_limit: float) -> dict[str, Any]
 
 
 def measure_relaxation(
-    send: Callable[[object], None], instance: Instance, key: str, limit: float
+    send: Callable[[object], None], module: str, instance: Instance, key: str, limit: float
 ) -> dict[str, Any]:
     """Build a program in this (child) process and solve its linear relaxation.
 
@@ -96,6 +98,8 @@ def measure_relaxation(
     ----------
     send : callable
         Sends a message to the parent process; not used.
+    module : str
+        Name of the family's module.
     instance : Instance
         The instance.
     key : str
@@ -107,6 +111,7 @@ def measure_relaxation(
     from schedgap.solvers.engines.highs import solve_arrays
     from schedgap.solvers.programs.pyomo import InfeasibleModelError, compile_model
 
+    family_of(module)
     clock, begun = Clock(limit), time.monotonic()
     sizes = program_sizes(instance, key)
     if sizes["note"]:

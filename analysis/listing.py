@@ -4,7 +4,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from schedgap.analysis.programs import program_sizes
+from schedgap.errors import UsageError
 from schedgap.instances.families import FAMILIES
+from schedgap.instances.generate import Preset
 from schedgap.instances.generate import presets as presets_of
 from schedgap.instances.instance import Instance
 from schedgap.instances.settings import Option
@@ -71,18 +73,18 @@ def families() -> Listing:
             "paper": owner.paper.citation,
             "methods": len(owner.methods),
             "models": len(owner.programs),
-            "presets": _preset_names(owner.name),
+            "presets": [*_presets(owner.name)],
         }
         for owner in all_families()
     )
 
 
-def _preset_names(name: str) -> list[str]:
-    """Return the names of a family's presets; a family from outside need not have a generator."""
+def _presets(name: str) -> Mapping[str, Preset]:
+    """Return the presets of a family; one of another package need not have a generator."""
     try:
-        return [*presets_of(name)]
-    except ModuleNotFoundError:
-        return []
+        return presets_of(name)
+    except UsageError:
+        return {}
 
 
 def models(of: str | Instance | None = None) -> Listing:
@@ -174,7 +176,7 @@ def presets(name: str | None = None) -> Listing:
             "options": [_option(option) for option in preset.options],
         }
         for owner in ([name] if name is not None else FAMILIES)
-        for preset in presets_of(owner).values()
+        for preset in (presets_of(owner) if name is not None else _presets(owner)).values()
     )
 
 

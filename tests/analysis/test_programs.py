@@ -206,8 +206,8 @@ def test_sizes_of_an_instance() -> None:
     assert rows["milp-machine"]["rows"] == len(paper.row_lower)
     assert rows["milp-machine"]["columns"] == rows["milp-machine"]["integers"] == len(paper.cost)
     assert rows["dual-10"]["integers"] == 0 and rows["dual-10"]["note"] == ""
-    long = {row["model"]: row for row in sg.models(sg.generate("edge", preset="small"))}
-    assert long["set-packing"]["rows"] is None and "at most 50000" in long["set-packing"]["note"]
+    long = {row["model"]: row for row in sg.models(sg.generate("ring", preset="small"))}
+    assert long["complete-pool"]["rows"] is None and "200000" in long["complete-pool"]["note"]
 
 
 def test_formulations() -> None:
