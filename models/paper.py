@@ -39,7 +39,10 @@ class Guarantee:
     `evaluate(instance)` returns `claim`, `factor` (None if there is none), `holds` (whether the
     instance meets the assumptions) and `failed` (the assumptions that it does not meet). It takes
     the method options named in `options` as keywords; if another option has not its default, there
-    is no guarantee. `verdict` says whether the claim is true; `tests` show it.
+    is no guarantee. `verdict` says whether the claim is true; `tests` show it. With `ours` the
+    assumptions are not the paper's, and an instance that fails them may refute the claim. `measure`
+    is for a claim that is not on a schedule's value: from an instance to the factor by which the
+    claim is missed there, 1 if it is kept.
     """
 
     claim: str
@@ -50,6 +53,8 @@ class Guarantee:
     verdict: str
     tests: tuple[str, ...]
     options: tuple[str, ...] = ()
+    ours: bool = False
+    measure: Callable[[Any], float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,9 @@ if TYPE_CHECKING:
     from schedgap.instances.dmlrs import DmlrsInstance as DmlrsInstance
     from schedgap.instances.edge import EdgeInstance as EdgeInstance
     from schedgap.instances.elastic import ElasticInstance as ElasticInstance
+    from schedgap.analysis.worst_case import WorstCase as WorstCase
+    from schedgap.analysis.worst_case import worst_case as worst_case
+    from schedgap.analysis.worst_case import worst_grid as worst_grid
     from schedgap.instances.families import load as load
     from schedgap.instances.generate import generate as generate
     from schedgap.instances.hare import HareInstance as HareInstance
@@ -49,6 +52,7 @@ if TYPE_CHECKING:
     from schedgap.instances.loads import offered_load as offered_load
     from schedgap.instances.ring import RingInstance as RingInstance
     from schedgap.instances.traces.matrix import trace_instances as trace_instances
+    from schedgap.instances.library import library as library
     from schedgap.instances.verdict import Verdict as Verdict
     from schedgap.models.family import Family as Family
     from schedgap.models.family import register as register
@@ -63,10 +67,12 @@ _PUBLIC = {  # name -> "module:attribute", imported on first use
     "Run": "schedgap.analysis.runs:Run",
     "Solution": "schedgap.analysis.solution:Solution",
     "Verdict": "schedgap.instances.verdict:Verdict",
+    "WorstCase": "schedgap.analysis.worst_case:WorstCase",
     "compare": "schedgap.analysis.comparing:compare",
     "generate": "schedgap.instances.generate:generate",
     "grid": "schedgap.analysis.sweeps:grid",
     "judge": "schedgap.analysis.judged:judge",
+    "library": "schedgap.instances.library:library",
     "load": "schedgap.instances.families:load",
     "load_solution": "schedgap.analysis.solution:load_solution",
     "methods": "schedgap.analysis.listing:methods",
@@ -89,6 +95,8 @@ _PUBLIC = {  # name -> "module:attribute", imported on first use
     "RingInstance": "schedgap.instances.ring:RingInstance",
     "DmlrsInstance": "schedgap.instances.dmlrs:DmlrsInstance",
     "instance": "schedgap.instances.build:instance",
+    "worst_case": "schedgap.analysis.worst_case:worst_case",
+    "worst_grid": "schedgap.analysis.worst_case:worst_grid",
 }
 
 __all__ = [
@@ -104,6 +112,7 @@ __all__ = [
     "Run",
     "Solution",
     "Verdict",
+    "WorstCase",
     "__version__",
     "compare",
     "families",
@@ -112,6 +121,7 @@ __all__ = [
     "grid",
     "judge",
     "instance",
+    "library",
     "load",
     "load_solution",
     "methods",
@@ -127,6 +137,8 @@ __all__ = [
     "solve",
     "trace_instances",
     "verify",
+    "worst_case",
+    "worst_grid",
 ]
 
 _imported, _names = lazy.attributes(__name__, _PUBLIC)

@@ -1,12 +1,14 @@
 """Output of the command line: a JSON document, or tables and lines for people."""
 
 import json
+import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
     from rich.console import Console
 
     from schedgap.analysis.differences import Differences
@@ -246,6 +248,44 @@ def solution(result: "Solution") -> None:
     width = max(len(key) for key, _ in rows)
     for key, value in rows:
         out().print(f"[bold]{key:<{width}}[/]  {escape(value)}", soft_wrap=True)
+
+
+def facts(items: Mapping[str, str]) -> None:
+    """Print texts by name, one line each.
+
+    Parameters
+    ----------
+    items : mapping
+        The texts.
+    """
+    from rich.markup import escape
+
+    width = max(map(len, items))
+    for key, value in items.items():
+        out().print(f"[bold]{escape(key):<{width}}[/]  {escape(value)}", soft_wrap=True)
+
+
+def grid(frame: "DataFrame", *, as_json: bool) -> None:
+    """Print a square table of ratios, a row for each method.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        From `worst_grid`.
+    as_json : bool
+        Print a JSON document instead: row -> column -> ratio, null where there is none.
+    """
+    rows = {
+        str(name): {str(key): None if math.isnan(value) else value for key, value in row.items()}
+        for name, row in frame.to_dict("index").items()
+    }
+    if as_json:
+        json_document(rows)
+        return
+    table(
+        ["worst ratio of", *(f"to {name}" for name in frame.columns)],
+        [[name, *(number(value, 4) for value in row.values())] for name, row in rows.items()],
+    )
 
 
 def _ratio(result: "Solution") -> str:

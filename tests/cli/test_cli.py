@@ -518,3 +518,34 @@ def test_many_instances_are_generated_by_one_call(schedgap: Call, tmp_path: Path
 
 def test_version(schedgap: Call) -> None:
     assert schedgap("--version").out == f"schedgap {sg.__version__}\n"
+
+
+def test_worst_case_prints_and_keeps_the_find(schedgap: Call, tmp_path: Path) -> None:
+    words = "worst-case ring --method list-scheduling --jobs 3 --evaluations 15 --time-limit 500"
+    done = schedgap(*words.split(), "--out", tmp_path / "find")
+    assert done.code == 0
+    assert "ratio to optimum" in done.out
+    assert "seed 0, 15 evaluations" in done.out
+    assert sg.load(tmp_path / "find" / "instance.json").meta["worst_case"]["ratio"][0] > 1
+    again = schedgap(*words.split(), "--out", tmp_path / "find", "--json")
+    assert again.json["confirmed"] is True
+
+
+def test_worst_case_grid_is_a_table_of_pairs(schedgap: Call) -> None:
+    words = "worst-case ring --method sjf-bco,lpt-pack --jobs 2 --evaluations 4 --grid --json"
+    table = schedgap(*words.split()).json
+    assert set(table) == set(table["sjf-bco"]) == {"sjf-bco", "lpt-pack"}
+    assert table["sjf-bco"]["sjf-bco"] == 1
+
+
+def test_worst_case_says_what_is_wrong_in_one_line(schedgap: Call) -> None:
+    for words, text in (
+        ("ring", "need --method"),
+        ("ring --method sjf-bco --guarantee theorem_9", "no guarantee 'theorem_9'"),
+        ("toy --method first", "does not say what a search may change"),
+        ("ring --method a,b --grid --guarantee theorem_5", "--grid compares methods"),
+    ):
+        done = schedgap("worst-case", *words.split())
+        assert done.code == 2
+        assert text in done.err
+        assert len(done.err.splitlines()) == 1

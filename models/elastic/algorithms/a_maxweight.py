@@ -369,6 +369,37 @@ def _rises(before: list[float], after: list[float], start: int) -> Iterator[dict
             }
 
 
+def split_costs(instance: ElasticInstance) -> Iterator[tuple[str, float, float]]:
+    """Yield, for each job of a batch, the costs of its cheapest split schedule by two rules.
+
+    The prices are those that A_maxweight has when it comes to the job.
+
+    Parameters
+    ----------
+    instance : ElasticInstance
+        With objective `scheduled_weight`.
+
+    Yields
+    ------
+    (str, float, float)
+        Id of the job; least cost of a split schedule, (13); cost of the one that Algorithm 4 finds
+        with E16 and E17 corrected. Infinite where none is found.
+    """
+    view, jobs = batch_of(instance)
+    const, deadline = constants(instance), instance.deadline
+    if deadline is None:
+        raise UsageError("A_maxweight needs objective scheduled_weight")
+    priced = PricedServers.empty(view, deadline - 1)
+    for each in jobs:
+        split = [mode for mode in each.modes if not mode.central]
+        runs = [priced.cheapest(split, 1, deadline, rule=rule) for rule in ("exact", "repaired")]
+        least, found = (math.inf if run is None else run.cost for run in runs)
+        yield each.job.id, least, found
+        best = _cheapest(priced, each, deadline, const, "exact", "order") if each.modes else None
+        if best is not None and const.kappa * each.job.weight > best.cost:
+            _commit(priced, best, const)
+
+
 def batch_of(instance: ElasticInstance) -> tuple[ElasticCluster, tuple[ArrivedJob, ...]]:
     """Return the cluster of an instance and all its jobs in list order, as a batch."""
     view = cluster(instance)

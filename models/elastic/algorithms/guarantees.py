@@ -18,6 +18,7 @@ from schedgap.models.elastic.algorithms.a_maxweight import (
     MaxWeightConstants,
     constants,
     gamma,
+    split_costs,
 )
 from schedgap.models.elastic.modes import cluster, modes
 from schedgap.models.elastic.placement import Rule, fits
@@ -309,6 +310,22 @@ def theorem_1(instance: ElasticInstance) -> dict[str, object]:
         "Algorithms 4 and 5 find the cheapest split and central placement (Theorem 1)",
         "it is about prices, not instances, and false for Algorithm 4 (E19)",
     )
+
+
+def theorem_1_missed(instance: ElasticInstance) -> float:
+    """Return by what factor Algorithm 4 misses the least cost of (13) in the run of A_maxweight.
+
+    The largest over the jobs, at the prices of the run; E16 and E17 are corrected. 1 if it is
+    always optimal. Jobs for which it finds nothing although there is a schedule do not count.
+
+    Parameters
+    ----------
+    instance : ElasticInstance
+        With objective `scheduled_weight`.
+    """
+    pairs = [(least, found) for _, least, found in split_costs(instance)]
+    return max((found / least for least, found in pairs if least > 0 and found < math.inf),
+               default=1.0)  # fmt: skip
 
 
 def theorem_6(instance: ElasticInstance) -> dict[str, object]:

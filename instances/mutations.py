@@ -1,0 +1,272 @@
+"""Random changes of instance files that keep them valid: the moves of a search over instances.
+
+A family says in `instances/<family>/mutations.py` what may change. A number is scaled, moved by
+one, replaced by a small whole number or by that of another entry of its list; an entry of a list
+(a job, a machine) is removed, doubled or exchanged with another one.
+"""
+
+import copy
+import importlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from schedgap.errors import InputError, UsageError
+from schedgap.instances.families import from_data, instance_class
+from schedgap.instances.instance import Instance
+
+Path = tuple[str | int, ...]  # keys and indices from the root of an instance file
+
+_FIXED = frozenset({"family", "version", "name", "meta", "id"})
+_TRIALS = 20  # changes tried before a move is given up
+_MOST_CHANGES = 3  # of one move
+
+
+def _unchanged(data: dict[str, Any]) -> None:
+    """Leave the data as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """The instances of a family that a search may visit.
+
+    Attributes
+    ----------
+    lists : mapping
+        Name of a list of records that may become longer or shorter -> its largest length.
+    fixed : frozenset of str
+        Keys whose values, and all below them, stay as they are.
+    repair : callable
+        Changes the JSON data in place so that references between them are valid again.
+    start : mapping
+        Settings of the preset `small` with which a search starts.
+    """
+
+    lists: Mapping[str, int]
+    fixed: frozenset[str] = frozenset()
+    repair: Callable[[dict[str, Any]], None] = field(default=_unchanged)
+    start: Mapping[str, object] = field(default_factory=dict)
+
+
+def space(family: str) -> Space:
+    """Return what may change in the instances of a family.
+
+    Parameters
+    ----------
+    family : str
+        Name of the family.
+
+    Raises
+    ------
+    UsageError
+        If the family does not say so.
+    """
+    module = instance_class(family).__module__
+    package = module.rpartition(".")[0] or module
+    try:
+        found: Space = importlib.import_module(f"{package}.mutations").SPACE
+    except ModuleNotFoundError:
+        raise UsageError(
+            f"family {family} does not say what a search may change: it needs {package}.mutations"
+        ) from None
+    return found
+
+
+def leaves(data: Mapping[str, Any], allowed: Space) -> list[Path]:
+    """Return the paths of all numbers that may change, in the order of the file.
+
+    Parameters
+    ----------
+    data : mapping
+        JSON data of an instance.
+    allowed : Space
+        What may change.
+    """
+    return [path for path, value in _scalars(data, allowed, ()) if not isinstance(value, str)]
+
+
+def _scalars(node: Any, allowed: Space, path: Path) -> Iterator[tuple[Path, Any]]:
+    """Yield the paths and values of all numbers and texts that may change."""
+    if isinstance(node, Mapping):
+        for key, value in node.items():
+            if key not in _FIXED and key not in allowed.fixed:
+                yield from _scalars(value, allowed, (*path, key))
+    elif isinstance(node, list):
+        for index, value in enumerate(node):
+            yield from _scalars(value, allowed, (*path, index))
+    elif isinstance(node, str | int | float) and not isinstance(node, bool):
+        yield path, node
+
+
+def value_at(data: Any, path: Path) -> Any:
+    """Return the value at a path.
+
+    Parameters
+    ----------
+    data : JSON data
+        Of an instance.
+    path : tuple
+        Keys and indices.
+    """
+    for key in path:
+        data = data[key]
+    return data
+
+
+def with_value(data: Mapping[str, Any], path: Path, value: object) -> dict[str, Any]:
+    """Return a copy of the data with another value at a path.
+
+    Parameters
+    ----------
+    data : mapping
+        JSON data of an instance.
+    path : tuple
+        Keys and indices.
+    value : JSON data
+        The new value.
+    """
+    changed = copy.deepcopy(dict(data))
+    value_at(changed, path[:-1])[path[-1]] = value
+    return changed
+
+
+def without_entry(data: Mapping[str, Any], name: str, index: int) -> dict[str, Any]:
+    """Return a copy of the data without one entry of a list.
+
+    Parameters
+    ----------
+    data : mapping
+        JSON data of an instance.
+    name : str
+        The list.
+    index : int
+        Index of the entry.
+    """
+    changed = copy.deepcopy(dict(data))
+    del changed[name][index]
+    return changed
+
+
+def valid(data: dict[str, Any], allowed: Space) -> Instance | None:
+    """Return the instance of changed data, once repaired; None if they are no instance.
+
+    Parameters
+    ----------
+    data : dict
+        JSON data; changed in place by the family's `repair`.
+    allowed : Space
+        Of the family.
+    """
+    try:
+        allowed.repair(data)
+        return from_data(data)
+    except (InputError, KeyError, IndexError):
+        return None
+
+
+def mutate(data: Mapping[str, Any], allowed: Space, random: np.random.Generator) -> Instance | None:
+    """Return a valid instance that differs from the given one by one to three random changes.
+
+    Parameters
+    ----------
+    data : mapping
+        JSON data of an instance.
+    allowed : Space
+        What may change.
+    random : numpy.random.Generator
+        Where random numbers come from.
+
+    Returns
+    -------
+    Instance or None
+        None if none of 20 attempts gave a valid instance.
+    """
+    for _ in range(_TRIALS):
+        changed = copy.deepcopy(dict(data))
+        for _ in range(min(_MOST_CHANGES, int(random.geometric(0.6)))):
+            _change(changed, allowed, random)
+        instance = valid(changed, allowed)
+        if instance is not None:
+            return instance
+    return None
+
+
+def _change(data: dict[str, Any], allowed: Space, random: np.random.Generator) -> None:
+    """Make one random change in place."""
+    moves = (_change_number, _change_number, _change_number, _copy_value, _change_list)
+    moves[int(random.integers(len(moves)))](data, allowed, random)
+
+
+def _change_number(data: dict[str, Any], allowed: Space, random: np.random.Generator) -> None:
+    """Replace one number."""
+    paths = leaves(data, allowed)
+    path = paths[int(random.integers(len(paths)))]
+    old = value_at(data, path)
+    small = int(random.integers(0, 10))
+    options = (small, small, old + 1, old - 1, old * 2, old / 2, old * 10, old / 10)
+    new = options[int(random.integers(len(options)))]
+    value_at(data, path[:-1])[path[-1]] = _alike(new, old)
+
+
+def _alike(new: float, old: float) -> float:
+    """Return a number of the type of another one, with six significant digits."""
+    if isinstance(old, int):
+        return round(new)
+    return float(f"{new:.6g}")
+
+
+def _copy_value(data: dict[str, Any], allowed: Space, random: np.random.Generator) -> None:
+    """Copy a number or a text from one entry of a list to another entry."""
+    name = _any_list(data, allowed, random)
+    entries = data[name]
+    source, target = (int(index) for index in random.integers(len(entries), size=2))
+    paths = [path for path, _ in _scalars(entries[source], allowed, ())]
+    path = paths[int(random.integers(len(paths)))]
+    try:
+        value_at(entries[target], path)
+    except (KeyError, IndexError, TypeError):  # the other entry has another shape
+        return
+    value_at(entries[target], path[:-1])[path[-1]] = value_at(entries[source], path)
+
+
+def _change_list(data: dict[str, Any], allowed: Space, random: np.random.Generator) -> None:
+    """Remove, double or move an entry of a list."""
+    name = _any_list(data, allowed, random)
+    entries, index = data[name], 0
+    index = int(random.integers(len(entries)))
+    match int(random.integers(3)):
+        case 0:
+            if len(entries) > 1:
+                del entries[index]
+        case 1:
+            if len(entries) < allowed.lists[name]:
+                twin = copy.deepcopy(entries[index])
+                twin["id"] = _new_id(data, name)
+                entries.insert(int(random.integers(len(entries) + 1)), twin)
+        case _:
+            entries.insert(int(random.integers(len(entries))), entries.pop(index))
+
+
+def _any_list(data: Mapping[str, Any], allowed: Space, random: np.random.Generator) -> str:
+    """Return the name of a list that may change; that of the first, the jobs, half of the time."""
+    names = [name for name in allowed.lists if data[name]]
+    if random.random() < 0.5:
+        return names[0]
+    return names[int(random.integers(len(names)))]
+
+
+def _new_id(data: Mapping[str, Any], name: str) -> str:
+    """Return an id that no entry of any list has."""
+    used = {
+        entry.get("id")
+        for entries in data.values()
+        if isinstance(entries, list)
+        for entry in entries
+        if isinstance(entry, Mapping)
+    }
+    number = 1
+    while f"{name[0]}{number}" in used:
+        number += 1
+    return f"{name[0]}{number}"
