@@ -485,7 +485,7 @@ def _simpler_numbers(value: float) -> Iterator[float]:
     rounded = [float(f"{value:.{digits}g}") for digits in (1, 2, 3)]
     for new in (*_SIMPLE, value // 2, float(round(value)), *rounded):
         typed = round(new) if whole else float(new)
-        if _complexity(typed) < _complexity(value):
+        if _complexity(typed) < _complexity(value) and abs(typed) <= max(1, abs(value)):
             yield typed
 
 

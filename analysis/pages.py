@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from schedgap.instances.families import OWN
+from schedgap.instances.library import library
 from schedgap.models import Family, family
 from schedgap.models.paper import Equation
 
@@ -63,6 +64,7 @@ def page(name: str) -> str:
             + f". Verdict: {item.verdict}."
             for item in paper.guarantees.values()
         ),
+        *_worst_cases(name),
         *_figures(owner),
         "## Errata and decisions",
         markdown_table(
@@ -154,6 +156,65 @@ def _methods(owner: Family) -> str:
     return markdown_table(("method", "kind", "engines", "source", "description", "options"), rows)
 
 
+def _worst_cases(name: str) -> list[str]:
+    """Return the worst ratios found beside what the paper claims; empty if there are none."""
+    rows = []
+    for instance in library(name):
+        facts = instance.meta["worst_case"]
+        low, high = facts["ratio"]
+        rows.append((
+            f"`{facts['method']}`",
+            f"{low:.4g}" if low == high else f">= {low:.4g}",
+            f"{facts['claimed']:.4g}" if "claimed" in facts else "",
+            f"refutes `{facts['refutes']}`, {facts['score']:.4g} times the claim"
+            if "refutes" in facts
+            else "",
+            f"{len(instance.to_data()['jobs'])}",
+            f"[{instance.name}](../instances/library/{name}/{instance.name}.json)",
+        ))  # fmt: skip
+    if not rows:
+        return []
+    return [
+        "### Worst cases found",
+        "Ratios to the optimum on instances of the library, found by `schedgap worst-case` "
+        "([worst cases](worst-cases.md)) and certified by two exact methods. `claimed` is the "
+        "factor that the paper claims on the instance.",
+        markdown_table(("method", "ratio", "claimed", "claim", "jobs", "instance"), rows),
+    ]
+
+
+def finds() -> str:
+    """Return the table of all finds of the library in Markdown, for docs/worst-cases.md."""
+    rows = []
+    for instance in library():
+        facts = instance.meta["worst_case"]
+        found, (low, _) = facts["found"], facts["ratio"]
+        path = f"{instance.family}/{instance.name}.json"
+        claim = f"{facts['refutes']}: {facts['score']:.4g}" if "refutes" in facts else ""
+        rows.append((
+            instance.family, f"`{facts['method']}`", f"{low:.4g}",
+            f"{facts['claimed']:.4g}" if "claimed" in facts else "", claim,
+            f"{len(instance.to_data()['jobs'])}", f"{found['evaluations']}", f"{found['seconds']}",
+            f"{found['seed']}", f"[{instance.name}](../instances/library/{path})",
+        ))  # fmt: skip
+    head = ("family", "method", "ratio", "claimed", "refuted by a factor of", "jobs",
+            "evaluations", "seconds", "seed", "instance")  # fmt: skip
+    return markdown_table(head, rows)
+
+
+def with_finds(text: str) -> str:
+    """Return docs/worst-cases.md with the present table of finds.
+
+    Parameters
+    ----------
+    text : str
+        The page, with the table between two comments.
+    """
+    before, _, rest = text.partition("<!-- finds -->\n")
+    _, _, after = rest.partition("<!-- end of finds -->")
+    return f"{before}<!-- finds -->\n{finds()}\n<!-- end of finds -->{after}"
+
+
 def _figures(owner: Family) -> list[str]:
     if owner.experiments is None:
         return []
@@ -194,3 +255,5 @@ def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 if __name__ == "__main__":
     for each in OWN:
         Path(sys.argv[1], f"{each}.md").write_text(page(each), encoding="utf-8")
+    worst = Path(sys.argv[1], "worst-cases.md")
+    worst.write_text(with_finds(worst.read_text(encoding="utf-8")), encoding="utf-8")

@@ -382,7 +382,7 @@ def _target(
     seed = whole_number(seed, "seed", most=2**31 - 1)
     usual = {} if preset not in (None, "small") else dict(space(name).start)
     if jobs is not None:
-        usual.pop("jobs", None)
+        usual = {key: value for key, value in usual.items() if key not in ("jobs", "tasks")}
     given = usual | _batch_settings(name, chosen.name) | dict(settings or {})
     known[preset or "small"].parse(given)
     return Target(

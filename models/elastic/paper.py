@@ -272,6 +272,7 @@ GUARANTEES = {
             "test_theorem_1_is_false",
             "test_theorem_1_is_false_even_when_algorithm_4_is_mended",
             "test_the_study_shows_which_variant_fails_how",
+            "test_theorem_1_fails_inside_a_run",
         ),
         measure=Lazy(f"{_AT}.guarantees:theorem_1_missed"),
     ),

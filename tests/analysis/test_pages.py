@@ -1,11 +1,13 @@
 """The document pages say what the source says."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from schedgap.analysis.pages import page
+from schedgap.analysis.pages import finds, page, with_finds
 from schedgap.instances import FAMILIES
+from schedgap.instances.library import library
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -25,3 +27,19 @@ def test_every_table_row_has_the_cells_of_its_head(name: str) -> None:
         cells = line.replace("\\|", "").count("|")
         assert width in (0, cells), line
         width = cells
+
+
+def test_the_page_on_worst_cases_has_the_table_of_the_library() -> None:
+    text = (DOCS / "worst-cases.md").read_text()
+    assert text == with_finds(text), "run `make docs`"
+    assert finds().count("\n") == len(library()) + 1
+
+
+def test_the_blocks_of_the_page_on_worst_cases_run() -> None:
+    text = (DOCS / "worst-cases.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, "worst-cases.md", "exec"), names)
+    assert len(blocks) == 2
+    assert names["optimum"].objective == 4

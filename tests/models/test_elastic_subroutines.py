@@ -8,7 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.elastic import ElasticInstance
+from schedgap.instances.library import library
 from schedgap.models.elastic.algorithms.a_maxweight import batch_of, constants, serve_batch
+from schedgap.models.elastic.algorithms.guarantees import theorem_1_missed
 from schedgap.models.elastic.algorithms.pricing import PricedRun, PricedServers
 from schedgap.models.elastic.algorithms.subroutines import (
     SubroutineInput,
@@ -209,3 +211,30 @@ def test_the_study_is_a_command(capsys: pytest.CaptureFixture[str]) -> None:
 def test_exact_placements_are_exact_on_thousands_of_cases() -> None:
     *_, exact = study(5000, seed=5)
     assert (exact.nothing, exact.invalid, exact.worse, exact.ratio) == (0, 0, 0, 1.0)
+
+
+def test_theorem_1_fails_inside_a_run() -> None:
+    """At the prices after the first job, enumeration finds a cheaper split than Algorithm 4."""
+    instance = next(
+        each for each in library("elastic") if each.name == "a-maxweight-theorem-1-2"
+    )  # fmt: skip
+    view, (first, second) = batch_of(instance)
+    const, deadline = constants(instance), instance.deadline
+    ((_, run),) = serve_batch(view, [first], deadline, const).served
+    free = np.repeat(view.capacity[None].astype(float), deadline - 1, axis=0)
+    for h, used in view.usage(run.mode, run.workers, run.ps).items():
+        free[run.start - 1 : run.end - 1, h] -= used
+    share = 1 - free / np.where(view.capacity > 0, view.capacity, 1)
+    price = (const.lam ** np.where(view.capacity > 0, share, 0) - 1) * const.per_unit
+    situation = SubroutineInput(view, price, free, deadline)
+    least = np.inf
+    for mode in second.modes:
+        for start in range(1, deadline - mode.duration + 1):
+            prices, left = situation.window(start, mode.duration)
+            omega = prices @ view.worker_demand[mode.worker_type]
+            zeta = prices @ view.ps_demand[mode.ps_type]
+            found = None if mode.central else best_split(view.demand(mode), omega, zeta, left)
+            least = least if found is None else min(least, found.cost)
+    printed = cheapest_split(situation, second.job).cost
+    assert printed / least == pytest.approx(theorem_1_missed(instance))
+    assert printed > 1.05 * least

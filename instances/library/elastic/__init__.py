@@ -1,0 +1,1 @@
+"""Worst cases found in family `elastic`."""
