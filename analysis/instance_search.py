@@ -57,6 +57,7 @@ _REFERENCES: Mapping[str, tuple[tuple[str, Options], ...]] = {
 _METHOD_SECONDS = 5.0  # limit of one method on one instance
 _STEPS = 150  # of a chain between two restarts
 _HOT, _COLD = 0.15, 0.005  # temperature, of the logarithm of the score, at the start and the end
+_STARTS = 8  # random instances from the best of which a chain starts
 _STARTING_CHANGES = 4  # random moves from a generated instance to the start of a chain
 _SIMPLE = (1, 2, 3, 4, 5, 10, 0)  # numbers that are tried first
 
@@ -183,7 +184,7 @@ class Evaluator:
         """Return by what a ratio is divided; None if the claim says nothing on the instance."""
         if self.claim is None:
             return 1.0
-        said = self.claim.evaluate(instance, **self.target.options)
+        said = self.claim.evaluate(instance, **changed_options(self.method, self.target.options))
         factor: float | None = said["factor"]
         return factor if said["holds"] or self.claim.ours else None
 
@@ -235,6 +236,24 @@ class Evaluator:
         return result
 
 
+def changed_options(method: Method, settings: Options) -> dict[str, Any]:
+    """Return the options of a method that do not have their defaults.
+
+    Parameters
+    ----------
+    method : Method
+        The method.
+    settings : mapping
+        Settings of some options.
+    """
+    values = method.parse(settings)
+    return {
+        option.name: values[option.name]
+        for option in method.options
+        if values[option.name] != option.default
+    }
+
+
 def allowed(target: Target) -> Space:
     """Return what may change in the instances of a target.
 
@@ -272,7 +291,7 @@ class Chain:
     random: np.random.Generator
     current: dict[str, Any] | None = None
     score: float = 0.0
-    step: int = 0
+    step: int = -_STARTS
     restarts: int = 0
     evaluations: int = 0
     best: dict[str, Any] | None = None
@@ -361,8 +380,10 @@ def advance(
 def _step(chain: Chain, evaluator: Evaluator) -> None:
     """Evaluate one instance, and accept or reject it."""
     chain.evaluations += 1
-    if chain.current is None or chain.step >= _STEPS:
-        _restart(chain, evaluator)
+    if chain.step >= _STEPS:
+        _restart(chain)
+    if chain.step < 0 or chain.current is None:
+        _draw(chain, evaluator)
         return
     temperature = _HOT * (_COLD / _HOT) ** (chain.step / _STEPS)
     chain.step += 1
@@ -375,22 +396,24 @@ def _step(chain: Chain, evaluator: Evaluator) -> None:
         chain.current, chain.score = candidate.to_data(), found.score
 
 
-def _restart(chain: Chain, evaluator: Evaluator) -> None:
-    """Start again: every third time from the best instance, otherwise from a new random one."""
-    if chain.best is not None and chain.restarts % 3 == 2:
-        chain.current, chain.score = chain.best, chain.best_score
-        chain.restarts, chain.step = chain.restarts + 1, _STEPS // 2
-        return
+def _restart(chain: Chain) -> None:
+    """Start again: every third time from the best instance, otherwise from new random ones."""
+    chain.restarts += 1
+    if chain.best is not None and chain.restarts % 3 == 0:
+        chain.current, chain.score, chain.step = chain.best, chain.best_score, _STEPS // 2
+    else:
+        chain.current, chain.score, chain.step = None, 0.0, -_STARTS
+
+
+def _draw(chain: Chain, evaluator: Evaluator) -> None:
+    """Evaluate a random instance; the chain starts from the best one of several."""
+    chain.step = min(chain.step + 1, 0)
     instance = _random_instance(evaluator.target, chain.random)
     for _ in range(int(chain.random.integers(_STARTING_CHANGES + 1))):
         instance = mutate(instance.to_data(), evaluator.space, chain.random) or instance
-    found = evaluator.score(instance)
-    chain.step = 0
-    if found is None:
-        chain.current = None
-        return
-    chain.restarts += 1
-    chain.current, chain.score = instance.to_data(), found.score
+    found = evaluator.score(instance, chain.score)
+    if found is not None and found.score > chain.score:
+        chain.current, chain.score = instance.to_data(), found.score
 
 
 def _random_instance(target: Target, random: np.random.Generator) -> Instance:

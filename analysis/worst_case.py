@@ -20,6 +20,7 @@ from schedgap.analysis.bounds import meet, tighter
 from schedgap.analysis.instance_search import (
     Chain,
     Target,
+    changed_options,
     engine_of,
     reference_names,
 )
@@ -34,6 +35,7 @@ from schedgap.instances.mutations import space
 from schedgap.instances.records import read_json, write_json, write_text
 from schedgap.instances.settings import whole_number
 from schedgap.models.family import Family, family
+from schedgap.models.method import Method
 from schedgap.solvers.children.processes import run_child
 
 PathLike = str | os.PathLike[str]
@@ -371,7 +373,7 @@ def _target(
         if other.kind == "bound":
             raise UsageError(f"method {against} is a bound: use against='bound'")
     if guarantee is not None:
-        _check_guarantee(owner, guarantee, chosen.name, against)
+        _check_guarantee(owner, guarantee, chosen, options, against)
     known = presets(name)
     if preset is not None and preset not in known:
         raise UsageError(f"family {name} has no preset '{preset}': {choices(preset, known)}")
@@ -414,13 +416,19 @@ def _batch_settings(name: str, method: str) -> dict[str, object]:
     return {"batch_round": 3} if (name, method) == ("edge", "a-maxsche") else {}
 
 
-def _check_guarantee(owner: Family, key: str, method: str, against: str) -> None:
+def _check_guarantee(
+    owner: Family, key: str, method: Method, options: Mapping[str, object], against: str
+) -> None:
+    """Raise UsageError if a claim does not exist or says nothing on a method."""
     claims = owner.paper.guarantees
     if key not in claims:
         raise UsageError(f"family {owner.name} has no guarantee '{key}': {choices(key, claims)}")
-    if method not in claims[key].methods:
+    if method.name not in claims[key].methods:
         made = ", ".join(claims[key].methods)
-        raise UsageError(f"guarantee {key} is a claim on {made}, not on {method}")
+        raise UsageError(f"guarantee {key} is a claim on {made}, not on {method.name}")
+    others = set(changed_options(method, options)) - set(claims[key].options)
+    if others:
+        raise UsageError(f"guarantee {key} says nothing with option {min(others)}")
     if against not in ("exact", "bound"):
         raise UsageError(f"guarantee {key} is a claim on the optimum: use against='exact'")
 
@@ -632,7 +640,7 @@ def certify(target: Target, data: Mapping[str, Any], time_limit: float = 60.0) -
     else:
         quotient = divide(solution.objective, values[0], sense) if values else math.inf
         ratio = RatioInterval(quotient, quotient)
-    changed = solution_changes(owner, target)
+    changed = changed_options(owner.method(target.method), target.options)
     guarantee = dict(owner.paper.guarantee(instance, target.method, changed))
     score = ratio.low
     if target.guarantee is not None:
@@ -646,22 +654,6 @@ def certify(target: Target, data: Mapping[str, Any], time_limit: float = 60.0) -
         instance, target, solution, tuple(references), ratio, guarantee, score, score, 0, 0, 0.0,
         ((1, score),),
     )  # fmt: skip
-
-
-def solution_changes(owner: Family, target: Target) -> dict[str, object]:
-    """Return the options of the method that do not have their defaults.
-
-    Parameters
-    ----------
-    owner : Family
-        Of the target.
-    target : Target
-        Its options are the user's.
-    """
-    method = owner.method(target.method)
-    values = method.parse(target.options)
-    return {each.name: values[each.name] for each in method.options
-            if values[each.name] != each.default}  # fmt: skip
 
 
 def _references(target: Target, instance: Instance, time_limit: float) -> list[Solution]:

@@ -159,6 +159,7 @@ def test_what_does_not_exist_is_named(arguments: tuple[str, str], message: str) 
     [
         ({"guarantee": "theorem_9"}, "no guarantee 'theorem_9'"),
         ({"guarantee": "theorem_5", "against": "lpt-pack"}, "a claim on the optimum"),
+        ({"guarantee": "theorem_5", "bisection": "scan"}, "says nothing with option bisection"),
         ({"against": "pattern-lp"}, "against='bound'"),
         ({"time_limit": None}, "give a number of evaluations"),
         ({"time_limit": 0}, "need a number > 0"),
