@@ -28,6 +28,7 @@ import numpy as np
 
 from schedgap.analysis.ratios import divide
 from schedgap.errors import InputError, SchedgapError
+from schedgap.instances.families import FAMILIES
 from schedgap.instances.generate import generate, presets
 from schedgap.instances.instance import Instance
 from schedgap.instances.mutations import (
@@ -222,7 +223,7 @@ class Evaluator:
 
         reply = run_child(
             "schedgap.analysis.tasks:run_method",
-            f"schedgap.models.{self.owner.name}",
+            FAMILIES[self.owner.name].models,
             instance,
             method.name,
             options,

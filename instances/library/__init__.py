@@ -12,7 +12,7 @@
 from importlib.resources import files
 
 from schedgap.errors import UsageError, choices
-from schedgap.instances.families import FAMILIES, from_data
+from schedgap.instances.families import OWN, from_data
 from schedgap.instances.instance import Instance
 from schedgap.instances.records import parse_json
 
@@ -25,10 +25,10 @@ def library(family: str | None = None) -> list[Instance]:
     family : str, optional
         Name of the family; all families by default.
     """
-    if family is not None and family not in FAMILIES:
-        raise UsageError(f"no family '{family}': {choices(family, FAMILIES)}")
+    if family is not None and family not in OWN:
+        raise UsageError(f"no family '{family}': {choices(family, OWN)}")
     found = []
-    for name in [*FAMILIES] if family is None else [family]:
+    for name in [*OWN] if family is None else [family]:
         folder = files(__name__) / name
         if folder.is_dir():
             entries = sorted(folder.iterdir(), key=lambda file: file.name)

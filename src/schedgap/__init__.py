@@ -49,10 +49,10 @@ if TYPE_CHECKING:
     from schedgap.instances.generate import generate as generate
     from schedgap.instances.hare import HareInstance as HareInstance
     from schedgap.instances.instance import Instance as Instance
+    from schedgap.instances.library import library as library
     from schedgap.instances.loads import offered_load as offered_load
     from schedgap.instances.ring import RingInstance as RingInstance
     from schedgap.instances.traces.matrix import trace_instances as trace_instances
-    from schedgap.instances.library import library as library
     from schedgap.instances.verdict import Verdict as Verdict
     from schedgap.models.family import Family as Family
     from schedgap.models.family import register as register
