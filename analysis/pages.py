@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from schedgap.instances.families import OWN
+from schedgap.instances.families import FAMILIES, OWN
 from schedgap.instances.library import library
 from schedgap.models import Family, family
 from schedgap.models.paper import Equation
@@ -26,7 +26,7 @@ def page(name: str) -> str:
     parts = [
         f"# Family `{name}`: {owner.title}",
         f"Paper: {paper.citation} https://doi.org/{paper.doi}",
-        "This page is generated from the source by `make docs`.",
+        f"This page is generated from the source by `{_command(name)}`.",
         "## Problem",
         paper.problem,
         "## Symbols and keys",
@@ -82,14 +82,14 @@ def _equation(
     """Return where an equation stands: rows of programs, or functions that compute it."""
     if item.status == "modelled" and not item.by and item.note.startswith("the objective"):
         printed = "programs/printed.py"
-        return f"`objective` in [{printed}](../models/{name}/{printed})"
+        return f"`objective` in {_link(name, printed)}"
     rows = item.status in ("modelled", "implied", "replaced")
     return _where(name, item.by, places if rows else computed)
 
 
 def _places(name: str, first: str = "programs") -> dict[str, str]:
     """Return the first file with each name of a row or function, the paper's folders first."""
-    folder = Path(str(importlib.import_module(f"schedgap.models.{name}").__file__)).parent
+    folder = _folder(name)
     rooms = ("programs", "algorithms", "baselines", "bounds", "heuristics", "exact")
 
     def rank(file: Path) -> tuple[int, bool, str]:
@@ -100,7 +100,7 @@ def _places(name: str, first: str = "programs") -> dict[str, str]:
 
     defined: dict[str, str] = {}
     files: dict[str, str] = {}
-    for file in sorted(folder.rglob("*.py"), key=rank):
+    for file in sorted(_source(name), key=rank):
         if file.name == "paper.py":
             continue
         here = file.relative_to(folder).as_posix()
@@ -117,14 +117,39 @@ def _places(name: str, first: str = "programs") -> dict[str, str]:
 
 def _lines_of(name: str, label: str, several: bool) -> str:
     """Return links to the files that cite lines of an algorithm, most lines first."""
-    folder = Path(str(importlib.import_module(f"schedgap.models.{name}").__file__)).parent
+    folder = _folder(name)
     tag = re.compile(rf"# A{re.escape(label)} L\d" if several else r"# L\d")
     counts = {
         file.relative_to(folder).as_posix(): len(tag.findall(file.read_text(encoding="utf-8")))
-        for file in sorted((folder / "algorithms").rglob("*.py"))
+        for file in sorted(_source(name))
+        if file.relative_to(folder).parts[0].startswith("algorithms")
     }
     ranked = sorted((file for file, count in counts.items() if count), key=lambda f: -counts[f])
-    return ", ".join(f"[{file}](../models/{name}/{file})" for file in ranked)
+    return ", ".join(_link(name, file) for file in ranked)
+
+
+def _command(name: str) -> str:
+    return "make docs" if name in OWN else f"python -m schedgap.analysis.pages . {name}"
+
+
+def _module(name: str) -> Path:
+    """Return the file of a family's module."""
+    return Path(str(importlib.import_module(FAMILIES[name].models).__file__))
+
+
+def _folder(name: str) -> Path:
+    return _module(name).parent
+
+
+def _source(name: str) -> list[Path]:
+    """Return the files of a family, which may be one."""
+    module = _module(name)
+    return [*module.parent.rglob("*.py")] if module.name == "__init__.py" else [module]
+
+
+def _link(name: str, file: str) -> str:
+    """Return a file as a link; the page of another package names it only."""
+    return f"[{file}](../models/{name}/{file})" if name in OWN else f"`{file}`"
 
 
 def _where(name: str, words: Sequence[str], places: Mapping[str, str]) -> str:
@@ -133,7 +158,7 @@ def _where(name: str, words: Sequence[str], places: Mapping[str, str]) -> str:
     for word in words:
         files.setdefault(places.get(word, ""), []).append(f"`{word}`")
     return "; ".join(
-        ", ".join(names) + (f" in [{file}](../models/{name}/{file})" if file else "")
+        ", ".join(names) + (f" in {_link(name, file)}" if file else "")
         for file, names in files.items()
     )
 
@@ -252,8 +277,9 @@ def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     )
 
 
-if __name__ == "__main__":
-    for each in OWN:
+if __name__ == "__main__":  # the folder, and families; by default those of this package
+    for each in sys.argv[2:] or OWN:
         Path(sys.argv[1], f"{each}.md").write_text(page(each), encoding="utf-8")
     worst = Path(sys.argv[1], "worst-cases.md")
-    worst.write_text(with_finds(worst.read_text(encoding="utf-8")), encoding="utf-8")
+    if worst.exists():
+        worst.write_text(with_finds(worst.read_text(encoding="utf-8")), encoding="utf-8")

@@ -215,7 +215,7 @@ def _search_tree(
     except RefusedError as error:  # too large
         return None, str(error)
     except ModuleNotFoundError as error:
-        if error.name != name:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise
         return None, f"no proof files for family {instance.family}"
     return proved.proof, proved.reason

@@ -9,7 +9,7 @@ from typing import Any
 
 from schedgap.instances.families import FAMILIES, instance_class
 from schedgap.models.family import Family
-from schedgap.models.method import Lazy, Method
+from schedgap.models.method import Algorithm, Lazy, Method
 
 PACKAGE = __name__.partition(".")[0]
 DIGITS = 12  # of a hash, in hexadecimal
@@ -65,19 +65,26 @@ def method_code(owner: Family, method: Method) -> str:
     method : Method
         One of its methods; the two hashes are joined by `+`.
     """
-    code, run = family_code(owner.name), method.run
-    if method.code:  # a user's own
+    code = family_code(owner.name)
+    if method.code:  # a user\'s own
         return f"{code}+{method.code}"
-    function = run.load() if isinstance(run, Lazy) and not _is_ours(run.name) else run
-    if isinstance(function, Lazy) or _is_ours(getattr(function, "__module__", "")):
-        return code
-    if _root(owner.name) == getattr(function, "__module__", ""):
+    function = method.run.function if isinstance(method.run, Algorithm) else method.run
+    if isinstance(function, Lazy):
+        if _is_covered(function.name.partition(":")[0], owner.name):
+            return code
+        function = function.load()
+    if _is_covered(getattr(function, "__module__", ""), owner.name):
         return code
     return f"{code}+{_own_code(function)}"
 
 
 def _is_ours(name: str) -> bool:
     return name.partition(".")[0] == PACKAGE
+
+
+def _is_covered(module: str, family: str) -> bool:
+    """Return whether the hash of a family covers a module."""
+    return _is_ours(module) or module.partition(".")[0] == _root(family).partition(".")[0]
 
 
 def _own_code(function: Callable[..., Any]) -> str:

@@ -1,0 +1,51 @@
+"""AlloX (Le et al., EuroSys 2020) as a family of `schedgap`: `schedgap methods allox`."""
+
+import schedgap.extend as sg
+from allox_family import rules
+from allox_family.instance import GENERATOR, AlloxInstance, AlloxSchedule
+from allox_family.paper import PAPER
+
+Allox = sg.Method[AlloxInstance, AlloxSchedule]
+
+
+def _at(name: str) -> sg.Lazy:
+    """Refer to a function that is imported when it is first called."""
+    return sg.Lazy(f"allox_family.{name}")
+
+
+def _policy(name: str, function: str, summary: str) -> Allox:
+    run: sg.Algorithm[AlloxInstance, AlloxSchedule] = sg.Algorithm(_at(f"algorithms:{function}"))
+    return sg.Method(name, "baseline", run, summary, "Section 2", online=True)
+
+
+METHODS: tuple[Allox, ...] = (
+    sg.Method("exact", "exact", _at("exact:exact"), "the program, after AlloX and the relaxation",
+              "ours", ours=True, engines=("highs",)),
+    sg.Method("lp", "bound", _at("exact:lp"), "linear relaxation of the program, with its prices",
+              "ours", ours=True, engines=("highs",)),
+    sg.Method("allox", "algorithm", sg.Algorithm(_at("algorithms:allox")),
+              "minimum-cost matching of jobs to positions, at every event", "Section 3",
+              online=True),
+    _policy("best-fit", "best_fit", "each job where it is fastest, in order of arrival"),
+    _policy("shortest-queue", "shortest_queue", "each job where it completes first, on arrival"),
+    _policy("shortest-first", "shortest_first", "the shortest waiting job on an idle machine"),
+)  # fmt: skip
+
+FAMILY: sg.Family[AlloxInstance, AlloxSchedule] = sg.Family(
+    name="allox",
+    title=AlloxInstance.title,
+    paper=PAPER,
+    methods=METHODS,
+    aliases={},
+    sense=lambda instance: "min",
+    check=rules.check,
+    objective=rules.objective,
+    chart=rules.chart,
+    grid=lambda instance: 1.0,
+    check_certificate=_at("exact:check_certificate"),
+    programs={"matching": _at("programs:matching"), "time-indexed": _at("programs:time_indexed")},
+    suite=_at("figures:suite"),
+    experiments=_at("figures:experiments"),
+    instances=AlloxInstance,
+    generator=GENERATOR,
+)

@@ -1,0 +1,101 @@
+"""The methods that solve the programs, and prices that prove their bounds without a solver."""
+
+import math
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+import pyomo.environ as pyo
+
+import schedgap.extend as sg
+from allox_family.algorithms import allox
+from allox_family.instance import AlloxInstance, AlloxSchedule
+from allox_family.programs import matching, read, time_indexed
+from allox_family.rules import objective
+
+Call = sg.RunContext[AlloxSchedule]
+Result = sg.MethodResult[AlloxSchedule]
+
+
+class Positions(sg.Certificate):
+    """Dual values of the rows `position`: prices[machine][position from the end]."""
+
+    kind: Literal["positions"]
+    prices: sg.Many[sg.Many[sg.NonNegative]]
+
+    def bound(self, instance: AlloxInstance) -> float:
+        """Return what the jobs pay if each takes its best position, less the price of all."""
+        prices = np.array(self.prices)
+        delays = np.arange(1, len(instance.jobs) + 1) * np.array(instance.lengths)[:, :, None]
+        arrivals = sum(job.arrival for job in instance.jobs)
+        return float((delays + prices).min(axis=(1, 2)).sum() - prices.sum() - arrivals)
+
+
+class Slots(sg.Certificate):
+    """Dual values of the rows `slot`: a price for each slot from 0 on; later ones are free."""
+
+    kind: Literal["slots"]
+    cpu: sg.Many[sg.NonNegative]
+    gpu: sg.Many[sg.NonNegative]
+
+    def bound(self, instance: AlloxInstance) -> float:
+        """Return what the jobs pay if each takes its best start, less the price of all slots."""
+        prices = np.array([self.cpu, self.gpu])
+        total = -instance.cpus * prices[0].sum() - instance.gpus * prices[1].sum()
+        longest = max(max(job.cpu, job.gpu) for job in instance.jobs)
+        until = np.pad(prices.cumsum(axis=1), ((0, 0), (1, longest)), mode="edge")
+        for job in instance.jobs:
+            start = np.arange(job.arrival, prices.shape[1] + 1)
+            total += min(
+                (start - job.arrival + length + paid[start + length] - paid[start]).min()
+                for paid, length in zip(until, (job.cpu, job.gpu), strict=True)
+            )
+        return float(total)
+
+
+def check_certificate(instance: AlloxInstance, certificate: Mapping[str, Any]) -> float:
+    """Return the bound that prices prove; InputError for anything else."""
+    kinds: dict[str, type[Positions | Slots]] = {"positions": Positions, "slots": Slots}
+    prices = sg.read_certificate(certificate, kinds)
+    return sg.proved(lambda: prices.bound(instance))
+
+
+def lp(instance: AlloxInstance, call: Call) -> Result:
+    """Solve the linear relaxation; the dual values of its machines prove the bound."""
+    model = program(instance)
+    pyo.TransformationFactory("core.relax_integer_vars").apply_to(model)
+    duals = sg.solve_program(model, "highs", clock=call.clock).duals
+    if duals is None:
+        return sg.MethodResult(note="stopped before the end")
+    rows = model.component("position") or model.component("slot")
+    price = {key: max(0.0, -duals[row.name]) for key, row in rows.items()}
+    last = range(1 + max(second for _, second in price))
+    if rows.local_name == "position":
+        prices = [[price[m, k] for k in last[1:]] for m in range(len(instance.machines))]
+        certificate: dict[str, Any] = {"kind": "positions", "prices": prices}
+    else:
+        table = {kind: [price.get((kind, t), 0.0) for t in last] for kind in ("cpu", "gpu")}
+        certificate = {"kind": "slots", **table}
+    return sg.MethodResult(bound=check_certificate(instance, certificate), certificate=certificate)
+
+
+def exact(instance: AlloxInstance, call: Call) -> Result:
+    """Start from AlloX and the linear relaxation, and solve the program if they differ."""
+
+    def value(schedule: AlloxSchedule) -> float:
+        return objective(instance, schedule.to_data(instance))
+
+    state = sg.SearchState(call, value, round_bound=lambda bound: math.ceil(bound - 1e-6))
+    state.incumbent(allox(instance))
+    relaxed = lp(instance, call)
+    if relaxed.bound is not None:
+        state.bound(relaxed.bound, relaxed.certificate)
+    if not state.closed:
+        model = program(instance)
+        state.solve(model, lambda _: read(model, instance), grid=1.0)
+    return state.outcome()
+
+
+def program(instance: AlloxInstance) -> Any:
+    """Return the paper's program if it is exact for the instance, and else ours."""
+    return (time_indexed if any(job.arrival for job in instance.jobs) else matching)(instance)
