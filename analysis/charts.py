@@ -9,12 +9,14 @@ import csv
 import html
 import io
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
 from schedgap.analysis.names import natural
-from schedgap.models.family import Bar, Chart, Link
+from schedgap.instances.families import FAMILIES
+from schedgap.models.family import Bar, Chart, Link, family
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -108,6 +110,46 @@ def in_order(names: Iterable[str]) -> dict[str, str]:
         name: _tint(PALETTE[place % len(PALETTE)], (0.0, 0.4, -0.35)[place // len(PALETTE) % 3])
         for place, name in enumerate(names)
     }
+
+
+def method_colors(name: str, methods: Iterable[str]) -> dict[str, str]:
+    """Return a colour for each method of a family, by its place in the family's table.
+
+    The first algorithm of the paper always has the first colour of `PALETTE`. Algorithms come
+    first, then baselines, exact methods and bounds, so that the methods of one chart have different
+    hues. Configurations of a method, such as `srtf:preempt=false`, have colours of their own, after
+    those of all methods.
+
+    Parameters
+    ----------
+    name : str
+        The family.
+    methods : iterable of str
+        Names of methods or configurations.
+    """
+    known = _registry_colors(name)
+    others = (method for method in methods if method not in known)
+    ordered = sorted(set(others), key=natural)
+    extra = {method: _shade(len(known) + place) for place, method in enumerate(ordered)}
+    return {**known, **extra}
+
+
+@cache
+def _registry_colors(name: str) -> dict[str, str]:
+    if name not in FAMILIES:
+        return {}
+    kinds = ("algorithm", "baseline", "exact", "bound")
+    ranked = sorted(family(name).methods, key=lambda each: (kinds.index(each.kind), each.ours))
+    return {each.name: _shade(place) for place, each in enumerate(ranked)}
+
+
+def _shade(place: int) -> str:
+    """Return a colour by its place; only place 0 has the first hue of the palette unmixed."""
+    if place == 0:
+        return PALETTE[0]
+    hues = len(PALETTE) - 1
+    hue, turn = (place - 1) % hues + 1, (place - 1) // hues
+    return _tint(PALETTE[hue], (0.0, 0.4, -0.35, 0.65, -0.6)[turn % 5])
 
 
 def _tint(color: str, amount: float) -> str:

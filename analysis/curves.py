@@ -49,7 +49,9 @@ PROGRESS_LAYOUT: dict[str, Any] = {
 
 
 def progress_figure(
-    progress: Mapping[str, Iterable[Sequence[float | None]]], sense: Sense = "min"
+    progress: Mapping[str, Iterable[Sequence[float | None]]],
+    sense: Sense = "min",
+    palette: Mapping[str, str] | None = None,
 ) -> go.Figure:
     """Return a figure of incumbents (solid) and bounds (dotted) over wall-clock time.
 
@@ -59,12 +61,17 @@ def progress_figure(
         For each name, such as a method, its points (seconds, objective or None, bound or None).
     sense : {"min", "max"}
         Sense of the objective.
+    palette : mapping, optional
+        The colour of each name; by default that of `colors`.
     """
-    return go.Figure(progress_traces(progress, sense), {"template": TEMPLATE, **PROGRESS_LAYOUT})
+    traces = progress_traces(progress, sense, palette)
+    return go.Figure(traces, {"template": TEMPLATE, **PROGRESS_LAYOUT})
 
 
 def progress_traces(
-    progress: Mapping[str, Iterable[Sequence[float | None]]], sense: Sense
+    progress: Mapping[str, Iterable[Sequence[float | None]]],
+    sense: Sense,
+    palette: Mapping[str, str] | None = None,
 ) -> list[dict[str, object]]:
     """Return the curves of `progress_figure` as Plotly traces, up to two for each name.
 
@@ -74,8 +81,10 @@ def progress_traces(
         For each name, such as a method, its points (seconds, objective or None, bound or None).
     sense : {"min", "max"}
         Sense of the objective.
+    palette : mapping, optional
+        The colour of each name; by default that of `colors`.
     """
-    palette = colors(progress)
+    palette = palette or colors(progress)
     traces: list[dict[str, Any]] = []
     for name, points in progress.items():
         steps = list(running_best(points, sense))
@@ -108,7 +117,9 @@ Interval = tuple[str, float, float]  # instance, lower and upper end; infinite i
 TICKS = (1, 1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 1000, 10_000, 100_000)
 
 
-def ratio_distribution(ratios: Mapping[str, Sequence[Interval]]) -> go.Figure:
+def ratio_distribution(
+    ratios: Mapping[str, Sequence[Interval]], palette: Mapping[str, str] | None = None
+) -> go.Figure:
     """Return a figure with a row for each method: dots for exact ratios, lines for intervals.
 
     Parameters
@@ -116,7 +127,10 @@ def ratio_distribution(ratios: Mapping[str, Sequence[Interval]]) -> go.Figure:
     ratios : mapping
         For each method, from top to bottom, its intervals (instance, lower end, upper end). An
         interval without an upper end is drawn as a triangle that points to the right.
+    palette : mapping, optional
+        The colour of each method; by default all have the first one.
     """
+    palette = palette or dict.fromkeys(ratios, PALETTE[0])
     rows = {method: place for place, method in enumerate(ratios)}
     exact, lines, open_ended = _Points(), _Points(), _Points()
     for method, intervals in ratios.items():
@@ -124,34 +138,35 @@ def ratio_distribution(ratios: Mapping[str, Sequence[Interval]]) -> go.Figure:
         for place, (instance, low, high) in enumerate(intervals):
             y = rows[method] + (place * spread - 0.25 if spread else 0.0)
             name = f"{plain(instance)}<br>{plain(method)}<br>"
+            color = palette[method]
             if high == low < float("inf"):
-                exact.add(low, y, f"{name}ratio {low:.6g}")
+                exact.add(low, y, f"{name}ratio {low:.6g}", color)
             elif high < float("inf"):
                 text = f"{name}ratio from {low:.6g} to {high:.6g}"
                 for x in (low, high):
-                    lines.add(x, y, text)
-                lines.add(None, None, "")
+                    lines.add(x, y, text, color)
+                lines.add(None, None, "", color)
             elif low < float("inf"):
-                open_ended.add(low, y, f"{name}ratio at least {low:.6g}")
+                open_ended.add(low, y, f"{name}ratio at least {low:.6g}", color)
     few = max(map(len, ratios.values()), default=0) <= 60
     figure = go.Figure(
         [
             {
                 **lines.trace("between two bounds"),
                 "mode": "lines+markers",
-                "line": {"color": PALETTE[0], "width": 3},
-                "marker": {"color": PALETTE[0], "size": 5},  # so that short lines are visible
-                "opacity": 0.5,
+                "line": {"color": "#888888", "width": 3},
+                "marker": {"color": lines.color, "size": 6},  # so that short lines are visible
+                "opacity": 0.6,
             },
             {
                 **exact.trace("exact"),
                 "mode": "markers",
-                "marker": {"color": PALETTE[0], "size": 7, "opacity": 0.8 if few else 0.35},
+                "marker": {"color": exact.color, "size": 7, "opacity": 0.8 if few else 0.35},
             },
             {
                 **open_ended.trace("at least"),
                 "mode": "markers",
-                "marker": {"symbol": "triangle-right-open", "color": PALETTE[1], "size": 9},
+                "marker": {"symbol": "triangle-right-open", "color": open_ended.color, "size": 9},
             },
         ]
     )
@@ -179,11 +194,13 @@ class _Points:
         self.x: list[float | None] = []
         self.y: list[float | None] = []
         self.text: list[str] = []
+        self.color: list[str] = []
 
-    def add(self, x: float | None, y: float | None, text: str) -> None:
+    def add(self, x: float | None, y: float | None, text: str, color: str) -> None:
         self.x.append(x)
         self.y.append(y)
         self.text.append(text)
+        self.color.append(color)
 
     def trace(self, name: str) -> dict[str, object]:
         return {
@@ -232,7 +249,10 @@ def performance_profile(
     return figure
 
 
-def time_profile(profiles: Mapping[str, Sequence[tuple[float, float]]]) -> go.Figure:
+def time_profile(
+    profiles: Mapping[str, Sequence[tuple[float, float]]],
+    palette: Mapping[str, str] | None = None,
+) -> go.Figure:
     """Return a figure of time profiles as step lines, on a logarithmic time axis.
 
     Parameters
@@ -243,10 +263,9 @@ def time_profile(profiles: Mapping[str, Sequence[tuple[float, float]]]) -> go.Fi
     """
     moments = [seconds for steps in profiles.values() for seconds, _ in steps if seconds > 0]
     first, last = min(moments, default=0.1), max(moments, default=1.0)
-    figure = _shares(profiles, first / 2, last * 1.2, "%{y:.3~g} % after %{x:.4~g} s")
+    figure = _shares(profiles, first / 2, last * 1.2, "%{y:.3~g} % after %{x:.4~g} s", palette)
     ends = [math.log10(first / 2), math.log10(last * 1.2)]
-    axis = {"title": {"text": "wall-clock time (s)"}, "type": "log", "range": ends}
-    figure.update_layout(xaxis=axis)
+    figure.update_layout(xaxis=_time_axis(*ends))
     return figure
 
 
@@ -273,7 +292,7 @@ def _shares(
                     "shape": "hv",
                     "color": palette[name],
                     "width": 2,
-                    "dash": ("solid", "dash", "dot")[place // len(PALETTE) % 3],
+                    "dash": ("solid", "dash", "dot")[place // 5 % 3],
                 },
                 "hovertemplate": hover,
             }
@@ -287,7 +306,20 @@ def _shares(
     return figure
 
 
-def gap_figure(gaps: Mapping[str, Sequence[tuple[float, float, float]]]) -> go.Figure:
+def _time_axis(first: float, last: float) -> dict[str, object]:
+    """Return a logarithmic Plotly time axis between two powers of 10, with a tick at each power."""
+    return {
+        "title": {"text": "wall-clock time (s)"},
+        "type": "log",
+        "range": [first, last],
+        "dtick": 1 if last - first > 1 else "D1",
+    }
+
+
+def gap_figure(
+    gaps: Mapping[str, Sequence[tuple[float, float, float]]],
+    palette: Mapping[str, str] | None = None,
+) -> go.Figure:
     """Return a figure of mean gaps over time, on a logarithmic time axis.
 
     A gap that is known as an interval is drawn as a band between two lines.
@@ -297,26 +329,37 @@ def gap_figure(gaps: Mapping[str, Sequence[tuple[float, float, float]]]) -> go.F
     gaps : mapping
         For each method, its points (seconds, lower and upper end of the mean gap in [0, 1]) by
         increasing time, such as those of `Run.gaps()`.
+    palette : mapping, optional
+        The colour of each method; by default that of `colors`.
     """
     figure = go.Figure()
-    palette = colors(gaps)
+    palette = palette or colors(gaps)
+    moments = [seconds for points in gaps.values() for seconds, _, _ in points if seconds > 0]
+    ends = [math.log10(each(moments, default=1.0)) for each in (min, max)]
     for name, points in gaps.items():
         if not points:
             continue
         seconds, low, high = zip(*points, strict=True)
         line = {"color": palette[name], "width": 2}
-        common = {"type": "scatter", "mode": "lines", "x": seconds, "legendgroup": name}
+        common = {
+            "type": "scatter", "mode": "lines", "x": [float(f"{each:.4g}") for each in seconds],
+            "legendgroup": name,
+        }  # fmt: skip
         hover = f"{plain(name)}: %{{y:.3~g}} % after %{{x:.4~g}} s<extra></extra>"
         shown = {"name": plain(name), "line": line, "hovertemplate": hover}
-        figure.add_trace(common | shown | {"y": [100 * value for value in high]})
+        figure.add_trace(common | shown | {"y": _percent(high)})
         if low != high:
-            band = {"y": [100 * value for value in low], "fill": "tonexty", "showlegend": False}
+            band = {"y": _percent(low), "fill": "tonexty", "showlegend": False}
             figure.add_trace(common | band | {"line": line | {"width": 1}, "hovertemplate": hover})
     figure.update_layout(
         template=TEMPLATE,
         height=360,
         showlegend=True,
-        xaxis={"title": {"text": "wall-clock time (s)"}, "type": "log"},
+        xaxis=_time_axis(*ends),
         yaxis={"title": {"text": "mean gap (%)"}, "range": [-3, 103]},
     )
     return figure
+
+
+def _percent(shares: Iterable[float]) -> list[float]:
+    return [round(100 * share, 4) for share in shares]

@@ -7,15 +7,23 @@ bound.
 import csv
 import math
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
-from schedgap.analysis.charts import TEMPLATE, colors, comma_separated, literal, plain
+from schedgap.analysis.charts import (
+    PALETTE,
+    TEMPLATE,
+    comma_separated,
+    literal,
+    method_colors,
+    plain,
+)
 from schedgap.analysis.choices import Choice, label
 from schedgap.analysis.folder import Folder, TaskRecord
 from schedgap.analysis.judging import Row, judge
@@ -34,6 +42,8 @@ if TYPE_CHECKING:
 BEST, BOUND = "best known", "bound"
 DASHES = {BEST: "dash", BOUND: "dot"}
 FOLDER = "figures"  # in the run folder
+MOST_POINTS = 100  # that are drawn to learn the methods of the series
+RATIO, UPPER = "ratio to the optimum", " (at most)"
 
 
 def file_name(experiment: Experiment) -> str:
@@ -331,19 +341,27 @@ def chart(experiment: Experiment, measure: str, numbers: Sequence[Row]) -> go.Fi
     numbers : sequence of Row
         As returned by `rows`.
     """
-    found = curves(measure, numbers)
-    palette = _palette(found)
+    shown = shown_rows(experiment, measure, numbers)
+    measure = shown[0].measure if shown else measure
+    found = curves(measure, shown)
+    palette = _palette(experiment, found)
     figure = go.Figure()
     for each in found:
         bars = each.printed and any(isinstance(x, str) for x in each.xs)
         color = palette[each.series]
         shape: dict[str, Any] = (
-            {"type": "bar", "marker": {"color": color}, "width": 0.6, "opacity": 0.6}
+            {
+                "type": "bar",
+                "marker": {"color": [palette[str(x)] for x in each.xs]},
+                "width": 0.6,
+                "opacity": 0.75,
+                "showlegend": False,
+            }
             if bars
             else {
                 "type": "scatter",
                 "mode": "lines+markers" if each.printed else "lines",
-                "line": {"color": color, "width": 2, "dash": DASHES.get(each.series, "solid")},
+                "line": {"color": color, "width": 2, "dash": _dash(each.series)},
             }
         )
         if each.spreads:
@@ -367,9 +385,16 @@ def chart(experiment: Experiment, measure: str, numbers: Sequence[Row]) -> go.Fi
         height=340,
         showlegend=True,
         xaxis={"title": {"text": plain(experiment.x)}},
-        yaxis={"title": {"text": plain(measure)}, "rangemode": "tozero"},
+        yaxis={
+            "title": {"text": plain(measure)},
+            "rangemode": "normal" if measure == RATIO else "tozero",
+        },
     )
     return figure
+
+
+def _dash(series: str) -> str:
+    return DASHES.get(series, "dot" if series.endswith(UPPER) else "solid")
 
 
 def picture(experiment: Experiment, measure: str, numbers: Sequence[Row]) -> "Figure":
@@ -388,8 +413,10 @@ def picture(experiment: Experiment, measure: str, numbers: Sequence[Row]) -> "Fi
     """
     from matplotlib.figure import Figure
 
-    found = curves(measure, numbers)
-    palette = _palette(found)
+    shown = shown_rows(experiment, measure, numbers)
+    measure = shown[0].measure if shown else measure
+    found = curves(measure, shown)
+    palette = _palette(experiment, found)
     verdicts = "\n".join(
         line
         for item in judge(experiment, numbers)
@@ -402,9 +429,18 @@ def picture(experiment: Experiment, measure: str, numbers: Sequence[Row]) -> "Fi
     figure = Figure(figsize=(6.5, 3.6 + 0.16 * verdicts.count("\n")), layout="constrained")
     pane = figure.subplots()
     for each in found:
-        color, style = palette[each.series], {BEST: "--", BOUND: ":"}.get(each.series, "-")
+        color, style = (
+            palette[each.series],
+            {"solid": "-", "dash": "--", "dot": ":"}[_dash(each.series)],
+        )
         if each.printed and any(isinstance(x, str) for x in each.xs):
-            pane.bar([str(x) for x in each.xs], each.means, 0.6, color=color, alpha=0.6)
+            pane.bar(
+                [str(x) for x in each.xs],
+                each.means,
+                0.6,
+                alpha=0.75,
+                color=[palette[str(x)] for x in each.xs],
+            )
             style = "none"
         else:
             places = [x if isinstance(x, int | float) else str(x) for x in each.xs]
@@ -429,7 +465,8 @@ def picture(experiment: Experiment, measure: str, numbers: Sequence[Row]) -> "Fi
             )
     pane.set_xlabel(literal(experiment.x))
     pane.set_ylabel(literal(measure))
-    pane.set_ylim(bottom=min(0.0, pane.get_ylim()[0]))
+    if measure != RATIO:
+        pane.set_ylim(bottom=min(0.0, pane.get_ylim()[0]))
     pane.spines[["top", "right"]].set_visible(False)
     if pane.get_legend_handles_labels()[0]:
         pane.legend(frameon=False, fontsize=8)
@@ -437,6 +474,73 @@ def picture(experiment: Experiment, measure: str, numbers: Sequence[Row]) -> "Fi
     return figure
 
 
-def _palette(found: Sequence[Curve]) -> dict[str, str]:
-    names = [each.series for each in found if each.printed]
-    return colors(names) | {BEST: "#777777", BOUND: "#777777"}
+def _palette(experiment: Experiment, found: Sequence[Curve]) -> dict[str, str]:
+    """Return a colour for each series and each bar: that of its method, if no other one has it."""
+    known = method_colors(experiment.family, ())
+    named = {each.series: [x for x in each.xs if isinstance(x, str)] for each in found}
+    names = [name for each in found if each.printed for name in named[each.series] or [each.series]]
+    uppers = [name for name in names if name.endswith(UPPER)]
+    names = [name for name in names if name not in uppers]
+    methods = _methods(experiment, names)
+    palette: dict[str, str] = {}
+    for name in dict.fromkeys(names):
+        color = known.get(methods.get(name, ""))
+        if color is not None and color not in palette.values():
+            palette[name] = color
+    free = [color for color in known.values() if color not in palette.values()] or list(PALETTE)
+    for place, name in enumerate(name for name in dict.fromkeys(names) if name not in palette):
+        palette[name] = free[place % len(free)]
+    palette |= {name: palette[name.removesuffix(UPPER)] for name in uppers}
+    grey = [BEST, BOUND, *(series for series, bars in named.items() if bars)]
+    return palette | dict.fromkeys(grey, "#777777")
+
+
+def _methods(experiment: Experiment, names: Collection[str]) -> dict[str, str]:
+    """Return the method of each series or bar, from the first points of a figure."""
+    found: dict[str, str] = {}
+    missing = set(names)
+    for point in islice(experiment.draw(), MOST_POINTS):
+        method = Choice.read(point.method).method
+        for name in {point.series, str(point.x)} & missing:
+            found[name] = method
+            missing.discard(name)
+        if not missing:
+            break
+    return found
+
+
+def shown_rows(experiment: Experiment, measure: str, numbers: Sequence[Row]) -> list[Row]:
+    """Return the values that the chart of one measure shows.
+
+    If the figure is one of ratios, these are the ratios of the objective to the best known schedule
+    and, where it is not proved optimal, to the bound: the ratio to the optimum is between them.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The figure.
+    measure : str
+        One of the measures in `numbers`.
+    numbers : sequence of Row
+        As returned by `rows`.
+    """
+    own = [row for row in numbers if row.measure == measure]
+    if not experiment.ratio or measure != experiment.objective:
+        return own
+    ends = {(row.x, row.seed, row.series): row.value for row in own if row.series in (BEST, BOUND)}
+    found: list[Row] = []
+    for reference, words in ((BEST, ""), (BOUND, UPPER)):
+        for row in own:
+            value = ends.get((row.x, row.seed, reference))
+            if row.series in (BEST, BOUND) or not row.value or not value:
+                continue
+            ratio = max(row.value / value, value / row.value)
+            found.append(row._replace(measure=RATIO, series=f"{row.series}{words}", value=ratio))
+    lower = {(row.x, row.seed, row.series): row.value for row in found}
+    differ = {
+        row.series
+        for row in found
+        if row.series.endswith(UPPER)
+        and row.value != lower.get((row.x, row.seed, row.series.removesuffix(UPPER)))
+    }
+    return [row for row in found if not row.series.endswith(UPPER) or row.series in differ]

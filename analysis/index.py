@@ -1,10 +1,10 @@
 """An index of the records of a large run folder, so that they need not all be read.
 
-The file `index.jsonl` in the run folder has a line for each record, without its schedule, progress,
-certificate and long trace, which are read when they are asked for. Lines are valid for one size and
-time of change of the record's file; the records themselves remain the truth, and the index may be
-deleted at any time. Values that many records have in common are on lines of their own. Each line
-begins with a check sum: an index that was damaged or edited is made again.
+The file `index.jsonl` in the run folder has a line for each record, without its schedule,
+certificate, long trace and long progress, which are read when they are asked for. Lines are valid
+for one size and time of change of the record's file; the records themselves remain the truth, and
+the index may be deleted at any time. Values that many records have in common are on lines of their
+own. Each line begins with a check sum: an index that was damaged or edited is made again.
 """
 
 import gc
@@ -27,6 +27,7 @@ NAME = "index.jsonl"
 FORMAT = {"index": "schedgap", "version": 2}
 LEAST = 500  # records from which on an index is written
 SHORT = 300  # characters of a trace that is kept in the index
+FEW = 20  # points of progress that are kept in the index
 COMMON = (
     *("instance", "method", "label", "kind", "engine", "options", "problem", "sense", "relaxed"),
     *("time_limit", "memory_limit", "versions", "version", "code", "session"),
@@ -247,12 +248,13 @@ def _own(record: TaskRecord) -> Row:
         solution.append(None if claim is None else claim.model_dump())
         text = json.dumps(record.solution.trace)
         solution.append(record.solution.trace if len(text) <= SHORT else None)
-    return [own, solution, [record.note, record.certificate is not None]]
+    progress = record.progress if len(record.progress) <= FEW else None
+    return [own, solution, [record.note, record.certificate is not None, progress]]
 
 
 def _record(file: Path, row: Row, common: Mapping[str, str], cache: Cache) -> IndexedRecord:
     """Return a record from its line, without validation."""
-    _, _, _, mark, own, solution, (note, certified) = row
+    _, _, _, mark, own, solution, (note, certified, progress) = row
     shared = cache.get(mark)
     if shared is None:
         data = json.loads(common[mark])
@@ -263,6 +265,8 @@ def _record(file: Path, row: Row, common: Mapping[str, str], cache: Cache) -> In
     values = {**shared[0], **dict(zip(OWN, own, strict=True)), "solution": None}
     if not certified:
         values["certificate"] = None
+    if progress is not None:
+        values["progress"] = tuple(map(tuple, progress))
     record: IndexedRecord = _new(IndexedRecord, values)
     object.__setattr__(record, "_file", file)
     object.__setattr__(record, "_note", note)

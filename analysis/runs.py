@@ -285,7 +285,8 @@ class Run(StoredRun):
         from schedgap.analysis.report import write_report
 
         target = self.folders[0].path / "report.html" if file is None else Path(file)
-        return write_report([folder.path for folder in self.folders], target)
+        folders = [folder.path for folder in self.folders]
+        return write_report(folders, target, older=self.includes_older)
 
     def _repr_html_(self) -> str:
         from schedgap.analysis.tables import as_html

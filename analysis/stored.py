@@ -58,7 +58,7 @@ class StoredRun:
             first[sha] = min(name, first.get(sha, name))
         places = {id(each): _place(each, first[each.instance.sha256]) for each in found}
         found.sort(key=lambda record: places[id(record)])
-        self.older = older_records(found)
+        self.older, self.includes_older = older_records(found), older
         left_out = set() if older else {id(record) for record in self.older}
         self.records = [record for record in found if id(record) not in left_out]
 

@@ -130,6 +130,9 @@ class Experiment:
     needed. The methods in `brackets` run on every instance too; they give the best known schedule
     and a bound as additional series.
 
+    With `ratio`, the chart of the objective shows ratios to the optimum, as the paper does: of each
+    series the range between its ratio to the best known schedule and that to the bound.
+
     `setting` names parameters that the paper does not state, with the values at which this copy of
     the figure is drawn; it is empty at our defaults. Several experiments with one figure and
     different settings show where a claim holds.
@@ -147,6 +150,7 @@ class Experiment:
     metrics: tuple[str, ...] = ()
     setting: Mapping[str, float | str] = field(default_factory=dict)
     time_limit: float = 60.0  # seconds for each task
+    ratio: bool = False
     quick: bool = False  # whether this is the figure scaled down
 
     @cached_property

@@ -51,6 +51,8 @@ MAX_ROWS = 300  # of the table of all results in the page as it opens; the other
 def write_report(
     runs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     out: str | os.PathLike[str] | None = None,
+    *,
+    older: bool = False,
 ) -> Path:
     """Write the report of one or more run folders as one HTML file and return its path.
 
@@ -60,6 +62,8 @@ def write_report(
         Run folders; their records are shown together.
     out : path, optional
         Output file; by default `report.html` in the first folder.
+    older : bool
+        Whether to include the results of older source code.
 
     Raises
     ------
@@ -68,7 +72,7 @@ def write_report(
     """
     folders = [runs] if isinstance(runs, str | os.PathLike) else list(runs)
     target = Path(folders[0]) / "report.html" if out is None else Path(out)
-    write_text(target, render(collect(StoredRun(*folders))))
+    write_text(target, render(collect(StoredRun(*folders, older=older))))
     return target
 
 
@@ -133,6 +137,7 @@ def render(report: ReportData) -> str:
         overview=overview_table(report),
         trouble=trouble(report),
         contradictions=report.run.contradictions,
+        warnings=report.run.warnings,
         families=sections,
         explorable=bool(instances),
         left_out=left_out,

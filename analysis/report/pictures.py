@@ -15,9 +15,9 @@ from schedgap.analysis.charts import (
     comma_separated,
     frame_height,
     gantt_traces,
-    in_order,
     lanes_axis,
     lanes_height,
+    method_colors,
     plain,
     time_range,
 )
@@ -25,9 +25,11 @@ from schedgap.analysis.curves import (
     PROGRESS_LAYOUT,
     Interval,
     Point,
+    gap_figure,
     performance_profile,
     progress_traces,
     ratio_distribution,
+    time_profile,
 )
 from schedgap.analysis.index import IndexedRecord
 from schedgap.analysis.judging import Row, judge
@@ -113,6 +115,7 @@ def family_figures(report: ReportData, name: str) -> list[tuple[str, str, str, F
         if each.ratio[0] < math.inf and not each.record.relaxed:
             ratios[each.method].append((each.instance, *each.ratio))
     ratios = {method: intervals for method, intervals in ratios.items() if intervals}
+    palette = method_colors(name, {row.method for row in report.rows if row.family == name})
     figures = []
     if ratios:
         rows = [(method, *each) for method, intervals in ratios.items() for each in intervals]
@@ -123,7 +126,7 @@ def family_figures(report: ReportData, name: str) -> list[tuple[str, str, str, F
                 "Ratios to the optimum.",
                 "One dot for each instance, or an interval that contains the ratio where the "
                 "optimum is not proved.",
-                plotly_data(ratio_distribution(ratios), table),
+                plotly_data(ratio_distribution(ratios, palette), table),
             )
         )
     chosen = report.heuristics(name)
@@ -142,7 +145,66 @@ def family_figures(report: ReportData, name: str) -> list[tuple[str, str, str, F
                 "schedule. It compares each method with the best one only: it does not say which "
                 "of two other methods is better, nor how far a method is from the optimum."
                 + (" Its values have all methods." if len(every) > len(profiles) else ""),
-                plotly_data(performance_profile(profiles, in_order(profiles)), table),
+                plotly_data(performance_profile(profiles, palette), table),
+            )
+        )
+    return [*figures, *_over_time(report, name, palette)]
+
+
+GAPS_OVER_TIME = (
+    (
+        "primal",
+        "Schedules over time.",
+        "Gap between the best schedule so far and the optimum, as the mean over {n}; 100 % as long "
+        "as there is no schedule. Where the optimum is not proved, the gap is the band between two "
+        "lines.",
+    ),
+    (
+        "dual",
+        "Bounds over time.",
+        "Gap between the best proved bound so far and the optimum, as the mean over {n}; 100 % as "
+        "long as there is no bound. Only bounds that the final result confirms count.",
+    ),
+)
+
+
+def _over_time(
+    report: ReportData, name: str, palette: Mapping[str, str]
+) -> list[tuple[str, str, str, Figure]]:
+    """Return the figures of gaps and of completed tasks over time, of exact methods and bounds."""
+    figures: list[tuple[str, str, str, Figure]] = []
+    every = [row for row in report.gaps if row["family"] == name and not row["problem"]]
+    for what, title, caption in GAPS_OVER_TIME:
+        low, high = f"{what}_low", f"{what}_high"
+        rows = [row for row in every if not math.isnan(row[high])]
+        gaps: dict[str, list[tuple[float, float, float]]] = {}
+        for row in rows:
+            gaps.setdefault(row["method"], []).append((row["seconds"], row[low], row[high]))
+        gaps = dict(list(gaps.items())[:MAX_COMPARED])
+        if not gaps:
+            continue
+        values = [(row["method"], row["seconds"], row[low], row[high]) for row in rows]
+        table = comma_separated(("method", "seconds", "gap_low", "gap_high"), values)
+        text = caption.format(n=count(int(rows[0]["n"]), "instance"))
+        picture = plotly_data(gap_figure(gaps, palette), table)
+        figures.append((f"{what}-gap-{name}", title, text, picture))
+    solved: dict[str, list[tuple[float, float]]] = {}
+    for row in report.completed:
+        if row["family"] == name and not row["problem"] and row["kind"] == "exact":
+            solved.setdefault(row["method"], []).append((row["seconds"], row["share"]))
+    if len(solved) > 1:
+        steps = [(method, *step) for method, each in solved.items() for step in each]
+        shown = dict(list(solved.items())[:MAX_COMPARED])
+        figures.append(
+            (
+                f"times-{name}",
+                "Completed tasks over time.",
+                "Share of instances for which an exact method has claimed an optimum, or that "
+                "there is no schedule, by the wall-clock time it took.",
+                plotly_data(
+                    time_profile(shown, palette),
+                    comma_separated(("method", "seconds", "share_of_instances"), steps),
+                ),
             )
         )
     return figures
@@ -252,11 +314,12 @@ def _entry(
     table = comma_separated(("method", "seconds", "objective", "bound"), rows)
     groups = sorted({bar.group for chart in charts.values() for bar in chart.bars}, key=natural)
     palette = colors(groups)
+    shades = method_colors(results[0].family, names.values())
     shown = [each for each in results if each.record.key in charts]
     return {
         "label": f"{results[0].instance} ({results[0].family})",
         "progress": {
-            "traces": progress_traces(points, results[0].record.sense),
+            "traces": progress_traces(points, results[0].record.sense, shades),
             "csv": table,
             "methods": list(points),
             "provers": _provers(results, names),

@@ -3,9 +3,9 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from schedgap.analysis.comparisons import pairs, profile
+from schedgap.analysis.comparisons import gaps, pairs, profile
 from schedgap.analysis.experiments import written
 from schedgap.analysis.folder import FAULTS, TaskRecord
 from schedgap.analysis.judging import Row as PlottedValue
@@ -14,6 +14,9 @@ from schedgap.analysis.tables import ratios, summary, table
 from schedgap.errors import UsageError
 from schedgap.models.family import family
 from schedgap.models.figure import Experiment
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SHOWN = [
     "method", "instance", "ratio_low", "ratio_high", "bound_low", "bound_high", "seconds", "note",
@@ -110,6 +113,8 @@ class ReportData:
     rows_by_preset: tuple[Row, ...]
     profiles: Mapping[str, Mapping[str, list[Pair]]]  # family -> method -> (factor, share)
     figures: Mapping[str, tuple[Experiment, list[PlottedValue]]]  # of the papers, by file name
+    gaps: Sequence[Mapping[str, Any]] = ()  # rows of `schedgap.analysis.comparisons.gaps`
+    completed: Sequence[Mapping[str, Any]] = ()  # and of `profile` by seconds
     pairs: Sequence[Mapping[str, Any]] = ()  # rows of `schedgap.analysis.comparisons.pairs`
 
     @property
@@ -172,10 +177,25 @@ def collect(run: StoredRun) -> ReportData:
         steps.append((step["ratio"], step["share"]))
     records = {(each.family, each.method): each.record for each in results}
     rows, rows_by_preset = (_rows(run, records, by_preset=each) for each in (False, True))
-    report = ReportData(run, tuple(results), rows, rows_by_preset, profiles, written(run))
+    provers = {row.method for row in rows if row.kind in ("exact", "bound")}
+    report = ReportData(
+        run,
+        tuple(results),
+        rows,
+        rows_by_preset,
+        profiles,
+        written(run),
+        gaps=_records(gaps(run, by_preset=False, methods=provers)) if provers else (),
+        completed=_records(profile(run, "seconds", methods=provers)) if provers else (),
+    )
     chosen = {method for name in report.families for method in report.heuristics(name)}
-    found = pairs(run, by_preset=False, methods=chosen).to_dict("records") if chosen else []
-    return replace(report, pairs=[{str(key): value for key, value in row.items()} for row in found])
+    if not chosen:
+        return report
+    return replace(report, pairs=_records(pairs(run, by_preset=False, methods=chosen)))
+
+
+def _records(frame: "pd.DataFrame") -> list[dict[str, Any]]:
+    return [{str(key): value for key, value in row.items()} for row in frame.to_dict("records")]
 
 
 def _rows(

@@ -112,14 +112,14 @@ def experiments(
     def figure(
         number: str, title: str, axis: Axis, methods: Mapping[str, str], claims: Sequence[Claim],
         metrics: tuple[str, ...] = (), setting: Settings | None = None,
-        bounds: tuple[str, ...] = brackets,
+        bounds: tuple[str, ...] = brackets, ratio: bool = False,
     ) -> Experiment:  # fmt: skip
         x, values, make = axis
         bounds = () if setting else bounds
         return curves(
             values, seeds, make, methods, family="edge", figure=number, title=title, x=x,
             claims=tuple(claims), objective=OBJECTIVE, brackets=bounds, metrics=metrics,
-            setting=setting or {}, time_limit=60.0 if quick else 300.0,
+            setting=setting or {}, time_limit=60.0 if quick else 300.0, ratio=ratio,
         )  # fmt: skip
 
     def with_overhead(slots: int) -> dict[str, str]:
@@ -176,11 +176,12 @@ def experiments(
     by_servers: Axis = "edge servers", SMALL_SERVERS, partial(small, jobs=middle)
     found += [
         figure("14", "A_online and the optimum by the number of jobs", by_jobs, repaired,
-               [ratio_rises("14", "jobs"), CLOSE_CLAIM], bounds=exact),
+               [ratio_rises("14", "jobs"), CLOSE_CLAIM], bounds=exact, ratio=True),
         figure("14-servers", "A_online and the optimum by the number of edge servers", by_servers,
-               repaired, [ratio_rises("14", "edge servers"), CLOSE_CLAIM], bounds=exact),
+               repaired, [ratio_rises("14", "edge servers"), CLOSE_CLAIM], bounds=exact,
+               ratio=True),
         figure("14-scale", "A_online and the best known schedule at the size of Figure 3",
-               jobs({}), repaired, [CLOSE_CLAIM]),
+               jobs({}), repaired, [CLOSE_CLAIM], ratio=True),
     ]  # fmt: skip
     return found
 

@@ -639,13 +639,16 @@ def report(
             metavar="FILE.html", help="Output file. [default: report.html in the first run folder]"
         ),
     ] = None,
+    older: Annotated[
+        bool, typer.Option("--older", help="Also show the results of older source code.")
+    ] = False,
 ) -> None:
     """Write a report of a run: one HTML page with ratios, profiles, bounds and schedules."""
     from schedgap.analysis.report import write_report
 
     target = runs[0] / "report.html" if out is None else out
     _check_place(target)
-    written = write_report(runs, target)
+    written = write_report(runs, target, older=older)
     show.out().print(f"{written}", markup=False, soft_wrap=True)
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from schedgap.analysis import charts
 from schedgap.analysis.names import natural
-from schedgap.models.family import Bar, Chart, Link
+from schedgap.models.family import Bar, Chart, Link, families
 
 FIRST = Chart(
     lanes=("gpu-1", "gpu-2"),
@@ -115,6 +115,17 @@ def test_colours_depend_only_on_the_set_of_names(names):
 
 def test_eighteen_names_have_eighteen_colours():
     assert len(set(charts.colors(str(n) for n in range(18)).values())) == 18
+
+
+def test_the_papers_algorithm_has_the_first_colour_and_every_method_its_own():
+    for owner in families():
+        found = charts.method_colors(owner.name, ["other:x=2", "other:x=10"])
+        first = next(m.name for m in owner.methods if m.kind == "algorithm" and not m.ours)
+        assert found[first] == charts.PALETTE[0]
+        assert found["other:x=2"] != found["other:x=10"]
+        heuristics = [found[m.name] for m in owner.methods if m.kind in ("algorithm", "baseline")]
+        assert len(set(heuristics)) == len(heuristics)
+        assert charts.method_colors(owner.name, []).items() <= found.items()
 
 
 def test_natural_order_counts():

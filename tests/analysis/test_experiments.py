@@ -1,12 +1,14 @@
 """Figures of the papers: every series, the best schedule known, and the bound, as numbers."""
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from schedgap.analysis import experiments
+from schedgap.analysis import charts, experiments
 from schedgap.analysis.comparing import compare
+from schedgap.analysis.judging import Row
 from schedgap.analysis.report.pictures import paper_figures
 from schedgap.analysis.report.results import collect
 from schedgap.analysis.runs import Run
@@ -120,3 +122,32 @@ def test_suites_are_told_by_their_names(tmp_path: Path) -> None:
         compare("ring-figure-9", run=tmp_path)
     with pytest.raises(UsageError, match="choose one of none"):
         experiments.suite("toy-figures")
+
+
+def test_a_figure_of_ratios_shows_those_to_the_best_known_schedule_and_to_the_bound() -> None:
+    """12 to 10 and 8, so the ratio is between 1.2 and 1.5; where it is proved, both are one."""
+    one, two = ("cost", 1, "ours", 0, "i"), ("cost", 2, "ours", 0, "j")
+    values = [Row(*one, 12.0), Row(*two, 12.0)]
+    for series, at_1, at_2 in ((experiments.BEST, 10.0, 8.0), (experiments.BOUND, 8.0, 8.0)):
+        values += [Row("cost", x, series, 0, "i", value) for x, value in ((1, at_1), (2, at_2))]
+    figure = replace(TINY[1], ratio=True, objective="cost", series=("ours",))
+    shown = experiments.shown_rows(figure, "cost", values)
+    assert [(row.series, row.x, row.value) for row in shown] == [
+        ("ours", 1, 1.2), ("ours", 2, 1.5),
+        (f"ours{experiments.UPPER}", 1, 1.5), (f"ours{experiments.UPPER}", 2, 1.5),
+    ]  # fmt: skip
+    chart = experiments.chart(figure, "cost", values)
+    assert chart.layout.yaxis.title.text == experiments.RATIO
+    assert len({trace.line.color for trace in chart.data}) == 1
+    assert experiments.picture(figure, "cost", values).axes[0].get_ylim()[0] > 1
+
+
+def test_a_series_has_the_colour_of_its_method(run: Run) -> None:
+    blue = charts.method_colors("ring", [])["sjf-bco"]
+    for experiment in TINY:
+        values = experiments.rows(run, experiment)
+        for trace in experiments.chart(experiment, experiment.objective, values).data:
+            if trace.name == "SJF-BCO":
+                assert trace.line.color == blue
+            elif trace.type == "bar":
+                assert dict(zip(trace.x, trace.marker.color, strict=True))["SJF-BCO"] == blue

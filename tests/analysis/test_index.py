@@ -31,6 +31,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def folder(original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a folder whose index is written however small it is."""
     monkeypatch.setattr(index, "LEAST", 1)
+    monkeypatch.setattr(index, "FEW", 0)  # points of progress in it
     return shutil.copytree(original, tmp_path / "r")
 
 

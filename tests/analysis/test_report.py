@@ -359,7 +359,9 @@ def test_tables_and_headline_stand_in_the_page_without_scripts(page):
 def test_every_figure_brings_its_data(page):
     reader = Reader(page)
     data = reader.data()
-    assert set(data["figures"]) == {"ratios-toy", "profile-toy"}
+    assert set(data["figures"]) == {
+        "ratios-toy", "profile-toy", "primal-gap-toy", "dual-gap-toy"
+    }  # fmt: skip
     lines = json.loads(reader.unpacked("figure-ratios-toy"))["csv"].splitlines()
     assert "first,wide,1.25,1.5" in lines
     assert "first,free,1.0,inf" in lines
@@ -457,6 +459,34 @@ def test_long_progress_is_thinned_and_keeps_its_end(tmp_path):
     rows = entry["progress"]["csv"].splitlines()
     assert len(rows) <= pictures.MAX_POINTS + 2
     assert rows[-1] == "scan,0.25,100.0,"
+
+
+def test_gaps_are_drawn_over_a_logarithmic_time_axis(page):
+    """`scan` knows 15, 10 and 10 of 10 in `even`, 12 in `wide` (best), and nothing in `lost`."""
+    figure = json.loads(Reader(page).unpacked("figure-primal-gap-toy"))
+    assert figure["layout"]["xaxis"]["type"] == "log"
+    traces = {trace["name"]: trace for trace in figure["traces"] if trace.get("name")}
+    assert set(traces) == {"scan"}  # not the heuristic, nor the bound
+    high = traces["scan"]["y"]
+    assert high[0] == 100 and high == sorted(high, reverse=True)
+    # of three instances: gap 0 (even), at most 2/12 (wide, between 10 and 12), and 1 (lost)
+    assert high[-1] == pytest.approx(100 * (0 + 2 / 12 + 1) / 3, abs=1e-3)
+    low = figure["csv"].splitlines()[-1].split(",")
+    assert float(low[2]) == pytest.approx((0 + 0 + 1) / 3)
+    bounds = json.loads(Reader(page).unpacked("figure-dual-gap-toy"))
+    assert {trace.get("name") for trace in bounds["traces"]} >= {"scan", "below"}
+
+
+def test_older_results_are_named_at_the_top_or_shown(tmp_path):
+    store(tmp_path, toy(2), "scan", kind="exact", objective=2.0, bound=2.0, code="b" * 12,
+          started="2026-01-02T00:00:00+00:00")  # fmt: skip
+    store(tmp_path, toy(2), "first", objective=2.0, code="a" * 12,
+          started="2026-01-01T00:00:00+00:00")  # fmt: skip
+    text = report.write_report([tmp_path]).read_text(encoding="utf-8")
+    assert "1 result is of older code: left out" in text
+    assert text.index("of older code") < text.index('id="family-1"')
+    text = report.write_report([tmp_path], older=True).read_text(encoding="utf-8")
+    assert "of older code" not in text and ">first<" in text
 
 
 # --- numbers -------------------------------------------------------------------------------------
