@@ -14,17 +14,19 @@ from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
+from schedgap.analysis.figure import Figure
 from schedgap.analysis.names import natural
 from schedgap.instances.families import FAMILIES
 from schedgap.models.family import Bar, Chart, Link, family
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib import figure as matplotlib_figure
 
 PALETTE = ("#4477AA", "#EE6677", "#228833", "#CCBB44", "#66CCEE", "#AA3377")
 LEGEND_LIMIT = 12  # groups; with more, colours are ambiguous and only hover texts name them
 GAP = 62  # pixels between two charts, for ticks and a title
 OUTLINE_LIMIT = 2_000  # bars; with more, white outlines would hide thin bars
+THIN = 0.12  # least share of a lane's height that is drawn
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif"
 
 TEMPLATE = go.layout.Template(
@@ -161,7 +163,7 @@ def _tint(color: str, amount: float) -> str:
 
 def gantt(
     chart: Chart, compare_with: Chart | None = None, titles: Sequence[str] = ("", "")
-) -> go.Figure:
+) -> Figure:
     """Return the Gantt chart of a schedule, or of two on one time axis, one below the other.
 
     Parameters
@@ -174,7 +176,7 @@ def gantt(
     charts = [chart] if compare_with is None else [chart, compare_with]
     palette = colors(bar.group for each in charts for bar in each.bars)
     heights = [lanes_height(each) for each in charts]
-    figure = go.Figure()
+    figure = Figure()
     top = 1.0
     gap = GAP / (sum(heights) + GAP * (len(charts) - 1))
     share = (1.0 - gap * (len(charts) - 1)) / sum(heights)
@@ -204,7 +206,7 @@ def gantt(
         height=sum(heights) + GAP * (len(charts) - 1) + frame_height(len(palette)),
         showlegend=1 < len(palette) <= LEGEND_LIMIT,
     )
-    return figure
+    return figure.drawn_by(lambda: gantt_matplotlib(chart, compare_with, titles))
 
 
 def gantt_traces(chart: Chart, palette: Mapping[str, str]) -> list[dict[str, object]]:
@@ -241,8 +243,7 @@ def gantt_traces(chart: Chart, palette: Mapping[str, str]) -> list[dict[str, obj
                 ],
                 "hoverinfo": "text",
                 "textposition": "none",
-                "width": 0.18 if soft else 0.64 if soft_below else 0.84,
-                "offset": 0.24 if soft else -0.42,
+                **_heights(bars, *_band(soft, soft_below)),
                 "marker": {
                     "color": palette[group],
                     "opacity": 0.45 if soft else 1,
@@ -270,6 +271,29 @@ def gantt_traces(chart: Chart, palette: Mapping[str, str]) -> list[dict[str, obj
             }
         )
     return traces
+
+
+def _band(soft: bool, soft_below: bool) -> tuple[float, float]:
+    """Return upper edge and height of the bars of a lane, relative to its middle."""
+    return (0.24, 0.18) if soft else (-0.42, 0.64 if soft_below else 0.84)
+
+
+def _heights(bars: Sequence[Bar], top: float, height: float) -> dict[str, Any]:
+    """Return heights and upper edges of bars for Plotly: numbers where all bars fill their lane."""
+    edges = [_edges(bar, top, height) for bar in bars]
+    if all(each == (top, top + height) for each in edges):
+        return {"width": height, "offset": top}
+    return {
+        "width": [round(low - high, 4) for high, low in edges],
+        "offset": [round(high, 4) for high, _ in edges],
+    }
+
+
+def _edges(bar: Bar, top: float, height: float) -> tuple[float, float]:
+    """Return upper and lower edge of a bar; a small share is drawn high enough to be seen."""
+    share = max(bar.share, THIN)
+    high = top + height * min(bar.offset, 1 - share)
+    return high, (top + height if bar.share == 1 else high + height * share)
 
 
 def _by_group(bars: Iterable[Bar]) -> dict[tuple[str, bool], list[Bar]]:
@@ -357,7 +381,7 @@ def gantt_matplotlib(
     titles: Sequence[str] = ("", ""),
     *,
     width: float = 6.5,
-) -> "Figure":
+) -> "matplotlib_figure.Figure":
     """Return the same chart as a Matplotlib figure, to be saved with `.savefig("schedules.pdf")`.
 
     Parameters
@@ -369,23 +393,25 @@ def gantt_matplotlib(
     width : float
         Width in inches.
     """
+    from matplotlib import figure as matplotlib_figure
     from matplotlib.collections import PolyCollection
-    from matplotlib.figure import Figure
 
     charts = [chart] if compare_with is None else [chart, compare_with]
     palette = colors(bar.group for each in charts for bar in each.bars)
     heights = [0.011 * lanes_height(each) for each in charts]
-    figure = Figure(figsize=(width, sum(heights) + 0.45 * len(charts)), layout="constrained")
+    figure = matplotlib_figure.Figure(
+        figsize=(width, sum(heights) + 0.45 * len(charts)), layout="constrained"
+    )
     panes = figure.subplots(len(charts), sharex=True, squeeze=False, height_ratios=heights)[:, 0]
     for pane, each, title in zip(panes, charts, titles, strict=False):
         lanes = {lane: place for place, lane in enumerate(each.lanes)}
         soft_below = any(bar.soft for bar in each.bars)
         for (group, soft), bars in _by_group(each.bars).items():
-            low, high = (0.24, 0.42) if soft else (-0.42, 0.22 if soft_below else 0.42)
             corners = [
                 ((b.start, y + low), (b.end, y + low), (b.end, y + high), (b.start, y + high))
                 for b in bars
                 for y in (lanes[b.lane],)
+                for low, high in (_edges(b, *_band(soft, soft_below)),)
             ]
             outlined = not soft and len(each.bars) <= OUTLINE_LIMIT
             pane.add_collection(

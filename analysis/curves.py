@@ -10,9 +10,8 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import plotly.graph_objects as go
-
 from schedgap.analysis.charts import PALETTE, TEMPLATE, colors, plain, shorten
+from schedgap.analysis.figure import Figure
 from schedgap.instances.solution import Sense
 
 Point = tuple[float, float | None, float | None]  # seconds, objective, bound
@@ -52,7 +51,7 @@ def progress_figure(
     progress: Mapping[str, Iterable[Sequence[float | None]]],
     sense: Sense = "min",
     palette: Mapping[str, str] | None = None,
-) -> go.Figure:
+) -> Figure:
     """Return a figure of incumbents (solid) and bounds (dotted) over wall-clock time.
 
     Parameters
@@ -65,7 +64,7 @@ def progress_figure(
         The colour of each name; by default that of `colors`.
     """
     traces = progress_traces(progress, sense, palette)
-    return go.Figure(traces, {"template": TEMPLATE, **PROGRESS_LAYOUT})
+    return Figure(traces, {"template": TEMPLATE, **PROGRESS_LAYOUT})
 
 
 def progress_traces(
@@ -119,7 +118,7 @@ TICKS = (1, 1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 1000, 10_
 
 def ratio_distribution(
     ratios: Mapping[str, Sequence[Interval]], palette: Mapping[str, str] | None = None
-) -> go.Figure:
+) -> Figure:
     """Return a figure with a row for each method: dots for exact ratios, lines for intervals.
 
     Parameters
@@ -149,7 +148,7 @@ def ratio_distribution(
             elif low < float("inf"):
                 open_ended.add(low, y, f"{name}ratio at least {low:.6g}", color)
     few = max(map(len, ratios.values()), default=0) <= 60
-    figure = go.Figure(
+    figure = Figure(
         [
             {
                 **lines.trace("between two bounds"),
@@ -229,7 +228,7 @@ def _ratio_axis(top: float) -> dict[str, object]:
 def performance_profile(
     profiles: Mapping[str, Sequence[tuple[float, float]]],
     palette: Mapping[str, str] | None = None,
-) -> go.Figure:
+) -> Figure:
     """Return a figure of performance profiles as step lines.
 
     A profile shows the share of instances on which a method is within a factor of the best known
@@ -252,7 +251,7 @@ def performance_profile(
 def time_profile(
     profiles: Mapping[str, Sequence[tuple[float, float]]],
     palette: Mapping[str, str] | None = None,
-) -> go.Figure:
+) -> Figure:
     """Return a figure of time profiles as step lines, on a logarithmic time axis.
 
     Parameters
@@ -275,9 +274,9 @@ def _shares(
     last: float,
     hover: str,
     palette: Mapping[str, str] | None = None,
-) -> go.Figure:
+) -> Figure:
     """Return a figure of step lines from 0 % before their first step to the right-hand edge."""
-    figure = go.Figure()
+    figure = Figure()
     palette = palette or colors(profiles)
     for place, (name, steps) in enumerate(profiles.items()):
         ends = [(first, 0.0), *steps, (last, steps[-1][1])] if steps else []
@@ -319,7 +318,7 @@ def _time_axis(first: float, last: float) -> dict[str, object]:
 def gap_figure(
     gaps: Mapping[str, Sequence[tuple[float, float, float]]],
     palette: Mapping[str, str] | None = None,
-) -> go.Figure:
+) -> Figure:
     """Return a figure of mean gaps over time, on a logarithmic time axis.
 
     A gap that is known as an interval is drawn as a band between two lines.
@@ -332,7 +331,7 @@ def gap_figure(
     palette : mapping, optional
         The colour of each method; by default that of `colors`.
     """
-    figure = go.Figure()
+    figure = Figure()
     palette = palette or colors(gaps)
     moments = [seconds for points in gaps.values() for seconds, _, _ in points if seconds > 0]
     ends = [math.log10(each(moments, default=1.0)) for each in (min, max)]

@@ -14,8 +14,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import plotly.graph_objects as go
-
 from schedgap.analysis.charts import (
     PALETTE,
     TEMPLATE,
@@ -25,6 +23,7 @@ from schedgap.analysis.charts import (
     plain,
 )
 from schedgap.analysis.choices import Choice, label
+from schedgap.analysis.figure import Figure
 from schedgap.analysis.folder import Folder, TaskRecord
 from schedgap.analysis.judging import Row, judge
 from schedgap.analysis.stored import StoredRun
@@ -37,7 +36,7 @@ from schedgap.models.family import family
 from schedgap.models.figure import Experiment
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib import figure as matplotlib_figure
 
 BEST, BOUND = "best known", "bound"
 DASHES = {BEST: "dash", BOUND: "dot"}
@@ -327,7 +326,7 @@ def curves(measure: str, numbers: Sequence[Row]) -> list[Curve]:
     return found
 
 
-def chart(experiment: Experiment, measure: str, numbers: Sequence[Row]) -> go.Figure:
+def chart(experiment: Experiment, measure: str, numbers: Sequence[Row]) -> Figure:
     """Return a chart of one measure of a figure: curves, or bars if the x axis has names.
 
     Values are averaged over the draws; bars of error show the least and the greatest.
@@ -342,10 +341,10 @@ def chart(experiment: Experiment, measure: str, numbers: Sequence[Row]) -> go.Fi
         As returned by `rows`.
     """
     shown = shown_rows(experiment, measure, numbers)
-    measure = shown[0].measure if shown else measure
-    found = curves(measure, shown)
+    label = shown[0].measure if shown else measure
+    found = curves(label, shown)
     palette = _palette(experiment, found)
-    figure = go.Figure()
+    figure = Figure()
     for each in found:
         bars = each.printed and any(isinstance(x, str) for x in each.xs)
         color = palette[each.series]
@@ -386,18 +385,20 @@ def chart(experiment: Experiment, measure: str, numbers: Sequence[Row]) -> go.Fi
         showlegend=True,
         xaxis={"title": {"text": plain(experiment.x)}},
         yaxis={
-            "title": {"text": plain(measure)},
-            "rangemode": "normal" if measure == RATIO else "tozero",
+            "title": {"text": plain(label)},
+            "rangemode": "normal" if label == RATIO else "tozero",
         },
     )
-    return figure
+    return figure.drawn_by(lambda: picture(experiment, measure, numbers))
 
 
 def _dash(series: str) -> str:
     return DASHES.get(series, "dot" if series.endswith(UPPER) else "solid")
 
 
-def picture(experiment: Experiment, measure: str, numbers: Sequence[Row]) -> "Figure":
+def picture(
+    experiment: Experiment, measure: str, numbers: Sequence[Row]
+) -> "matplotlib_figure.Figure":
     """Return the same chart as a Matplotlib figure, to be saved as PDF, SVG or PNG.
 
     The verdicts on the paper's claims stand below it.
@@ -411,7 +412,7 @@ def picture(experiment: Experiment, measure: str, numbers: Sequence[Row]) -> "Fi
     numbers : sequence of Row
         As returned by `rows`.
     """
-    from matplotlib.figure import Figure
+    from matplotlib import figure as matplotlib_figure
 
     shown = shown_rows(experiment, measure, numbers)
     measure = shown[0].measure if shown else measure
@@ -426,7 +427,9 @@ def picture(experiment: Experiment, measure: str, numbers: Sequence[Row]) -> "Fi
             subsequent_indent="   ",
         )
     )
-    figure = Figure(figsize=(6.5, 3.6 + 0.16 * verdicts.count("\n")), layout="constrained")
+    figure = matplotlib_figure.Figure(
+        figsize=(6.5, 3.6 + 0.16 * verdicts.count("\n")), layout="constrained"
+    )
     pane = figure.subplots()
     for each in found:
         color, style = (

@@ -222,6 +222,8 @@ class Solution(SolutionFile):
     def gantt(self, compare_with: "Solution | None" = None) -> Any:
         """Return a Gantt chart of the schedule as a Plotly figure.
 
+        `figure.save("schedule.pdf")` saves it as PDF, SVG, PNG or HTML.
+
         Parameters
         ----------
         compare_with : Solution, optional

@@ -22,7 +22,11 @@ if TYPE_CHECKING:  # it loads NumPy
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar of a Gantt chart; times in the unit of the chart."""
+    """One bar of a Gantt chart; times in the unit of the chart.
+
+    A bar that uses a part of its lane's machine has this share of the height of the lane, in
+    (0, 1], and begins at `offset`, in [0, 1), below its upper edge.
+    """
 
     lane: str
     start: float
@@ -30,6 +34,8 @@ class Bar:
     group: str  # decides the colour, such as the job
     text: str  # shown on hover
     soft: bool = False  # drawn faint: a delay that does not occupy the lane
+    share: float = 1.0
+    offset: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,11 @@
 """Arrange overlapping bars of a Gantt chart on lanes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from schedgap.models.family import Bar
+
+CLOSE = 1e-9
 
 
 class Span(NamedTuple):
@@ -13,9 +15,12 @@ class Span(NamedTuple):
     end: float
     group: str  # determines the colour
     text: str  # shown on hover
+    share: float = 1.0  # of the machine, in (0, 1]
 
 
-def stack(machine: str, spans: Iterable[Span]) -> tuple[list[str], list[Bar]]:
+def stack(
+    machine: str, spans: Iterable[Span], *, together: bool = False
+) -> tuple[list[str], list[Bar]]:
     """Return the lanes of a machine, at least one, and a bar for each span.
 
     A span is put on the first lane that is free at its start, so that the number of lanes is the
@@ -28,15 +33,46 @@ def stack(machine: str, spans: Iterable[Span]) -> tuple[list[str], list[Bar]]:
         Name of the machine.
     spans : iterable of Span
         Its spans in any order.
+    together : bool
+        Whether simultaneous spans are put on one lane if their shares leave room for them, one
+        below the other.
     """
-    free: list[float] = [0.0]  # end of the last span on each lane
-    lanes = [machine]
+    lanes: list[list[Bar]] = [[]]  # the last bars on each lane
     bars = []
-    for start, end, group, text in sorted(spans, key=lambda span: span.start):
-        row = next((k for k, until in enumerate(free) if until <= start), len(free))
-        if row == len(free):
-            free.append(0.0)
-            lanes.append(f"{machine} ({row + 1})")
-        free[row] = end
-        bars.append(Bar(lanes[row], start, end, group, text))
-    return lanes, bars
+    for span in sorted(spans, key=lambda span: span.start):
+        share = min(1.0, span.share)
+        for row in range(len(lanes) + 1):
+            if row == len(lanes):
+                lanes.append([])
+            lanes[row] = [bar for bar in lanes[row] if bar.end > span.start]
+            offset = _room(lanes[row], share if together else 1.0)
+            if offset is not None:
+                break
+        name = machine if row == 0 else f"{machine} ({row + 1})"
+        bar = Bar(name, span.start, span.end, span.group, span.text, share=share, offset=offset)
+        lanes[row].append(bar)
+        bars.append(bar)
+    names = [machine, *(f"{machine} ({row + 1})" for row in range(1, len(lanes)))]
+    return names, bars
+
+
+def _room(bars: Iterable[Bar], share: float) -> float | None:
+    """Return the first offset on a lane at which a share of it is free, or None."""
+    offset = 0.0
+    for bar in sorted(bars, key=lambda bar: bar.offset):
+        if bar.offset - offset >= share - CLOSE:
+            return offset
+        offset = bar.offset + bar.share
+    return offset if offset + share <= 1 + CLOSE else None
+
+
+def dominant_share(used: Mapping[str, float], capacity: Mapping[str, float]) -> float:
+    """Return the largest share of a machine's resource that is used, at least 0.01.
+
+    Parameters
+    ----------
+    used, capacity : mapping
+        Amounts by resource, in one unit.
+    """
+    shares = [amount / capacity[name] for name, amount in used.items() if capacity.get(name)]
+    return min(1.0, max([0.01, *shares]))

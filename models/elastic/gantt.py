@@ -6,6 +6,7 @@ from typing import Any
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Placement
 from schedgap.models.family import Bar, Chart, Link
+from schedgap.models.gantt import dominant_share
 
 
 def chart(instance: ElasticInstance, schedule: Mapping[str, Any]) -> Chart:
@@ -19,7 +20,8 @@ def chart(instance: ElasticInstance, schedule: Mapping[str, Any]) -> Chart:
     Notes
     -----
     Slot t is drawn from t - 1 to t. The text of a bar says how many workers and PSs the job has on
-    the server. A dotted line leads from each segment of a preempted job to the next.
+    the server; its height is the largest share of a resource of the server that they use. A dotted
+    line leads from each segment of a preempted job to the next.
     """
     placed = ElasticSchedule.from_data(instance, schedule)
     runs_on: dict[str, list[tuple[Placement, str, str]]] = {
@@ -47,7 +49,8 @@ def chart(instance: ElasticInstance, schedule: Mapping[str, Any]) -> Chart:
             free[row] = run.end
             lane_of[job, run.start, server] = names[row]
             text = f"{job}{note} on {server}: {_counts(run, server)}"
-            bars.append(Bar(names[row], run.start - 1, run.end - 1, job, text))
+            share = _share(instance, run, server)
+            bars.append(Bar(names[row], run.start - 1, run.end - 1, job, text, share=share))
         lanes += names or [server]
     links = [
         Link(
@@ -72,6 +75,20 @@ def _nearest(first: Placement, then: Placement, servers: list[str]) -> tuple[str
     )
     common = next((server for server in before if server in after), None)
     return (common, common) if common else (before[0], after[0])
+
+
+def _share(instance: ElasticInstance, run: Placement, server: str) -> float:
+    """Return the largest share of a resource of a server that a run uses."""
+    capacity = next(each.capacity for each in instance.servers if each.id == server)
+    used = dict.fromkeys(capacity, 0.0)
+    for kinds, kind, count in (
+        (instance.worker_types, run.worker_type, run.workers.get(server, 0)),
+        (instance.ps_types, run.ps_type, run.ps.get(server, 0)),
+    ):
+        demand = next((each.demand for each in kinds if each.id == kind), {})
+        for name in capacity:
+            used[name] += count * demand.get(name, 0.0)
+    return dominant_share(used, capacity)
 
 
 def _counts(run: Placement, server: str) -> str:

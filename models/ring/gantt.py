@@ -8,10 +8,11 @@ from schedgap.models.gantt import Span, stack
 
 
 def chart(instance: RingInstance, schedule: Mapping[str, object]) -> Chart:
-    """Return the chart: servers in list order, each with as many lanes as jobs share it at once.
+    """Return the chart: servers in list order; the height of a bar is its share of the GPUs.
 
     Slot t is drawn from t - 1 to t. The text of a bar gives the number of workers on the server
-    and, for a ring over several servers, on how many.
+    and, for a ring over several servers, on how many. Which GPUs of a server a job has is not
+    said; where no gap is high enough for a bar, it is on a further lane of the server.
 
     Parameters
     ----------
@@ -19,14 +20,17 @@ def chart(instance: RingInstance, schedule: Mapping[str, object]) -> Chart:
         Plain JSON data of a verified schedule.
     """
     parsed = RingSchedule.from_data(instance, schedule)
+    gpus = {server.id: server.gpus for server in instance.servers}
     spans_on: dict[str, list[Span]] = {server.id: [] for server in instance.servers}
     for job, run in parsed.runs.items():
         for server in run.placement:
-            spans_on[server].append(Span(run.start - 1, run.end, job, _text(job, run, server)))
+            share = run.placement[server] / gpus[server]
+            text = _text(job, run, server)
+            spans_on[server].append(Span(run.start - 1, run.end, job, text, share))
     lanes: list[str] = []
     bars: list[Bar] = []
     for server, spans in spans_on.items():
-        server_lanes, server_bars = stack(server, spans)
+        server_lanes, server_bars = stack(server, spans, together=True)
         lanes += server_lanes
         bars += server_bars
     return Chart(tuple(lanes), tuple(bars), "slot")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from schedgap.analysis import charts
 from schedgap.analysis.names import natural
 from schedgap.models.family import Bar, Chart, Link, families
+from schedgap.models.gantt import Span, stack
 
 FIRST = Chart(
     lanes=("gpu-1", "gpu-2"),
@@ -87,6 +88,46 @@ def test_a_delay_is_fainter_than_work_and_leaves_the_lane_visible():
         for w in (False, True)
     )
     assert hard.offset + hard.width <= soft.offset  # one beside the other: neither hides the other
+
+
+PARTS = Chart(
+    ("s",),
+    (
+        Bar("s", 0, 4, "a", "two of four", share=0.5),
+        Bar("s", 1, 3, "b", "one of four", share=0.25, offset=0.5),
+        Bar("s", 5, 6, "a", "all"),
+    ),
+    "slot",
+)
+
+
+def test_a_bar_is_as_high_as_its_share_of_the_machine(tmp_path):
+    a, b = charts.gantt(PARTS).data
+    assert a.width == pytest.approx([0.42, 0.84]) and a.offset == pytest.approx([-0.42, -0.42])
+    assert b.width == pytest.approx([0.21]) and b.offset == pytest.approx([0.0])
+    (pane,) = charts.gantt_matplotlib(PARTS).axes
+    found = {
+        tuple(
+            round(float(edge), 2) for edge in (path.vertices[:, 1].min(), path.vertices[:, 1].max())
+        )
+        for collection in pane.collections
+        for path in collection.get_paths()
+    }
+    assert found == {(-0.42, 0.0), (-0.42, 0.42), (0.0, 0.21)}
+
+
+def test_bars_that_fit_together_share_a_lane():
+    spans = [
+        Span(0, 4, "a", "", 0.5), Span(1, 3, "b", "", 0.25), Span(2, 5, "c", "", 0.5),
+        Span(3, 6, "d", "", 0.5),
+    ]  # fmt: skip
+    lanes, bars = stack("s", spans, together=True)
+    assert lanes == ["s", "s (2)"]
+    assert [(bar.lane, bar.offset) for bar in bars] == [
+        ("s", 0.0), ("s", 0.5), ("s (2)", 0.0), ("s", 0.5)
+    ]  # fmt: skip
+    apart, bars = stack("s", spans)
+    assert len(apart) == 3 and all(bar.offset == 0 for bar in bars)
 
 
 def test_the_first_lane_is_on_top():

@@ -12,11 +12,16 @@ def best():
     return schedule_of(W1, [1, 4], [{0: 3, 1: 1}, {1: 2, 2: 2}])
 
 
-def test_jobs_on_a_server_at_once_have_lanes_of_their_own():
+def test_jobs_on_a_server_at_once_are_as_high_as_their_shares_of_its_gpus():
+    """s2 has three GPUs: one for a and two for b."""
     drawn = chart(W1, best().to_data(W1))
-    assert drawn.lanes == ("s1", "s2", "s2 (2)", "s3") and drawn.unit == "slot"
-    on_s2 = {bar.group: (bar.lane, bar.start, bar.end) for bar in drawn.bars if "s2" in bar.lane}
-    assert on_s2 == {"a": ("s2", 0, 4), "b": ("s2 (2)", 3, 7)}
+    assert drawn.lanes == ("s1", "s2", "s3") and drawn.unit == "slot"
+    on_s2 = {bar.group: (bar.start, bar.end, bar.share, bar.offset) for bar in drawn.bars
+             if bar.lane == "s2"}  # fmt: skip
+    assert on_s2 == {
+        "a": (0, 4, pytest.approx(1 / 3), 0),
+        "b": (3, 7, pytest.approx(2 / 3), pytest.approx(1 / 3)),
+    }
     assert drawn.bars[0].text == "a on s1: 3 of 4 workers, ring over 2 servers"
 
 

@@ -1,0 +1,58 @@
+"""Figures show themselves in plain notebooks, and are saved by one call."""
+
+import plotly.io
+import pytest
+
+from schedgap.analysis import charts, curves
+from schedgap.errors import UsageError
+from schedgap.models.family import Bar, Chart
+
+CHART = Chart(("gpu",), (Bar("gpu", 0, 2, "J1", "J1"), Bar("gpu", 2, 3, "J2", "J2")), "s")
+FIGURES = {
+    "gantt": lambda: charts.gantt(CHART, CHART, ("a", "$b")),
+    "progress": lambda: curves.progress_figure({"m": [(0.1, 5.0, None), (0.5, 4.0, 3.0)]}),
+    "ratios": lambda: curves.ratio_distribution({"m": [("i", 1.0, 1.0), ("j", 1.1, 1.3)]}),
+    "profile": lambda: curves.performance_profile({"m": [(1.0, 0.5), (2.0, 1.0)]}),
+    "times": lambda: curves.time_profile({"m": [(0.1, 0.5), (2.0, 1.0)]}),
+    "gaps": lambda: curves.gap_figure({"m": [(0.1, 1.0, 1.0), (1.0, 0.1, 0.2)]}),
+}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("kind", ["pdf", "svg", "png", "html"])
+def test_a_figure_is_saved_in_each_format(tmp_path, name, kind):
+    file = FIGURES[name]().save(tmp_path / f"figure.{kind}")
+    head = file.read_bytes()[:200].lstrip()
+    marks = {"pdf": b"%PDF", "svg": b"<?xml", "png": b"\x89PNG", "html": b"<html"}
+    assert marks[kind] in head
+    assert file.stat().st_size > 2000
+
+
+def test_an_unknown_format_is_refused(tmp_path):
+    with pytest.raises(UsageError, match=r"figure.gif: cannot be saved: need one of .pdf"):
+        FIGURES["gantt"]().save(tmp_path / "figure.gif")
+
+
+def test_a_gap_on_paper_has_the_same_curves():
+    figure = FIGURES["gaps"]()
+    (pane,) = charts.gantt(CHART)._draw().axes  # of Matplotlib, and not converted
+    assert len(pane.collections) == 2
+    from schedgap.analysis.figure import on_paper
+
+    (pane,) = on_paper(figure).axes
+    assert [line.get_ydata().tolist() for line in pane.lines] == [[100, 20], [100, 10]]
+    assert pane.get_xscale() == "log" and pane.get_xlabel() == "wall-clock time (s)"
+
+
+def test_without_a_chosen_renderer_a_figure_brings_html(monkeypatch):
+    monkeypatch.delenv("PLOTLY_RENDERER", raising=False)
+    monkeypatch.setattr(plotly.io.renderers, "default", "plotly_mimetype")
+    bundle = FIGURES["gantt"]()._repr_mimebundle_()
+    assert "application/vnd.plotly.v1+json" in bundle
+    assert "Plotly.newPlot" in bundle["text/html"]
+
+
+def test_a_chosen_renderer_is_used(monkeypatch):
+    monkeypatch.setenv("PLOTLY_RENDERER", "json")
+    monkeypatch.setattr(plotly.io.renderers, "default", "json")
+    assert set(FIGURES["gantt"]()._repr_mimebundle_()) == {"application/json"}
