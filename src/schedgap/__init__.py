@@ -16,18 +16,15 @@ from schedgap import lazy
 
 if TYPE_CHECKING:
     from schedgap.analysis.comparing import compare as compare
+    from schedgap.analysis.formulations import formulations as formulations
     from schedgap.analysis.judged import JudgedSchedule as JudgedSchedule
     from schedgap.analysis.judged import judge as judge
     from schedgap.analysis.judged import ratio as ratio
     from schedgap.analysis.listing import families as families
     from schedgap.analysis.listing import methods as methods
-    from schedgap.analysis.own import online as online
-    from schedgap.analysis.own import own as own
-    from schedgap.analysis.formulations import formulations as formulations
-    from schedgap.analysis.listing import families as families
-    from schedgap.analysis.listing import methods as methods
     from schedgap.analysis.listing import models as models
     from schedgap.analysis.listing import presets as presets
+    from schedgap.analysis.own import online as online
     from schedgap.analysis.own import own as own
     from schedgap.analysis.programs import model as model
     from schedgap.analysis.ratios import RatioInterval as RatioInterval
@@ -38,13 +35,13 @@ if TYPE_CHECKING:
     from schedgap.analysis.solving import solve as solve
     from schedgap.analysis.sweeps import grid as grid
     from schedgap.analysis.verifying import verify as verify
+    from schedgap.analysis.worst_case import WorstCase as WorstCase
+    from schedgap.analysis.worst_case import worst_case as worst_case
+    from schedgap.analysis.worst_case import worst_grid as worst_grid
     from schedgap.instances.build import instance as instance
     from schedgap.instances.dmlrs import DmlrsInstance as DmlrsInstance
     from schedgap.instances.edge import EdgeInstance as EdgeInstance
     from schedgap.instances.elastic import ElasticInstance as ElasticInstance
-    from schedgap.analysis.worst_case import WorstCase as WorstCase
-    from schedgap.analysis.worst_case import worst_case as worst_case
-    from schedgap.analysis.worst_case import worst_grid as worst_grid
     from schedgap.instances.families import load as load
     from schedgap.instances.generate import generate as generate
     from schedgap.instances.hare import HareInstance as HareInstance
@@ -119,8 +116,8 @@ __all__ = [
     "formulations",
     "generate",
     "grid",
-    "judge",
     "instance",
+    "judge",
     "library",
     "load",
     "load_solution",
