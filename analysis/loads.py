@@ -3,7 +3,8 @@
 The instances are those of `schedgap.trace_instances`, or any others with a load.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import pandas as pd
 
@@ -72,7 +73,8 @@ def _roles(name: str, group: pd.DataFrame) -> Iterable[dict[str, object]]:
         wanted["best"] = str(full.sort_values(["low", "high"], kind="stable").index[0])
     for role, method in wanted.items():
         if method in means.index:
-            yield {"role": role, "method": method, **common, **means.loc[method].to_dict()}
+            mean = {str(key): value for key, value in means.loc[method].items()}
+            yield {"role": role, "method": method, **common, **mean}
 
 
 def paper_algorithm(name: str) -> str:
@@ -116,8 +118,8 @@ def matrix(frame: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _cell(row: "dict[str, object]", *, named: bool) -> str:
+def _cell(row: Mapping[Any, Any], *, named: bool) -> str:
     """Return a ratio, a star if all optima are known, and perhaps the method."""
-    ratio = RatioInterval(float(str(row["low"])), float(str(row["high"])))
+    ratio = RatioInterval(row["low"], row["high"])
     star = "*" if row["proved"] == row["instances"] else ""
     return f"{ratio}{star}" + (f" {row['method']}" if named else "")

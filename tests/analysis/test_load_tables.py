@@ -1,9 +1,11 @@
 """Ratios by trace and load: table, terminal, report, and the command `compare traces`."""
 
 import io
+import math
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -169,3 +171,24 @@ def test_bad_input_is_one_line_and_leaves_nothing(
     lines = [line for line in said.err.splitlines() if "not recognised" not in line]
     assert len(lines) == 1 and message in lines[0]
     assert not (tmp_path / "r").exists() and said.out == ""
+
+
+def test_the_page_has_the_numbers_of_its_data() -> None:
+    """Each row of the table in docs/traces.md, from docs/traces/loads.csv."""
+    docs = Path(__file__).parents[2] / "docs"
+    page = (docs / "traces.md").read_text(encoding="utf-8").splitlines()
+    frame = pd.read_csv(docs / "traces/loads.csv")
+    for (name, trace), group in frame.groupby(["family", "trace"]):
+        by = {(row["role"], row["load"]): row for row in group.to_dict("records")}
+        roles = [(role, load) for role in ("paper", "fifo", "best") for load in (0.5, 1.0, 2.0)]
+        cells = [_text(by[each]) if each in by else "-" for each in roles]
+        assert f"| {name} | {trace} | {' | '.join(cells)} |" in page
+    assert sum(line.startswith(f"| {name} | ") for name in FAMILIES for line in page) >= 25
+
+
+def _text(row: Mapping[Any, Any]) -> str:
+    star = "*" if row["proved"] == row["instances"] else ""
+    low, high = row["low"], row["high"]
+    if low == high:
+        return f"{low:.4f}{star}"
+    return f"{math.floor(100 * low) / 100:.2f}-{math.ceil(100 * high) / 100:.2f}{star}"

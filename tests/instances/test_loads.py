@@ -194,7 +194,12 @@ def test_dmlrs_counts_the_busiest_resource() -> None:
 
 
 def test_edge_counts_workers_of_the_types_in_use() -> None:
-    instance = generate("edge", preset="toy")
+    plain = generate("edge", preset="toy").to_data()
+    plain["worker_types"].append("idle")
+    plain["servers"][0]["workers"]["idle"] = 50
+    instance = generate("edge", preset="toy").replace(
+        worker_types=plain["worker_types"], servers=plain["servers"]
+    )
     used = {job.worker_type for job in instance.jobs}
     workers = sum(n for s in instance.servers for u, n in s.workers.items() if u in used)
     work = sum(
