@@ -10,6 +10,7 @@ from schedgap.analysis.charts import PALETTE, TEMPLATE, comma_separated, plain
 from schedgap.analysis.loads import COLUMNS, ROLES
 from schedgap.analysis.report.pictures import Figure, plotly_data
 
+APART = 1.012  # factor between the places of two lines at one load, so that their bars are seen
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")  # by trace
 
 
@@ -28,7 +29,8 @@ def load_figures(frame: pd.DataFrame, name: str) -> list[tuple[str, str, str, Fi
         return []
     caption = (
         "Mean ratio to the optimum by offered load: work demanded over capacity in the arrival "
-        "span. A bar spans the interval that contains the mean where not all optima are proved. "
+        "span. A bar spans the interval that contains the mean where not all optima are proved; "
+        "lines are set apart at each load. "
         "The best is the algorithm or baseline with the smallest mean at that load."
     )
     table = comma_separated(COLUMNS, rows[COLUMNS].itertuples(index=False))
@@ -50,8 +52,10 @@ def load_figure(rows: pd.DataFrame) -> go.Figure:
         for place, trace in enumerate(traces):
             points = rows[(rows["role"] == role) & (rows["trace"] == trace)].sort_values("load")
             if len(points):
-                dash = DASHES[place % len(DASHES)]
-                figure.add_trace(_line(points, role, str(trace), color, dash))
+                line = {"color": color, "dash": DASHES[place % len(DASHES)], "width": 2}
+                steps = place * len(ROLES) + list(ROLES).index(role)
+                shift = APART ** (steps - (len(traces) * len(ROLES) - 1) / 2)
+                figure.add_trace(_line(points, role, str(trace), line, shift))
     figure.update_layout(
         template=TEMPLATE,
         height=380,
@@ -67,7 +71,9 @@ def load_figure(rows: pd.DataFrame) -> go.Figure:
     return figure
 
 
-def _line(points: pd.DataFrame, role: str, trace: str, color: str, dash: str) -> dict[str, Any]:
+def _line(
+    points: pd.DataFrame, role: str, trace: str, line: dict[str, object], shift: float
+) -> dict[str, Any]:
     """Return a Plotly trace: lower ends joined by a line, with bars up to the upper ends."""
     ends = [high if math.isfinite(high) else low for low, high in points[["low", "high"]].values]
     method = ROLES[role] if role == "best" else points["method"].iloc[0]
@@ -81,17 +87,18 @@ def _line(points: pd.DataFrame, role: str, trace: str, color: str, dash: str) ->
         "type": "scatter",
         "mode": "lines+markers",
         "name": plain(name),
-        "x": points["load"].tolist(),
+        "x": (points["load"] * shift).tolist(),
         "y": points["low"].tolist(),
         "error_y": {
             "type": "data",
             "symmetric": False,
             "array": [end - low for end, low in zip(ends, points["low"], strict=True)],
             "arrayminus": [0.0] * len(ends),
-            "color": color,
-            "thickness": 1,
+            "color": line["color"],
+            "thickness": 1.5,
+            "width": 0,
         },
-        "line": {"color": color, "dash": dash, "width": 2},
+        "line": line,
         "hovertext": texts,
         "hoverinfo": "text",
     }
