@@ -12,6 +12,7 @@ from schedgap.instances.instance import Instance
 Named = str | Callable[[Any, Any], str]
 Position = float | str  # on the axis
 Better = Literal["lower", "higher"]
+STEPWISE = "(judged: at each step)"  # of claims that a series falls or rises along an axis
 BRACKETS = ("best known", "bound")  # series beside those of the paper, at every position
 
 
@@ -369,7 +370,7 @@ def monotone(
         curve = draw.curve(series, measure)
         return _percent(curve[-1], curve[0])
 
-    return Claim(text, source, holds, change, "%")
+    return Claim(f"{text} {STEPWISE}", source, holds, change, "%")
 
 
 def _positions(draw: Draw, series: str) -> list[Position | None]:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from schedgap.instances.edge import EdgeInstance
 from schedgap.instances.generate import generate
 from schedgap.models.figure import (
+    STEPWISE,
     Claim,
     Draw,
     Experiment,
@@ -262,7 +263,7 @@ def moves(
         listed = [draw.curve(name, measure) for name in names]
         return worst(100 * (curve[-1] / curve[0] - 1) for curve in listed)
 
-    return Claim(text, source, holds, change, "%")
+    return Claim(f"{text} {STEPWISE}", source, holds, change, "%")
 
 
 def _rises(curve: Sequence[float]) -> bool:

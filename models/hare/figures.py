@@ -8,6 +8,7 @@ from typing import Any, Literal
 from schedgap.instances.generate import generate
 from schedgap.instances.hare import HareInstance
 from schedgap.models.figure import (
+    STEPWISE,
     Claim,
     Draw,
     Experiment,
@@ -437,8 +438,9 @@ def _distribution() -> tuple[Claim, ...]:
     def by_25(draw: Draw, series: str) -> float:
         return draw.value(series, measure=_complete(25))
 
-    def ordered(draw: Draw, hare: str) -> bool:
-        return by_25(draw, hare) > by_25(draw, ALLOX) > by_25(draw, HOMO)
+    def least_lead(draw: Draw, hare: str) -> float:
+        first, second, third = (by_25(draw, each) for each in (hare, ALLOX, HOMO))
+        return min(first - second, second - third)
 
     def claim(hare: str, other: str, printed: float, note: str) -> Claim:
         return Claim(
@@ -453,8 +455,8 @@ def _distribution() -> tuple[Claim, ...]:
               untestable="the text states no durations of the jobs; ours decide this"),
         *_both(lambda hare, note: Claim(
             f"within 25 minutes Hare completes more jobs than Sched_Allox, and that more than "
-            f"Sched_Homo{note}", here, lambda draw: ordered(draw, hare),
-            lambda draw: by_25(draw, hare) - by_25(draw, ALLOX), "points")),
+            f"Sched_Homo{note}", here, lambda draw: least_lead(draw, hare) > 0,
+            lambda draw: least_lead(draw, hare), "points, the smaller lead")),
         *_both(lambda hare, note: claim(hare, ALLOX, 66.7, note)),
         *_both(lambda hare, note: claim(hare, HOMO, 56.5, note)),
     )  # fmt: skip
@@ -573,7 +575,7 @@ def _by_batch() -> tuple[Claim, ...]:
         *_both(lambda hare, note: Claim(
             f"it has one on Sched_Homo (we read: more than on each other scheme){note}", here,
             lambda draw: spread(draw, HOMO) > steady(draw, hare),
-            lambda draw: spread(draw, HOMO), "%")),
+            lambda draw: spread(draw, HOMO) - steady(draw, hare), "points more than they")),
     )  # fmt: skip
 
 
@@ -646,7 +648,7 @@ def _all_move(direction: Literal["falls", "rises"], text: str, source: str) -> C
         changes = [claim.measure(draw) for claim in claims if claim.measure is not None]
         return min(changes) if direction == "rises" else max(changes)
 
-    return Claim(text, source, holds, change, "%")
+    return Claim(f"{text} {STEPWISE}", source, holds, change, "%")
 
 
 def _gaps_grow(hare: str, text: str, source: str) -> Claim:

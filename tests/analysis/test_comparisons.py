@@ -178,6 +178,18 @@ def test_one_wrong_record_makes_its_instance_wrong_whatever_the_others_say(tmp_p
     assert integral["primal_low"] == pytest.approx((1 + 9 * 2 / 12 + 10) / 2)
 
 
+def test_a_guarantee_is_exceeded_only_where_it_is_certain(tmp_path: Path) -> None:
+    """The ratio is between 1 and 4, the guarantee 2: the optimum may be 20."""
+    store(tmp_path, "a", "first", 20.0)
+    store(tmp_path, "a", "weak", bound=5.0, kind="bound")
+    run = Run(tmp_path)
+    ratio = row(run.ratios(), method="first")
+    assert ratio[["low", "high", "guarantee", "within"]].tolist() == [1.0, 4.0, 2.0, True]
+    first = row(run.summary(), method="first")
+    assert first["exceeded"] == 0
+    assert first[["gap_low", "gap_high"]].tolist() == pytest.approx([0.0, 3.0])
+
+
 def test_a_wrong_seed_is_not_hidden_by_one_that_was_skipped(tmp_path: Path) -> None:
     exact(tmp_path, "a")
     store(tmp_path, "a", "first", outcome="invalid", seed=1)
@@ -344,6 +356,23 @@ def test_integrals_weigh_seeds_and_not_records(tmp_path: Path) -> None:
     store(tmp_path, "a", "first", None, outcome="timeout", seed=2)
     found = row(Run(tmp_path).integrals(), method="first")
     assert found["primal_low"] == pytest.approx((5 + 10) / 2)
+
+
+def test_integrals_end_at_the_smallest_limit_and_count_what_was_not_tried(tmp_path: Path) -> None:
+    """10 s on `a` and 4 s on `b`, which `first` never tried: a gap of 1 throughout there."""
+    exact(tmp_path, "a", seconds=0.0)
+    exact(tmp_path, "b", seconds=0.0, time_limit=4.0)
+    store(tmp_path, "a", "first", 20.0, seconds=2.0, progress=[[3.0, 20.0, None]])
+    found = row(Run(tmp_path).integrals(), method="first")
+    assert (found["n"], found["horizon"]) == (2, 4.0)
+    # until its end after 2 s nothing, then half: a later point of progress is one of its end
+    assert found["primal_low"] == pytest.approx(((2 + 2 / 2) + 4) / 2)
+
+
+def test_the_slowest_task_is_that_of_all_records(tmp_path: Path) -> None:
+    for again, seconds in enumerate((1.0, 3.0, 2.0)):
+        store(tmp_path, "a", "first", 20.0, seconds=seconds, again=again)
+    assert row(Run(tmp_path).summary(), method="first")["slowest"] == 3.0
 
 
 def test_integrals_are_intervals_where_the_optimum_is_one(tmp_path: Path) -> None:
