@@ -63,3 +63,23 @@ def test_tasks_of_one_run_and_times_are_told_apart(runs: tuple[Path, Path]) -> N
     found = differences(Run(runs[0]), Run(runs[1]))
     assert (found.common, found.only, found.timed) == (1, (1, 0), 1)
     assert found.time == pytest.approx(0.5)
+
+
+def test_a_task_that_is_short_in_one_run_is_not_timed(runs: tuple[Path, Path]) -> None:
+    for method, before, after in (("scan", 0.05, 5.0), ("first", 0.2, 0.4)):
+        change(runs[0], method, seconds=before)
+        change(runs[1], method, seconds=after)
+    found = differences(Run(runs[0]), Run(runs[1]))
+    assert (found.timed, found.time) == (1, pytest.approx(2.0))
+
+
+def test_of_several_records_one_that_ended_counts(runs: tuple[Path, Path]) -> None:
+    """The second run has another record of each task that was stopped, with a worse bound."""
+    for number, file in enumerate(sorted((runs[1] / "tasks").glob("[!.]*.json"))):
+        data = json.loads(file.read_text())
+        key = f"{number:032x}-{data['key'][-12:]}"
+        data["solution"] |= {"bound": 8.0, "status": "feasible"}
+        data |= {"key": key, "task": "0" * 32, "outcome": "timeout"}
+        (runs[1] / "tasks" / f"{key}.json").write_text(json.dumps(data))
+    found = differences(Run(runs[0]), Run(runs[1]))
+    assert (len(found.rows), found.common) == (0, 2)
