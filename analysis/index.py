@@ -24,13 +24,13 @@ from schedgap.instances.records import write_text
 from schedgap.instances.solution import ProofClaim, SolutionFile
 
 NAME = "index.jsonl"
-FORMAT = {"index": "schedgap", "version": 2}
+FORMAT = {"index": "schedgap", "version": 3}
 LEAST = 500  # records from which on an index is written
 SHORT = 300  # characters of a trace that is kept in the index
 FEW = 20  # points of progress that are kept in the index
 COMMON = (
     *("instance", "method", "label", "kind", "engine", "options", "problem", "sense", "relaxed"),
-    *("time_limit", "memory_limit", "versions", "version", "code", "session"),
+    *("time_limit", "memory_limit", "versions", "version", "code", "session", "own"),
 )
 OWN = (
     *("key", "outcome", "message", "seed", "task", "started", "cpu_seconds", "start_seconds"),

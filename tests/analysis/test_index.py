@@ -12,8 +12,10 @@ from toy_family import toy
 
 from schedgap.analysis import index
 from schedgap.analysis.comparing import compare
+from schedgap.analysis.folder import TaskRecord
 from schedgap.analysis.runs import Run
 from schedgap.errors import InputError
+from schedgap.instances.solution import SolutionFile
 
 TARGETS = [toy(6, 4, 2, name="down"), toy(2, 5, 8, 9, sense="max", name="up")]
 
@@ -66,6 +68,13 @@ def test_a_run_from_the_index_is_the_run(folder: Path, monkeypatch: pytest.Monke
             assert one.solution.schedule == other.solution.schedule
             assert one.solution.trace == other.solution.trace
             assert dict(one.solution) == dict(other.solution)
+
+
+def test_every_field_of_a_record_is_in_the_index_or_read_from_its_file() -> None:
+    fields = {*index.COMMON, *index.OWN, "solution", "progress", "certificate"}
+    assert fields == set(TaskRecord.model_fields)
+    kept = {*index.SOLUTION_COMMON, *index.SOLUTION_OWN, "schedule", "trace"}
+    assert kept == set(SolutionFile.model_fields)
 
 
 def test_a_changed_record_is_read_again(folder: Path) -> None:
