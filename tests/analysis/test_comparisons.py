@@ -443,3 +443,14 @@ def test_parquet_keeps_every_column(unequal: Path) -> None:
     data = export(table, "parquet")
     assert isinstance(data, bytes)
     pd.testing.assert_frame_equal(pd.read_parquet(io.BytesIO(data)), table, check_dtype=False)
+
+
+def test_to_be_stopped_with_a_schedule_is_not_to_complete_a_task(tmp_path: Path) -> None:
+    store(tmp_path, "a", "first", 12.0, outcome="timeout", seconds=10.0)
+    store(tmp_path, "b", "first", 12.0)
+    assert row(Run(tmp_path).times(), method="first")[["n", "completed"]].tolist() == [2, 1]
+
+
+def test_a_bound_alone_is_no_result_of_an_exact_method(tmp_path: Path) -> None:
+    store(tmp_path, "a", "scan", bound=9.0, kind="exact", outcome="timeout")
+    assert Run(tmp_path).table()["result"].tolist() == ["incomplete"]
