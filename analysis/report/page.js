@@ -227,6 +227,46 @@
       return draw(progressPlot, shown, data.layouts.progress);
     }
 
+    const panel = find("#replay"), which = find("#replay-which"), step = find("#replay-step");
+    const told = find("#replay-text");
+    const replayed = () => chosen().schedules[Number(which.value)];
+
+    function offerReplay() {
+      const some = pair().filter((each) => each?.steps);
+      panel.hidden = some.length === 0;
+      which.replaceChildren(...some.map((each) =>
+        new Option(each.label, chosen().schedules.indexOf(each))));
+      startReplay();
+    }
+
+    function startReplay() {
+      if (!panel.hidden) {
+        step.max = replayed().steps.length;
+        step.value = step.max;
+      }
+      tell();
+    }
+
+    function tell() {
+      const last = Number(step.max), place = Number(step.value);
+      told.textContent = panel.hidden ? "" : place === last
+        ? `The schedule after all ${last} steps.`
+        : `Step ${place + 1} of ${last}. ${replayed().steps[place]}`;
+    }
+
+    function replay(move) {
+      step.value = Number(step.value) + move;
+      tell();
+      drawGantt();
+    }
+
+    // opacity of the bars of a group: faint before the step that places it, full at that step
+    function shade(schedule, group, opacity) {
+      if (panel.hidden || schedule !== replayed() || step.value === step.max) return opacity;
+      const behind = Number(step.value) - schedule.placed[group];
+      return behind < 0 ? 0.08 : behind === 0 ? 1 : 0.6 * opacity;
+    }
+
     function drawGantt() {
       const schedules = pair();
       note.hidden = schedules.length > 0 && schedules[0] !== undefined;
@@ -250,7 +290,7 @@
         for (const trace of each.traces) {
           const faded = group !== undefined && trace.legendgroup !== group;
           traces.push({ ...trace, xaxis: "x" + axis, yaxis: "y" + axis,
-            opacity: faded ? 0.12 : 1, showlegend: trace.showlegend && !place });
+            opacity: shade(each, trace.legendgroup, faded ? 0.12 : 1), showlegend: trace.showlegend && !place });
         }
         layout["yaxis" + axis] = { ...each.yaxis, domain: [bottom, top] };
         layout["xaxis" + axis] = { anchor: "y" + axis, range: [start, end],
@@ -275,6 +315,7 @@
       fill(lower, schedules.map((each) => each.label), first[1]);
       fill(highlight, ["all", ...groups], 0);
       drawProgress();
+      offerReplay();
       drawGantt();
       select.dataset.shown = place;
     }
@@ -282,7 +323,20 @@
     fill(select, data.instances, data.first);
     select.addEventListener("change", choose);
     method.addEventListener("change", drawProgress);
-    for (const each of [upper, lower, highlight]) each.addEventListener("change", drawGantt);
+    for (const each of [upper, lower]) {
+      each.addEventListener("change", () => {
+        offerReplay();
+        drawGantt();
+      });
+    }
+    highlight.addEventListener("change", drawGantt);
+    which.addEventListener("change", () => {
+      startReplay();
+      drawGantt();
+    });
+    step.addEventListener("input", () => replay(0));
+    find("#replay-back").addEventListener("click", () => replay(-1));
+    find("#replay-on").addEventListener("click", () => replay(1));
     later(progressPlot, async () => {
       await choose();
       ganttPlot.on("plotly_click", ({ points }) => {

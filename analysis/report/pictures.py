@@ -34,6 +34,7 @@ from schedgap.analysis.curves import (
 from schedgap.analysis.index import IndexedRecord
 from schedgap.analysis.judging import Row, judge
 from schedgap.analysis.names import natural
+from schedgap.analysis.report.replay import Replay, replay
 from schedgap.analysis.report.results import MAX_COMPARED, ReportData, Result
 from schedgap.analysis.report.words import count, value_text
 from schedgap.instances.verdict import outside
@@ -243,7 +244,8 @@ def explorer(report: ReportData) -> tuple[list[dict[str, Any]], list[str]]:
             charts[each.record.key] = chart
             remaining -= len(chart.bars)
         points = {name: each.points for name, each in traces.items()}
-        entries[key] = _entry(by_instance[key], charts, points)
+        replays = _replays(report, by_instance[key], charts)
+        entries[key] = _entry(by_instance[key], charts, points, replays)
     notes = []
     if len(shown) < len(by_instance):
         notes.append(
@@ -297,10 +299,27 @@ def _chart(result: Result, schedule: Any, report: ReportData) -> Chart:
     return family(result.family).chart(instance, schedule)
 
 
+def _replays(
+    report: ReportData, results: Iterable[Result], charts: Mapping[str, Chart]
+) -> dict[str, Replay]:
+    """Return the replays of the papers' algorithms by record key."""
+    found: dict[str, Replay] = {}
+    for each in results:
+        record = each.record
+        if record.key in charts:
+            instance = report.run.instance(record.instance.sha256)
+            steps = replay(instance, record, charts[record.key])
+            found |= {} if steps is None else {record.key: steps}
+    return found
+
+
 def _entry(
-    results: Sequence[Result], charts: Mapping[str, Chart], progress: Mapping[str, list[Point]]
+    results: Sequence[Result],
+    charts: Mapping[str, Chart],
+    progress: Mapping[str, list[Point]],
+    replays: Mapping[str, Replay],
 ) -> dict[str, Any]:
-    """Return the data of one instance for the page; `charts` and `progress` are by record key."""
+    """Return the data of one instance for the page; all mappings are by record key."""
     times = Counter(each.method for each in results)
     names = {
         each.record.key: each.method
@@ -326,6 +345,7 @@ def _entry(
         },
         "schedules": [
             _embedded(each, names[each.record.key], charts[each.record.key], palette)
+            | _steps(replays.get(each.record.key))
             for each in shown
         ],
         "groups": groups,
@@ -389,6 +409,10 @@ def _embedded(
         "yaxis": lanes_axis(chart),
         "traces": gantt_traces(chart, palette),
     }
+
+
+def _steps(steps: Replay | None) -> dict[str, object]:
+    return {} if steps is None else {"steps": steps.steps, "placed": steps.placed}
 
 
 def shared_layouts() -> dict[str, dict[str, object]]:

@@ -1,0 +1,52 @@
+"""A replay shows the events of the algorithm that returned the stored schedule, and no other."""
+
+import pytest
+
+from schedgap.analysis.comparing import compare
+from schedgap.analysis.report import replay as module
+from schedgap.analysis.report.pictures import explorer
+from schedgap.analysis.report.replay import replay
+from schedgap.analysis.report.results import collect
+from schedgap.analysis.runs import Run
+from schedgap.models.family import family
+from strategies.ring_examples import W1
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("replay")
+    return compare([W1], run=folder, methods=["sjf-bco", "first-fit"], workers=1, time_limit=20)
+
+
+def of(run, method):
+    record = next(record for record in run.records if record.method == method)
+    return record, family("ring").chart(W1, record.solution.schedule)
+
+
+def test_every_job_is_placed_at_its_event(run):
+    record, chart = of(run, "sjf-bco")
+    found = replay(W1, record, chart)
+    assert set(found.placed) == {bar.group for bar in chart.bars}
+    for job, step in found.placed.items():
+        assert ": place (" in found.steps[step] and f"job {job}," in found.steps[step]
+    assert found.steps[0].startswith("A1 L7: run") and found.steps[-1].startswith("A1 L24: answer")
+
+
+def test_a_schedule_that_the_algorithm_does_not_return_has_no_replay(run):
+    record, _ = of(run, "sjf-bco")
+    other = family("ring").chart(W1, of(run, "first-fit")[0].solution.schedule)
+    changed = other.__class__(other.lanes, other.bars[:-1], other.unit)
+    assert replay(W1, record, changed) is None
+
+
+@pytest.mark.parametrize(("name", "value"), [("MAX_BARS", 0), ("MAX_SECONDS", 0.0),
+                                             ("MAX_STEPS", 0)])  # fmt: skip
+def test_large_schedules_have_none(run, monkeypatch, name, value):
+    monkeypatch.setattr(module, name, value)
+    assert replay(W1, *of(run, "sjf-bco")) is None
+
+
+def test_only_the_papers_algorithm_has_one_on_the_page(run):
+    ((entry,), _) = explorer(collect(Run(run.folders[0].path)))
+    told = {each["label"].partition(":")[0]: "steps" in each for each in entry["schedules"]}
+    assert told == {"sjf-bco": True, "first-fit": False}
