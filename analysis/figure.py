@@ -19,7 +19,7 @@ DASHES = {"dash": "--", "dot": ":"}
 INCH = 100  # pixels
 
 
-class Figure(go.Figure):
+class Figure(go.Figure):  # type: ignore[misc]
     """A Plotly figure that brings its own HTML, and can be saved for a paper.
 
     Without a chosen renderer, Plotly gives notebooks data that `jupyter nbconvert --to html` and

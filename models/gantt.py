@@ -41,13 +41,13 @@ def stack(
     bars = []
     for span in sorted(spans, key=lambda span: span.start):
         share = min(1.0, span.share)
-        for row in range(len(lanes) + 1):
+        row, offset = -1, None
+        while offset is None:
+            row += 1
             if row == len(lanes):
                 lanes.append([])
             lanes[row] = [bar for bar in lanes[row] if bar.end > span.start]
             offset = _room(lanes[row], share if together else 1.0)
-            if offset is not None:
-                break
         name = machine if row == 0 else f"{machine} ({row + 1})"
         bar = Bar(name, span.start, span.end, span.group, span.text, share=share, offset=offset)
         lanes[row].append(bar)
