@@ -19,7 +19,6 @@ from typing import Any
 
 from schedgap.analysis.fingerprint import command_code, file_code, function_code
 from schedgap.analysis.own_child import (
-    LARGEST,
     Address,
     Call,
     Command,
@@ -37,6 +36,7 @@ from schedgap.models.family import Family
 from schedgap.models.method import Method, MethodResult, RunContext
 from schedgap.solvers.children.processes import run_child
 
+MOST_DATA = 64 << 20  # bytes of a function with what it refers to
 MEMORY_MB = 4096.0  # limit where none is given
 LOAD_SECONDS = 60.0  # within which a source file must have run
 _CHILD = "schedgap.analysis.own_child"
@@ -320,9 +320,9 @@ def from_function(function: Callable[..., Any]) -> Own:
         raise UsageError(
             f"{name} cannot be sent to another process: {type(error).__name__}: {said}"
         ) from None
-    if len(pickled) > LARGEST:
+    if len(pickled) > MOST_DATA:
         raise UsageError(
-            f"{name} refers to more than {LARGEST >> 20} MB of data: let it read them from a file"
+            f"{name} refers to more than {MOST_DATA >> 20} MB of data: let it read them from a file"
         )
     is_online = isinstance(function, Online)
     return Own(name, Function(pickled), code, options, offered, online=is_online)

@@ -37,7 +37,8 @@ from schedgap.solvers.children.processes import descendants
 
 OFFERED = ("seed", "clock")  # parameters that get a value without being options
 OFFERED_ONLINE = (*OFFERED, "state")
-LARGEST = 64 << 20  # bytes of a schedule
+LARGEST = 32 << 20  # bytes of a schedule
+RESERVED = ("engine", "memory_limit", "method", "on_message", "proof", "time_limit")  # by `solve`
 _TYPES: dict[str, OptionType] = {"bool": "bool", "int": "int", "float": "float", "str": "text"}
 
 
@@ -276,6 +277,11 @@ def parameters(function: Callable[..., Any]) -> tuple[tuple[Option, ...], tuple[
     options: list[Option] = []
     offered: list[str] = []
     for each in known[first:]:
+        if each.name in RESERVED and each.kind not in several:
+            raise UsageError(
+                f"{name}: parameter '{each.name}' has a name that solve uses: rename it"
+                + (" (clock.remaining() is the time left)" if each.name == "time_limit" else "")
+            )
         if each.name in names and each.kind not in several:
             offered.append(each.name)
         elif each.kind not in several:
@@ -497,6 +503,7 @@ def _run_command(command: Command, instance: Instance, call: Call) -> tuple[str,
             stdin=subprocess.DEVNULL if by_file else subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            preexec_fn=_dies_with_its_parent() if sys.platform == "linux" else None,
         )
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
@@ -518,6 +525,14 @@ def _run_command(command: Command, instance: Instance, call: Call) -> tuple[str,
     if code != 0:
         raise OwnMethodError(f"{_ending(code)}{''.join(f': {line}' for line in [*err.lines][-1:])}")
     return _written(Path(names["{schedule}"])) if to_file else _printed(out.text), seconds
+
+
+def _dies_with_its_parent() -> Callable[[], None]:
+    """Return what a new process calls so that it is killed when this one is."""
+    import ctypes
+
+    library, pr_set_pdeathsig = ctypes.CDLL(None), 1
+    return lambda: library.prctl(pr_set_pdeathsig, signal.SIGKILL, 0, 0, 0)
 
 
 def _filled(word: str, names: Mapping[str, str]) -> str:
