@@ -119,7 +119,6 @@ def test_wrong_usage_is_one_line_and_exit_2(
         (("generate", "hare", "--preset", "tiny", "--out", "x.json"), "has no preset 'tiny'"),
         (("generate", "hare", "--set", "jbos=3", "--out", "x.json"), "has no setting 'jbos'"),
         (("generate", "hare"), "Missing option '--out'"),
-        (("compare", "quick"), "Missing option '--run'"),
         (("compare", "slow", "--run", "r"), "slow: cannot be read: no such file"),
         (("compare", "quick", "--run", "r", "--workers", "0"), "workers 0: need an integer >= 1"),
         (("compare", "quick", "--run", "r", "--methods", "fastest"), "has no method 'fastest'"),
