@@ -503,7 +503,7 @@ class _Outcome:
                 "versions": {},
             },
             progress=(*progress, last) if kind == "exact" else (last,),
-        )
+        ).as_verified()
         return found.with_proof("engine") if status in ("optimal", "infeasible") else found
 
     def _kind(self) -> Kind:

@@ -1,9 +1,11 @@
 """Schedules from elsewhere, their ratios, and that nothing counts which is not verified."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
+import pyomo.environ as pyo
 import pytest
 
 import schedgap as sg
@@ -79,6 +81,14 @@ def test_ratios_take_several_references(
     other = sg.generate("hare", preset="small", seed=2)
     with pytest.raises(UsageError, match="no result for this instance"):
         sg.ratio(sg.solve(other, "srtf"), run)
+
+
+def test_the_bound_of_a_program_counts_unless_it_was_changed(first: sg.Solution) -> None:
+    model = sg.model(TOY, "paper", relax=True)
+    found = sg.ratio(first, sg.solve(TOY, model))
+    assert found.low == 1 and found.high < 100
+    model.upper = pyo.Constraint(expr=next(model.component_data_objects(pyo.Var)) <= 10**6)
+    assert sg.ratio(first, sg.solve(TOY, model)).high == math.inf
 
 
 def test_nothing_unverified_counts(
