@@ -34,7 +34,7 @@ from schedgap.solvers.children.worker import read_frame, write_frame
 ChildOutcome = Literal["done", "timeout", "memory", "crash", "error"]
 
 _CHECK_SECONDS = 0.1  # interval between two checks of the memory, in seconds
-_MAX_OWN = 4  # methods of the users' own with idle workers
+_MAX_OWN = 8  # methods of the users' own with idle workers
 _MAX_IDLE_MB = 500  # larger idle workers are closed
 _QUOTA = Path(
     "/sys/fs/cgroup/cpu.max"
