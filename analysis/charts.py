@@ -151,7 +151,7 @@ def _shade(place: int) -> str:
         return PALETTE[0]
     hues = len(PALETTE) - 1
     hue, turn = (place - 1) % hues + 1, (place - 1) // hues
-    return _tint(PALETTE[hue], (0.0, 0.4, -0.35, 0.65, -0.6)[turn % 5])
+    return _tint(PALETTE[hue], (0.0, 0.4, -0.3, 0.6, -0.45)[turn % 5])
 
 
 def _tint(color: str, amount: float) -> str:

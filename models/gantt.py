@@ -41,13 +41,14 @@ def stack(
     bars = []
     for span in sorted(spans, key=lambda span: span.start):
         share = min(1.0, span.share)
-        row, offset = -1, None
-        while offset is None:
-            row += 1
-            if row == len(lanes):
-                lanes.append([])
-            lanes[row] = [bar for bar in lanes[row] if bar.end > span.start]
-            offset = _room(lanes[row], share if together else 1.0)
+        lanes = [[bar for bar in lane if bar.end > span.start] for lane in lanes]
+        rooms = [_room(lane, share if together else 1.0) for lane in lanes]
+        row = next((row for row, room in enumerate(rooms) if room is not None), len(lanes))
+        offset = 0.0
+        if row == len(lanes):
+            lanes.append([])
+        else:
+            offset = rooms[row] or 0.0
         name = machine if row == 0 else f"{machine} ({row + 1})"
         bar = Bar(name, span.start, span.end, span.group, span.text, share=share, offset=offset)
         lanes[row].append(bar)

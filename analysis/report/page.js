@@ -29,13 +29,21 @@
       ? { ink: "#c4c4c1", label: "#2a2a2d", rule: "#55555a" }
       : { ink: "#444444", label: "#ffffff", rule: "#bbbbbb" };
 
+  const NARROW = 480; // pixels; below, each entry of a legend has a line of its own
+
+  function roomy(layout, traces) {
+    if (innerWidth > NARROW || !layout.showlegend || !layout.height) return layout;
+    const entries = traces.filter((trace) => trace.name && trace.showlegend !== false).length;
+    return { ...layout, height: layout.height + 18 * Math.max(0, entries - 3) };
+  }
+
   function themed(layout, onPaper = false) {
     const { ink, label, rule } = colors(onPaper);
     const axes = {};
     for (const key of Object.keys(layout)) {
       const axis = layout[key];
-      if (!/^yaxis/.test(key) || !axis.ticktext || innerWidth > 480) continue;
-      const short = (text) => (text.length > 9 ? text.slice(0, 8) + "…" : text);
+      if (!/^yaxis/.test(key) || !axis.ticktext || innerWidth > NARROW) continue;
+      const short = (text) => (text.length > 14 ? text.slice(0, 13) + "…" : text);
       axes[key] = { ...axis, ticktext: axis.ticktext.map(short) };
     }
     return {
@@ -52,6 +60,7 @@
   const config = { displayModeBar: false, responsive: true };
 
   function draw(plot, traces, layout) {
+    layout = roomy(layout, traces);
     drawn.set(plot, { traces, layout });
     return Plotly.react(plot, traces, themed(layout), config);
   }
