@@ -159,7 +159,8 @@ def relax_integers(built: "pyo.ConcreteModel") -> None:
     """
     import pyomo.environ as pyo
 
-    pyo.TransformationFactory("core.relax_integer_vars").apply_to(built)
+    if any(not each.is_continuous() for each in built.component_data_objects(pyo.Var)):
+        pyo.TransformationFactory("core.relax_integer_vars").apply_to(built)
 
 
 def program_sizes(instance: Instance, key: str) -> dict[str, Any]:

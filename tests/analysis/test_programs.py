@@ -62,6 +62,31 @@ def test_every_index_is_named_and_no_number_changes(name: str, program: str) -> 
                 assert any(key[at : at + len(m)] == m for m in members for at in range(len(key)))
 
 
+def test_every_variant_of_a_printed_program_has_named_indices() -> None:
+    exact_ratio = sg.generate("dmlrs", preset="small", seed=2, settings={"jobs": 2})
+    for instance in (
+        sg.generate("elastic", preset="toy-batch"),
+        sg.generate("elastic", preset="toy-ring"),
+        sg.generate("edge", preset="toy-batch"),
+        exact_ratio.replace(ps_rule="exact"),
+    ):
+        owner = family(instance.family)
+        for name, program in owner.programs.items():
+            if program.kind != "exact" or isinstance(program(instance), LinearProgram):
+                continue
+            built = sg.model(instance, name)
+            for component in built.component_objects([pyo.Var, pyo.Constraint]):
+                assert not component.is_indexed() or component.local_name in program.indices
+
+
+def test_a_continuous_model_can_be_relaxed_without_a_warning(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    relaxed = sg.model(TOYS["hare"], "relaxed-conic", relax=True)
+    assert all(each.is_continuous() for each in relaxed.component_data_objects(pyo.Var))
+    assert not caplog.records
+
+
 def test_other_names_of_the_programs() -> None:
     names = {name: program_name(family(name), "paper") for name in FAMILIES}
     assert names == {
