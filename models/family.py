@@ -255,7 +255,7 @@ def register(family: Family) -> None:
     homes = [
         name
         for name, module in list(sys.modules.items())
-        if name != "__main__" and getattr(module, "FAMILY", None) is family
+        if name != "__main__" and getattr(module, "__dict__", {}).get("FAMILY") is family
     ]
     if not homes:
         raise UsageError(

@@ -145,3 +145,18 @@ def test_the_names_of_this_package_are_its_own(site: Path) -> None:
     install(site, "hare", "toy_thief", "FAMILY = None")
     assert FAMILIES["hare"].models == "schedgap.models.hare"
     assert isinstance(FAMILIES, Families) and len(FAMILIES) == len(OWN)
+
+
+def test_registering_looks_into_no_module_that_loads_others() -> None:
+    """A module in `sys.modules` may import, or fail, when it is asked for a name, as Pyomo's do."""
+
+    class Lazy(ModuleType):
+        def __getattr__(self, name: str) -> object:
+            raise RuntimeError(f"asked for {name}")
+
+    sys.modules["lazy_of_others"] = Lazy("lazy_of_others")
+    try:
+        with pytest.raises(UsageError):
+            sg.register(OUTSIDE)  # in no module: only its own complaint, none of the lazy one
+    finally:
+        del sys.modules["lazy_of_others"]
