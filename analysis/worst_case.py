@@ -40,10 +40,10 @@ from schedgap.solvers.children.processes import run_child
 
 PathLike = str | os.PathLike[str]
 
-SECOND: Mapping[str, tuple[str, ...]] = {  # an exact method that shares no search with `exact`
+SECOND: Mapping[str, tuple[str, ...]] = {  # an exact method of another form than `exact`
     "dmlrs": ("milp-machine",),
-    "edge": ("milp-mode",),
-    "elastic": ("time-indexed",),
+    "edge": ("cp-sat",),
+    "elastic": ("cp-sat",),
     "hare": ("time-indexed",),
     "ring": ("branch-simulate",),
 }

@@ -1,0 +1,60 @@
+"""The stored worst cases: every number is computed again, the optimum by a second exact method."""
+
+import pytest
+
+import schedgap as sg
+from schedgap.analysis.worst_case import SECOND, WorstCase
+from schedgap.errors import UsageError
+from schedgap.instances.families import OWN
+from schedgap.instances.instance import Instance
+from schedgap.models import family
+
+ENTRIES = sg.library()
+
+
+def test_every_family_has_finds_and_their_names_say_the_method() -> None:
+    for name in OWN:
+        finds = sg.library(name)
+        assert len(finds) >= 4
+        assert all(each.family == name for each in finds)
+        assert all(each.name.startswith(each.meta["worst_case"]["method"]) for each in finds)
+    names = {(each.family, each.name) for each in ENTRIES}
+    assert len(names) == len(ENTRIES) == sum(len(sg.library(name)) for name in OWN)
+    with pytest.raises(UsageError, match="no family 'none'"):
+        sg.library("none")
+
+
+@pytest.mark.parametrize("instance", ENTRIES, ids=lambda each: f"{each.family}-{each.name}")
+def test_a_stored_find_is_what_it_says(instance: Instance) -> None:
+    facts = instance.meta["worst_case"]
+    solution = sg.solve(instance, facts["method"], **facts["options"])
+    assert solution.objective == pytest.approx(facts["objective"], rel=1e-9)
+    (second,) = SECOND[instance.family]
+    optimum = sg.solve(instance, second, proof="off")
+    assert optimum.status == "optimal"
+    assert optimum.objective == pytest.approx(facts["reference"], rel=1e-9)
+    low, high = facts["ratio"]
+    ratio = sg.ratio(solution, optimum)
+    assert (ratio.low, ratio.high) == pytest.approx((low, high))
+    if "refutes" in facts:
+        claim = family(instance.family).paper.guarantees[facts["refutes"]]
+        if claim.measure is not None:
+            assert claim.measure(instance) == pytest.approx(facts["score"])
+        else:
+            said = claim.evaluate(instance)
+            assert said["holds"] or claim.ours
+            assert ratio.low / said["factor"] == pytest.approx(facts["score"])
+        assert facts["score"] > 1 + 1e-6
+    else:
+        assert low > 1.05
+
+
+def test_a_find_shows_itself() -> None:
+    found = sg.worst_case(
+        "ring", "lpt-pack", jobs=3, evaluations=6, time_limit=None, shrink=False
+    )  # fmt: skip
+    assert isinstance(found, WorstCase)
+    assert "ratio to optimum" in repr(found)
+    assert "<table>" in found._repr_html_()
+    assert len(found.gantt().data) > 0
+    assert found.plot().data[0].y[-1] == found.score
