@@ -15,8 +15,10 @@ from typing import Any
 
 from schedgap.analysis.sources import family_code
 from schedgap.errors import InputError
+from schedgap.instances.families import OWN
 from schedgap.instances.instance import Instance
 from schedgap.instances.records import write_text
+from schedgap.models.contract import Guard
 from schedgap.models.family import Family
 
 NAME = "guarantees.json"
@@ -68,7 +70,7 @@ class Guarantees:
         key = " ".join((_code(owner), sha256, method, options))
         if key not in self._known:
             began = time.perf_counter()
-            self._known[key] = _facts(owner.paper.guarantee(load(), method, changed))
+            self._known[key] = _evaluated(owner, load(), method, changed)
             self._unsaved += time.perf_counter() - began
         return self._known[key]
 
@@ -78,6 +80,17 @@ class Guarantees:
             with suppress(InputError):
                 write_text(self._file, json.dumps(self._known))
             self._unsaved = 0.0
+
+
+def _evaluated(
+    owner: Family, instance: Instance, method: str, changed: Mapping[str, object]
+) -> dict[str, Any]:
+    """Return a guarantee as plain data; the fault of another package's names its family."""
+
+    def evaluate() -> dict[str, Any]:
+        return _facts(owner.paper.guarantee(instance, method, changed))
+
+    return evaluate() if owner.name in OWN else Guard(owner.name, "guarantee", evaluate, dict)()
 
 
 def _facts(guarantee: Mapping[str, Any]) -> dict[str, Any]:

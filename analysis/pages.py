@@ -93,7 +93,7 @@ def _places(name: str, first: str = "programs") -> dict[str, str]:
     rooms = ("programs", "algorithms", "baselines", "bounds", "heuristics", "exact")
 
     def rank(file: Path) -> tuple[int, bool, str]:
-        room = file.relative_to(folder).parts[0]
+        room = file.relative_to(folder).parts[0].removesuffix(".py")  # a folder or one file
         place = rooms.index(room) if room in rooms else len(rooms)
         place = -1 if room == first else place
         return place, file.stem != "printed", str(file)

@@ -14,6 +14,7 @@ from schedgap.analysis.sources import method_code
 from schedgap.analysis.tasks import MethodRun, TaskSpec, run_task, task_spec
 from schedgap.errors import (
     ContradictionError,
+    FamilyError,
     InvalidScheduleError,
     OwnMethodError,
     SchedgapError,
@@ -111,7 +112,7 @@ def perform(
             time_limit=task.limits.time,
             interrupt=interrupt,
         )
-    except OwnMethodError as error:
+    except (FamilyError, OwnMethodError) as error:
         return record(run, "error", str(error))
     except InvalidScheduleError as error:
         return record(run, "invalid", str(error))

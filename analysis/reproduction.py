@@ -167,7 +167,7 @@ def publish(run: Run, out: Path) -> Path:
 
 
 def values(data: Path) -> Values:
-    """Return the figures whose values are in a folder, in the order of the papers.
+    """Return the figures whose values are in a folder, in the order of the families.
 
     Parameters
     ----------
@@ -176,11 +176,17 @@ def values(data: Path) -> Values:
     """
     found: Values = {}
     for quick in (True, False):
-        for name in OWN:
+        for name in _families(data):
             for file, experiment in experiments.suite(f"{name}-figures", quick=quick).items():
                 if (data / file).exists():
                     found[file] = experiment, experiments.read(data / file)
     return found
+
+
+def _families(data: Path) -> list[str]:
+    """Return the families of this package, and those of others that have values in a folder."""
+    others = (name for name in FAMILIES if name not in OWN)
+    return [*OWN, *(name for name in others if any(data.glob(f"{name}-figure-*.csv")))]
 
 
 def page(data: Path) -> str:
@@ -199,7 +205,7 @@ def page(data: Path) -> str:
             if experiment.family == name
             for item in judge(experiment, rows)
         ]
-        for name in OWN
+        for name in _families(data)
     }
     scale = "scaled down" if all(each.quick for each, _ in found.values()) else "full scale"
     command = "schedgap figure all" + (" --quick" if scale == "scaled down" else "")

@@ -1,8 +1,10 @@
 """Solve one instance with one method and verify the result."""
 
 import math
+import re
 import threading
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from schedgap.analysis.bounds import contradict, derive_status, meet, on_grid, tighter
@@ -14,13 +16,16 @@ from schedgap.analysis.solution import Solution
 from schedgap.analysis.tasks import MethodRun, OnMessage, TaskSpec, run_task, task_spec
 from schedgap.errors import (
     ContradictionError,
+    FamilyError,
     InputError,
     InvalidScheduleError,
     OwnMethodError,
     UsageError,
 )
+from schedgap.instances.families import OWN
 from schedgap.instances.instance import Instance
 from schedgap.instances.solution import Sense
+from schedgap.models.contract import Guard, json_object
 from schedgap.models.family import Family, family_of
 from schedgap.models.method import check_instance
 
@@ -132,8 +137,8 @@ def verified_solution(
     ------
     SchedgapError
         As raised by the method.
-    RuntimeError
-        If the method failed in another way, which is a bug.
+    RuntimeError, FamilyError
+        If the method failed in another way, which is a bug of ours or of the family's package.
     ContradictionError
         If the schedule breaks a rule or refutes the bound.
     """
@@ -143,14 +148,17 @@ def verified_solution(
             raise run.error
         if spec.own is not None:
             raise OwnMethodError(f"method {name}: {run.message}")
-        failure = RuntimeError(f"method {name} failed: {run.message}")
+        failure: Exception = RuntimeError(f"method {name} failed: {run.message}")
+        if spec.family.name not in OWN:
+            where = f"family {spec.family.name}: method {name}"
+            failure = FamilyError(f"{where}: {_last_error(run)}")
         failure.add_note(run.details)
         raise failure
     result = run.result
     schedule = run.schedule
     if result is not None and result.schedule is not None:
         schedule = result.schedule
-    data = None if schedule is None else schedule.to_data(instance)
+    data = None if schedule is None else _data(instance, spec, schedule)
     infeasible = result is not None and result.infeasible
     if infeasible and data is not None:
         raise ContradictionError(f"method {name}: 'infeasible', but it has a schedule")
@@ -195,6 +203,23 @@ def verified_solution(
     ).as_verified()
 
 
+def _data(instance: Instance, spec: TaskSpec, schedule: Any) -> Any:
+    """Return a schedule as JSON data."""
+    if spec.own is not None or spec.family.name in OWN:
+        return schedule.to_data(instance)
+    part = f"method {spec.method.name}: to_data of its schedule"
+    return Guard(spec.family.name, part, lambda: schedule.to_data(instance), json_object)()
+
+
+def _last_error(run: MethodRun) -> str:
+    """Return the error of a method of another package on one line, with its place."""
+    lines = run.details.strip().splitlines()
+    head = max((n for n, line in enumerate(lines) if line.startswith(" ")), default=-1)
+    text = " ".join(lines[head + 1 :]) or run.message
+    places = re.findall(r'File "([^"]*)", line (\d+)', run.details)
+    return f"{text} ({Path(places[-1][0]).name}, line {places[-1][1]})" if places else text
+
+
 def _verified(
     instance: Instance, spec: TaskSpec, data: object, verified: "Verified | None"
 ) -> float:
@@ -202,11 +227,13 @@ def _verified(
     try:
         return (verified or verified_here)(instance, spec, data)
     except (ContradictionError, InputError) as error:
-        if spec.own is None:
-            raise
         text = str(error)
         if isinstance(error, InputError):
             text = f"method {spec.method.name} returned no schedule of the family: {text}"
+        if spec.own is None:
+            if isinstance(error, InputError) and spec.family.name not in OWN:
+                raise FamilyError(f"family {spec.family.name}: {text}") from None
+            raise
         raise InvalidScheduleError(text) from None
 
 

@@ -4,13 +4,16 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Generic, get_args
 
-from schedgap.errors import UsageError, choices
-from schedgap.instances.families import FAMILIES, Source
+from schedgap.errors import FamilyError, UsageError, choices
+from schedgap.instances.families import FAMILIES, OWN, Source
 from schedgap.instances.instance import Instance
 from schedgap.instances.solution import Kind, Sense
 from schedgap.instances.verdict import Violation
+from schedgap.models import contract
+from schedgap.models.contract import Guard
 from schedgap.models.figure import Experiment
 from schedgap.models.method import I, Method, MethodResult, RunContext, S
 from schedgap.models.paper import Paper
@@ -146,6 +149,14 @@ class Family(Generic[I, S]):
     instances: type[I] | None = None
     generator: "Generator | None" = None
 
+    def __post_init__(self) -> None:
+        if self.name in OWN:
+            return
+        for part, accept in _PARTS.items():  # what other packages do is checked at run time
+            function = getattr(self, part)
+            if callable(function) and not isinstance(function, Guard):
+                object.__setattr__(self, part, Guard(str(self.name), part, function, accept))
+
     def method(self, name: str) -> Method[I, S]:
         """Return a method by its name or alias; UsageError if there is none.
 
@@ -175,7 +186,47 @@ class Family(Generic[I, S]):
         """
         if method.proves_infeasible and (reason := self.refute(instance, call.options)):
             return MethodResult(infeasible=True, note=reason)
-        return method.run(instance, call)
+        result = method.run(instance, call)
+        return result if self.name in OWN else _checked(self.name, method.name, result)
+
+
+_PARTS: Mapping[str, contract.Accept] = {
+    "sense": contract.one_of("min", "max"),
+    "check": contract.all_are(Violation, "violations"),
+    "objective": contract.number,
+    "chart": contract.is_a(Chart, "a Chart"),
+    "grid": contract.step,
+    "problem": contract.is_a(str, "a text"),
+    "refute": contract.optional(contract.is_a(str, "a text or None")),
+    "omitted_rules": contract.texts,
+    "metrics": contract.numbers,
+    "null_schedule": contract.json_data,
+    "check_certificate": contract.number,
+    "suite": contract.all_are(Instance, "instances"),
+    "experiments": contract.all_are(Experiment, "experiments"),
+}
+
+
+def _checked(family: str, method: str, result: object) -> MethodResult:
+    """Return the result of a method of another package, if its parts have the right types."""
+    wrong = None
+    if not isinstance(result, MethodResult):
+        wrong = contract.ReturnedError(result, "a MethodResult")
+    elif result.schedule is not None and not callable(getattr(result.schedule, "to_data", None)):
+        wrong = contract.ReturnedError(result.schedule, "a schedule with to_data(instance)")
+    elif result.bound is not None and not isinstance(result.bound, Real):
+        wrong = contract.ReturnedError(result.bound, "a bound that is a number or None")
+    elif not isinstance(result.note, str) or not isinstance(result.trace, Mapping):
+        wrong = contract.ReturnedError(result.note, "a note that is a text, and a trace by name")
+    elif result.certificate is not None:
+        try:
+            contract.json_data(result.certificate)
+        except contract.ReturnedError as error:
+            wrong = error
+    if wrong is not None:
+        raise FamilyError(f"family {family}: method {method}: {wrong}")
+    assert isinstance(result, MethodResult)
+    return result
 
 
 def family(name: str) -> Family:

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 from pathlib import Path
@@ -62,18 +63,36 @@ DATA = (".json", ".html", ".css", ".js", ".csv", "py.typed")
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
-    """The names in a wheel, built of a copy of the source: building leaves files where it works."""
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel and a source archive, built of a copy: building leaves files where it works."""
     folder = tmp_path_factory.mktemp("wheel")
     shutil.copytree(ROOT, folder / "source", ignore=shutil.ignore_patterns(*LEFT_OUT))
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder)]
-    built = subprocess.run(
-        [*command, "source"], cwd=folder, capture_output=True, text=True, check=False
-    )
-    assert built.returncode == 0, built.stdout + built.stderr
-    (file,) = folder.glob("*.whl")
+    command = [sys.executable, "-m", "build", "--wheel", "--sdist", "--no-isolation"]
+    done = subprocess.run(
+        [*command, "--outdir", str(folder), "source"],
+        cwd=folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(built: Path) -> set[str]:
+    """The names in the wheel."""
+    (file,) = built.glob("*.whl")
     with zipfile.ZipFile(file) as archive:
         return set(archive.namelist())
+
+
+def test_the_source_archive_has_the_example_and_the_pages(built: Path) -> None:
+    (file,) = built.glob("*.tar.gz")
+    with tarfile.open(file) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    for folder, pattern in (("examples", "*.py"), ("examples", "*.toml"), ("docs", "*.md")):
+        found = (each for each in (ROOT / folder).rglob(pattern) if "build" not in each.parts)
+        missing = {each.relative_to(ROOT).as_posix() for each in found} - names
+        assert not missing
+    assert "examples/allox/src/allox_family/py.typed" in names
 
 
 def test_the_wheel_has_every_module_and_data_file_of_the_rooms(wheel: set[str]) -> None:

@@ -18,6 +18,7 @@ import pydantic
 import pytest
 
 import schedgap
+from schedgap import extend
 
 SNAPSHOT = Path(__file__).parent / "data" / "public_api.txt"
 WIDTH = 100
@@ -118,6 +119,8 @@ def attributes(cls: type) -> Iterator[str]:
 
 def described(name: str, found: object) -> str:
     """A public name with its signature; a class with its attributes."""
+    if typing.get_origin(found) is not None:  # the type of a field
+        return f"{name}: {spelt(found)}"
     if inspect.isclass(found):
         return "\n".join([call(f"class {name}", inspect.signature(found)), *attributes(found)])
     if callable(found):
@@ -126,9 +129,11 @@ def described(name: str, found: object) -> str:
 
 
 def public_api() -> str:
-    """Everything that `from schedgap import *` gives, one paragraph for each name."""
-    names = sorted(schedgap.__all__)
-    return "\n\n".join(described(name, getattr(schedgap, name)) for name in names) + "\n"
+    """What `schedgap` and `schedgap.extend` give, one paragraph for each name."""
+    names = [described(name, getattr(schedgap, name)) for name in sorted(schedgap.__all__)]
+    further = sorted({*extend.__all__} - {*schedgap.__all__})
+    names += ["# schedgap.extend", *(described(name, getattr(extend, name)) for name in further)]
+    return "\n\n".join(names) + "\n"
 
 
 def test_the_public_names_and_signatures_are_the_ones_on_file() -> None:

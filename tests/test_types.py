@@ -118,6 +118,7 @@ def both(paper: Paper) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="the package is put together by symbolic links")
 def test_a_family_that_mixes_up_its_classes_is_refused(tmp_path: Path) -> None:
+    """And the package in examples/ is accepted."""
     pytest.importorskip("mypy")
     package = tmp_path / "schedgap"  # as it is installed, from the rooms of the repository
     package.mkdir()
@@ -126,10 +127,12 @@ def test_a_family_that_mixes_up_its_classes_is_refused(tmp_path: Path) -> None:
     for room in ("solvers", "analysis"):
         (package / room).symlink_to(ROOT / room)
     (tmp_path / "pick.py").write_text(FAMILY)
+    (tmp_path / "allox_family").symlink_to(ROOT / "examples/allox/src/allox_family")
     done = subprocess.run(
         [
             sys.executable, "-m", "mypy", "--config-file", ROOT / "pyproject.toml",
             "--cache-dir", tmp_path / "cache", "--follow-imports", "silent", "pick.py",
+            "allox_family",
         ],
         cwd=tmp_path, env=os.environ | {"MYPYPATH": str(tmp_path)}, capture_output=True, text=True,
     )  # fmt: skip
@@ -139,5 +142,6 @@ def test_a_family_that_mixes_up_its_classes_is_refused(tmp_path: Path) -> None:
         for number, line in enumerate(FAMILY.splitlines(), 1)
         if "# error: " in line
     ]
+    assert "allox_family" not in done.stdout
     assert [number for number, _ in told] == [number for number, _ in expected], done.stdout
     assert all(words in text for (_, words), (_, text) in zip(expected, told, strict=True)), told

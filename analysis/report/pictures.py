@@ -37,6 +37,7 @@ from schedgap.analysis.names import natural
 from schedgap.analysis.report.replay import Replay, replay
 from schedgap.analysis.report.results import MAX_COMPARED, ReportData, Result
 from schedgap.analysis.report.words import count, value_text
+from schedgap.errors import FamilyError
 from schedgap.instances.verdict import outside
 from schedgap.models.family import Chart, family
 
@@ -230,6 +231,7 @@ def explorer(report: ReportData) -> tuple[list[dict[str, Any]], list[str]]:
     shown = _chosen(by_instance)
     entries: dict[str, dict[str, Any]] = {}
     remaining, left_out = MAX_BARS, 0
+    faults: dict[str, None] = {}  # of families of other packages
     for key in sorted(shown, key=lambda key: _weight(report, by_instance[key])):
         traces = {each.record.key: _trace(each) for each in by_instance[key]}
         charts = {}
@@ -237,7 +239,11 @@ def explorer(report: ReportData) -> tuple[list[dict[str, Any]], list[str]]:
             schedule = traces[each.record.key].schedule
             if schedule is None:
                 continue
-            chart = _chart(each, schedule, report) if remaining > 0 else None
+            try:
+                chart = _chart(each, schedule, report) if remaining > 0 else None
+            except FamilyError as error:
+                faults[f"{error}; such schedules are not drawn."] = None
+                continue
             if chart is None or len(chart.bars) > remaining:
                 left_out += 1
                 continue
@@ -258,7 +264,7 @@ def explorer(report: ReportData) -> tuple[list[dict[str, Any]], list[str]]:
             "small instances first. To draw such a schedule, load its solution in Python and call "
             "gantt()."
         )
-    return [entries[key] for key in shown if entries[key]["useful"]], notes
+    return [entries[key] for key in shown if entries[key]["useful"]], [*notes, *faults]
 
 
 def _chosen(by_instance: Mapping[str, Sequence[Result]]) -> list[str]:

@@ -14,6 +14,7 @@ import typer
 from schedgap import show
 from schedgap.errors import (
     ContradictionError,
+    FamilyError,
     InputError,
     SchedgapError,
     UsageError,
@@ -968,6 +969,8 @@ def run(arguments: list[str]) -> int:
         sys.stdout.flush()
         return _interrupted() if _received else code if isinstance(code, int) else 0
     except (SchedgapError, ContradictionError) as error:
+        if isinstance(error, FamilyError) and os.environ.get("SCHEDGAP_DEBUG"):
+            traceback.print_exc()
         prefix = "contradiction: " if isinstance(error, ContradictionError) else ""
         show.note(f"{prefix}{error}")
         return error.exit_code

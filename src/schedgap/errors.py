@@ -70,6 +70,10 @@ class EngineUnavailableError(SchedgapError):
     exit_code = 5
 
 
+class FamilyError(SchedgapError):
+    """A family of another package that breaks the contract; names the part and the fault."""
+
+
 class OwnMethodError(SchedgapError):
     """A user's own method that failed: it raised an error, or returned no schedule."""
 

@@ -60,7 +60,9 @@ if TYPE_CHECKING:
     from schedgap.models.paper import Guarantee as Guarantee
     from schedgap.models.paper import Paper as Paper
     from schedgap.models.paper import Symbol as Symbol
+    from schedgap.models.program import Program as Program
     from schedgap.models.search_state import SearchState as SearchState
+    from schedgap.solvers.children.clock import Clock as Clock
     from schedgap.solvers.engines.solve import solve as solve_program
 
 _PUBLIC = {  # name -> "module:attribute", imported on first use
@@ -71,6 +73,7 @@ _PUBLIC = {  # name -> "module:attribute", imported on first use
     "Certificate": "schedgap.models.certificates:Certificate",
     "Chart": "schedgap.models.family:Chart",
     "Claim": "schedgap.models.figure:Claim",
+    "Clock": "schedgap.solvers.children.clock:Clock",
     "Count": "schedgap.instances.records:Count",
     "Draw": "schedgap.models.figure:Draw",
     "Equation": "schedgap.models.paper:Equation",
@@ -96,6 +99,7 @@ _PUBLIC = {  # name -> "module:attribute", imported on first use
     "Positive": "schedgap.instances.records:Positive",
     "Preset": "schedgap.instances.generate:Preset",
     "PrintedAlgorithm": "schedgap.models.paper:Algorithm",
+    "Program": "schedgap.models.program:Program",
     "Record": "schedgap.instances.records:Record",
     "Request": "schedgap.instances.generate:Request",
     "RunContext": "schedgap.models.method:RunContext",
@@ -126,6 +130,7 @@ __all__ = [
     "Certificate",
     "Chart",
     "Claim",
+    "Clock",
     "Count",
     "Draw",
     "Equation",
@@ -151,6 +156,7 @@ __all__ = [
     "Positive",
     "Preset",
     "PrintedAlgorithm",
+    "Program",
     "Record",
     "Request",
     "RunContext",

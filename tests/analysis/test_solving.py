@@ -12,6 +12,7 @@ from schedgap.analysis.tasks import MethodRun, task_spec
 from schedgap.errors import (
     ContradictionError,
     EngineUnavailableError,
+    FamilyError,
     ScaleError,
     UsageError,
 )
@@ -123,6 +124,14 @@ def test_a_methods_own_refusal_comes_through() -> None:
 
 
 def test_a_bug_in_a_method_carries_its_traceback() -> None:
+    said = r"family toy: method fails: ValueError: a bug of ours \(toy_family.py, line"
+    with pytest.raises(FamilyError, match=said) as caught:
+        sg.solve(toy(3, 1), "fails")
+    assert "toy_family.py" in "".join(caught.value.__notes__)
+
+
+def test_a_bug_of_this_package_is_none_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("schedgap.analysis.solving.OWN", ("toy",))
     with pytest.raises(RuntimeError, match="ValueError: a bug of ours") as caught:
         sg.solve(toy(3, 1), "fails")
     assert "toy_family.py" in "".join(caught.value.__notes__)

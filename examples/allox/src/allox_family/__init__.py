@@ -31,6 +31,13 @@ METHODS: tuple[Allox, ...] = (
     _policy("shortest-first", "shortest_first", "the shortest waiting job on an idle machine"),
 )  # fmt: skip
 
+PROGRAMS: dict[str, sg.Program[AlloxInstance, AlloxSchedule]] = {
+    "matching": sg.Program("jobs to positions; exact if all are queued", "relaxation",
+                           _at("programs:matching"), read=_at("programs:read"), also=("paper",)),
+    "time-indexed": sg.Program("jobs to starts on a kind of machine", "exact",
+                               _at("programs:time_indexed"), read=_at("programs:read")),
+}  # fmt: skip
+
 FAMILY: sg.Family[AlloxInstance, AlloxSchedule] = sg.Family(
     name="allox",
     title=AlloxInstance.title,
@@ -43,7 +50,7 @@ FAMILY: sg.Family[AlloxInstance, AlloxSchedule] = sg.Family(
     chart=rules.chart,
     grid=lambda instance: 1.0,
     check_certificate=_at("exact:check_certificate"),
-    programs={"matching": _at("programs:matching"), "time-indexed": _at("programs:time_indexed")},
+    programs=PROGRAMS,
     suite=_at("figures:suite"),
     experiments=_at("figures:experiments"),
     instances=AlloxInstance,

@@ -7,24 +7,26 @@ from scipy.optimize import linear_sum_assignment
 
 from allox_family.instance import AlloxInstance, AlloxSchedule, Placement
 
-Starts = Iterable[tuple[int, int]]  # job and machine
-Policy = Callable[[list[int], list[int]], Starts]  # waiting jobs, slots until each machine is idle
+Starts = Iterable[tuple[str, str]]  # job and machine
+Policy = Callable[
+    [list[str], dict[str, int]], Starts
+]  # waiting jobs, slots until a machine is idle
 
 
 def simulate(instance: AlloxInstance, policy: Policy) -> AlloxSchedule:
     """Ask a policy what to start whenever jobs arrive or complete; it sees arrived jobs only."""
-    jobs, free, placed = instance.jobs, [0] * len(instance.machines), []
-    left = sorted(range(len(jobs)), key=lambda j: jobs[j].arrival)
-    events = {job.arrival for job in jobs}
+    free, placed = dict.fromkeys(instance.machines, 0), []
+    left = sorted(instance.arrival, key=instance.arrival.__getitem__)
+    events = set(instance.arrival.values())
     while left:
         now = min(events)
         events.remove(now)
-        waiting = [j for j in left if jobs[j].arrival <= now]
-        for j, m in policy(waiting, [max(0, until - now) for until in free]):
-            placed.append(Placement(job=jobs[j].id, machine=instance.machines[m], start=now))
-            free[m] = now + instance.lengths[j][m]
-            events.add(free[m])
-            left.remove(j)
+        waiting = [job for job in left if instance.arrival[job] <= now]
+        for job, machine in policy(waiting, {m: max(0, free[m] - now) for m in free}):
+            placed.append(Placement(job=job, machine=machine, start=now))
+            free[machine] = now + instance.time[job, machine]
+            events.add(free[machine])
+            left.remove(job)
     return AlloxSchedule(jobs=tuple(placed))
 
 
@@ -35,17 +37,17 @@ def allox(instance: AlloxInstance) -> AlloxSchedule:
     each idle machine starts. That is optimal if all jobs are queued at the same time.
     """
 
-    def policy(waiting: list[int], busy: list[int]) -> Starts:
-        if not waiting or all(busy):
+    def policy(waiting: list[str], busy: dict[str, int]) -> Starts:
+        if not waiting or all(busy.values()):
             return []
-        length = np.array([instance.lengths[j] for j in waiting])[:, :, None]
-        cost = np.array(busy)[:, None] + np.arange(1, len(waiting) + 1) * length
+        time = np.array([[instance.time[job, m] for m in busy] for job in waiting])
+        position = np.arange(len(waiting), 0, -1)
+        cost = np.array([*busy.values()])[:, None] + position * time[:, :, None]
         _, columns = linear_sum_assignment(cost.reshape(len(waiting), -1))
-        line: dict[int, list[tuple[int, int]]] = {}  # machine -> (position, job)
-        for j, column in zip(waiting, columns.tolist(), strict=True):
-            m, k = divmod(column, len(waiting))
-            line.setdefault(m, []).append((k, j))
-        return [(max(each)[1], m) for m, each in line.items() if not busy[m]]
+        line = {(column // len(waiting), column % len(waiting)): job
+                for job, column in zip(waiting, columns.tolist(), strict=True)}  # fmt: skip
+        first = {[*busy][m]: line[m, k] for m, k in sorted(line, reverse=True)}
+        return [(job, m) for m, job in first.items() if not busy[m]]
 
     return simulate(instance, policy)
 
@@ -53,40 +55,36 @@ def allox(instance: AlloxInstance) -> AlloxSchedule:
 def best_fit(instance: AlloxInstance) -> AlloxSchedule:
     """Run each job on the kind of machine where it is fastest, in order of arrival."""
 
-    def policy(waiting: list[int], busy: list[int]) -> Starts:
-        idle = {m for m, slots in enumerate(busy) if not slots}
-        for j in waiting:
-            length = instance.lengths[j]
-            if fits := [m for m in sorted(idle) if length[m] == min(length)]:
+    def policy(waiting: list[str], busy: dict[str, int]) -> Starts:
+        idle = [m for m in busy if not busy[m]]
+        for job in waiting:
+            least = min(instance.time[job, m] for m in busy)
+            if fits := [m for m in idle if instance.time[job, m] == least]:
                 idle.remove(fits[0])
-                yield j, fits[0]
+                yield job, fits[0]
 
     return simulate(instance, policy)
 
 
 def shortest_queue(instance: AlloxInstance) -> AlloxSchedule:
     """Let each job on its arrival join the queue in which it completes first."""
-    free, placed = [0] * len(instance.machines), []
-    pairs = zip(instance.jobs, instance.lengths, strict=True)
-    for job, length in sorted(pairs, key=lambda pair: pair[0].arrival):
-        starts = [max(until, job.arrival) for until in free]
-        m = min(
-            range(len(free)), key=[s + t for s, t in zip(starts, length, strict=True)].__getitem__
-        )
-        free[m] = starts[m] + length[m]
-        placed.append(Placement(job=job.id, machine=instance.machines[m], start=starts[m]))
+    free, placed = dict.fromkeys(instance.machines, 0), []
+    for job, arrival in sorted(instance.arrival.items(), key=lambda item: item[1]):
+        ends = {m: max(free[m], arrival) + instance.time[job, m] for m in free}
+        m = min(ends, key=ends.__getitem__)
+        placed.append(Placement(job=job, machine=m, start=max(free[m], arrival)))
+        free[m] = ends[m]
     return AlloxSchedule(jobs=tuple(placed))
 
 
 def shortest_first(instance: AlloxInstance) -> AlloxSchedule:
     """Start the waiting job that takes the least time, whenever a machine is idle."""
 
-    def policy(waiting: list[int], busy: list[int]) -> Starts:
-        left, idle = set(waiting), {m for m, slots in enumerate(busy) if not slots}
-        while left and idle:
-            _, j, m = min((instance.lengths[j][m], j, m) for j in left for m in idle)
-            yield j, m
-            left.remove(j)
-            idle.remove(m)
+    def policy(waiting: list[str], busy: dict[str, int]) -> Starts:
+        pairs = [(job, m) for job in waiting for m in busy if not busy[m]]
+        while pairs:
+            job, machine = min(pairs, key=instance.time.__getitem__)
+            yield job, machine
+            pairs = [(j, m) for j, m in pairs if j != job and m != machine]
 
     return simulate(instance, policy)

@@ -26,9 +26,12 @@ class Positions(sg.Certificate):
     def bound(self, instance: AlloxInstance) -> float:
         """Return what the jobs pay if each takes its best position, less the price of all."""
         prices = np.array(self.prices)
-        delays = np.arange(1, len(instance.jobs) + 1) * np.array(instance.lengths)[:, :, None]
-        arrivals = sum(job.arrival for job in instance.jobs)
-        return float((delays + prices).min(axis=(1, 2)).sum() - prices.sum() - arrivals)
+        time = np.array(
+            [[instance.time[j, m] for m in instance.machines] for j in instance.arrival]
+        )
+        cost = np.arange(1, len(instance.jobs) + 1) * time[:, :, None] + prices
+        arrivals = sum(instance.arrival.values())
+        return float(cost.min(axis=(1, 2)).sum() - prices.sum() - arrivals)
 
 
 class Slots(sg.Certificate):
@@ -71,7 +74,7 @@ def lp(instance: AlloxInstance, call: Call) -> Result:
     price = {key: max(0.0, -duals[row.name]) for key, row in rows.items()}
     last = range(1 + max(second for _, second in price))
     if rows.local_name == "position":
-        prices = [[price[m, k] for k in last[1:]] for m in range(len(instance.machines))]
+        prices = [[price[m, k] for k in last[1:]] for m in instance.machines]
         certificate: dict[str, Any] = {"kind": "positions", "prices": prices}
     else:
         table = {kind: [price.get((kind, t), 0.0) for t in last] for kind in ("cpu", "gpu")}
@@ -98,4 +101,4 @@ def exact(instance: AlloxInstance, call: Call) -> Result:
 
 def program(instance: AlloxInstance) -> Any:
     """Return the paper's program if it is exact for the instance, and else ours."""
-    return (time_indexed if any(job.arrival for job in instance.jobs) else matching)(instance)
+    return (time_indexed if any(instance.arrival.values()) else matching)(instance)

@@ -39,15 +39,24 @@ class AlloxInstance(sg.Instance):
         return self
 
     @cached_property
-    def machines(self) -> list[str]:
+    def machines(self) -> tuple[str, ...]:
         """The names of the machines; their order breaks ties."""
-        cpus = [f"cpu-{k + 1}" for k in range(self.cpus)]
-        return cpus + [f"gpu-{k + 1}" for k in range(self.gpus)]
+        counts = (("cpu", self.cpus), ("gpu", self.gpus))
+        return tuple(f"{kind}-{m + 1}" for kind, count in counts for m in range(count))
 
     @cached_property
-    def lengths(self) -> list[list[int]]:
-        """Slots that each job takes on each machine."""
-        return [[job.cpu] * self.cpus + [job.gpu] * self.gpus for job in self.jobs]
+    def time(self) -> dict[tuple[str, str], int]:
+        """Slots that a job takes on a machine."""
+        return {
+            (job.id, machine): job.gpu if machine.startswith("gpu") else job.cpu
+            for job in self.jobs
+            for machine in self.machines
+        }
+
+    @cached_property
+    def arrival(self) -> dict[str, int]:
+        """Slot in which a job arrives, in the order of the jobs."""
+        return {job.id: job.arrival for job in self.jobs}
 
     def summary(self) -> dict[str, str]:
         """The size of the instance, for tables."""

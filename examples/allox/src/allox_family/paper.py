@@ -9,7 +9,7 @@ from allox_family.rules import RULES
 
 def queued(instance: AlloxInstance) -> dict[str, Any]:
     """Return the guarantee of AlloX on an instance: its schedule is optimal without arrivals."""
-    failed = ["all jobs are queued at slot 0"] if any(j.arrival for j in instance.jobs) else []
+    failed = ["all jobs are queued at slot 0"] if any(instance.arrival.values()) else []
     return {"claim": "optimal", "factor": 1.0, "holds": not failed, "failed": failed}
 
 

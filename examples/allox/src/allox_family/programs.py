@@ -15,55 +15,52 @@ def matching(instance: AlloxInstance) -> Any:
     The job in position k delays k jobs, itself included. The optimum is that of the instance if all
     jobs are queued at slot 0, and a bound on it otherwise.
     """
-    J, M, length = range(len(instance.jobs)), range(len(instance.machines)), instance.lengths
-    K = range(1, len(J) + 1)
+    J, M, K = [*instance.arrival], instance.machines, range(1, len(instance.jobs) + 1)
     model = pyo.ConcreteModel(name=instance.name)
     model.x = pyo.Var(J, M, K, domain=pyo.Binary, doc="job j is in position k from the end of m")
     model.job = pyo.Constraint(J, rule=lambda _, j: sum(model.x[j, :, :]) == 1)
     model.position = pyo.Constraint(M, K, rule=lambda _, m, k: sum(model.x[:, m, k]) <= 1)
-    cost = sum(k * length[j][m] * model.x[j, m, k] for j in J for m in M for k in K)
-    model.objective = pyo.Objective(expr=cost - sum(job.arrival for job in instance.jobs))
+    cost = sum(k * instance.time[j, m] * model.x[j, m, k] for j in J for m in M for k in K)
+    model.objective = pyo.Objective(expr=cost - sum(instance.arrival.values()))
     return model
 
 
 def time_indexed(instance: AlloxInstance) -> Any:
     """Return the program over (job, kind of machine, start), which knows when jobs arrive.
 
-    A schedule in which a job ends later than here allowed is worse than AlloX's.
+    A schedule in which a job ends later than `end` is worse than AlloX's.
     """
     known = objective(instance, allox(instance).to_data(instance))
-    slack = int(known) - sum(min(job.cpu, job.gpu) for job in instance.jobs)
-    starts, running = {}, {}  # (job, kind, start) -> cost; (kind, slot) -> who can run then
-    for j, job in enumerate(instance.jobs):
-        end = job.arrival + min(job.cpu, job.gpu) + slack
-        for kind, length in (("cpu", job.cpu), ("gpu", job.gpu)):
-            for t in range(job.arrival, end - length + 1):
-                starts[j, kind, t] = t + length - job.arrival
-                for slot in range(t, t + length):
-                    running.setdefault((kind, slot), []).append((j, kind, t))
+    least = {job.id: min(job.cpu, job.gpu) for job in instance.jobs}
+    end = max(job.arrival + least[job.id] for job in instance.jobs)
+    end += int(known) - sum(least.values())
+    cost: dict[tuple[str, str, int], int] = {}  # of (job, kind, start)
+    running: dict[tuple[str, int], list[tuple[str, str, int]]] = {}  # at (kind, slot)
+    for job in instance.jobs:
+        for kind, time in (("cpu", job.cpu), ("gpu", job.gpu)):
+            for start in range(job.arrival, end - time + 1):
+                cost[job.id, kind, start] = start + time - job.arrival
+                for slot in range(start, start + time):
+                    running.setdefault((kind, slot), []).append((job.id, kind, start))
     model = pyo.ConcreteModel(name=instance.name)
-    model.x = pyo.Var(starts, domain=pyo.Binary, doc="job j starts on a machine of the kind at t")
-    model.job = pyo.Constraint(range(j + 1), rule=lambda _, j: sum(model.x[j, :, :]) == 1)
+    model.x = pyo.Var(list(cost), domain=pyo.Binary, doc="job starts on this kind in this slot")
+    model.job = pyo.Constraint([*instance.arrival], rule=lambda _, j: sum(model.x[j, :, :]) == 1)
     size = {"cpu": instance.cpus, "gpu": instance.gpus}
-    model.slot = pyo.Constraint(
-        running, rule=lambda _, *row: sum(model.x[key] for key in running[row]) <= size[row[0]]
-    )
-    model.objective = pyo.Objective(expr=sum(cost * model.x[key] for key, cost in starts.items()))
+    model.slot = pyo.Constraint(list(running), rule=lambda _, kind, slot: (
+        sum(model.x[key] for key in running[kind, slot]) <= size[kind]))  # fmt: skip
+    model.objective = pyo.Objective(expr=sum(cost[key] * model.x[key] for key in cost))
     return model
 
 
 def read(model: Any, instance: AlloxInstance) -> AlloxSchedule:
     """Return the schedule of a solved program: its order, each job as early as possible."""
     chosen = [key for key, x in model.x.items() if x.value > 0.5]
-    if model.component("position"):
-        order = [(-k, j, instance.machines[m]) for j, m, k in chosen]
-    else:
-        order = [(start, j, kind) for j, kind, start in chosen]
-    free, placed = [0] * len(instance.machines), []
-    for _, j, where in sorted(order):
-        job, names = instance.jobs[j], instance.machines
-        m = min((m for m, name in enumerate(names) if name.startswith(where)), key=free.__getitem__)
-        start = max(free[m], job.arrival)
-        free[m] = start + instance.lengths[j][m]
-        placed.append(Placement(job=job.id, machine=names[m], start=start))
+    sign = -1 if model.component("position") else 1  # positions count from the end
+    free, placed = dict.fromkeys(instance.machines, 0), []
+    for job, where, _ in sorted(chosen, key=lambda key: sign * key[2]):
+        fits = {m: free[m] for m in free if m == where or m.split("-")[0] == where}
+        machine = min(fits, key=fits.__getitem__)
+        start = max(free[machine], instance.arrival[job])
+        free[machine] = start + instance.time[job, machine]
+        placed.append(Placement(job=job, machine=machine, start=start))
     return AlloxSchedule(jobs=tuple(placed))

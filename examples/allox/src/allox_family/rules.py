@@ -28,7 +28,7 @@ def check(
     placed = sg.validate(Solution, {"schedule": schedule}).schedule.jobs
     arrival = {job.id: job.arrival for job in instance.jobs}
     names = [each.job for each in placed]
-    for job in {*arrival, *names}:
+    for job in dict.fromkeys([*arrival, *names]):
         if (count := names.count(job)) != (job in arrival):
             yield sg.Violation("V1", (job,), 1, f"job '{job}' is placed {count} times")
     for each in placed:
@@ -66,4 +66,4 @@ def chart(instance: AlloxInstance, schedule: Any) -> sg.Chart:
     """Return a lane for each machine and a bar for each job."""
     placed = sg.validate(AlloxSchedule, schedule).jobs
     bars = (sg.Bar(each.machine, *span(instance, each), each.job, each.job) for each in placed)
-    return sg.Chart(tuple(instance.machines), tuple(bars), "slot")
+    return sg.Chart(instance.machines, tuple(bars), "slot")

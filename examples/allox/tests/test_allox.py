@@ -1,0 +1,104 @@
+"""AlloX against brute force, its program, its rules and its certificates, on random instances."""
+
+from itertools import permutations, product
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import schedgap as sg
+from allox_family import FAMILY, AlloxInstance, algorithms, exact, programs, rules
+from schedgap.extend import InputError, solve_program
+
+JOBS = st.lists(st.tuples(st.integers(0, 4), st.integers(1, 6), st.integers(1, 6)), max_size=4,
+                min_size=1)  # fmt: skip
+POLICIES = (algorithms.allox, algorithms.best_fit, algorithms.shortest_queue,
+            algorithms.shortest_first)  # fmt: skip
+
+
+def instance(jobs: list[tuple[int, int, int]], cpus: int = 1, gpus: int = 1) -> AlloxInstance:
+    listed = [{"id": f"j{k}", "arrival": a, "cpu": c, "gpu": g} for k, (a, c, g) in enumerate(jobs)]
+    data = {"family": "allox", "version": 1, "name": "t", "cpus": cpus, "gpus": gpus}
+    return AlloxInstance.from_data({**data, "jobs": listed})
+
+
+def brute_force(problem: AlloxInstance) -> int:
+    """The least value over all orders of the jobs and all machines for them."""
+    values = []
+    for order in permutations(problem.jobs):
+        for machines in product(range(problem.cpus + problem.gpus), repeat=len(order)):
+            free, total = [0] * (problem.cpus + problem.gpus), 0
+            for job, m in zip(order, machines, strict=True):
+                time = job.cpu if m < problem.cpus else job.gpu
+                free[m] = max(free[m], job.arrival) + time
+                total += free[m] - job.arrival
+            values.append(total)
+    return min(values)
+
+
+def value(problem: AlloxInstance, schedule: Any) -> float:
+    data = schedule.to_data(problem)
+    assert not list(rules.check(problem, data, {}))
+    return rules.objective(problem, data)
+
+
+@settings(max_examples=40, deadline=None)
+@given(JOBS, st.integers(1, 2))
+def test_no_policy_beats_brute_force_and_the_matching_attains_it(jobs: Any, cpus: int) -> None:
+    problem = instance(jobs, cpus)
+    best = brute_force(problem)
+    assert all(value(problem, policy(problem)) >= best for policy in POLICIES)
+    queued = instance([(0, cpu, gpu) for _, cpu, gpu in jobs], cpus)
+    assert value(queued, algorithms.allox(queued)) == brute_force(queued)
+
+
+@settings(max_examples=15, deadline=None)
+@given(JOBS)
+def test_prices_never_exceed_the_optimum(jobs: Any) -> None:
+    problem = instance(jobs)
+    best, slots = brute_force(problem), [0.5 * (t % 3) for t in range(5)]
+    some = [[0.25 * k for k in range(len(jobs))]] * 2
+    for prices in (
+        {"kind": "positions", "prices": some},
+        {"kind": "slots", "cpu": slots, "gpu": slots},
+    ):
+        assert exact.check_certificate(problem, prices) <= best + 1e-9
+
+
+@pytest.mark.parametrize(("preset", "seed"), [("queued", 1), ("arrivals", 1)])
+def test_the_program_equals_brute_force(preset: str, seed: int) -> None:
+    problem = sg.generate("allox", preset=preset, seed=seed, settings={"jobs": 4, "span": 6}
+                          if preset == "arrivals" else {"jobs": 4})  # fmt: skip
+    assert isinstance(problem, AlloxInstance)
+    found = sg.solve(problem, "exact")
+    assert found.objective == found.bound == brute_force(problem)
+    checked = sg.verify(problem, found)
+    assert checked and (checked.complete or preset == "arrivals")  # by the certificate alone
+    model = programs.time_indexed(problem)  # it is exact for both
+    from schedgap.solvers.children.clock import Clock
+
+    assert solve_program(model, "highs", clock=Clock(20)).objective == pytest.approx(found.bound)
+
+
+def test_each_rule_is_checked() -> None:
+    problem = instance([(0, 2, 1), (3, 2, 1)])
+    right = {"job": "j0", "machine": "cpu-1", "start": 0}
+    last = {"job": "j1", "machine": "cpu-1", "start": 3}
+    for jobs, broken in (
+        ([right, last], set()),
+        ([right], {"V1"}),
+        ([right, last, last | {"job": "j9"}], {"V1"}),
+        ([right, last | {"machine": "tpu-1"}], {"V2"}),
+        ([right, last | {"start": 2}], {"V3"}),
+        ([right | {"start": 2}, last], {"V4"}),
+    ):
+        assert {each.rule for each in rules.check(problem, {"jobs": jobs}, {})} == broken, jobs
+    with pytest.raises(InputError, match=r"^schedule.jobs\[0\].start: not an integer, got 1.5"):
+        list(rules.check(problem, {"jobs": [right | {"start": 1.5}]}, {}))
+
+
+def test_the_guarantee_holds_without_arrivals_only() -> None:
+    for arrival, holds in ((0, True), (1, False)):
+        promise = FAMILY.paper.guarantee(instance([(0, 1, 1), (arrival, 1, 1)]), "allox", {})
+        assert promise["factor"] == 1 and promise["holds"] is holds

@@ -1,0 +1,241 @@
+"""What a family of another package does at run time is checked; one line says where it is wrong."""
+
+import json
+import math
+import traceback
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from schedgap.errors import ContradictionError, FamilyError, SchedgapError
+from schedgap.instances.records import short
+
+Accept = Callable[[Any], Any]  # returns what was returned, in its proper form; or raises TypeError
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A function of a family of another package: errors and unusable results name the part.
+
+    Attributes
+    ----------
+    family, part : str
+        Names of the family and of its part.
+    function : callable
+        The family's function; errors of `schedgap.errors` pass.
+    accept : callable
+        Returns the result in its proper form, or raises TypeError.
+    """
+
+    family: str
+    part: str
+    function: Callable[..., Any]
+    accept: Accept
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        """Call the function.
+
+        Parameters
+        ----------
+        *arguments, **keywords
+            Those of the function.
+
+        Raises
+        ------
+        FamilyError
+            If it fails, or what it returns breaks the contract.
+        """
+        try:
+            return self.accept(self.function(*arguments, **keywords))
+        except (SchedgapError, ContradictionError):
+            raise
+        except Exception as error:
+            raise FamilyError(f"family {self.family}: {self.part}: {fault(error)}") from error
+
+
+def fault(error: Exception) -> str:
+    """Return an error in words, with the place where code of another package raised it.
+
+    Parameters
+    ----------
+    error : Exception
+        As raised.
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    here = Path(__file__).name
+    if isinstance(error, ReturnedError):
+        return str(error)
+    place = next((each for each in reversed(frames) if Path(each.filename).name != here), None)
+    at = "" if place is None else f" ({Path(place.filename).name}, line {place.lineno})"
+    return f"{type(error).__name__}: {error}{at}" if str(error) else f"{type(error).__name__}{at}"
+
+
+class ReturnedError(TypeError):
+    """A function returned something else than the contract says."""
+
+    def __init__(self, found: object, need: str) -> None:
+        super().__init__(f"returned {_shown(found)}, need {need}")
+
+
+def _shown(found: object) -> str:
+    plain = found is None or isinstance(found, str | int | float)
+    return short(found) if plain else f"an object of type {type(found).__name__}"
+
+
+# --- what parts may return -------------------------------------------------------------------
+
+
+def is_a(kind: type, need: str) -> Accept:
+    """Accept objects of a class.
+
+    Parameters
+    ----------
+    kind : type
+        The class.
+    need : str
+        In words.
+    """
+
+    def accept(found: Any) -> Any:
+        if not isinstance(found, kind):
+            raise ReturnedError(found, need)
+        return found
+
+    return accept
+
+
+def one_of(*values: object) -> Accept:
+    """Accept some values only.
+
+    Parameters
+    ----------
+    *values
+        The values.
+    """
+
+    def accept(found: Any) -> Any:
+        if not any(found is each or (isinstance(found, str) and found == each) for each in values):
+            raise ReturnedError(found, " or ".join(map(str, values)))
+        return found
+
+    return accept
+
+
+def all_are(kind: type, need: str) -> Accept:
+    """Accept iterables whose items are of a class; return them as a list.
+
+    Parameters
+    ----------
+    kind : type
+        The class.
+    need : str
+        In words.
+    """
+
+    def accept(found: Any) -> list[Any]:
+        if not isinstance(found, Iterable) or isinstance(found, str):
+            raise ReturnedError(found, need)
+        items = [*found]
+        for each in items:
+            if not isinstance(each, kind):
+                raise ReturnedError(each, need)
+        return items
+
+    return accept
+
+
+def texts(found: Any) -> tuple[str, ...]:
+    """Accept sequences of texts.
+
+    Parameters
+    ----------
+    found : Any
+        As returned.
+    """
+    return tuple(all_are(str, "a tuple of texts")(found))
+
+
+def number(found: Any) -> float:
+    """Accept finite numbers, those of NumPy included.
+
+    Parameters
+    ----------
+    found : Any
+        As returned.
+    """
+    try:
+        value = math.nan if isinstance(found, str | bool) else float(found)
+    except (TypeError, ValueError, OverflowError):
+        value = math.nan
+    if not math.isfinite(value):
+        raise ReturnedError(found, "a finite number")
+    return value
+
+
+def step(found: Any) -> float | None:
+    """Accept numbers above 0, and None.
+
+    Parameters
+    ----------
+    found : Any
+        As returned.
+    """
+    if found is None:
+        return None
+    value = number(found)
+    if value <= 0:
+        raise ReturnedError(found, "a number > 0 or None")
+    return value
+
+
+def numbers(found: Any) -> dict[str, float]:
+    """Accept mappings from texts to finite numbers.
+
+    Parameters
+    ----------
+    found : Any
+        As returned.
+    """
+    if not isinstance(found, Mapping) or not all(isinstance(key, str) for key in found):
+        raise ReturnedError(found, "a mapping from texts to numbers")
+    return {key: number(value) for key, value in found.items()}
+
+
+def optional(accept: Accept) -> Accept:
+    """Accept None too.
+
+    Parameters
+    ----------
+    accept : callable
+        What else is accepted.
+    """
+    return lambda found: None if found is None else accept(found)
+
+
+def json_data(found: Any) -> Any:
+    """Accept plain JSON data.
+
+    Parameters
+    ----------
+    found : Any
+        As returned.
+    """
+    try:
+        json.dumps(found, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ReturnedError(found, f"plain JSON data ({error})") from None
+    return found
+
+
+def json_object(found: Any) -> Any:
+    """Accept JSON objects.
+
+    Parameters
+    ----------
+    found : Any
+        As returned.
+    """
+    if not isinstance(found, Mapping):
+        raise ReturnedError(found, "a JSON object")
+    return json_data(found)

@@ -1,0 +1,98 @@
+"""A toy family that breaks the contract: the name of the instance says where and how.
+
+Child processes can import it, because they have this process's `sys.path`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import toy_family
+from toy_family import Pick, ToyInstance
+
+from schedgap.models.family import Chart
+from schedgap.models.method import Method, MethodResult, RunContext
+
+RUBBISH = {"none": None, "text": "x", "number": 3, "nan": float("nan"), "list": [1, None]}
+
+
+def breaks(part: str, function: Callable[..., Any]) -> Any:
+    """Return the function, which fails or returns rubbish where the instance's name says so."""
+
+    def broken(instance: ToyInstance, *arguments: Any, **keywords: Any) -> Any:
+        named, _, how = instance.name.partition(" ")
+        if named != part:
+            return function(instance, *arguments, **keywords)
+        if how == "raises":
+            raise ZeroDivisionError("division\nby zero")
+        return RUBBISH[how]
+
+    return broken
+
+
+class Local:
+    """A schedule that cannot be sent to another process."""
+
+    def __reduce__(self) -> Any:
+        raise TypeError("cannot be pickled")
+
+    def to_data(self, instance: ToyInstance) -> dict[str, Any]:
+        return {"place": 0}
+
+
+@dataclass(frozen=True)
+class Odd:
+    """A schedule that is written as the name of the instance says."""
+
+    how: str
+
+    def to_data(self, instance: ToyInstance) -> Any:
+        if self.how == "raises":
+            raise KeyError("place")
+        return {"place": {1, 2}} if self.how == "set" else RUBBISH[self.how]
+
+
+def run(instance: ToyInstance, call: RunContext) -> Any:
+    """Return what the name of the instance says, or the first number."""
+    part, _, how = instance.name.partition(" ")
+    if part == "to_data":
+        return MethodResult(Odd(how))
+    if part == "pickle":
+        return MethodResult(Local())  # type: ignore[type-var]
+    if part == "bound":
+        return MethodResult(Pick(0), bound=RUBBISH[how])
+    if part == "certificate":
+        return MethodResult(Pick(0), bound=0.0, certificate={"kind": {1, 2}})
+    if part == "schedule":
+        return MethodResult(RUBBISH[how])
+    if part == "incumbent":
+        call.progress.incumbent(RUBBISH[how], 1.0)  # type: ignore[arg-type]
+        return MethodResult(Pick(0))
+    return MethodResult(Pick(0), bound=instance.values[0])
+
+
+def method(name: str, function: Any) -> Method:
+    return Method(name, "exact", function, "", "test")
+
+
+PROMISE = replace(
+    toy_family.PAPER.guarantees["G1"],
+    methods=("exact",),
+    evaluate=breaks("guarantee", lambda instance: {}),
+)
+FAMILY = replace(
+    toy_family.FAMILY,
+    paper=replace(toy_family.PAPER, guarantees={"G1": PROMISE}),
+    methods=(method("exact", breaks("method", run)),),
+    aliases={},
+    instances=ToyInstance,
+    sense=breaks("sense", lambda instance: instance.sense),
+    check=breaks("check", toy_family.check),
+    objective=breaks("objective", toy_family.objective),
+    chart=breaks("chart", lambda instance, schedule: Chart(("lane",), (), "s")),
+    grid=breaks("grid", lambda instance: 1.0),
+    refute=breaks("refute", lambda instance, options: None),
+    metrics=breaks("metrics", lambda instance, schedule: {}),
+    omitted_rules=lambda schedule: (),
+    check_certificate=breaks("check_certificate", toy_family.check_certificate),
+)

@@ -1,0 +1,121 @@
+"""Families of other packages that break the contract: an outcome, or one line that says where."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import broken_family
+import pytest
+import toy_family
+
+import schedgap as sg
+from schedgap import cli
+from schedgap.errors import FamilyError
+from schedgap.instances.families import FAMILIES
+from schedgap.models.family import Family
+from schedgap.models.method import MethodResult, RunContext
+
+
+@pytest.fixture(autouse=True)
+def broken(_toy: None) -> Iterator[None]:
+    FAMILIES.remove("toy")
+    sg.register(broken_family.FAMILY)
+    yield
+    FAMILIES.remove("toy")
+
+
+def instance(name: str, *values: float) -> Any:
+    return toy_family.toy(*(values or (3, 1, 2)), name=name)
+
+
+FAULTS = {  # name of the instance -> what is said
+    "method raises": "method exact: ZeroDivisionError: division by zero (broken_family.py, line",
+    "method none": "method exact: returned null, need a MethodResult",
+    "schedule text": 'method exact: returned "x", need a schedule with to_data(instance)',
+    "to_data raises": "method exact: to_data of its schedule: KeyError: 'place' (broken_family.py",
+    "to_data set": "method exact: to_data of its schedule: returned an object of type dict, need "
+    "plain JSON data (Object of type set",
+    "to_data none": "method exact: to_data of its schedule: returned null, need a JSON object",
+    "pickle ": "method exact: TypeError: cannot be pickled",
+    "bound text": 'method exact: returned "x", need a bound that is a number or None',
+    "certificate set": "method exact: returned an object of type dict, need plain JSON data",
+    "sense text": 'sense: returned "x", need min or max',
+    "check raises": "check: ZeroDivisionError: division\\nby zero (broken_family.py, line",
+    "check none": "check: returned null, need violations",
+    "check list": "check: returned 1, need violations",
+    "objective raises": "objective: ZeroDivisionError",
+    "objective nan": "objective: returned NaN, need a finite number",
+    "objective text": 'objective: returned "x", need a finite number',
+    "grid nan": "grid: returned NaN, need a finite number",
+    "refute list": "refute: returned an object of type list, need a text or None",
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_solve_says_where_the_family_is_wrong(name: str) -> None:
+    with pytest.raises(FamilyError) as caught:
+        sg.solve(instance(name))
+    assert str(caught.value).startswith(f"family toy: {FAULTS[name]}")
+    assert "\n" not in str(caught.value) and caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize("how", ["raises", "none", "nan"])
+def test_a_chart_that_fails_is_named(how: str) -> None:
+    solution = sg.solve(instance(f"chart {how}"))
+    assert solution.status == "optimal"
+    with pytest.raises(FamilyError, match=r"^family toy: chart: "):
+        solution.gantt()
+
+
+def test_what_a_method_may_leave_out_is_no_fault() -> None:
+    assert sg.solve(instance("bound nan")).bound is None
+    assert sg.solve(instance("incumbent text")).objective == 3
+
+
+def test_a_run_goes_on_and_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = ["fine", *(each for each in FAULTS if not each.startswith(("sense", "grid")))]
+    names += ["chart raises", "chart nan"]
+    for place, name in enumerate(names):
+        data = instance(name, 3, 1, 10 + place).to_data()
+        (tmp_path / f"{place:02}.json").write_text(json.dumps(data))
+    run = str(tmp_path / "run")
+    assert cli.run(["compare", str(tmp_path), "--run", run, "--workers", "1"]) == 0
+    outcomes = {each.instance.name: each.outcome for each in sg.Run(run).records}
+    fine = {"fine", "chart raises", "chart nan"}
+    assert outcomes == {name: "done" if name in fine else "error" for name in names}
+    page = tmp_path / "page.html"
+    assert cli.run(["report", run, "--out", str(page)]) == 0
+    assert "family toy: chart: ZeroDivisionError" in page.read_text()
+    capsys.readouterr()
+    data = instance("guarantee raises").to_data()
+    (tmp_path / "run2.json").write_text(json.dumps(data))
+    other = str(tmp_path / "run2")
+    assert cli.run(["compare", str(tmp_path / "run2.json"), "--run", other, "--workers", "1"]) == 2
+    (line,) = [each for each in capsys.readouterr().err.splitlines() if "guarantee" in each][-1:]
+    assert line.startswith("schedgap: family toy: guarantee: ZeroDivisionError")
+
+
+def test_families_of_this_package_are_not_wrapped() -> None:
+    from schedgap.models.contract import Guard
+
+    own, other = _family("hare"), _family("toy")
+    assert not isinstance(own.check, Guard) and isinstance(other.check, Guard)
+    again = replace(other)
+    assert isinstance(again.check, Guard) and not isinstance(again.check.function, Guard)
+
+
+def _family(name: str) -> Family:
+    from schedgap.models import family
+
+    return family(name)
+
+
+def test_run_checks_the_result_of_a_method() -> None:
+    owner = _family("toy")
+    call: Any = RunContext({}, None, None, None)  # type: ignore[arg-type]
+    good = owner.run(owner.methods[0], instance("fine"), call)
+    assert isinstance(good, MethodResult) and good.bound == 3
+    with pytest.raises(FamilyError, match="returned 3, need a MethodResult"):
+        owner.run(owner.methods[0], instance("method number"), call)

@@ -1,0 +1,217 @@
+"""The package in examples/allox: installed and used as by an outsider, and the page that builds it.
+
+It is installed into an environment of its own, which sees the dependencies of this one.
+"""
+
+import ast
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLE = ROOT / "examples" / "allox"
+SOURCE = sorted((EXAMPLE / "src").rglob("*.py"))
+PAGE = (ROOT / "docs" / "adding-a-paper.md").read_text(encoding="utf-8")
+MOST_LINES = 400  # of code: not blank, no docstring
+
+
+class Done(NamedTuple):
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Outsider:
+    """An environment with the package, and a folder to work in."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "work"
+        self.said: dict[str, str] = {}  # what the commands of the page printed
+        self.folder.mkdir()
+        environment = folder / "environment"
+        run(sys.executable, "-m", "venv", "--without-pip", environment)
+        scripts = "Scripts" if os.name == "nt" else "bin"
+        self.python = environment / scripts / Path(sys.executable).name
+        if not self.python.exists():
+            self.python = environment / scripts / ("python.exe" if os.name == "nt" else "python")
+        paths = {"base": str(environment), "platbase": str(environment)}
+        site = Path(sysconfig.get_path("purelib", "venv", paths))
+        here = sysconfig.get_path("purelib")
+        (site / "dependencies.pth").write_text(f"import site; site.addsitedir({here!r})\n")
+        shutil.copytree(
+            EXAMPLE, folder / "allox", ignore=shutil.ignore_patterns("build", "*.egg-info")
+        )
+        run(sys.executable, "-m", "pip", "--python", self.python, "install", "--quiet", "--no-deps",
+            "--no-build-isolation", "--no-index", "--disable-pip-version-check",
+            folder / "allox")  # fmt: skip
+
+    def __call__(self, *words: object, code: int = 0) -> Done:
+        """Run a command line of `schedgap`."""
+        command = [self.python, "-m", "schedgap", *map(str, words)]
+        done = subprocess.run(
+            command, cwd=self.folder, capture_output=True, encoding="utf-8", check=False
+        )
+        assert done.returncode == code, f"{words}: {done.returncode}\n{done.stdout}{done.stderr}"
+        assert "Traceback" not in done.stderr
+        return Done(done.returncode, done.stdout, done.stderr)
+
+
+def run(*command: object) -> None:
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+COMMANDS = [line.partition("#")[0].split()
+            for line in re.findall(r"^schedgap (?!:)(.*)$", PAGE, re.MULTILINE)]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def outsider(tmp_path_factory: pytest.TempPathFactory) -> Outsider:
+    """An environment in which the commands of the page have been run, in their order."""
+    pytest.importorskip("pip")
+    made = Outsider(tmp_path_factory.mktemp("outsider"))
+    for words in COMMANDS:
+        made.said[" ".join(words)] = made(*words).out
+    return made
+
+
+def test_its_own_tests_pass(outsider: Outsider) -> None:
+    tests = EXAMPLE / "tests"
+    done = subprocess.run(
+        [outsider.python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", tests,
+         "-o", "addopts=", tests],
+        cwd=outsider.folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert re.search(r"\b6 passed", done.stdout)
+
+
+def test_lists_know_the_family(outsider: Outsider) -> None:
+    listed = outsider.said["methods allox"]
+    assert re.findall(r"^allox +(\S+) +(\S+)", listed, re.MULTILINE) == [
+        ("exact", "exact"), ("lp", "bound"), ("allox", "algorithm"), ("best-fit", "baseline"),
+        ("shortest-queue", "baseline"), ("shortest-first", "baseline"),
+    ]  # fmt: skip
+    schema = json.loads(outsider("schema", "allox").out)
+    assert schema["properties"]["family"]["const"] == "allox"
+
+
+def test_the_optimum_of_queued_jobs_is_proved_and_verified(outsider: Outsider) -> None:
+    found = json.loads((outsider.folder / "solution.json").read_text())
+    assert (found["status"], found["objective"], found["bound"]) == ("optimal", 71, 71)
+    checked = outsider.said["verify queued.json solution.json --strict"]
+    assert "optimal: PROVED (certificate positions)" in checked
+    first = outsider.said["solve queued.json --method allox --out solution.json"]
+    assert re.search(r"objective +71\n", first)
+
+
+def test_the_optimum_of_arriving_jobs_is_proved(outsider: Outsider) -> None:
+    outsider("generate", "allox", "--preset", "arrivals", "--seed", 1, "--out", "arrivals.json")
+    said = outsider("solve", "arrivals.json").out
+    assert re.search(r"objective +46\n.*\n.*proved: certificate slots", said), said
+
+
+def test_a_wrong_file_is_one_line(outsider: Outsider) -> None:
+    data = json.loads((outsider.folder / "queued.json").read_text())
+    data["jobs"][1]["cpu"] = 0
+    (outsider.folder / "wrong.json").write_text(json.dumps(data))
+    done = outsider("solve", "wrong.json", code=2)
+    assert done.err.startswith("schedgap: wrong.json: jobs[1].cpu: ") and done.err.count("\n") == 1
+
+
+def test_a_comparison_its_tables_and_its_report(outsider: Outsider) -> None:
+    table = outsider("table", "runs/allox", "--of", "ratios", "--format", "markdown").out
+    for method, ratio in (("allox", "1"), ("best-fit", "1.577")):
+        assert re.search(rf"\| {method} +\|.*\| {ratio} \|", table), table
+    assert outsider("verify", "runs/allox").out.strip().endswith("nothing is wrong")
+    page = (outsider.folder / "runs/allox/report.html").read_text(encoding="utf-8")
+    assert "jobs that run on a CPU or on a GPU" in page
+    record = json.loads(next((outsider.folder / "runs/allox/tasks").glob("*.json")).read_text())
+    assert "+" not in record["code"]  # the hash of the family covers its methods
+
+
+def test_a_program_is_exported(outsider: Outsider) -> None:
+    program = (outsider.folder / "queued.lp").read_text()
+    assert "position(gpu_1,1)" in program.replace("-", "_") and "job(j8)" in program
+
+
+def test_a_figure_is_measured_and_judged(outsider: Outsider) -> None:
+    said = outsider.said["figure allox --quick --run runs/figures"]
+    verdicts = re.findall(r"(REPRODUCED|MIXED|REFUTED): .*? on (\d+) of (\d+) draws", said)
+    assert len(verdicts) == 2 and all(draws == "10" for _, _, draws in verdicts)
+    page = (outsider.folder / "runs/figures/reproduction.md").read_text(encoding="utf-8")
+    assert "## allox" in page and "T. N. Le" in page
+
+
+def test_its_page_is_generated(outsider: Outsider) -> None:
+    run(outsider.python, "-m", "schedgap.analysis.pages", outsider.folder, "allox")
+    page = (outsider.folder / "allox.md").read_text(encoding="utf-8")
+    assert page.startswith("# Family `allox`: jobs that run on a CPU or on a GPU")
+    assert "`position` in `programs.py`" in page and "../models/allox" not in page
+
+
+# --- the source and the page -----------------------------------------------------------------
+
+
+def _code_lines(file: Path) -> int:
+    text = file.read_text(encoding="utf-8")
+    docstrings: set[int] = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            docstrings |= set(range(node.lineno, (node.end_lineno or 0) + 1))
+    lines = enumerate(text.splitlines(), 1)
+    return sum(bool(line.strip()) and number not in docstrings for number, line in lines)
+
+
+def test_it_is_short() -> None:
+    assert len(SOURCE) == 8 and sum(map(_code_lines, SOURCE)) < MOST_LINES
+
+
+@pytest.mark.parametrize("file", SOURCE, ids=lambda file: file.stem)
+def test_it_uses_public_names_only(file: Path) -> None:
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            names.add(node.module or "")
+        elif isinstance(node, ast.Import):
+            names |= {each.name for each in node.names}
+    assert {name for name in names if name.split(".")[0] == "schedgap"} <= {"schedgap.extend"}
+
+
+BLOCKS = re.findall(r"```python\n# (src/allox_family/\w+\.py)\n(.*?)```", PAGE, re.DOTALL)
+
+
+def test_the_page_shows_every_file_but_the_figures() -> None:
+    assert len(BLOCKS) >= 10
+    assert {Path(name).name for name, _ in BLOCKS} >= {
+        "__init__.py", "instance.py", "rules.py", "programs.py", "exact.py", "paper.py",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "block"), BLOCKS, ids=lambda text: text[-20:])
+def test_the_page_shows_what_the_file_says(name: str, block: str) -> None:
+    assert block in (EXAMPLE / name).read_text(encoding="utf-8")
+
+
+def test_the_page_names_all_public_names_and_no_others() -> None:
+    from schedgap import extend
+
+    table = PAGE.partition("| for | names |")[2].partition("\n\n")[0]
+    assert set(re.findall(r"`(\w+)`", table)) == set(extend.__all__)
+
+
+def test_the_page_has_all_commands() -> None:
+    named = {words[0] for words in COMMANDS}
+    assert named == {
+        "methods", "generate", "solve", "verify", "export", "compare", "report", "figure",
+    }  # fmt: skip
