@@ -184,7 +184,7 @@ def _methods(owner: Family) -> str:
 def _worst_cases(name: str) -> list[str]:
     """Return the worst ratios found beside what the paper claims; empty if there are none."""
     rows = []
-    for instance in library(name):
+    for instance in library(name) if name in OWN else ():
         facts = instance.meta["worst_case"]
         low, high = facts["ratio"]
         rows.append((

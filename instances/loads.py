@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from schedgap.errors import UsageError
+from schedgap.instances.families import OWN
 from schedgap.instances.instance import Instance
 from schedgap.instances.settings import Option
 
@@ -131,6 +132,8 @@ def at_load(build: Build, asked: float, machines: int, setting: str) -> Instance
 
 
 def _module(family: str) -> Any:
+    if family not in OWN:
+        raise UsageError(f"family {family} has no offered load: only {', '.join(OWN)} have one")
     return importlib.import_module(f"schedgap.instances.{family}.load")
 
 

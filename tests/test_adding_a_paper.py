@@ -131,13 +131,19 @@ def test_a_wrong_file_is_one_line(outsider: Outsider) -> None:
 
 def test_a_comparison_its_tables_and_its_report(outsider: Outsider) -> None:
     table = outsider("table", "runs/allox", "--of", "ratios", "--format", "markdown").out
-    for method, ratio in (("allox", "1"), ("best-fit", "1.577")):
-        assert re.search(rf"\| {method} +\|.*\| {ratio} \|", table), table
+    for method, objective, ratio in (("allox", 71, "1"), ("best-fit", 112, "1.577")):
+        row = rf"\| {method} \| \w+ \| {objective} \|.*\| {ratio} to {ratio} \| True \|"
+        assert re.search(row, table), table
     assert outsider("verify", "runs/allox").out.strip().endswith("nothing is wrong")
     page = (outsider.folder / "runs/allox/report.html").read_text(encoding="utf-8")
     assert "jobs that run on a CPU or on a GPU" in page
     record = json.loads(next((outsider.folder / "runs/allox/tasks").glob("*.json")).read_text())
     assert "+" not in record["code"]  # the hash of the family covers its methods
+
+
+def test_what_a_family_does_not_offer_is_said(outsider: Outsider) -> None:
+    asked = ("worst-case", "allox", "--method", "best-fit", "--against", "allox")
+    assert "family allox does not say what a search may change" in outsider(*asked, code=2).err
 
 
 def test_a_program_is_exported(outsider: Outsider) -> None:

@@ -252,3 +252,11 @@ def test_ring_counts_gpus_while_the_longest_job_runs() -> None:
     ]
     work = sum(job.gpus * time for job, time in zip(instance.jobs, times, strict=True))
     assert offered_load(instance) == pytest.approx(work / instance.gpus / max(times))
+
+
+def test_a_family_of_another_package_has_no_load() -> None:
+    from schedgap.errors import UsageError
+    from schedgap.instances.loads import machines_setting
+
+    with pytest.raises(UsageError, match="family allox has no offered load: only hare, elastic"):
+        machines_setting("allox")
