@@ -70,7 +70,7 @@ def pairs(
         senses = plain.drop_duplicates("instance").set_index("instance")["sense"].sort_index()
         objective, level = (wide(plain, name) for name in ("objective", "level"))
         assert list(level.index) == list(senses.index)
-        found = []
+        found: list[dict[str, Any]] = []
         for one, other in combinations(map(str, level.columns), 2):
             tried = (level[one].notna() & level[other].notna()).to_numpy()
             if not tried.any():
