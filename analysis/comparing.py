@@ -112,6 +112,7 @@ def compare(
     temporary = tempfile.mkdtemp(prefix="schedgap-run-") if run is None else None
     folder = Folder(temporary or run or "")
     plan = _Plan(folder, {item.sha256: item for item, _ in problems}, retried)
+    _check_own_names(plan, chosen or ())
     todo = [task for task in tasks if not plan.reuse(task, plan.known(task))]
     try:
         with ExitStack() as stack:
@@ -253,6 +254,17 @@ def _chosen(methods: Sequence[Named]) -> list[Choice]:
                 f"sg.own(rule, name='other') or other=FILE.py:FUNCTION"
             )
     return choices
+
+
+def _check_own_names(plan: "_Plan", chosen: Sequence[Choice]) -> None:
+    """Raise UsageError if a schedule in the folder has the name of a method of the user's own."""
+    judged = {each.method for group in plan.by_task.values() for each in group if each.judged}
+    for choice in chosen:
+        if choice.own is not None and choice.own.name in judged:
+            raise UsageError(
+                f"'{choice.own.name}' is a schedule that judge has put into the run: give your "
+                "method another name"
+            )
 
 
 def _has(name: str, choice: Choice) -> bool:

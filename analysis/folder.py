@@ -36,6 +36,7 @@ TaskOutcome = Literal["done", "skipped", "timeout", "memory", "crash", "invalid"
 FAULTS = ("memory", "crash", "invalid", "error")
 FAILURES = ("timeout", *FAULTS)  # what can be run again
 RECORD_VERSION = 2  # 1: without code, session, CPU seconds, and with the time limit in the key
+JUDGED = "+judged"  # ends the code of a record that `judge` has made
 MAX_SHARE = 0.5  # of its time limit, used by a method whose result counts for larger limits
 Triple = Annotated[tuple[float, float | None, float | None], Field(strict=False)]
 
@@ -102,6 +103,11 @@ class TaskRecord(Record):
     limited: bool | None = None
     own: bool = False
     reused: str = ""
+
+    @property
+    def judged(self) -> bool:
+        """Whether it is a schedule that `judge` has put into the folder, not a method's result."""
+        return self.own and self.code.endswith(JUDGED)
 
     @property
     def limits(self) -> Limits:

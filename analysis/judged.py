@@ -1,26 +1,32 @@
 """Judge a schedule that no method of this package has made, and compare it with what is known."""
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from schedgap.analysis.bounds import tighter
-from schedgap.analysis.folder import RECORD_VERSION, Folder, Limits, record_key, task_key
-from schedgap.analysis.own import NAME
+from schedgap.analysis.folder import (
+    JUDGED,
+    RECORD_VERSION,
+    Folder,
+    Limits,
+    record_key,
+    task_key,
+)
+from schedgap.analysis.index import read_records
+from schedgap.analysis.own import check_name
 from schedgap.analysis.ratios import RatioInterval, ratio_interval
 from schedgap.analysis.runs import Run
 from schedgap.analysis.sessions import utc_now
 from schedgap.analysis.solution import Solution, load_solution
-from schedgap.analysis.sources import DIGITS, family_code
+from schedgap.analysis.sources import family_code
 from schedgap.analysis.tasks import installed_versions
 from schedgap.analysis.verifying import is_schedule, verify, verify_file
 from schedgap.errors import InputError, UsageError
 from schedgap.instances.instance import Instance, html_table
-from schedgap.instances.records import canonical_json, plain, read_json
+from schedgap.instances.records import plain, read_json
 from schedgap.instances.solution import Sense
 from schedgap.instances.verdict import Verdict, Violation
 from schedgap.models.family import family
@@ -177,6 +183,8 @@ class JudgedSchedule:
     def store(self, run: str | os.PathLike[str]) -> None:
         """Put the schedule into a run folder, beside the results of methods.
 
+        It replaces one of the same instance that was put there by the same name.
+
         Parameters
         ----------
         run : path
@@ -187,28 +195,29 @@ class JudgedSchedule:
         InputError
             If the schedule breaks a rule, or the folder cannot be written.
         UsageError
-            If a method of the family has this name.
+            If a method of the family, or one of your own in the folder, has this name.
         """
         solution = self.solution
         owner = family(self.instance.family)
-        if not re.fullmatch(NAME, self.name):
-            raise UsageError(f"name '{self.name}': need letters, digits, '_', '-' or '.'")
+        check_name(self.name)
         if self.name in owner.aliases or any(each.name == self.name for each in owner.methods):
             raise UsageError(f"'{self.name}' is a method of family {owner.name}: use another name")
         folder = Folder(run)
+        if any(
+            record.method == self.name and record.own and not record.judged
+            for _, record in read_records(folder.tasks)
+        ):
+            raise UsageError(f"'{self.name}' is a method of your own in {run}: use another name")
         folder.create()
         folder.store_instance(self.instance)
-        own = sha256(canonical_json(self.schedule).encode()).hexdigest()[:DIGITS]
-        code = f"{family_code(owner.name)}+{own}"
-        identity = {"instance": self.instance.sha256, "method": self.name, "code": code}
-        task = task_key(identity)
+        task = task_key({"instance": self.instance.sha256, "judged": self.name})
         relaxed = list(owner.omitted_rules(self.schedule))
         folder.store(
             {
                 "key": record_key(task, Limits(), ""),
                 "version": RECORD_VERSION,
                 "task": task,
-                "code": code,
+                "code": family_code(owner.name) + JUDGED,
                 "started": utc_now(),
                 "outcome": "done",
                 "message": "",

@@ -40,6 +40,7 @@ MOST_DATA = 64 << 20  # bytes of a function with what it refers to
 MEMORY_MB = 4096.0  # limit where none is given
 LOAD_SECONDS = 60.0  # within which a source file must have run
 _CHILD = "schedgap.analysis.own_child"
+LONGEST = 80  # characters of a name
 NAME = r"[A-Za-z_][\w.-]*"  # of a method
 _FILE = re.compile(rf"(?:(?P<label>{NAME})=)?(?P<file>.+\.py):(?P<name>[^\W\d]\w*)(?P<rest>:.*)?$")
 _COMMAND = re.compile(rf"(?:(?P<label>{NAME})=)?cmd:(?P<words>.*)$", re.DOTALL)
@@ -207,9 +208,23 @@ def own(code: "Callable[..., Any] | str | Own", *, name: str | None = None) -> O
         found = from_function(code)
     else:
         raise UsageError(f"a method must be a name or a function, not {type(code).__name__}")
-    if name is not None and not re.fullmatch(NAME, name):
-        raise UsageError(f"name '{name}': need letters, digits, '_', '-' or '.'")
+    if name is not None:
+        check_name(name)
     return found if name is None else replace(found, name=name)
+
+
+def check_name(name: str) -> None:
+    """Raise UsageError unless a text can be the name of a method in tables.
+
+    Parameters
+    ----------
+    name : str
+        The text.
+    """
+    if not re.fullmatch(NAME, name):
+        raise UsageError(f"name '{name}': need letters, digits, '_', '-' or '.'")
+    if len(name) > LONGEST:
+        raise UsageError(f"name '{name[:20]}...': need at most {LONGEST} characters")
 
 
 def from_text(text: str) -> Own | None:
@@ -242,7 +257,10 @@ def from_text(text: str) -> Own | None:
 
 
 def _named(found: Own, name: str | None) -> Own:
-    return found if name is None else replace(found, name=name)
+    if name is None:
+        return found
+    check_name(name)
+    return replace(found, name=name)
 
 
 def _from_command(text: str) -> Own:

@@ -378,12 +378,15 @@ def judge(
     """
     from schedgap.analysis.judged import BY_HAND
     from schedgap.analysis.judged import judge as judged
+    from schedgap.analysis.own import check_name
     from schedgap.analysis.runs import Run
     from schedgap.analysis.solving import solve as run_method
     from schedgap.instances.families import load
 
     if name is not None and run is None:
         raise UsageError("--as: need --run DIR, into which the schedule is put")
+    if name is not None:
+        check_name(name)
     if gantt is not None:
         if gantt.suffix != ".html":
             raise UsageError(f"--gantt {gantt}: the name must end in .html")
@@ -393,7 +396,7 @@ def judge(
     if found.feasible:
         references = [
             run_method(problem, each, time_limit=time_limit)
-            for each in (_words(against) if against else ())
+            for each in (() if against is None else _words(against))
         ]
         runs = [Run(run)] if run is not None and (name is None or (run / "tasks").is_dir()) else []
         known = [each for each in runs if problem.sha256 in each.names or name is None]
@@ -495,7 +498,7 @@ def compare(
         "--loads": loads, "--families": families, "--jobs": jobs, "--seeds": seeds,
     }  # fmt: skip
     chosen: list[Any] = list(targets)
-    named = _words(methods) if methods else None
+    named = None if methods is None else _words(methods)
     if traces_from is not None:
         from schedgap.analysis.loads import METHODS
 

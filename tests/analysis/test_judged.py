@@ -143,3 +143,45 @@ def test_the_judge_command(
     Path("late.json").write_text('{"assignments": []}')
     assert command_line([*judge, "--run", "r", "--as", "none"]) == 1
     assert "V2: " in capfd.readouterr().out and len(sg.Run("r").records) == 2
+
+
+def test_names_in_a_run_are_not_taken_twice(
+    first: sg.Solution, late: dict[str, Any], tmp_path: Path
+) -> None:
+    def rule(instance: sg.Instance, shown: dict[str, Any] = late) -> dict[str, Any]:
+        return shown
+
+    sg.compare([TOY], methods=[rule], run=tmp_path)
+    with pytest.raises(UsageError, match="'rule' is a method of your own in"):
+        sg.judge(TOY, first, name="rule").store(tmp_path)
+    sg.judge(TOY, first, name="plan").store(tmp_path)
+    with pytest.raises(UsageError, match="'plan' is a schedule that judge has put into the run"):
+        sg.compare([TOY], methods=[sg.own(rule, name="plan")], run=tmp_path)
+    found = {each.method: each.solution.objective for each in sg.Run(tmp_path).records}
+    assert found == {"rule": sg.judge(TOY, late).objective, "plan": first.objective}
+
+
+def test_a_name_may_stand_for_schedules_of_several_instances(
+    first: sg.Solution, late: dict[str, Any], tmp_path: Path
+) -> None:
+    other = sg.generate("hare", preset="small", seed=2, settings={"jobs": 2})
+    sg.judge(TOY, late, name="plan").store(tmp_path)
+    sg.judge(other, sg.solve(other, "srtf"), name="plan").store(tmp_path)
+    assert {each.instance.sha256 for each in sg.Run(tmp_path).records} == {TOY.sha256, other.sha256}
+    sg.judge(TOY, first, name="plan").store(tmp_path)  # replaces that of the same instance
+    stored = sg.Run(tmp_path)
+    assert stored.older == [] and len(stored.records) == 2
+    mine = [each for each in stored.records if each.instance.sha256 == TOY.sha256]
+    assert [each.solution.objective for each in mine] == [first.objective]
+
+
+@pytest.mark.parametrize(("name", "message"), [("", "name ''"), ("a" * 99, "at most 80")])
+def test_a_name_is_checked_before_anything_is_stored(
+    name: str, message: str, late: dict[str, Any], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "toy.json").write_text(json.dumps(TOY.to_data()))
+    (tmp_path / "late.json").write_text(json.dumps(late))
+    files = [str(tmp_path / "toy.json"), str(tmp_path / "late.json")]
+    assert command_line(["judge", *files, "--run", str(tmp_path / "r"), "--as", name]) == 2
+    shown = capfd.readouterr()
+    assert message in shown.err and shown.out == "" and not (tmp_path / "r").exists()
