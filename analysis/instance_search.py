@@ -41,6 +41,7 @@ from schedgap.instances.mutations import (
     with_value,
     without_entry,
 )
+from schedgap.instances.records import Record, validate
 from schedgap.models.family import Family, family
 from schedgap.models.method import Budget, Method, MethodResult, NullProgress, RunContext
 from schedgap.solvers.children.clock import Clock
@@ -330,14 +331,31 @@ class Chain:
         InputError
             If the data are no chain.
         """
+        stored = validate(StoredChain, dict(data))
+        random = np.random.default_rng()
         try:
-            random = np.random.default_rng()
-            random.bit_generator.state = data["random"]
-            chain = cls(random, **{key: value for key, value in data.items() if key != "random"})
-            chain.curve = [(int(count), float(score)) for count, score in chain.curve]
+            random.bit_generator.state = stored.random
+            curve = [(int(count), float(score)) for count, score in stored.curve]
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"no state of a search: {error}") from None
+        chain = cls(random, **{key: data[key] for key in cls.__slots__ if key != "random"})
+        chain.curve = curve
         return chain
+
+
+class StoredChain(Record):
+    """A chain in a file."""
+
+    random: dict[str, Any]
+    current: dict[str, Any] | None
+    score: float
+    step: int
+    restarts: int
+    evaluations: int
+    best: dict[str, Any] | None
+    best_score: float
+    curve: list[list[float]]
+    faults: list[str]
 
 
 def advance(

@@ -1,7 +1,7 @@
 """Sweeps over the settings of a generator, and charts of results over a setting."""
 
-from collections.abc import Collection, Iterable
-from itertools import product
+from collections.abc import Collection, Iterable, Sequence
+from itertools import islice, product
 from typing import Literal
 
 import numpy as np
@@ -71,7 +71,7 @@ def grid(
     [(3, 0), (3, 1), (4, 0), (4, 1)]
     """
     swept = {name: _values(value) for name, value in settings.items()}
-    seeds = [seed] if isinstance(seed, int | np.integer) else list(seed)
+    seeds = _seeds(seed)
     for name, values in (*swept.items(), ("seed", seeds)):
         if not values:
             raise UsageError(f"{name}: need at least one value")
@@ -85,11 +85,22 @@ def grid(
     ]
 
 
-def _values(value: object) -> list[object]:
+def _seeds(seed: int | Iterable[int]) -> Sequence[int]:
+    """Return the seeds of a grid; UsageError if they are no numbers, or too many."""
+    if isinstance(seed, int | np.integer):
+        return [int(seed)]
+    if isinstance(seed, range):
+        return seed
+    if isinstance(seed, str) or not isinstance(seed, Iterable):
+        raise UsageError(f"seed {seed!r}: need an integer or several")
+    return list(islice(seed, MOST + 1))
+
+
+def _values(value: object) -> Sequence[object]:
     """Return the values that a setting of a grid takes."""
     if isinstance(value, np.ndarray | pd.Series):
-        return list(value.tolist())
-    return list(value) if isinstance(value, list | range) else [value]
+        return list(np.atleast_1d(value).tolist())
+    return value if isinstance(value, list | range) else [value]
 
 
 def points(

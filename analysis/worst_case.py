@@ -12,9 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import Field
 
 from schedgap.analysis.bounds import meet, tighter
 from schedgap.analysis.instance_search import (
@@ -28,11 +29,11 @@ from schedgap.analysis.ratios import RatioInterval, divide, ratio_interval
 from schedgap.analysis.solution import Solution
 from schedgap.analysis.solving import solve
 from schedgap.errors import EngineUnavailableError, InputError, UsageError, choices
-from schedgap.instances.families import from_data
-from schedgap.instances.generate import presets
+from schedgap.instances.families import from_data, instance_class
+from schedgap.instances.generate import generate, presets
 from schedgap.instances.instance import Instance, html_table
 from schedgap.instances.mutations import space
-from schedgap.instances.records import read_json, write_json, write_text
+from schedgap.instances.records import Record, read_json, validate, write_json, write_text
 from schedgap.instances.settings import whole_number
 from schedgap.models.family import Family, family
 from schedgap.models.method import Method
@@ -387,6 +388,9 @@ def _target(
         usual = {key: value for key, value in usual.items() if key not in ("jobs", "tasks")}
     given = usual | _batch_settings(name, chosen.name) | dict(settings or {})
     known[preset or "small"].parse(given)
+    if fixed:
+        start = generate(name, preset=preset or "small", settings=given)
+        _check_keys(name, fixed, {**start.to_data(), "meta": {}})
     return Target(
         name,
         chosen.name,
@@ -399,6 +403,33 @@ def _target(
         tuple(fixed),
         seed,
     )
+
+
+def _check_keys(name: str, fixed: Sequence[str], start: Mapping[str, Any]) -> None:
+    """Raise UsageError for keys that neither the file format nor an instance has."""
+    keys = sorted(_properties(instance_class(name).schema_of_file()) | _keys(start))
+    for key in fixed:
+        if key not in keys:
+            raise UsageError(
+                f"fixed: instances of {name} have no key '{key}': {choices(key, keys)}"
+            )
+
+
+def _keys(data: Any) -> set[str]:
+    """Return the keys of all objects in JSON data."""
+    if isinstance(data, list):
+        return set().union(*map(_keys, data))
+    return set(data).union(*map(_keys, data.values())) if isinstance(data, dict) else set()
+
+
+def _properties(schema: Any) -> set[str]:
+    """Return the names of all properties in a JSON Schema."""
+    if isinstance(schema, list):
+        return set().union(*map(_properties, schema))
+    if not isinstance(schema, dict):
+        return set()
+    own = schema.get("properties")
+    return set(own if isinstance(own, dict) else ()).union(*map(_properties, schema.values()))
 
 
 def _positive(value: object, name: str) -> int:
@@ -433,6 +464,14 @@ def _check_guarantee(
         raise UsageError(f"guarantee {key} is a claim on the optimum: use against='exact'")
 
 
+class _StoredState(Record):
+    """The state of a search in a file."""
+
+    target: dict[str, Any]
+    chains: list[dict[str, Any]]
+    seconds: Annotated[float, Field(ge=0)]
+
+
 class _State:
     """The chains of a search and the time they took; kept on disk if there is a folder."""
 
@@ -453,12 +492,16 @@ class _State:
                 raise InputError("not the state of a search", file=str(file))
             if data["target"] != self.target.to_data():
                 raise InputError("belongs to another search: use another folder", path="target")
-            chains = [Chain.from_data(each) for each in data["chains"]]
-            if len(chains) != len(self.chains):
+            stored = validate(_StoredState, data)
+            if len(stored.chains) != len(self.chains):
                 raise InputError(
-                    f"has {len(chains)} workers, not {len(self.chains)}", path="chains"
+                    f"has {len(stored.chains)} workers, not {len(self.chains)}", path="chains"
                 )
-            self.chains, self.seconds = chains, float(data["seconds"])
+            chains = [Chain.from_data(each) for each in stored.chains]
+            for shown in (each for chain in chains for each in (chain.current, chain.best)):
+                if shown is not None and from_data(shown).family != self.target.family:
+                    raise InputError("has an instance of another family", path="chains")
+            self.chains, self.seconds = chains, stored.seconds
         except InputError as error:
             raise error.inside(str(file)) from None
 
@@ -748,6 +791,10 @@ def worst_grid(
     """
     import pandas as pd
 
+    for method in methods:
+        _target(family, method, method, None, None, None, jobs, (), seed, {})  # or its error
+        if list(methods).count(method) > 1:
+            raise UsageError(f"method {method} is given twice")
     table = pd.DataFrame(math.nan, index=list(methods), columns=list(methods))
     table.index.name, table.columns.name = "method", "compared with"
     for method in methods:

@@ -1,5 +1,6 @@
 """Sweeps over settings, and means over a setting."""
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,10 @@ def test_a_tuple_is_one_value() -> None:
         ({"jobs": []}, "jobs: need at least one value"),
         ({"seed": []}, "seed: need at least one value"),
         ({"jobs": range(1, 200), "seed": range(100)}, "19900 combinations of settings"),
+        ({"jobs": range(1, 10**15)}, "combinations of settings: need at most 10000"),
+        ({"seed": range(10**15)}, "combinations of settings: need at most 10000"),
+        ({"seed": itertools.count()}, "combinations of settings: need at most 10000"),
+        ({"seed": None}, "seed None: need an integer or several"),
         ({"jbos": [1]}, "preset small has no setting 'jbos'"),
         ({"jobs": ["x"]}, "option jobs=x: need"),
     ],

@@ -3,6 +3,7 @@
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -173,3 +174,43 @@ def test_what_does_not_exist_is_named(arguments: tuple[str, str], message: str) 
 def test_arguments_that_do_not_fit_are_refused(changes: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         sg.worst_case("ring", "sjf-bco", **changes)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [
+        (("chains",), 3, "chains: need a list"),
+        (("seconds",), "x", "seconds: need a number"),
+        (("chains", 0, "best"), {"a": 1}, "family: missing key"),
+        (("chains", 0, "current"), 5, "current: need"),
+        (("chains", 0, "best_score"), "x", "best_score: need a number"),
+        (("chains", 0, "evaluations"), "x", "evaluations: not an integer"),
+        (("chains", 0, "curve"), [[1]], "no state of a search"),
+        (("chains", 0, "best"), sg.generate("hare", preset="toy").to_data(), "another family"),
+    ],
+)
+def test_a_damaged_state_is_one_line(
+    place: tuple[Any, ...], value: object, message: str, tmp_path: Path
+) -> None:
+    given = {"time_limit": None, "jobs": 3, "shrink": False, "out": tmp_path}
+    file = tmp_path / "search.json"
+    if not file.exists():
+        sg.worst_case("ring", "first-fit", evaluations=3, **given)
+    data = json.loads(file.read_text())
+    inner = data
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = value
+    file.write_text(json.dumps(data))
+    with pytest.raises(InputError, match=message) as caught:
+        sg.worst_case("ring", "first-fit", evaluations=5, **given)
+    assert str(caught.value).startswith(str(file))
+
+
+def test_names_of_keys_and_of_a_grid_are_checked() -> None:
+    with pytest.raises(UsageError, match="no key 'bandwith_between': choose one of alpha, "):
+        sg.worst_case("ring", "sjf-bco", fixed=("bandwith_between",))
+    with pytest.raises(UsageError, match="no method 'nope'"):
+        sg.worst_grid("ring", ["nope"])
+    with pytest.raises(UsageError, match="sjf-bco is given twice"):
+        sg.worst_grid("ring", ["sjf-bco", "sjf-bco"])
