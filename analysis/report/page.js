@@ -408,6 +408,72 @@
     });
   }
 
+  // Columns that do not fit are left out, the less important ones first; all of them are in the
+  // cards, one for each row, which also take the place of a table that does not fit at all.
+
+  const label = (head) => head.textContent.replaceAll("\u00a0", " ").trim();
+
+  function fitting(table) {
+    const place = table.parentElement;
+    const heads = [...table.tHead.rows[0].cells];
+    const ranked = heads
+      .map((head, column) => [head.dataset.rank, column])
+      .filter(([rank]) => rank !== undefined)
+      .sort(([a], [b]) => a - b)
+      .map(([, column]) => column);
+    const style = document.createElement("style");
+    const note = Object.assign(document.createElement("p"), { className: "fit", hidden: true });
+    const said = document.createElement("span");
+    const button = Object.assign(document.createElement("button"), { type: "button" });
+    note.append(said, button);
+    place.before(style);
+    place.after(note);
+    const rule = (column, what) => `#${table.id} tr > :nth-child(${column + 1})${what}`;
+    const labels = heads
+      .map((head, column) => rule(column, `::before { content: ${JSON.stringify(label(head))} }`))
+      .slice(1)
+      .join("\n");
+    let asked = false; // whether the reader has asked for cards
+    let width = 0; // of the screen for which it was laid out
+
+    function fit() {
+      if (!place.clientWidth || width === innerWidth) return;
+      width = innerWidth;
+      table.classList.remove("cards");
+      style.textContent = "";
+      note.hidden = true;
+      let excess = table.offsetWidth - place.clientWidth;
+      if (excess <= 0) return;
+      const out = [];
+      for (const column of ranked) {
+        if (excess <= 0) break;
+        excess -= heads[column].getBoundingClientRect().width;
+        out.push(column);
+      }
+      const cards = asked || excess > 0;
+      table.classList.toggle("cards", cards);
+      style.textContent = `@media screen { ${
+        cards ? labels : out.map((column) => rule(column, " { display: none }")).join("\n")
+      } }`;
+      const names = out.map((column) => label(heads[column])).filter(Boolean).join(", ");
+      said.textContent = cards ? "" : `Not on this screen: ${names || "the bars"}.`;
+      button.textContent = cards ? "Rows as a table" : "Rows as cards, with all columns";
+      button.hidden = excess > 0;
+      note.hidden = button.hidden && !said.textContent;
+    }
+
+    button.addEventListener("click", () => {
+      asked = !asked;
+      width = 0;
+      fit();
+    });
+    addEventListener("resize", fit);
+    table.closest("details")?.addEventListener("toggle", fit);
+    fit();
+  }
+
+  document.querySelectorAll(".table > table[id]").forEach(fitting);
+
   const filters = ["#filter", "#filter-family", "#filter-kind"].map((id) => find(id));
   const names = [...results.tHead.rows[0].cells].map((cell) => cell.textContent.trim());
   const [familyColumn, kindColumn] = ["family", "kind"].map((name) => names.indexOf(name));

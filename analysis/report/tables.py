@@ -17,13 +17,11 @@ from schedgap.instances.verdict import outside
 
 SIGNIFICANT = 0.05  # adjusted p
 OVER_BOUND = "optimum /\u00a0bound"
-RANKS = {  # columns of the summary that narrow screens leave out
-    "": "screen-2", "infinite": "screen-3", OVER_BOUND: "screen-3", "schedules": "screen-2",
-    "time (s)": "screen-2", "optimal": "screen-2", "guarantee": "screen-3",
-    "95 % of the mean": "screen-4", "geometric mean": "screen-4", "kind": "screen-4",
-    "claims about figures": "screen-3",
-}  # fmt: skip
-WIDE = {"95 % of the mean": "screen-5", "geometric mean": "screen-5"}  # beside a guarantee
+LESS_IMPORTANT = (  # columns that screens leave out if they do not fit, the first one first
+    "kind", "geometric mean", "95 % of the mean", OVER_BOUND, "infinite", "family", "schedules",
+    "time (s)", "optimal", "", "guarantee", "claims about figures", "n", "bound", "objective",
+    "status", "versions", "seed", "limits", "instances", "note",
+)  # fmt: skip
 Span = tuple[float, float, float, float]
 
 
@@ -43,14 +41,19 @@ class Cell:
 class Table:
     """A table; `columns` are (name, whether numeric), and the first cell of a row is its head.
 
-    `ranks` says for each column on which screens it is shown, as classes of the style sheet.
+    If it does not fit on a screen, columns of `LESS_IMPORTANT` are left out.
     """
 
     id: str
     caption: str
     columns: tuple[tuple[str, bool], ...]
     rows: tuple[tuple[Cell, ...], ...]
-    ranks: tuple[str, ...] = ()
+
+    @property
+    def ranks(self) -> tuple[int | None, ...]:
+        """For each column its place in the order in which columns are left out, if it may be."""
+        order = {name: place for place, name in enumerate(LESS_IMPORTANT)}
+        return (None, *(order.get(name) for name, _ in self.columns[1:]))
 
     def body(self, first: int = 0) -> Markup:
         """Return the rows as HTML.
@@ -60,14 +63,13 @@ class Table:
         first : int
             Index of the first row.
         """
-        ranks = self.ranks or ("",) * len(self.columns)
         heads = ["th scope=row", *["td"] * (len(self.columns) - 1)]
-        rows = (f"<tr>{''.join(map(_cell, row, heads, ranks))}</tr>" for row in self.rows[first:])
+        rows = (f"<tr>{''.join(map(_cell, row, heads))}</tr>" for row in self.rows[first:])
         return Markup("\n".join(rows))
 
 
-def _cell(cell: Cell, head: str, rank: str) -> str:
-    classes = " ".join(filter(None, ("number" if cell.number else "", cell.look, rank)))
+def _cell(cell: Cell, head: str) -> str:
+    classes = " ".join(filter(None, ("number" if cell.number else "", cell.look)))
     style = f' class="{classes}"' if classes else ""
     if cell.number:
         style += f' data-value="{"" if cell.value is None else cell.value}"'
@@ -151,7 +153,6 @@ def summary_table(rows: Iterable[Row], identifier: str) -> Table:
         + "".join(f" O{text[1:]}: no ratio." for text in apart),
         tuple((name, cells[0].number if cells else False) for name, cells in shown),
         tuple(zip(*(cells for _, cells in shown), strict=True)),
-        tuple((RANKS | (WIDE if guarantee else {})).get(name, "") for name, _ in shown),
     )
 
 
@@ -189,7 +190,6 @@ def overview_table(report: ReportData) -> Table | None:
         "scale is logarithmic.",
         tuple((name, cells[0].number) for name, cells in columns),
         tuple(zip(*(cells for _, cells in columns), strict=True)),
-        tuple(RANKS.get(name, "") for name, _ in columns),
     )
 
 

@@ -580,17 +580,27 @@ def test_a_browser_draws_all_figures_and_reports_no_error(page, tmp_path):
 
 
 @pytest.mark.skipif(not CHROMIUM, reason="Chromium is not installed")
-@pytest.mark.parametrize("width", [320, 360, 768, 1400])
+@pytest.mark.parametrize("width", [320, 360, 768, 1024, 1400, 1600])
 def test_nothing_is_wider_than_the_screen(page, tmp_path, width):
-    """A frame: headless windows themselves cannot be that narrow. Wide tables scroll."""
+    """A frame: headless windows themselves cannot be that narrow."""
     probe = (
         "<script>addEventListener('load', () => setTimeout(() => {"
         "const root = document.documentElement;"
-        "const clipped = [...document.querySelectorAll('table[id^=summary], .overview table')]"
-        ".map((each) => each.parentElement)"
-        ".filter((each) => each.scrollWidth > each.clientWidth + 1).length;"
-        "parent.document.title = "
-        "`${innerWidth} ${root.scrollWidth - root.clientWidth} ${clipped}`;"
+        "const tables = [...document.querySelectorAll('table[id]')];"
+        "document.querySelectorAll('section > details').forEach((each) => { each.open = true; });"
+        "setTimeout(() => {"
+        "const clipped = tables.filter((each) => "
+        "each.offsetWidth > each.parentElement.clientWidth + 1).length;"
+        "const summary = document.getElementById('summary-1');"
+        "const row = summary.tBodies[0].rows[0], all = row.cells.length;"
+        "const heads = [...summary.tHead.rows[0].cells].filter((each) => each.offsetWidth).length;"
+        "const fit = summary.parentElement.nextElementSibling;"
+        "if (!fit.hidden) fit.querySelector('button').click();"
+        "const cards = [...row.cells].slice(1).filter((each) => "
+        "!/^(none|normal)$/.test(getComputedStyle(each, '::before').content)).length;"
+        "parent.document.title = [innerWidth, root.scrollWidth - root.clientWidth, clipped,"
+        "heads === all ? 'whole' : cards === all - 1 ? 'cards' : 'cut'].join(' ');"
+        "}, 200);"
         "}, 500));</script></body>"
     )
     inner = html.escape(page.replace("</body>", probe))
@@ -598,8 +608,9 @@ def test_nothing_is_wider_than_the_screen(page, tmp_path, width):
     frame = f'<iframe srcdoc="{inner}" style="{style}"></iframe>'
     done = browse(f"<!doctype html><title>empty</title><body>{frame}", tmp_path, "--dump-dom")
     title = re.search(r"<title>(.*?)</title>", done.stdout)
-    assert title is not None and title[1].startswith(f"{width} 0 ")
-    assert width < 1400 or title[1].endswith(" 0")  # no table scrolls
+    assert title is not None and title[1].startswith(f"{width} 0 0 ")  # no table scrolls
+    # either all columns are shown, or the cards, which one can ask for, have them
+    assert title[1].endswith("whole" if width == 1600 else "cards")
 
 
 ACTIONS = """
