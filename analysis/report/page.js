@@ -7,6 +7,7 @@
   // --- packed data: unpacked once, when they are first shown ------------------------------------
 
   const unpacked = new Map();
+  const ready = new Map(); // texts whose unpacking has ended
 
   async function inflate(key) {
     const text = document.getElementById(`packed-${key}`).textContent;
@@ -16,7 +17,12 @@
   }
 
   function unpack(key) {
-    if (!unpacked.has(key)) unpacked.set(key, inflate(key));
+    if (!unpacked.has(key)) {
+      unpacked.set(key, inflate(key).then((text) => {
+        ready.set(key, text);
+        return text;
+      }));
+    }
     return unpacked.get(key);
   }
 
@@ -74,7 +80,7 @@
 
   dark.addEventListener("change", () => redraw(false));
   addEventListener("beforeprint", () => {
-    drawAll(); // figures that were never near the window may come too late for this print
+    drawReady();
     redraw(true, 680);
   });
   addEventListener("afterprint", () => redraw(false));
@@ -159,13 +165,19 @@
 
   // --- figures of whole families: drawn when they come near the window --------------------------
 
-  const waiting = new Map(); // plot element -> a function that draws it
+  const waiting = new Map(); // plot element -> key of its data, and a function that draws them
 
   async function show(plot) {
-    const action = waiting.get(plot);
+    if (waiting.has(plot)) await unpack(waiting.get(plot)[0]);
+    showReady(plot);
+  }
+
+  function showReady(plot) {
+    const [key, action] = waiting.get(plot) ?? [];
+    if (!ready.has(key)) return;
     waiting.delete(plot);
     near.unobserve(plot);
-    if (action) await action();
+    action(JSON.parse(ready.get(key)));
   }
 
   const near = new IntersectionObserver(
@@ -173,20 +185,25 @@
     { rootMargin: "600px" },
   );
 
-  function later(plot, action) {
-    waiting.set(plot, action);
+  function later(plot, key, action) {
+    waiting.set(plot, [key, action]);
     near.observe(plot);
   }
 
-  const drawAll = () => Promise.all([...waiting.keys()].map(show));
+  // A print does not wait: the data of all figures are unpacked soon, and drawn when it begins.
+
+  const drawReady = () => [...waiting.keys()].forEach(showReady);
+
+  async function unpackAll() {
+    for (const [key] of waiting.values()) await unpack(key);
+  }
+
+  addEventListener("load", () => setTimeout(unpackAll, 300));
 
   for (const id of data.figures) {
     const figure = async () => JSON.parse(await unpack(`figure-${id}`));
     const plot = saveButtons(id, async () => (await figure()).csv);
-    later(plot, async () => {
-      const { traces, layout } = await figure();
-      await draw(plot, traces, layout);
-    });
+    later(plot, `figure-${id}`, ({ traces, layout }) => draw(plot, traces, layout));
   }
 
   // --- one instance -----------------------------------------------------------------------------
@@ -309,14 +326,26 @@
           xref: "paper", xanchor: "left", y: top, yref: "paper", yanchor: "bottom", yshift: 4 });
         top = bottom - gap / total;
       });
+      const listening = Boolean(ganttPlot.on);
       draw(ganttPlot, traces, layout);
+      if (!listening) ganttPlot.on("plotly_click", clicked);
+    }
+
+    function clicked({ points }) {
+      const place = chosen().groups.indexOf(points[0].data.legendgroup) + 1;
+      highlight.value = Number(highlight.value) === place ? 0 : place;
+      drawGantt();
     }
 
     async function choose() {
       const place = select.value;
       const text = await unpack(`instance-${place}`);
       if (select.value !== place) return; // another one has been chosen meanwhile
-      instance = JSON.parse(text);
+      present(JSON.parse(text));
+    }
+
+    function present(content) {
+      instance = content;
       const { progress, schedules, groups, pair: first } = chosen();
       fill(method, ["exact methods and bounds", "all methods", ...progress.methods],
         progress.provers.length ? 0 : 1);
@@ -326,7 +355,7 @@
       drawProgress();
       offerReplay();
       drawGantt();
-      select.dataset.shown = place;
+      select.dataset.shown = select.value;
     }
 
     fill(select, data.instances, data.first);
@@ -346,13 +375,8 @@
     step.addEventListener("input", () => replay(0));
     find("#replay-back").addEventListener("click", () => replay(-1));
     find("#replay-on").addEventListener("click", () => replay(1));
-    later(progressPlot, async () => {
-      await choose();
-      ganttPlot.on("plotly_click", ({ points }) => {
-        const place = chosen().groups.indexOf(points[0].data.legendgroup) + 1;
-        highlight.value = Number(highlight.value) === place ? 0 : place;
-        drawGantt();
-      });
+    later(progressPlot, `instance-${data.first}`, (content) => {
+      if (select.value === String(data.first)) present(content); // else another one is coming
     });
   }
   if (data.instances.length) explore();

@@ -1,7 +1,13 @@
 """A replay shows the events of the algorithm that returned the stored schedule, and no other."""
 
-import pytest
+import html
+import json
+import re
 
+import pytest
+from browser import PATIENCE, browse, needs_chromium
+
+from schedgap.analysis import report
 from schedgap.analysis.comparing import compare
 from schedgap.analysis.report import replay as module
 from schedgap.analysis.report.pictures import explorer
@@ -50,3 +56,45 @@ def test_only_the_papers_algorithm_has_one_on_the_page(run):
     ((entry,), _) = explorer(collect(Run(run.folders[0].path)))
     told = {each["label"].partition(":")[0]: "steps" in each for each in entry["schedules"]}
     assert told == {"sjf-bco": True, "first-fit": False}
+
+
+STEPS = """
+addEventListener("load", async () => {
+  const find = (selector) => document.querySelector(selector);
+  const plot = find('[data-figure="gantt"] .plot'), step = find("#replay-step");
+  await until(() => plot.querySelector(".main-svg") && !find("#replay").hidden);
+  const seen = [];
+  const look = () => {
+    const upper = plot.data.filter((each) => each.yaxis === "y");
+    const faint = upper.filter((each) => each.opacity < 0.1).map((each) => each.legendgroup);
+    seen.push([step.value, find("#replay-text").textContent, new Set(faint).size]);
+  };
+  look();
+  find("#replay-back").click();
+  look();
+  step.value = 0;
+  step.dispatchEvent(new Event("input"));
+  look();
+  find("#replay-back").click();
+  look();
+  find("#replay-on").click();
+  look();
+  document.body.dataset.seen = JSON.stringify(seen);
+});
+"""
+
+
+@needs_chromium
+def test_a_reader_goes_through_the_steps(run, tmp_path):
+    page = report.write_report(run.folders[0].path, tmp_path / "report.html").read_text("utf-8")
+    acting = page.replace("</body>", f"<script>{PATIENCE}{STEPS}</script></body>")
+    done = browse(acting, tmp_path, "--dump-dom")
+    seen = json.loads(html.unescape(re.search(r'data-seen="(.*?)"', done.stdout)[1]))
+    record, chart = of(run, "sjf-bco")
+    found = replay(W1, record, chart)
+    last, jobs = len(found.steps), len(found.placed)
+    assert seen[0] == [str(last), f"The schedule after all {last} steps.", 0]
+    assert seen[1] == [str(last - 1), f"Step {last} of {last}. {found.steps[-1]}", 0]
+    assert seen[2] == ["0", f"Step 1 of {last}. {found.steps[0]}", jobs]  # none is placed yet
+    assert seen[3] == seen[2]
+    assert seen[4][:2] == ["1", f"Step 2 of {last}. {found.steps[1]}"]

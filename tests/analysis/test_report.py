@@ -6,11 +6,10 @@ import html
 import json
 import math
 import re
-import shutil
-import subprocess
 from html.parser import HTMLParser
 
 import pytest
+from browser import PATIENCE, browse, needs_chromium
 from toy_family import toy
 
 from schedgap import show
@@ -529,44 +528,13 @@ def test_a_gap_in_per_cent_is_rounded_up(ratio, text):
 
 # --- in a browser --------------------------------------------------------------------------------
 
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
-)
-
-
-# The browser's time is virtual and runs ahead of threads that unpack data: wait by computing.
-PATIENCE = """
-const wait = () => new Promise((go) => setTimeout(() => {
-  let sum = 0;
-  for (let k = 0; k < 3e6; k += 1) sum += k;
-  go(sum);
-}, 20));
-const until = async (ready) => {
-  for (let turn = 0; turn < 500 && !ready(); turn += 1) await wait();
-};
-"""
 ALL_DRAWN = """
 const drawn = () => document.querySelectorAll(".plot .main-svg").length;
 addEventListener("load", () => until(() => drawn() >= 12));
 """
 
 
-def browse(page, tmp_path, *options):
-    """Let a browser that cannot reach a network run the scripts of a page."""
-    file = tmp_path / "page.html"
-    file.write_text(page, encoding="utf-8")
-    command = [
-        CHROMIUM, "--headless", "--window-size=1400,9000",
-        "--no-sandbox", "--disable-gpu", "--no-first-run",
-        "--disable-background-networking", "--disable-component-update", "--disable-sync",
-        "--disable-quic", "--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=20000",
-        f"--user-data-dir={tmp_path / 'profile'}", "--enable-logging=stderr", *options,
-        f"file://{file}",
-    ]  # fmt: skip
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-
-
-@pytest.mark.skipif(not CHROMIUM, reason="Chromium is not installed")
+@needs_chromium
 def test_a_browser_draws_all_figures_and_reports_no_error(page, tmp_path):
     patient = page.replace("</body>", f"<script>{PATIENCE}{ALL_DRAWN}</script></body>")
     done = browse(patient, tmp_path, "--dump-dom")
@@ -579,7 +547,7 @@ def test_a_browser_draws_all_figures_and_reports_no_error(page, tmp_path):
     assert not re.findall(r"CONSOLE.*(?:Error|Refused|violates)", done.stderr)
 
 
-@pytest.mark.skipif(not CHROMIUM, reason="Chromium is not installed")
+@needs_chromium
 @pytest.mark.parametrize("width", [320, 360, 768, 1024, 1400, 1600])
 def test_nothing_is_wider_than_the_screen(page, tmp_path, width):
     """A frame: headless windows themselves cannot be that narrow."""
@@ -611,6 +579,27 @@ def test_nothing_is_wider_than_the_screen(page, tmp_path, width):
     assert title is not None and title[1].startswith(f"{width} 0 0 ")  # no table scrolls
     # either all columns are shown, or the cards, which one can ask for, have them
     assert title[1].endswith("whole" if width == 1600 else "cards")
+
+
+PRINTED = """
+addEventListener("load", () => until(() => true));
+addEventListener("beforeprint", () => {
+  const plots = [...document.querySelectorAll(".plot")];
+  const figures = plots.filter((each) => each.querySelector(".main-svg"));
+  const widths = new Set(figures.map((each) => each.querySelector(".main-svg").clientWidth));
+  console.log(`drawn ${figures.length} of ${plots.length}, ${[...widths]} wide`);
+});
+"""
+
+
+@needs_chromium
+def test_a_print_has_all_figures(page, tmp_path):
+    """Also those that were never near the window, which is small."""
+    patient = page.replace("</body>", f"<script>{PATIENCE}{PRINTED}</script></body>")
+    paper = tmp_path / "page.pdf"
+    done = browse(patient, tmp_path, "--window-size=800,300", f"--print-to-pdf={paper}")
+    assert "drawn 6 of 6, 680 wide" in done.stderr
+    assert len(re.findall(rb"/Type /Page\b", paper.read_bytes())) >= 3
 
 
 ACTIONS = """
@@ -683,7 +672,7 @@ addEventListener("load", async () => {
 """
 
 
-@pytest.mark.skipif(not CHROMIUM, reason="Chromium is not installed")
+@needs_chromium
 def test_sorting_filtering_choosing_and_saving_work(page, tmp_path):
     acting = page.replace("</body>", f"<script>{PATIENCE}{ACTIONS}</script></body>")
     done = browse(acting, tmp_path, "--dump-dom")
