@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from schedgap.analysis import experiments
+from schedgap.analysis import experiments, live
 from schedgap.analysis.choices import Choice
 from schedgap.analysis.folder import FAILURES, Folder, Limits, TaskRecord
 from schedgap.analysis.index import read_records
@@ -63,7 +63,7 @@ def compare(
     Tasks whose results are in the folder already are not run again, nor are those that smaller
     limits did not disturb; results of other code or of other versions stay, but do not count.
     Several processes may work on one folder. If a run is killed, only its unfinished tasks are
-    lost.
+    lost. In a notebook, a bar shows how many tasks are finished.
 
     Parameters
     ----------
@@ -93,13 +93,15 @@ def compare(
         slightly more than the cluster has threads.
     on_record : callable, optional
         Called with each new record, the number of finished tasks and the total; before the first
-        task, the record is None.
+        task, the record is None. By default, the bar of a notebook.
 
     Raises
     ------
     UsageError, InputError, EngineUnavailableError
         Before anything is run. Contradictory results do not raise: see `Run.contradictions`.
     """
+    if on_record is None and live.in_notebook():
+        on_record = live.Comparison()
     retried = _retried(retry)
     if refresh():
         close_children()  # they have imported the older source

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from schedgap.analysis import live
 from schedgap.analysis.bounds import contradict, derive_status, meet, on_grid, tighter
 from schedgap.analysis.choices import Choice
 from schedgap.analysis.own import Own
@@ -47,6 +48,8 @@ def solve(
 ) -> Solution:
     """Run a method on an instance, in a child process, and return its verified solution.
 
+    In a notebook, a bar with phase, incumbent and bound is shown meanwhile.
+
     Parameters
     ----------
     instance : Instance
@@ -69,7 +72,7 @@ def solve(
         search took, within the time limit; or a number of seconds.
     on_message : callable, optional
         Called with ("incumbent", seconds, objective, schedule), ("bound", seconds, value) or
-        ("phase", seconds, text) while the method runs.
+        ("phase", seconds, text) while the method runs; then no bar is shown.
     **options
         Options of the method, such as `gpu_rule="finish"`.
 
@@ -85,15 +88,16 @@ def solve(
     if is_model(method):
         if options:
             raise UsageError(f"a model has no option '{next(iter(options))}': change the model")
-        return solve_model(
-            instance,
-            method,
-            engine=engine,
-            time_limit=time_limit,
-            memory_limit=memory_limit,
-            seed=seed,
-            on_message=on_message,
-        )
+        with live.solving(f"model on {instance.name}", on_message) as receive:
+            return solve_model(
+                instance,
+                method,
+                engine=engine,
+                time_limit=time_limit,
+                memory_limit=memory_limit,
+                seed=seed,
+                on_message=receive,
+            )
     choice = Choice.of(method)
     if engine is not None and choice.engine not in (None, engine):
         raise UsageError(f"engine '{engine}', but the method is {method}")
@@ -107,15 +111,16 @@ def solve(
         settings={**dict(choice.settings), **options},
     )
     check_instance(instance, spec.method)
-    run = run_task(instance, spec, on_message)
-    return with_evidence(
-        instance,
-        verified_solution(instance, spec, run),
-        engines=spec.engines,
-        written=run.proof,
-        effort=proof,
-        time_limit=time_limit,
-    )
+    with live.solving(f"{spec.method.name} on {instance.name}", on_message) as receive:
+        run = run_task(instance, spec, receive)
+        return with_evidence(
+            instance,
+            verified_solution(instance, spec, run),
+            engines=spec.engines,
+            written=run.proof,
+            effort=proof,
+            time_limit=time_limit,
+        )
 
 
 def verified_solution(
