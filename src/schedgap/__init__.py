@@ -16,6 +16,8 @@ from schedgap import lazy
 
 if TYPE_CHECKING:
     from schedgap.analysis.comparing import compare as compare
+    from schedgap.analysis.explore import Explorer as Explorer
+    from schedgap.analysis.explore import explore as explore
     from schedgap.analysis.formulations import formulations as formulations
     from schedgap.analysis.judged import JudgedSchedule as JudgedSchedule
     from schedgap.analysis.judged import judge as judge
@@ -85,6 +87,8 @@ _PUBLIC = {  # name -> "module:attribute", imported on first use
     "verify": "schedgap.analysis.verifying:verify",
     "families": "schedgap.analysis.listing:families",
     "presets": "schedgap.analysis.listing:presets",
+    "Explorer": "schedgap.analysis.explore:Explorer",
+    "explore": "schedgap.analysis.explore:explore",
     "formulations": "schedgap.analysis.formulations:formulations",
     "HareInstance": "schedgap.instances.hare:HareInstance",
     "ElasticInstance": "schedgap.instances.elastic:ElasticInstance",
@@ -100,6 +104,7 @@ __all__ = [
     "DmlrsInstance",
     "EdgeInstance",
     "ElasticInstance",
+    "Explorer",
     "Family",
     "HareInstance",
     "Instance",
@@ -112,6 +117,7 @@ __all__ = [
     "WorstCase",
     "__version__",
     "compare",
+    "explore",
     "families",
     "formulations",
     "generate",

@@ -1,0 +1,74 @@
+"""`explore`: a picture everywhere, and sliders in a notebook that has widgets."""
+
+import subprocess
+import sys
+from typing import Any
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+import schedgap as sg
+from schedgap.errors import UsageError
+
+SHOWN = """
+import schedgap as sg
+found = sg.explore("ring", against="lpt-pack", jobs=4)
+found
+"""
+MOVED = """
+widget = found._widgets()
+widget.children[1].value = 5
+len(found.instance.jobs), [slider.description for slider in widget.children[:-1]]
+"""
+BLOCKED = "import sys; sys.modules['ipywidgets'] = None\n"
+WIDGET = "application/vnd.jupyter.widget-view+json"
+
+
+def outputs(*code: str) -> list[list[Any]]:
+    """Return the outputs of the cells in a kernel."""
+    cells = [nbformat.v4.new_code_cell(text) for text in code]
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    return [[output for output in cell.outputs if "data" in output] for cell in notebook.cells]
+
+
+@pytest.mark.slow
+def test_a_notebook_has_sliders_with_a_picture_for_pages_without_widgets() -> None:
+    shown, moved = outputs(SHOWN, MOVED)
+    assert WIDGET in shown[-1]["data"]
+    assert "data:image/png;base64," in shown[-1]["data"]["text/html"]
+    assert moved[-1]["data"]["text/plain"] == "(5, ['seed', 'jobs', 'servers'])"
+
+
+@pytest.mark.slow
+def test_a_notebook_without_widgets_has_the_picture() -> None:
+    (shown,) = outputs(BLOCKED + SHOWN)
+    assert WIDGET not in shown[-1]["data"]
+    assert "data:image/png;base64," in shown[-1]["data"]["text/html"]
+
+
+def test_a_script_needs_no_widgets() -> None:
+    code = f"{BLOCKED}{SHOWN}print(found)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("ring-small-seed1-jobs=4: sjf-bco feasible")
+    assert not done.stderr
+
+
+def test_an_explorer_draws_what_is_asked_for_and_says_the_ratio() -> None:
+    found = sg.explore("ring", against="lpt-pack", jobs=4)
+    first = found.instance
+    assert len(first.jobs) == 4 and found.solution.method == "sjf-bco"
+    assert found.ratio is not None and found.ratio.low <= found.ratio.high
+    assert found.redraw(2, jobs=4).instance.sha256 != first.sha256
+    assert found.redraw(1, jobs=4).instance.sha256 == first.sha256
+    assert "<img" in found._repr_html_()
+
+
+def test_unknown_names_are_one_line() -> None:
+    with pytest.raises(UsageError, match="no preset 'tiny'"):
+        sg.explore("ring", preset="tiny")
+    with pytest.raises(UsageError, match="jobs"):
+        sg.explore("ring", jobs="many")
+    with pytest.raises(UsageError, match="nonsense"):
+        sg.explore("ring", nonsense=3)
