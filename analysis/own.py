@@ -221,7 +221,7 @@ def check_name(name: str) -> None:
     name : str
         The text.
     """
-    if not re.fullmatch(NAME, name):
+    if not isinstance(name, str) or not re.fullmatch(NAME, name):
         raise UsageError(f"name '{name}': need letters, digits, '_', '-' or '.'")
     if len(name) > LONGEST:
         raise UsageError(f"name '{name[:20]}...': need at most {LONGEST} characters")

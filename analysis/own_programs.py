@@ -110,7 +110,7 @@ def solve_model(
         If the engine is not installed.
     """
     for name, limit in (("time", time_limit), ("memory", memory_limit)):
-        if limit is not None and not (0 < limit < math.inf):
+        if limit is not None and not (isinstance(limit, int | float) and 0 < limit < math.inf):
             raise UsageError(f"{name} limit {limit}: need a number > 0")
     seed = 0 if seed is None else whole_number(seed, "seed", most=2**31 - 1)
     origin = _origin(instance, program)

@@ -13,6 +13,7 @@ from schedgap.errors import InputError
 from schedgap.instances.instance import Instance, html_table
 from schedgap.instances.records import (
     Record,
+    canonical_json,
     changed,
     plain,
     read_json,
@@ -40,7 +41,7 @@ class Solution(SolutionFile):
     _partial: Any = PrivateAttr(default=None)
     _proof_data: Mapping[str, Any] | None = PrivateAttr(default=None)
     _proof_fault: str = PrivateAttr(default="")
-    _verified: bool = PrivateAttr(default=False)
+    _verified: str = PrivateAttr(default="")  # hash of the data that were verified
 
     @classmethod
     def bind(
@@ -113,12 +114,22 @@ class Solution(SolutionFile):
 
     @property
     def verified(self) -> bool:
-        """Whether it comes from `solve`, which has verified it; `ratio` verifies others itself."""
-        return self._verified
+        """Whether it comes from `solve`, which has verified it; `ratio` verifies others itself.
+
+        It is no longer, if its schedule is changed in place.
+        """
+        return self._verified != "" and self._verified == self._digest()
+
+    def _digest(self) -> str:
+        """Return a hash of the schedule; empty if it is no JSON data."""
+        try:
+            return hashlib.sha256(canonical_json(self.schedule).encode()).hexdigest()
+        except (TypeError, ValueError, RecursionError):
+            return ""
 
     def as_verified(self) -> Self:
         """Return the solution, marked as verified."""
-        self._verified = True
+        self._verified = self._digest()
         return self
 
     @property

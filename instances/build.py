@@ -102,7 +102,8 @@ def _names(data: Mapping[str, Any], lists: str, key: str) -> list[Any]:
     rows = data.get(lists)
     for row in rows if isinstance(rows, list) else ():
         value = row.get(key) if isinstance(row, dict) else None
-        found |= dict.fromkeys(value if isinstance(value, dict) else [value] if value else [])
+        names = value if isinstance(value, dict) else [value]
+        found |= dict.fromkeys(name for name in names if name and isinstance(name, str))
     return list(found)
 
 

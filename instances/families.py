@@ -174,6 +174,8 @@ def load(file: str | os.PathLike[str] | Mapping[str, object]) -> Instance:
     """
     if isinstance(file, Mapping):
         return from_data(file)
+    if not isinstance(file, str | os.PathLike):
+        raise InputError(f"need a file or its data, not {type(file).__name__}")
     try:
         return from_data(read_json(file))
     except InputError as error:

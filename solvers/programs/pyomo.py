@@ -1,6 +1,7 @@
 """Pyomo models as arrays, with their names, and values stored back into the model."""
 
 import math
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -197,12 +198,36 @@ def solve_compiled(
     )
 
 
+def _standard_form(model: "pyo.ConcreteModel") -> Any:
+    """Return Pyomo's standard form; UsageError for components that it does not know."""
+    from pyomo.common.errors import PyomoException
+    from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
+
+    try:
+        return LinearStandardFormCompiler().write(model, mixed_form=True, set_sense=None)
+    except PyomoException:
+        raise
+    except ValueError as error:
+        if "does not know how to process" not in str(error):
+            raise
+        kinds = re.findall(r"<class '[\w.]*\.(\w+)'>", str(error))
+        raise UsageError(
+            f"the model has components that are no rows ({', '.join(kinds)}): reformulate them, "
+            "for example by pyomo.environ.TransformationFactory"
+        ) from None
+
+
+def _check_numbers(*numbers: Any) -> None:
+    """Raise UsageError if one is NaN."""
+    if any(np.isnan(np.asarray(each, dtype=float)).any() for each in numbers):
+        raise UsageError("the model has a coefficient or a constant that is not a number (NaN)")
+
+
 def _compile_linear(model: "pyo.ConcreteModel") -> PyomoArrays:
     """Compile the linear rows; Pyomo gives a range row as two rows, which are joined."""
     import pyomo.environ as pyo
-    from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
-    form = LinearStandardFormCompiler().write(model, mixed_form=True, set_sense=None)
+    form = _standard_form(model)
     constraints: list[Any] = []
     form_rows: list[int] = []  # row of the standard form with the entries of constraint i
     low: list[float] = []
@@ -226,6 +251,7 @@ def _compile_linear(model: "pyo.ConcreteModel") -> PyomoArrays:
         cost = sign * sparse.csr_array(form.c).toarray()[0]
         offset = sign * float(form.c_offset[0])
     bounds = [_bounds(variable) for variable in form.columns]
+    _check_numbers(cost, offset, low, high, form.A.data)
     program = LinearProgram(
         cost=cost,
         lower=np.array([pair[0] for pair in bounds]),
@@ -280,6 +306,7 @@ def _with_quadratics(
             low,
             high,
         )
+        _check_numbers(constant, low, high, quadratic.coefficient, quadratic.linear)
         if is_objective:
             square, offset = quadratic, sign * constant
             sense = "max" if sign < 0 else "min"
@@ -311,6 +338,13 @@ def _with_quadratics(
 
 
 def _bounds(variable: "pyo.Var") -> tuple[float, float]:
-    """Return the bounds of a Pyomo variable, including those of its domain."""
+    """Return the bounds of a Pyomo variable, including those of its domain.
+
+    UsageError for a domain that is neither an interval nor all integers in one.
+    """
+    if not (variable.is_continuous() or variable.is_integer()):
+        raise UsageError(
+            f"{variable.name}: its domain {variable.domain.name} is no range of numbers or integers"
+        )
     low, high = variable.bounds
     return -math.inf if low is None else float(low), math.inf if high is None else float(high)

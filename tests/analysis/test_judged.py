@@ -112,6 +112,21 @@ def test_nothing_unverified_counts(
         sg.ratio(changed, best)
 
 
+def test_a_schedule_that_was_changed_in_place_is_verified_again(best: sg.Solution) -> None:
+    mine = sg.solve(TOY, "srtf")
+    assert mine.verified and sg.ratio(mine, best).exact
+    for row in mine.schedule["assignments"]:
+        row["start"] += 5
+    assert not mine.verified
+    with pytest.raises(UsageError, match="the file claims"):
+        sg.ratio(mine, best)
+    mine.schedule["assignments"][0]["start"] = math.nan
+    assert not mine.verified
+    del mine.schedule["assignments"][0]
+    with pytest.raises(UsageError, match="V2"):
+        sg.ratio(best, mine)
+
+
 def test_the_judge_command(
     late: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],

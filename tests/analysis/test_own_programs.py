@@ -158,6 +158,8 @@ def test_models_of_others_are_refused() -> None:
         sg.solve(toy, sg.model(toy), engine="cp-sat")
     with pytest.raises(UsageError, match="a method must be a name or a function"):
         sg.solve(toy, 3)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="time limit 1 s"):
+        sg.solve(toy, sg.model(toy), time_limit="1 s")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="time limit -1"):
         sg.solve(toy, sg.model(toy), time_limit=-1)
     curved = sg.model(toy, "relaxed-conic")
@@ -167,6 +169,53 @@ def test_models_of_others_are_refused() -> None:
     quadratic.mine = pyo.Constraint(expr=quadratic.C["J1"] ** 3 <= 9)
     with pytest.raises(UsageError, match=r"degree|quadratic|rows up to"):
         sg.solve(toy, quadratic)
+
+
+def _with_set(program: pyo.ConcreteModel) -> None:
+    program.mine = pyo.Var([1, 2])
+    program.one = pyo.SOSConstraint(var=program.mine, sos=1)
+
+
+def _with_logic(program: pyo.ConcreteModel) -> None:
+    program.mine = pyo.BooleanVar()
+    program.one = pyo.LogicalConstraint(expr=pyo.lnot(program.mine))
+
+
+def _with_nan(program: pyo.ConcreteModel) -> None:
+    program.one = pyo.Constraint(expr=program.C["J1"] <= float("nan"))
+
+
+def _with_nan_cost(program: pyo.ConcreteModel) -> None:
+    goal = next(program.component_data_objects(pyo.Objective))
+    goal.set_value(goal.expr + float("nan") * program.C["J1"])
+
+
+def _with_gaps(program: pyo.ConcreteModel) -> None:
+    program.mine = pyo.Var(domain=pyo.Set(initialize=[1, 3, 7]))
+    program.one = pyo.Constraint(expr=program.mine >= 2)
+
+
+def _with_any(program: pyo.ConcreteModel) -> None:
+    next(program.component_data_objects(pyo.Var)).domain = pyo.Any
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (_with_set, r"no rows \(SOSConstraint\)"),
+        (_with_logic, r"no rows \(LogicalConstraint"),
+        (_with_nan, "not a number"),
+        (_with_nan_cost, "not a number"),
+        (_with_gaps, "mine: its domain .* is no range"),
+        (_with_any, "its domain Any is no range"),
+    ],
+)
+def test_what_no_engine_is_told_is_refused(change: Any, message: str) -> None:
+    program = sg.model(TINY["hare"])
+    change(program)
+    with pytest.raises(UsageError, match=message) as caught:
+        sg.solve(TINY["hare"], program)
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.skipif(not is_installed("gurobi"), reason="Gurobi is not installed")

@@ -88,6 +88,20 @@ def test_one_line_on_what_is_wrong(keys: dict[str, Any], message: str) -> None:
         sg.instance("hair", **keys)
 
 
+@pytest.mark.parametrize("kind", [["a"], {"a": []}, 3, None])
+def test_names_of_the_wrong_type_are_one_line(kind: object) -> None:
+    with pytest.raises(InputError):
+        sg.instance("hare", gpus=[{"kind": kind}], jobs=[{}])
+    with pytest.raises(InputError):
+        sg.instance("edge", servers=[{}], jobs=[{"worker_type": [kind]}])
+
+
+@pytest.mark.parametrize("given", [3, None, ["a"]])
+def test_only_files_and_data_are_loaded(given: Any) -> None:
+    with pytest.raises(InputError, match="need a file or its data, not"):
+        sg.load(given)
+
+
 def test_ids_are_never_given_twice() -> None:
     jobs = [{**JOBS[0]}, {**JOBS[1], "id": "j1"}]
     toy: Any = sg.instance("hare", gpus=["fast", "slow"], jobs=jobs)
