@@ -28,7 +28,7 @@ from schedgap.errors import InputError, UsageError
 from schedgap.instances.instance import Instance, html_table
 from schedgap.instances.records import plain, read_json
 from schedgap.instances.solution import Sense
-from schedgap.instances.verdict import Verdict, Violation
+from schedgap.instances.verdict import Verdict, Violation, outside
 from schedgap.models.family import family
 
 BY_HAND = "by-hand"  # name of a schedule without one
@@ -174,6 +174,7 @@ class JudgedSchedule:
             "feasible": self.feasible,
             "objective": self.objective,
             "violations": [asdict(each) for each in self.violations],
+            "relaxed": list(self.verdict.relaxed),
             "ratio": None
             if interval is None
             else [interval.low, interval.high if interval.high < float("inf") else None],
@@ -253,7 +254,9 @@ class JudgedSchedule:
         if not self.feasible:
             broken = {item.rule: item.message for item in reversed(self.violations)}
             return {"verdict": f"{len(self.violations)} violation(s)", **broken}
-        facts = {"verdict": "feasible", "objective": f"{self.objective:.10g}"}
+        apart = outside(self.verdict.relaxed)
+        verdict = f"feasible ({apart})" if apart else "feasible"
+        facts = {"verdict": verdict, "objective": f"{self.objective:.10g}"}
         if self.references:
             facts["ratio"] = f"{self.ratio} ({', '.join(each.name for each in self.references)})"
         return facts

@@ -127,6 +127,18 @@ def test_a_schedule_that_was_changed_in_place_is_verified_again(best: sg.Solutio
         sg.ratio(best, mine)
 
 
+def test_rules_that_a_schedule_leaves_out_are_named(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    toy = sg.generate("edge", preset="toy")
+    sg.solve(toy, "preemptive").save(tmp_path / "plan.json")
+    toy.save(tmp_path / "toy.json")
+    judged = sg.judge(toy, tmp_path / "plan.json")
+    assert "without 2c-2d, 2i" in repr(judged) and judged.to_data()["relaxed"] == ["2c-2d", "2i"]
+    assert command_line(["judge", str(tmp_path / "toy.json"), str(tmp_path / "plan.json")]) == 0
+    assert "without 2c-2d, 2i" in capfd.readouterr().out
+
+
 def test_the_judge_command(
     late: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
