@@ -4,13 +4,14 @@ Run: `python tests/benchmarks/bench_report.py [RUN [TASKS...]]`. Without a run f
 suite is run first. The copies have instances with names and hashes of their own.
 """
 
-import hashlib
 import itertools
 import json
 import sys
 import tempfile
 import time
 from pathlib import Path
+
+from schedgap.instances.families import from_data
 
 
 def enlarge(source: Path, target: Path, tasks: int) -> None:
@@ -27,16 +28,21 @@ def enlarge(source: Path, target: Path, tasks: int) -> None:
     """
     for name in ("tasks", "instances"):
         (target / name).mkdir(parents=True)
+    hashes: dict[str, str] = {}
     records = [json.loads(file.read_text()) for file in sorted((source / "tasks").glob("*.json"))]
     for place, record in enumerate(itertools.islice(itertools.cycle(records), tasks)):
         turn = place // len(records)
         instance = record["instance"]
-        sha256 = hashlib.sha256(f"{instance['sha256']}/{turn}".encode()).hexdigest()
         name = f"{instance['name']}-{turn}"
-        data = json.loads((source / "instances" / f"{instance['sha256']}.json").read_text())
-        file = target / "instances" / f"{sha256}.json"
-        if not file.exists():
-            file.write_text(json.dumps(data | {"name": name}))
+        text = (source / "instances" / f"{instance['sha256']}.json").read_text()
+        job = json.loads(text)["jobs"][0]["id"]
+        ids = f'"{job}"', f'"{job}-{turn}"'  # the hash is that of the content, without the name
+        if name not in hashes:
+            renamed = from_data(json.loads(text.replace(*ids)) | {"name": name})
+            hashes[name] = renamed.sha256
+            renamed.save(target / "instances" / f"{renamed.sha256}.json")
+        sha256 = hashes[name]
+        record = json.loads(json.dumps(record).replace(*ids))
         copy = record | {"key": f"{record['key']}-{turn}"}
         copy["instance"] = instance | {"name": name, "sha256": sha256}
         if record["solution"] is not None:
