@@ -460,18 +460,28 @@
     let asked = false; // whether the reader has asked for cards
     let width = 0; // of the screen for which it was laid out
 
-    function fit() {
-      if (!place.clientWidth || width === innerWidth) return;
-      width = innerWidth;
+    function reset() {
+      if (width === innerWidth || !style.textContent) return;
       table.classList.remove("cards");
       style.textContent = "";
       note.hidden = true;
-      let excess = table.offsetWidth - place.clientWidth;
+    }
+
+    function measure() {
+      if (width === innerWidth || !place.clientWidth) return null;
+      const excess = table.offsetWidth - place.clientWidth;
+      return { excess, widths: heads.map((head) => head.getBoundingClientRect().width) };
+    }
+
+    function apply(size) {
+      if (!size) return;
+      width = innerWidth;
+      let { excess } = size;
       if (excess <= 0) return;
       const out = [];
       for (const column of ranked) {
         if (excess <= 0) break;
-        excess -= heads[column].getBoundingClientRect().width;
+        excess -= size.widths[column];
         out.push(column);
       }
       const cards = asked || excess > 0;
@@ -491,12 +501,20 @@
       width = 0;
       fit();
     });
-    addEventListener("resize", fit);
     table.closest("details")?.addEventListener("toggle", fit);
-    fit();
+    return { reset, measure, apply };
   }
 
-  document.querySelectorAll(".table > table[id]").forEach(fitting);
+  const fitted = [...document.querySelectorAll(".table > table[id]")].map(fitting);
+
+  function fit() {
+    for (const { reset } of fitted) reset();
+    const sizes = fitted.map(({ measure }) => measure()); // all at once: one layout of the page
+    fitted.forEach(({ apply }, place) => apply(sizes[place]));
+  }
+
+  addEventListener("resize", fit);
+  fit();
 
   const filters = ["#filter", "#filter-family", "#filter-kind"].map((id) => find(id));
   const names = [...results.tHead.rows[0].cells].map((cell) => cell.textContent.trim());
