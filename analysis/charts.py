@@ -9,7 +9,6 @@ import csv
 import html
 import io
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
@@ -136,7 +135,6 @@ def method_colors(name: str, methods: Iterable[str]) -> dict[str, str]:
     return {**known, **extra}
 
 
-@cache
 def _registry_colors(name: str) -> dict[str, str]:
     if name not in FAMILIES:
         return {}

@@ -376,7 +376,8 @@ def test_compare_names_what_failed(schedgap: Call, toy_file: Call, tmp_path: Pat
         "--methods", "exact,fails,crash,picky,partial",
     )  # fmt: skip
     assert done.code == 0
-    assert "t: fails: error: method fails failed: ValueError: a bug of ours\n" in done.err
+    said = "ValueError: a bug of ours (toy_family.py, line "
+    assert f"t: fails: error: family toy: method fails: {said}" in done.err
     assert "t: crash: crash: SIGSEGV\n" in done.err
     assert "t: partial: no schedule: 1 of 2 jobs left\n" in done.err
     assert done.err.count("\n") == 1 + 5 + 3  # progress, then three remarks
