@@ -138,7 +138,8 @@ def points(
     Raises
     ------
     UsageError
-        If there is no such column, or it does not have one value for each instance and method.
+        If there is no such column, it is empty, or it does not have one value for each instance
+        and method.
     """
     if y not in ENDS:
         raise UsageError(f"y '{y}': {choices(str(y), ENDS)}")
@@ -184,6 +185,9 @@ def _measured(run: StoredRun, x: str, color: str) -> pd.DataFrame:
         if (values.nunique(dropna=False) > 1).any():
             raise UsageError(f"column '{name}' has several values for one instance and method")
         frame = frame.merge(values.first().reset_index(), on=["instance", "method"], how="left")
+    for name in (x, color):
+        if frame[name].isna().all():
+            raise UsageError(f"column '{name}' has no values")
     return frame
 
 

@@ -103,8 +103,7 @@ def table(run: StoredRun) -> pd.DataFrame:
         "load_reached",
     ]  # fmt: skip
     frame = frame.astype(dict.fromkeys(numbers, float) | {"seed": "Int64"})
-    generated = settings(run).drop(columns="load", errors="ignore")
-    generated = generated.rename(
+    generated = settings(run).rename(
         columns=lambda name: f"{name}_setting" if name in TABLE_COLUMNS else name
     )
     return frame.join(generated, on="instance")

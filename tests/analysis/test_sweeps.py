@@ -156,6 +156,7 @@ def test_the_figure_shows_the_means_and_their_range(run: Run) -> None:
         ({"x": "jbos"}, "no column 'jbos'.*did you mean 'jobs'"),
         ({"x": "jobs", "y": "rato"}, "y 'rato': choose one of ratio, objective, seconds"),
         ({"x": "jobs", "color": "colour"}, "no column 'colour'"),
+        ({"x": "load"}, "column 'load' has no values"),
     ],
 )
 def test_wrong_plots(run: Run, arguments: Any, said: str) -> None:
