@@ -692,7 +692,7 @@ def certify(target: Target, data: Mapping[str, Any], time_limit: float = 60.0) -
         if claim.measure is not None:
             score = claim.measure(instance)
         elif guarantee["factor"]:
-            score = ratio.low / guarantee["factor"]
+            score = over_claim(ratio, guarantee["factor"])
     return WorstCase(
         instance, target, solution, tuple(references), ratio, guarantee, score, score, 0, 0, 0.0,
         ((1, score),),
@@ -814,6 +814,19 @@ def worst_grid(
                 continue
             table.loc[method, other] = found.ratio.low
     return table
+
+
+def over_claim(ratio: RatioInterval, factor: float) -> float:
+    """Return by what factor a ratio certainly exceeds a claimed one; above 1 refutes the claim.
+
+    Parameters
+    ----------
+    ratio : RatioInterval
+        The ratio to the optimum.
+    factor : float
+        The claimed factor, > 0.
+    """
+    return ratio.low / factor
 
 
 def _plain(ratio: RatioInterval) -> list[float | None]:

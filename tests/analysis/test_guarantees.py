@@ -60,3 +60,11 @@ def test_fast_guarantees_leave_no_file(tmp_path):
     asked = []
     ask(tmp_path, family("toy"), toy(1, 2, name="a"), asked)
     assert asked == ["a"] and not (tmp_path / guarantees.NAME).exists()
+
+
+def test_each_method_and_option_has_a_guarantee_of_its_own(tmp_path):
+    owner, instance, loaded = family("toy"), toy(1, 2), []
+    known = Guarantees(tmp_path)
+    for method, changed in (("first", {}), ("luck", {}), ("first", {"pause": 1.0})):
+        known.of(owner, instance.sha256, lambda: loaded.append(1) or instance, method, changed)
+    assert len(loaded) == 3

@@ -10,6 +10,8 @@ import pytest
 
 import schedgap as sg
 from schedgap.analysis.instance_search import Chain, Evaluator, Target, advance, shrink
+from schedgap.analysis.ratios import RatioInterval
+from schedgap.analysis.worst_case import over_claim
 from schedgap.errors import InputError, UsageError
 from schedgap.instances.families import OWN
 from schedgap.instances.mutations import mutate, space, valid
@@ -214,3 +216,8 @@ def test_names_of_keys_and_of_a_grid_are_checked() -> None:
         sg.worst_grid("ring", ["nope"])
     with pytest.raises(UsageError, match="sjf-bco is given twice"):
         sg.worst_grid("ring", ["sjf-bco", "sjf-bco"])
+
+
+def test_a_claim_is_refuted_by_what_is_certain_only() -> None:
+    assert over_claim(RatioInterval(2.0, 5.0), 4.0) == 0.5
+    assert over_claim(RatioInterval(2.0, float("inf")), 1.0) == 2.0

@@ -2,6 +2,7 @@
 
 import pytest
 
+from schedgap.models.gantt import Span, stack
 from schedgap.models.ring.algorithms.sjf_bco import sjf_bco
 from schedgap.models.ring.gantt import chart
 from schedgap.models.ring.simulator import metrics, schedule_metrics, schedule_of
@@ -56,3 +57,9 @@ def test_where_the_time_goes():
     told = metrics(W1, together.to_data(W1))
     assert (told["share of contention"], told["share of spreading"]) == (4 / 8, 1 / 8)
     assert told["limit theta"] == 15
+
+
+def test_bars_that_touch_share_a_lane():
+    spans = [Span(0, 2, "a", ""), Span(2, 3, "b", ""), Span(2.5, 4, "c", "")]
+    names, bars = stack("m", spans)
+    assert names == ["m", "m (2)"] and [bar.lane for bar in bars] == ["m", "m", "m (2)"]
