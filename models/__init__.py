@@ -31,8 +31,8 @@ class _Models(ModuleType):
     if not TYPE_CHECKING:
 
         def __call__(self, of: Any = None) -> Any:
-            """Call `schedgap.analysis.listing.models`, which says more."""
-            return import_module("schedgap.analysis.listing").models(of)
+            """Call `schedgap.analysis.pages.listing.models`, which says more."""
+            return import_module("schedgap.analysis.pages.listing").models(of)
 
 
 sys.modules[__name__].__class__ = _Models

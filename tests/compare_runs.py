@@ -24,7 +24,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from schedgap.analysis.folder import Folder, TaskRecord, read_record
+from schedgap.analysis.records.folder import Folder, TaskRecord, read_record
 from schedgap.errors import InputError, UsageError
 from schedgap.instances.families import FAMILIES
 

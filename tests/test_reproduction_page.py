@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 import schedgap as sg
-from schedgap.analysis import experiments, reproduction
-from schedgap.analysis.choices import Choice
+from schedgap.analysis.evaluations import experiments
+from schedgap.analysis.pages import reproduction
+from schedgap.analysis.solving.choices import Choice
 from schedgap.instances.families import FAMILIES
 from schedgap.models import family
 

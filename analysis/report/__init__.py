@@ -18,7 +18,7 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from schedgap.analysis.loads import by_load
+from schedgap.analysis.records.stored import StoredRun
 from schedgap.analysis.report.headline import headline, trouble
 from schedgap.analysis.report.loads import load_figures
 from schedgap.analysis.report.pictures import (
@@ -37,8 +37,8 @@ from schedgap.analysis.report.tables import (
     settings_table,
     summary_table,
 )
-from schedgap.analysis.stored import StoredRun
-from schedgap.analysis.tables import table
+from schedgap.analysis.statistics.loads import by_load
+from schedgap.analysis.statistics.tables import table
 from schedgap.instances.records import write_text
 from schedgap.models.family import family
 

@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 
-from schedgap.analysis.ratios import divide
+from schedgap.analysis.records.ratios import divide
 from schedgap.analysis.report.results import ReportData, Result, mean_and_worst
 from schedgap.analysis.report.words import (
     count,

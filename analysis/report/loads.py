@@ -6,9 +6,9 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from schedgap.analysis.charts import PALETTE, TEMPLATE, comma_separated, plain
-from schedgap.analysis.loads import COLUMNS, ROLES
+from schedgap.analysis.plots.charts import PALETTE, TEMPLATE, comma_separated, plain
 from schedgap.analysis.report.pictures import Figure, plotly_data
+from schedgap.analysis.statistics.loads import COLUMNS, ROLES
 
 APART = 1.012  # factor between the places of two lines at one load, so that their bars are seen
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")  # by trace
@@ -20,7 +20,7 @@ def load_figures(frame: pd.DataFrame, name: str) -> list[tuple[str, str, str, Fi
     Parameters
     ----------
     frame : DataFrame
-        Result of `schedgap.analysis.loads.by_load`.
+        Result of `schedgap.analysis.statistics.loads.by_load`.
     name : str
         The family.
     """
@@ -44,7 +44,7 @@ def load_figure(rows: pd.DataFrame) -> go.Figure:
     Parameters
     ----------
     rows : DataFrame
-        Rows of one family of `schedgap.analysis.loads.by_load`.
+        Rows of one family of `schedgap.analysis.statistics.loads.by_load`.
     """
     figure = go.Figure()
     traces = sorted(rows["trace"].unique())

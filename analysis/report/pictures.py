@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from schedgap.analysis import experiments
-from schedgap.analysis.charts import (
+from schedgap.analysis.evaluations import experiments
+from schedgap.analysis.evaluations.judging import Row, judge
+from schedgap.analysis.names import natural
+from schedgap.analysis.plots.charts import (
     GAP,
     LEGEND_LIMIT,
     TEMPLATE,
@@ -21,7 +23,7 @@ from schedgap.analysis.charts import (
     plain,
     time_range,
 )
-from schedgap.analysis.curves import (
+from schedgap.analysis.plots.curves import (
     PROGRESS_LAYOUT,
     Interval,
     Point,
@@ -31,9 +33,7 @@ from schedgap.analysis.curves import (
     ratio_distribution,
     time_profile,
 )
-from schedgap.analysis.index import IndexedRecord
-from schedgap.analysis.judging import Row, judge
-from schedgap.analysis.names import natural
+from schedgap.analysis.records.index import IndexedRecord
 from schedgap.analysis.report.replay import Replay, replay
 from schedgap.analysis.report.results import MAX_COMPARED, ReportData, Result
 from schedgap.analysis.report.words import count, value_text

@@ -7,7 +7,7 @@ and are shown only if that run returns the stored schedule.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from schedgap.analysis.folder import TaskRecord
+from schedgap.analysis.records.folder import TaskRecord
 from schedgap.instances.instance import Instance
 from schedgap.models.family import Chart, family
 from schedgap.models.method import Lazy

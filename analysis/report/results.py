@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from schedgap.analysis.comparisons import gaps, pairs, profile
-from schedgap.analysis.experiments import written
-from schedgap.analysis.folder import FAULTS, TaskRecord
-from schedgap.analysis.judging import Row as PlottedValue
-from schedgap.analysis.stored import StoredRun
-from schedgap.analysis.tables import ratios, summary, table
+from schedgap.analysis.evaluations.experiments import written
+from schedgap.analysis.evaluations.judging import Row as PlottedValue
+from schedgap.analysis.records.folder import FAULTS, TaskRecord
+from schedgap.analysis.records.stored import StoredRun
+from schedgap.analysis.statistics.comparisons import gaps, pairs, profile
+from schedgap.analysis.statistics.tables import ratios, summary, table
 from schedgap.errors import UsageError
 from schedgap.models.family import family
 from schedgap.models.figure import Experiment
@@ -84,7 +84,7 @@ class Row:
     kind: str
     ours: bool  # not the paper's
     own: bool  # the user's own
-    facts: Mapping[str, Any]  # the columns of `schedgap.analysis.tables.summary`
+    facts: Mapping[str, Any]  # the columns of `schedgap.analysis.statistics.tables.summary`
     exceeded: int  # instances on which a guarantee is exceeded although its assumptions hold
 
     @property
@@ -113,9 +113,9 @@ class ReportData:
     rows_by_preset: tuple[Row, ...]
     profiles: Mapping[str, Mapping[str, list[Pair]]]  # family -> method -> (factor, share)
     figures: Mapping[str, tuple[Experiment, list[PlottedValue]]]  # of the papers, by file name
-    gaps: Sequence[Mapping[str, Any]] = ()  # rows of `schedgap.analysis.comparisons.gaps`
+    gaps: Sequence[Mapping[str, Any]] = ()  # rows of `statistics.comparisons.gaps`
     completed: Sequence[Mapping[str, Any]] = ()  # and of `profile` by seconds
-    pairs: Sequence[Mapping[str, Any]] = ()  # rows of `schedgap.analysis.comparisons.pairs`
+    pairs: Sequence[Mapping[str, Any]] = ()  # rows of `statistics.comparisons.pairs`
 
     @property
     def families(self) -> list[str]:

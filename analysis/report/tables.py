@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
-from schedgap.analysis.folder import TaskRecord
-from schedgap.analysis.judging import judge
+from schedgap.analysis.evaluations.judging import judge
+from schedgap.analysis.records.folder import TaskRecord
 from schedgap.analysis.report.results import Pair, ReportData, Result, Row, mean_and_worst
 from schedgap.analysis.report.words import UNKNOWN, ratio_text, seconds_text, value_text
 from schedgap.instances.verdict import outside

@@ -15,31 +15,31 @@ from typing import TYPE_CHECKING, Any
 from schedgap import lazy
 
 if TYPE_CHECKING:
-    from schedgap.analysis.comparing import compare as compare
-    from schedgap.analysis.explore import Explorer as Explorer
-    from schedgap.analysis.explore import explore as explore
-    from schedgap.analysis.formulations import formulations as formulations
-    from schedgap.analysis.judged import JudgedSchedule as JudgedSchedule
-    from schedgap.analysis.judged import judge as judge
-    from schedgap.analysis.judged import ratio as ratio
-    from schedgap.analysis.listing import families as families
-    from schedgap.analysis.listing import methods as methods
-    from schedgap.analysis.listing import models as models
-    from schedgap.analysis.listing import presets as presets
-    from schedgap.analysis.own import online as online
-    from schedgap.analysis.own import own as own
-    from schedgap.analysis.programs import model as model
-    from schedgap.analysis.ratios import RatioInterval as RatioInterval
+    from schedgap.analysis.comparing.compare import compare as compare
+    from schedgap.analysis.comparing.judged import JudgedSchedule as JudgedSchedule
+    from schedgap.analysis.comparing.judged import judge as judge
+    from schedgap.analysis.comparing.judged import ratio as ratio
+    from schedgap.analysis.comparing.run import Run as Run
+    from schedgap.analysis.own.methods import online as online
+    from schedgap.analysis.own.methods import own as own
+    from schedgap.analysis.pages.listing import families as families
+    from schedgap.analysis.pages.listing import methods as methods
+    from schedgap.analysis.pages.listing import models as models
+    from schedgap.analysis.pages.listing import presets as presets
+    from schedgap.analysis.programs.models import model as model
+    from schedgap.analysis.records.ratios import RatioInterval as RatioInterval
     from schedgap.analysis.report import write_report as report
-    from schedgap.analysis.runs import Run as Run
-    from schedgap.analysis.solution import Solution as Solution
-    from schedgap.analysis.solution import load_solution as load_solution
-    from schedgap.analysis.solving import solve as solve
-    from schedgap.analysis.sweeps import grid as grid
-    from schedgap.analysis.verifying import verify as verify
-    from schedgap.analysis.worst_case import WorstCase as WorstCase
-    from schedgap.analysis.worst_case import worst_case as worst_case
-    from schedgap.analysis.worst_case import worst_grid as worst_grid
+    from schedgap.analysis.results.solution import Solution as Solution
+    from schedgap.analysis.results.solution import load_solution as load_solution
+    from schedgap.analysis.results.verifying import verify as verify
+    from schedgap.analysis.solving.solve import solve as solve
+    from schedgap.analysis.statistics.sweeps import grid as grid
+    from schedgap.analysis.studies.explore import Explorer as Explorer
+    from schedgap.analysis.studies.explore import explore as explore
+    from schedgap.analysis.studies.formulations import formulations as formulations
+    from schedgap.analysis.studies.worst_case import WorstCase as WorstCase
+    from schedgap.analysis.studies.worst_case import worst_case as worst_case
+    from schedgap.analysis.studies.worst_case import worst_grid as worst_grid
     from schedgap.instances.build import instance as instance
     from schedgap.instances.dmlrs import DmlrsInstance as DmlrsInstance
     from schedgap.instances.edge import EdgeInstance as EdgeInstance
@@ -61,43 +61,43 @@ if TYPE_CHECKING:
 _PUBLIC = {  # name -> "module:attribute", imported on first use
     "Family": "schedgap.models.family:Family",
     "Instance": "schedgap.instances.instance:Instance",
-    "JudgedSchedule": "schedgap.analysis.judged:JudgedSchedule",
-    "RatioInterval": "schedgap.analysis.ratios:RatioInterval",
-    "Run": "schedgap.analysis.runs:Run",
-    "Solution": "schedgap.analysis.solution:Solution",
+    "JudgedSchedule": "schedgap.analysis.comparing.judged:JudgedSchedule",
+    "RatioInterval": "schedgap.analysis.records.ratios:RatioInterval",
+    "Run": "schedgap.analysis.comparing.run:Run",
+    "Solution": "schedgap.analysis.results.solution:Solution",
     "Verdict": "schedgap.instances.verdict:Verdict",
-    "WorstCase": "schedgap.analysis.worst_case:WorstCase",
-    "compare": "schedgap.analysis.comparing:compare",
+    "WorstCase": "schedgap.analysis.studies.worst_case:WorstCase",
+    "compare": "schedgap.analysis.comparing.compare:compare",
     "generate": "schedgap.instances.generate:generate",
-    "grid": "schedgap.analysis.sweeps:grid",
-    "judge": "schedgap.analysis.judged:judge",
+    "grid": "schedgap.analysis.statistics.sweeps:grid",
+    "judge": "schedgap.analysis.comparing.judged:judge",
     "library": "schedgap.instances.library:library",
     "load": "schedgap.instances.families:load",
-    "load_solution": "schedgap.analysis.solution:load_solution",
-    "methods": "schedgap.analysis.listing:methods",
-    "online": "schedgap.analysis.own:online",
-    "own": "schedgap.analysis.own:own",
-    "model": "schedgap.analysis.programs:model",
+    "load_solution": "schedgap.analysis.results.solution:load_solution",
+    "methods": "schedgap.analysis.pages.listing:methods",
+    "online": "schedgap.analysis.own.methods:online",
+    "own": "schedgap.analysis.own.methods:own",
+    "model": "schedgap.analysis.programs.models:model",
     "offered_load": "schedgap.instances.loads:offered_load",
     "register": "schedgap.models.family:register",
-    "ratio": "schedgap.analysis.judged:ratio",
+    "ratio": "schedgap.analysis.comparing.judged:ratio",
     "report": "schedgap.analysis.report:write_report",
-    "solve": "schedgap.analysis.solving:solve",
+    "solve": "schedgap.analysis.solving.solve:solve",
     "trace_instances": "schedgap.instances.traces.matrix:trace_instances",
-    "verify": "schedgap.analysis.verifying:verify",
-    "families": "schedgap.analysis.listing:families",
-    "presets": "schedgap.analysis.listing:presets",
-    "Explorer": "schedgap.analysis.explore:Explorer",
-    "explore": "schedgap.analysis.explore:explore",
-    "formulations": "schedgap.analysis.formulations:formulations",
+    "verify": "schedgap.analysis.results.verifying:verify",
+    "families": "schedgap.analysis.pages.listing:families",
+    "presets": "schedgap.analysis.pages.listing:presets",
+    "Explorer": "schedgap.analysis.studies.explore:Explorer",
+    "explore": "schedgap.analysis.studies.explore:explore",
+    "formulations": "schedgap.analysis.studies.formulations:formulations",
     "HareInstance": "schedgap.instances.hare:HareInstance",
     "ElasticInstance": "schedgap.instances.elastic:ElasticInstance",
     "EdgeInstance": "schedgap.instances.edge:EdgeInstance",
     "RingInstance": "schedgap.instances.ring:RingInstance",
     "DmlrsInstance": "schedgap.instances.dmlrs:DmlrsInstance",
     "instance": "schedgap.instances.build:instance",
-    "worst_case": "schedgap.analysis.worst_case:worst_case",
-    "worst_grid": "schedgap.analysis.worst_case:worst_grid",
+    "worst_case": "schedgap.analysis.studies.worst_case:worst_case",
+    "worst_grid": "schedgap.analysis.studies.worst_case:worst_grid",
 }
 
 __all__ = [

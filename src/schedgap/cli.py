@@ -41,7 +41,7 @@ def _families(incomplete: str) -> list[str]:
 
 
 def _methods(incomplete: str) -> list[str]:
-    from schedgap.analysis.listing import methods
+    from schedgap.analysis.pages.listing import methods
 
     done, comma, last = incomplete.rpartition(",")
     names = dict.fromkeys(row["method"] for row in methods())
@@ -83,7 +83,7 @@ def methods(family: AnyFamily = None, as_json: AsJson = False) -> None:
 
     With a family, also list the options of each method.
     """
-    from schedgap.analysis import listing
+    from schedgap.analysis.pages import listing
 
     _list(listing.methods(family), as_json, show.methods, family)
 
@@ -91,7 +91,7 @@ def methods(family: AnyFamily = None, as_json: AsJson = False) -> None:
 @app.command(epilog="Example:  schedgap presets hare")
 def presets(family: AnyFamily = None, as_json: AsJson = False) -> None:
     """List the presets of 'generate'; with a family, also their settings for '--set'."""
-    from schedgap.analysis import listing
+    from schedgap.analysis.pages import listing
 
     _list(listing.presets(family), as_json, show.presets, family)
 
@@ -109,7 +109,7 @@ def models(
 
     With an instance, also list the rows, columns, integer columns and nonzeros of each.
     """
-    from schedgap.analysis import listing
+    from schedgap.analysis.pages import listing
     from schedgap.instances.families import load
 
     if instance is None:
@@ -248,7 +248,7 @@ def solve(
     Exit code 3 means proved infeasible, 4 stopped without a schedule. The file is written in
     both cases.
     """
-    from schedgap.analysis.solving import solve as run
+    from schedgap.analysis.solving.solve import solve as run
     from schedgap.instances.families import load
 
     effort = _effort(proof)
@@ -327,13 +327,13 @@ def verify(
 
     With a run folder, every solution in it is checked in this way.
     """
-    from schedgap.analysis.verifying import verify_file
+    from schedgap.analysis.results.verifying import verify_file
     from schedgap.instances.families import load
 
     if solution is None:
         if not Path(instance, "tasks").is_dir():
             raise UsageError(f"{instance}: need an instance and its solution, or a run folder")
-        from schedgap.analysis.runs import Run
+        from schedgap.analysis.comparing.run import Run
 
         stored = Run(instance, older=True)
         wrong = stored.verify()
@@ -376,11 +376,11 @@ def judge(
     The ratio is an interval, from the best schedule and the best bound of the run and of the
     methods. The exit code is 1 if the schedule breaks a rule.
     """
-    from schedgap.analysis.judged import BY_HAND
-    from schedgap.analysis.judged import judge as judged
-    from schedgap.analysis.own import check_name
-    from schedgap.analysis.runs import Run
-    from schedgap.analysis.solving import solve as run_method
+    from schedgap.analysis.comparing.judged import BY_HAND
+    from schedgap.analysis.comparing.judged import judge as judged
+    from schedgap.analysis.comparing.run import Run
+    from schedgap.analysis.own.methods import check_name
+    from schedgap.analysis.solving.solve import solve as run_method
     from schedgap.instances.families import load
 
     if name is not None and run is None:
@@ -490,7 +490,7 @@ def compare(
     only unfinished tasks are lost. A method of your own may fail without harm to the others: see
     docs/own-algorithms.md. Exit code 70 means that results contradict each other.
     """
-    from schedgap.analysis.comparing import compare as run_all
+    from schedgap.analysis.comparing.compare import compare as run_all
 
     if cluster is None:
         show.capped(workers)
@@ -500,7 +500,7 @@ def compare(
     chosen: list[Any] = list(targets)
     named = None if methods is None else _words(methods)
     if traces_from is not None:
-        from schedgap.analysis.loads import METHODS
+        from schedgap.analysis.statistics.loads import METHODS
 
         if targets != ["traces"]:
             raise UsageError("--traces-from: need the target 'traces' and no other")
@@ -555,7 +555,7 @@ def show_run(
     as_json: AsJson = False,
 ) -> None:
     """Show the results of run folders, together, as 'compare' does at its end."""
-    from schedgap.analysis.runs import Run
+    from schedgap.analysis.comparing.run import Run
 
     stored = Run(*runs, older=older)
     show.run(stored, as_json=as_json, every=every)
@@ -592,8 +592,8 @@ def table(
     older: Older = False,
 ) -> None:
     """Write a table of run folders as CSV, Parquet, LaTeX or Markdown."""
-    from schedgap.analysis.export import FORMATS, export
-    from schedgap.analysis.runs import Run
+    from schedgap.analysis.comparing.run import Run
+    from schedgap.analysis.statistics.export import FORMATS, export
 
     if of not in TABLES:
         raise UsageError(f"no table '{of}': {choices(of, TABLES)}")
@@ -623,8 +623,8 @@ def diff(
 
     The exit code is 1 if a result of a task that both have differs, and 0 otherwise.
     """
-    from schedgap.analysis.differences import differences
-    from schedgap.analysis.runs import Run
+    from schedgap.analysis.comparing.differences import differences
+    from schedgap.analysis.comparing.run import Run
 
     before, after = (Run(each, older=older) for each in (first, second))
     found = differences(before, after)
@@ -698,8 +698,8 @@ def figure(
     Each claim is evaluated on every draw: reproduced, mixed, refuted, or not testable. The command
     can be stopped and started again.
     """
-    from schedgap.analysis import reproduction
-    from schedgap.analysis.runs import Run
+    from schedgap.analysis.comparing.run import Run
+    from schedgap.analysis.pages import reproduction
 
     if picture not in (None, "pdf", "svg", "png"):
         raise UsageError(f"--format {picture}: need pdf, svg or png")
@@ -732,7 +732,7 @@ def export(
     ] = False,
 ) -> None:
     """Export a program, with the paper's row names, as an LP or MPS file."""
-    from schedgap.analysis.programs import exported, program_name
+    from schedgap.analysis.programs.models import exported, program_name
     from schedgap.instances.families import load
     from schedgap.models import family
 
@@ -814,7 +814,7 @@ def worst_case(
     The instance found is shrunk, and its ratio certified. With --guarantee, exit code 1 means that
     the claim is refuted.
     """
-    from schedgap.analysis import worst_case as search
+    from schedgap.analysis.studies import worst_case as search
 
     if method is None:
         raise UsageError("need --method")

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from pandas import DataFrame
     from rich.console import Console
 
-    from schedgap.analysis.differences import Differences
-    from schedgap.analysis.folder import TaskRecord
-    from schedgap.analysis.judged import JudgedSchedule
-    from schedgap.analysis.judging import Judgement
-    from schedgap.analysis.runs import Run
-    from schedgap.analysis.solution import Solution
+    from schedgap.analysis.comparing.differences import Differences
+    from schedgap.analysis.comparing.judged import JudgedSchedule
+    from schedgap.analysis.comparing.run import Run
+    from schedgap.analysis.evaluations.judging import Judgement
+    from schedgap.analysis.records.folder import TaskRecord
+    from schedgap.analysis.results.solution import Solution
     from schedgap.instances.verdict import Verdict
 
 RETRIES = {"timeout", "memory", "crash", "invalid", "error", "all"}  # kinds of `compare --retry`
@@ -134,7 +134,7 @@ def methods(rows: Sequence[Mapping[str, Any]], *, options: bool) -> None:
     Parameters
     ----------
     rows : sequence of dict
-        As returned by `schedgap.analysis.listing.methods`.
+        As returned by `schedgap.analysis.pages.listing.methods`.
     options : bool
         Whether to print a second table with the options of each method.
     """
@@ -160,7 +160,7 @@ def presets(rows: Sequence[Mapping[str, Any]], *, options: bool) -> None:
     Parameters
     ----------
     rows : sequence of dict
-        As returned by `schedgap.analysis.listing.presets`.
+        As returned by `schedgap.analysis.pages.listing.presets`.
     options : bool
         Whether to print a second table with the settings of each preset.
     """
@@ -179,7 +179,7 @@ def models(rows: Sequence[Mapping[str, Any]]) -> None:
     Parameters
     ----------
     rows : sequence of dict
-        As returned by `schedgap.analysis.listing.models`.
+        As returned by `schedgap.analysis.pages.listing.models`.
     """
     sizes = ("rows", "columns", "integers", "nonzeros")
     measured = sizes if rows and "rows" in rows[0] else ()
@@ -292,7 +292,7 @@ def _ratio(result: "Solution") -> str:
     """Return the ratio to the optimum that follows from the solution's own bound, as text."""
     if result.objective is None or result.bound is None:
         return "-"
-    from schedgap.analysis.ratios import ratio_interval
+    from schedgap.analysis.records.ratios import ratio_interval
 
     ratio = ratio_interval(result.objective, result.objective, result.bound, result.sense)
     if result.status != "optimal":
@@ -504,7 +504,7 @@ def differences(found: "Differences", *, as_json: bool) -> None:
     Parameters
     ----------
     found : Differences
-        As `schedgap.analysis.differences.differences` returns them.
+        As `schedgap.analysis.comparing.differences.differences` returns them.
     as_json : bool
         Whether to print JSON instead of text.
     """
@@ -605,7 +605,7 @@ def run(result: "Run", *, as_json: bool, every: bool = False, stored: bool = Tru
         document |= {"warnings": result.warnings, "drift": result.drift()}
         json_document(document | {"failed": len(result.failures), "skipped": len(result.skipped)})
     else:
-        from schedgap.analysis.tables import by_family, readable
+        from schedgap.analysis.statistics.tables import by_family, readable
         from schedgap.instances.verdict import outside
 
         brief = several and not every
@@ -658,7 +658,7 @@ def warnings(result: "Run") -> None:
 
 def _loads(result: "Run") -> None:
     """Print the ratios by trace and load, if the instances have loads."""
-    from schedgap.analysis.loads import by_load, matrix
+    from schedgap.analysis.statistics.loads import by_load, matrix
 
     frame = by_load(result)
     if not len(frame):

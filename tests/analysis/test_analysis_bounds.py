@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedgap.analysis.bounds import contradict, derive_status, meet, on_grid, tighter
+from schedgap.analysis.results.bounds import contradict, derive_status, meet, on_grid, tighter
 
 
 @pytest.mark.parametrize(

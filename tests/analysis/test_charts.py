@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedgap.analysis import charts
 from schedgap.analysis.names import natural
+from schedgap.analysis.plots import charts
 from schedgap.models.family import Bar, Chart, Link, families
 from schedgap.models.gantt import Span, stack
 

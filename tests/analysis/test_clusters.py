@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 import schedgap as sg
-from schedgap.analysis.choices import Choice
-from schedgap.analysis.clusters import DaskPool, perform_there
-from schedgap.analysis.comparing import compare
-from schedgap.analysis.folder import Folder, Limits, TaskRecord
-from schedgap.analysis.performing import new_task
+from schedgap.analysis.comparing.clusters import DaskPool, perform_there
+from schedgap.analysis.comparing.compare import compare
+from schedgap.analysis.comparing.performing import new_task
+from schedgap.analysis.records.folder import Folder, Limits, TaskRecord
+from schedgap.analysis.solving.choices import Choice
 from schedgap.errors import UsageError
 
 distributed = pytest.importorskip("distributed", reason="needs the extra 'cluster'")

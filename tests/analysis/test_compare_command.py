@@ -11,7 +11,7 @@ import psutil
 import pytest
 from toy_family import toy
 
-from schedgap.analysis.folder import FAILURES
+from schedgap.analysis.records.folder import FAILURES
 from schedgap.cli import _with_retry
 from schedgap.instances.records import write_json
 from schedgap.show import RETRIES

@@ -20,13 +20,13 @@ from toy_family import toy
 
 import schedgap as sg
 from schedgap import show
-from schedgap.analysis.choices import Choice
-from schedgap.analysis.comparing import compare
-from schedgap.analysis.folder import Folder, TaskRecord, read_record
+from schedgap.analysis.comparing.compare import compare
+from schedgap.analysis.comparing.run import Run
+from schedgap.analysis.records.folder import Folder, TaskRecord, read_record
 from schedgap.analysis.report.results import collect
 from schedgap.analysis.report.tables import summary_table
-from schedgap.analysis.runs import Run
-from schedgap.analysis.tables import readable
+from schedgap.analysis.solving.choices import Choice
+from schedgap.analysis.statistics.tables import readable
 from schedgap.errors import EngineUnavailableError, InputError, UsageError
 from schedgap.solvers.children.processes import close_children
 
@@ -220,7 +220,7 @@ def test_workers_give_the_records_of_one(tmp_path: Path) -> None:
 PROCESS = """
 import sys; sys.path.insert(0, {here!r})
 import toy_family; toy_family.register()
-from schedgap.analysis.comparing import compare
+from schedgap.analysis.comparing.compare import compare
 instances = [toy_family.toy(6, 4, n, name=f"i{{n}}") for n in range(8)]
 compare(instances, run={run!r}, methods=["first:log={log}:pause=0.2"], workers={workers})
 """
@@ -311,7 +311,7 @@ COUNT = """
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from schedgap.analysis.folder import Folder
+from schedgap.analysis.records.folder import Folder
 
 def add(_):
     with folder.claim("k", wait=True):
@@ -336,7 +336,7 @@ def test_threads_and_processes_wait_for_each_other(tmp_path: Path) -> None:
 
 HOLD = """
 import sys, time
-from schedgap.analysis.folder import Folder
+from schedgap.analysis.records.folder import Folder
 with Folder(sys.argv[1]).claim("k", wait=False) as mine:
     print(mine, flush=True)
     time.sleep(600)

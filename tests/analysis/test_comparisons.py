@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 from toy_family import toy
 
-from schedgap.analysis.export import FORMATS, export
-from schedgap.analysis.folder import Folder
-from schedgap.analysis.runs import Run
-from schedgap.analysis.tables import readable
+from schedgap.analysis.comparing.run import Run
+from schedgap.analysis.records.folder import Folder
+from schedgap.analysis.statistics.export import FORMATS, export
+from schedgap.analysis.statistics.tables import readable
 from schedgap.errors import UsageError
 
 NAN = math.nan

@@ -2,7 +2,7 @@
 
 import math
 
-from schedgap.analysis import curves
+from schedgap.analysis.plots import curves
 
 
 def test_running_best_keeps_the_better_of_each():

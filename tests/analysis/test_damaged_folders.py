@@ -7,8 +7,8 @@ import pytest
 import toy_family
 from toy_family import toy
 
-from schedgap.analysis.comparing import compare
-from schedgap.analysis.runs import Run
+from schedgap.analysis.comparing.compare import compare
+from schedgap.analysis.comparing.run import Run
 from schedgap.errors import InputError
 
 TARGET = toy(6, 4, 2, name="down")

@@ -9,9 +9,9 @@ import pytest
 from toy_family import toy
 
 from schedgap import show
-from schedgap.analysis.comparing import compare
-from schedgap.analysis.differences import differences
-from schedgap.analysis.runs import Run
+from schedgap.analysis.comparing.compare import compare
+from schedgap.analysis.comparing.differences import differences
+from schedgap.analysis.comparing.run import Run
 
 
 @pytest.fixture

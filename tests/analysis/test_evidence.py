@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import schedgap as sg
-from schedgap.analysis.proving import Evidence, find_evidence
+from schedgap.analysis.solving.proving import Evidence, find_evidence
 from schedgap.cli import run
 from schedgap.solvers.proofs.prover import Proved
 from schedgap.solvers.proofs.tree import Proof

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from toy_family import toy
 
-from schedgap.analysis.comparing import compare
-from schedgap.analysis.folder import Limits, TaskRecord, read_record
-from schedgap.analysis.runs import Run
+from schedgap.analysis.comparing.compare import compare
+from schedgap.analysis.comparing.run import Run
+from schedgap.analysis.records.folder import Limits, TaskRecord, read_record
 from schedgap.errors import InputError, UsageError
 
 HERE = str(Path(__file__).parent)
@@ -154,7 +154,7 @@ def test_results_of_older_code_are_left_out_with_a_word_and_run_again(tmp_path: 
 CHANGED = """
 import sys; sys.path[:0] = [{where!r}]
 import toy_family; toy_family.register()
-from schedgap.analysis.comparing import compare
+from schedgap.analysis.comparing.compare import compare
 run = compare(toy_family.toy(6, 4, 2, name="down"), run={run!r}, methods=["first"], workers=1)
 print(*(record.outcome for record in run.records))
 """

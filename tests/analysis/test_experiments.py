@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from schedgap.analysis import charts, experiments
-from schedgap.analysis.comparing import compare
-from schedgap.analysis.judging import Row
+from schedgap.analysis.comparing.compare import compare
+from schedgap.analysis.comparing.run import Run
+from schedgap.analysis.evaluations import experiments
+from schedgap.analysis.evaluations.judging import Row
+from schedgap.analysis.plots import charts
 from schedgap.analysis.report.pictures import paper_figures
 from schedgap.analysis.report.results import collect
-from schedgap.analysis.runs import Run
 from schedgap.errors import UsageError
 from schedgap.models.figure import Experiment
 from schedgap.models.ring import figures

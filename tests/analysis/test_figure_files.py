@@ -3,7 +3,7 @@
 import plotly.io
 import pytest
 
-from schedgap.analysis import charts, curves
+from schedgap.analysis.plots import charts, curves
 from schedgap.errors import UsageError
 from schedgap.models.family import Bar, Chart
 
@@ -37,7 +37,7 @@ def test_a_gap_on_paper_has_the_same_curves():
     figure = FIGURES["gaps"]()
     (pane,) = charts.gantt(CHART)._draw().axes  # of Matplotlib, and not converted
     assert len(pane.collections) == 2
-    from schedgap.analysis.figure import on_paper
+    from schedgap.analysis.plots.figure import on_paper
 
     (pane,) = on_paper(figure).axes
     assert [line.get_ydata().tolist() for line in pane.lines] == [[100, 20], [100, 10]]

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from schedgap.analysis import experiments
-from schedgap.analysis.choices import Choice
-from schedgap.analysis.comparing import compare
-from schedgap.analysis.tasks import task_spec
+from schedgap.analysis.comparing.compare import compare
+from schedgap.analysis.evaluations import experiments
+from schedgap.analysis.solving.choices import Choice
+from schedgap.analysis.solving.tasks import task_spec
 from schedgap.models.dmlrs import figures as dmlrs
 from schedgap.models.edge import figures as edge
 from schedgap.models.elastic import figures as elastic

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 from toy_family import toy
 
-from schedgap.analysis import guarantees
-from schedgap.analysis.guarantees import Guarantees
+from schedgap.analysis.records import guarantees
+from schedgap.analysis.records.guarantees import Guarantees
 from schedgap.models.family import family
 
 

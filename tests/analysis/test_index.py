@@ -10,10 +10,10 @@ import pytest
 import toy_family
 from toy_family import toy
 
-from schedgap.analysis import index
-from schedgap.analysis.comparing import compare
-from schedgap.analysis.folder import TaskRecord
-from schedgap.analysis.runs import Run
+from schedgap.analysis.comparing.compare import compare
+from schedgap.analysis.comparing.run import Run
+from schedgap.analysis.records import index
+from schedgap.analysis.records.folder import TaskRecord
 from schedgap.errors import InputError
 from schedgap.instances.solution import SolutionFile
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from schedgap.analysis import experiments
-from schedgap.analysis.charts import comma_separated
-from schedgap.analysis.judging import Row, draws, judge
+from schedgap.analysis.evaluations import experiments
+from schedgap.analysis.evaluations.judging import Row, draws, judge
+from schedgap.analysis.plots.charts import comma_separated
 from schedgap.errors import InputError
 from schedgap.models.figure import (
     Claim,

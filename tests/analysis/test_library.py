@@ -3,7 +3,7 @@
 import pytest
 
 import schedgap as sg
-from schedgap.analysis.worst_case import SECOND, WorstCase
+from schedgap.analysis.studies.worst_case import SECOND, WorstCase
 from schedgap.errors import UsageError
 from schedgap.instances.families import OWN
 from schedgap.instances.instance import Instance

@@ -10,11 +10,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from schedgap.analysis.comparing import compare
-from schedgap.analysis.loads import FIRST_COME, METHODS, by_load, matrix, paper_algorithm
+from schedgap.analysis.comparing.compare import compare
+from schedgap.analysis.comparing.run import Run
 from schedgap.analysis.report import write_report
 from schedgap.analysis.report.loads import load_figure, load_figures
-from schedgap.analysis.runs import Run
+from schedgap.analysis.statistics.loads import FIRST_COME, METHODS, by_load, matrix, paper_algorithm
 from schedgap.cli import run as command
 from schedgap.instances.families import FAMILIES
 from schedgap.instances.traces.matrix import trace_instances

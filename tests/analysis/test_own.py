@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import schedgap as sg
-from schedgap.analysis.choices import Choice
-from schedgap.analysis.fingerprint import command_code, file_code, function_code
+from schedgap.analysis.own.fingerprint import command_code, file_code, function_code
+from schedgap.analysis.solving.choices import Choice
 from schedgap.cli import run as command_line
 from schedgap.errors import SchedgapError, UsageError
 

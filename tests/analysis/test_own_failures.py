@@ -16,10 +16,10 @@ import psutil
 import pytest
 
 import schedgap as sg
-from schedgap.analysis.choices import Choice
-from schedgap.analysis.comparing import compare
-from schedgap.analysis.folder import Limits, TaskRecord
-from schedgap.analysis.performing import new_task, perform
+from schedgap.analysis.comparing.compare import compare
+from schedgap.analysis.comparing.performing import new_task, perform
+from schedgap.analysis.records.folder import Limits, TaskRecord
+from schedgap.analysis.solving.choices import Choice
 from schedgap.errors import InvalidScheduleError, OwnMethodError, UsageError
 from schedgap.instances.records import validate
 

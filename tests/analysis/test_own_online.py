@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import schedgap as sg
-from schedgap.analysis.arrivals import arrivals, view
+from schedgap.analysis.own.arrivals import arrivals, view
 from schedgap.errors import InvalidScheduleError, OwnMethodError, UsageError
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from schedgap.analysis.pages import finds, page, with_finds
+from schedgap.analysis.pages.families import finds, page, with_finds
 from schedgap.instances import FAMILIES
 from schedgap.instances.library import library
 

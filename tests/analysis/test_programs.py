@@ -8,7 +8,7 @@ import pyomo.environ as pyo
 import pytest
 
 import schedgap as sg
-from schedgap.analysis.programs import build, program_name
+from schedgap.analysis.programs.models import build, program_name
 from schedgap.errors import UsageError
 from schedgap.instances.families import FAMILIES as ALL
 from schedgap.models.family import family

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import schedgap as sg
-from schedgap.analysis.solution import named_proof
+from schedgap.analysis.results.solution import named_proof
 from schedgap.errors import InputError
 from schedgap.instances.solution import ProofClaim
 from strategies.edge_examples import FIVE_JOBS

@@ -8,7 +8,7 @@ import pytest
 from toy_family import toy
 
 import schedgap as sg
-from schedgap.analysis.proving import find_evidence, with_evidence
+from schedgap.analysis.solving.proving import find_evidence, with_evidence
 from schedgap.errors import InputError
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.proofs import (

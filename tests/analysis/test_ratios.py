@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from toy_family import toy
 
 import schedgap as sg
-from schedgap.analysis.ratios import divide, ratio_interval
+from schedgap.analysis.records.ratios import divide, ratio_interval
 from schedgap.errors import UsageError
 
 

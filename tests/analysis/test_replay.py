@@ -8,12 +8,12 @@ import pytest
 from browser import PATIENCE, browse, needs_chromium
 
 from schedgap.analysis import report
-from schedgap.analysis.comparing import compare
+from schedgap.analysis.comparing.compare import compare
+from schedgap.analysis.comparing.run import Run
 from schedgap.analysis.report import replay as module
 from schedgap.analysis.report.pictures import explorer
 from schedgap.analysis.report.replay import replay
 from schedgap.analysis.report.results import collect
-from schedgap.analysis.runs import Run
 from schedgap.models.family import family
 from strategies.ring_examples import W1
 

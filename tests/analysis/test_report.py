@@ -14,12 +14,12 @@ from toy_family import toy
 
 from schedgap import show
 from schedgap.analysis import report
-from schedgap.analysis.folder import Folder
+from schedgap.analysis.comparing.run import Run
+from schedgap.analysis.records.folder import Folder
 from schedgap.analysis.report import pictures, words
 from schedgap.analysis.report.headline import headline, trouble
 from schedgap.analysis.report.results import collect
 from schedgap.analysis.report.tables import pairs_table, summary_table
-from schedgap.analysis.runs import Run
 from schedgap.errors import InputError
 from strategies.hare_examples import THREE_UNIT_TASKS
 

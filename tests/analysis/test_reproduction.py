@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from schedgap.analysis import experiments, reproduction
-from schedgap.analysis.charts import comma_separated
-from schedgap.analysis.comparing import compare
-from schedgap.analysis.judging import Row
-from schedgap.analysis.runs import Run
+from schedgap.analysis.comparing.compare import compare
+from schedgap.analysis.comparing.run import Run
+from schedgap.analysis.evaluations import experiments
+from schedgap.analysis.evaluations.judging import Row
+from schedgap.analysis.pages import reproduction
+from schedgap.analysis.plots.charts import comma_separated
 from schedgap.errors import UsageError
 from schedgap.models.figure import Experiment, best, monotone
 from schedgap.models.ring import figures

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from toy_family import toy
 
-from schedgap.analysis.comparing import compare
-from schedgap.analysis.runs import Run
-from schedgap.analysis.sessions import Session, drift, new_session, reference_seconds
+from schedgap.analysis.comparing.compare import compare
+from schedgap.analysis.comparing.run import Run
+from schedgap.analysis.records.sessions import Session, drift, new_session, reference_seconds
 from schedgap.errors import InputError
 
 TARGETS = [toy(6, 4, 2 - n, name=f"i{n}") for n in range(3)]

@@ -7,8 +7,8 @@ import toy_family
 from toy_family import toy
 
 import schedgap as sg
-from schedgap.analysis.solving import verified_solution
-from schedgap.analysis.tasks import MethodRun, task_spec
+from schedgap.analysis.solving.solve import verified_solution
+from schedgap.analysis.solving.tasks import MethodRun, task_spec
 from schedgap.errors import (
     ContradictionError,
     EngineUnavailableError,
@@ -54,7 +54,7 @@ def test_no_schedule_has_its_reason_and_its_status() -> None:
     assert (silent.status, silent.exit_code, silent.bound) == ("unknown", 4, None)
     assert (partial.status, partial.schedule) == ("unknown", None)
     assert partial.partial == {"place": 0}
-    with pytest.raises(sg.analysis.solution.InputError, match="partial has no schedule"):
+    with pytest.raises(sg.analysis.results.solution.InputError, match="partial has no schedule"):
         partial.gantt()
 
 
@@ -131,7 +131,7 @@ def test_a_bug_in_a_method_carries_its_traceback() -> None:
 
 
 def test_a_bug_of_this_package_is_none_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("schedgap.analysis.solving.OWN", ("toy",))
+    monkeypatch.setattr("schedgap.analysis.solving.solve.OWN", ("toy",))
     with pytest.raises(RuntimeError, match="ValueError: a bug of ours") as caught:
         sg.solve(toy(3, 1), "fails")
     assert "toy_family.py" in "".join(caught.value.__notes__)

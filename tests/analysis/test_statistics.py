@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from schedgap.analysis import statistics
-from schedgap.analysis.aggregates import by_instance
-from schedgap.analysis.statistics import holm, paired, paired_ratios, wilcoxon
+from schedgap.analysis.statistics import estimators as statistics
+from schedgap.analysis.statistics.aggregates import by_instance
+from schedgap.analysis.statistics.estimators import holm, paired, paired_ratios, wilcoxon
 
 NAN, INF = math.nan, math.inf
 SEVEN = [1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 21.0]

@@ -10,9 +10,9 @@ import pytest
 import toy_family
 
 import schedgap as sg
-from schedgap.analysis.comparing import compare
-from schedgap.analysis.runs import Run
-from schedgap.analysis.sweeps import grid, points
+from schedgap.analysis.comparing.compare import compare
+from schedgap.analysis.comparing.run import Run
+from schedgap.analysis.statistics.sweeps import grid, points
 from schedgap.errors import UsageError
 
 # --- grids -----------------------------------------------------------------------------------

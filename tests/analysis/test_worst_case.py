@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import schedgap as sg
-from schedgap.analysis.instance_search import Chain, Evaluator, Target, advance, shrink
-from schedgap.analysis.ratios import RatioInterval
-from schedgap.analysis.worst_case import over_claim
+from schedgap.analysis.records.ratios import RatioInterval
+from schedgap.analysis.studies.instance_search import Chain, Evaluator, Target, advance, shrink
+from schedgap.analysis.studies.worst_case import over_claim
 from schedgap.errors import InputError, UsageError
 from schedgap.instances.families import OWN
 from schedgap.instances.mutations import mutate, space, valid

@@ -7,7 +7,7 @@ arguments choose classes by name. `forced`: few jobs fit into one server each, r
 
 import sys
 
-from schedgap.analysis.solving import solve
+from schedgap.analysis.solving.solve import solve
 from schedgap.instances.generate import generate
 
 # (name, preset, settings, seeds, limits)

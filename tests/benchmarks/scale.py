@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from schedgap.analysis.tasks import MethodRun, run_task, task_spec
+from schedgap.analysis.solving.tasks import MethodRun, run_task, task_spec
 from schedgap.instances.generate import generate
 from schedgap.instances.instance import Instance
 from schedgap.models.family import family

@@ -16,7 +16,7 @@ import pytest
 
 import schedgap as sg
 from schedgap import show
-from schedgap.analysis.comparing import DEFAULT_TIME_LIMIT
+from schedgap.analysis.comparing.compare import DEFAULT_TIME_LIMIT
 from schedgap.cli import app, compare
 from schedgap.instances import FAMILIES
 
@@ -458,7 +458,7 @@ def test_no_worker_outlives_a_comparison(tmp_path: Path, blow: str) -> None:
 def test_help_and_verify_load_little() -> None:
     names = ("numpy", "pandas", "plotly", "pyomo", "rich.console", "scipy")
     code = (
-        "import sys, schedgap.cli, schedgap.analysis.verifying; "
+        "import sys, schedgap.cli, schedgap.analysis.results.verifying; "
         f"print([name for name in {names} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

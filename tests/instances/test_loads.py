@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from schedgap.analysis.solving import solve
-from schedgap.analysis.verifying import verify
+from schedgap.analysis.results.verifying import verify
+from schedgap.analysis.solving.solve import solve
 from schedgap.errors import UsageError
 from schedgap.instances.families import FAMILIES
 from schedgap.instances.generate import generate, presets

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import schedgap as sg
-from schedgap.analysis.bounds import on_grid
+from schedgap.analysis.results.bounds import on_grid
 from schedgap.errors import InputError
 from schedgap.instances.families import FAMILIES
 from schedgap.models import family

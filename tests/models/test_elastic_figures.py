@@ -6,7 +6,7 @@ from statistics import median
 import pytest
 
 import schedgap as sg
-from schedgap.analysis.choices import Choice
+from schedgap.analysis.solving.choices import Choice
 from schedgap.instances.generate import generate
 from schedgap.models.elastic.algorithms.a_maxweight import a_maxweight, constants
 from schedgap.models.elastic.figures import (

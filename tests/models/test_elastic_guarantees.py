@@ -6,7 +6,7 @@ from itertools import combinations
 
 import pytest
 
-from schedgap.analysis.solving import solve
+from schedgap.analysis.solving.solve import solve
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.instances.generate import generate
 from schedgap.models.elastic.algorithms.a_maxweight import constants

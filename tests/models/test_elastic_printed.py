@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from schedgap.analysis.solving import solve as solve_method
+from schedgap.analysis.solving.solve import solve as solve_method
 from schedgap.errors import EngineUnavailableError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.instances.generate import generate

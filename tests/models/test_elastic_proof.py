@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import schedgap as sg
-from schedgap.analysis.proving import find_evidence
+from schedgap.analysis.solving.proving import find_evidence
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic import proof, rules
 from schedgap.models.elastic.exact import prove

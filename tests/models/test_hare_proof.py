@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from schedgap.analysis.verifying import verify_file
+from schedgap.analysis.results.verifying import verify_file
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
 from schedgap.models.hare import proof
 from schedgap.models.hare.algorithms.list_wspt import list_wspt

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schedgap.analysis.solving import solve
+from schedgap.analysis.solving.solve import solve
 from schedgap.errors import InputError
 from schedgap.instances.generate import generate
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays

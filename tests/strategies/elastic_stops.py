@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from schedgap.analysis.bounds import on_grid
+from schedgap.analysis.results.bounds import on_grid
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic import FAMILY, rules
 from schedgap.models.elastic.bounds.certificates import check_certificate

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from schedgap.analysis.bounds import on_grid
+from schedgap.analysis.results.bounds import on_grid
 from schedgap.instances.hare import HareInstance, HareSchedule
 from schedgap.instances.hare.scale import grid
 from schedgap.models.hare import FAMILY, rules

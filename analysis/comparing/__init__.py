@@ -1,0 +1,1 @@
+"""Many methods on many instances: compare, clusters, differences of runs, judged schedules."""

@@ -1,0 +1,517 @@
+"""Compare methods on instances: each task in a child process, each record stored at once."""
+
+import math
+import os
+import random
+import shutil
+import tempfile
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+from schedgap.analysis.comparing.performing import Task, new_task, perform
+from schedgap.analysis.comparing.run import Run
+from schedgap.analysis.evaluations import experiments
+from schedgap.analysis.own.methods import Own
+from schedgap.analysis.records.folder import FAILURES, Folder, Limits, TaskRecord
+from schedgap.analysis.records.index import read_records
+from schedgap.analysis.records.sessions import REFERENCE, SPAN, new_id, new_session, write_session
+from schedgap.analysis.records.sources import refresh
+from schedgap.analysis.solving import live
+from schedgap.analysis.solving.choices import Choice
+from schedgap.analysis.solving.tasks import task_spec
+from schedgap.errors import EngineUnavailableError, InputError, UsageError
+from schedgap.instances.families import load
+from schedgap.instances.instance import Instance
+from schedgap.instances.records import validate
+from schedgap.models.family import families, family
+from schedgap.models.figure import Experiment
+from schedgap.solvers.children.processes import close_children, cores, run_child
+
+Target = Instance | Experiment | str | os.PathLike[str]
+Named = str | Callable[..., Any] | Own  # a method
+Problem = tuple[Instance, list[str] | None]  # instance, its methods; None: all installed
+OnRecord = Callable[
+    [TaskRecord | None, int, int], None
+]  # (record, done, total); record None at the start
+SUITE = "quick"
+DEFAULT_TIME_LIMIT = 60.0  # seconds per task
+BRIEF = 5.0  # seconds within which the computer's speed is not measured again
+
+
+def compare(
+    targets: Target | Iterable[Target],
+    *,
+    run: str | os.PathLike[str] | None = None,
+    methods: Sequence[Named] | None = None,
+    workers: int | None = None,
+    time_limit: float | None = DEFAULT_TIME_LIMIT,
+    memory_limit: float | None = None,
+    seed: int | None = None,
+    retry: bool | str | Iterable[str] = False,
+    cluster: str | None = None,
+    on_record: OnRecord | None = None,
+) -> Run:
+    """Run methods on instances, store the results in a run folder, and return the run.
+
+    Tasks whose results are in the folder already are not run again, nor are those that smaller
+    limits did not disturb; results of other code or of other versions stay, but do not count.
+    Several processes may work on one folder. If a run is killed, only its unfinished tasks are
+    lost. In a notebook, a bar shows how many tasks are finished.
+
+    Parameters
+    ----------
+    targets : Instance, Experiment, path, or several
+        Instances, instance files, folders of instance files, or a bundled suite: `quick`,
+        `FAMILY-figures`, `FAMILY-figure-N`. A figure defines its own methods; its numbers are
+        written as CSV into the folder `figures` of the run folder.
+    run : path, optional
+        The run folder; created if necessary. By default a temporary one, which exists as long as
+        the returned run.
+    methods : sequence of str, callable or Own, optional
+        `NAME`, `NAME@ENGINE` or `NAME:KEY=VALUE`; by default the figure's methods, or every method
+        whose engines are installed. A method applies to the families that have one of this name.
+        Methods of your own are functions, `FILE.py:FUNCTION` or `cmd:PROGRAM ARGUMENTS`, as for
+        `solve`; their errors and invalid schedules are outcomes of their tasks.
+    workers : int, optional
+        Number of parallel tasks, each with one thread; by default, and at most, one per core.
+    time_limit, memory_limit : float, optional
+        Limits of each task in wall-clock seconds and MB.
+    seed : int, optional
+        Random seed of the methods, >= 0.
+    retry : bool, str or iterable of str
+        Which failed tasks to run again: `timeout`, `memory`, `crash`, `invalid`, `error`; True and
+        `all` mean all of them. The new results replace the failures.
+    cluster : str, optional
+        Address of a Dask scheduler; `workers` is then the number of tasks in flight, by default
+        slightly more than the cluster has threads.
+    on_record : callable, optional
+        Called with each new record, the number of finished tasks and the total; before the first
+        task, the record is None. By default, the bar of a notebook.
+
+    Raises
+    ------
+    UsageError, InputError, EngineUnavailableError
+        Before anything is run. Contradictory results do not raise: see `Run.contradictions`.
+    """
+    if on_record is None and live.in_notebook():
+        on_record = live.Comparison()
+    retried = _retried(retry)
+    if refresh():
+        close_children()  # they have imported the older source
+    problems, figures = _problems(targets)
+    limits = Limits(*(None if each is None else float(each) for each in (time_limit, memory_limit)))
+    chosen = None if methods is None else _chosen(methods)
+    tasks = list(_tasks(problems, chosen, limits, seed))
+    if workers is not None and workers < 1:
+        raise UsageError(f"workers {workers}: need an integer >= 1")
+    temporary = tempfile.mkdtemp(prefix="schedgap-run-") if run is None else None
+    folder = Folder(temporary or run or "")
+    plan = _Plan(folder, {item.sha256: item for item, _ in problems}, retried)
+    _check_own_names(plan, chosen or ())
+    todo = [task for task in tasks if not plan.reuse(task, plan.known(task))]
+    try:
+        with ExitStack() as stack:
+            pool = stack.enter_context(_pool(plan, todo, workers, cluster)) if todo else None
+            folder.create()
+            for instance in plan.instances.values():
+                folder.store_instance(instance)
+            plan.store_reused()
+            if figures and todo:  # the report of a killed run shows its figures
+                experiments.write_heads(folder, figures)
+            done = len(tasks) - len(todo)
+            if on_record is not None:
+                on_record(None, done, len(tasks))
+            for record in [] if pool is None else _records(plan, todo, pool):
+                done += 1
+                if on_record is not None and record is not None:
+                    on_record(record, done, len(tasks))
+    except BaseException:
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
+        raise
+    finally:
+        if figures and folder.tasks.is_dir():
+            experiments.write(Run(folder.path), figures)
+    stored = Run(folder.path)
+    if temporary is not None:
+        weakref.finalize(stored, shutil.rmtree, temporary, ignore_errors=True)
+    return stored
+
+
+def _retried(retry: bool | str | Iterable[str]) -> frozenset[str]:
+    """Return the outcomes of tasks that are run again."""
+    if isinstance(retry, bool):
+        return frozenset(FAILURES if retry else ())
+    names = [name.strip() for name in retry.split(",")] if isinstance(retry, str) else [*retry]
+    for name in names:
+        if name not in (*FAILURES, "all"):
+            raise UsageError(f"retry '{name}': choose from {', '.join(FAILURES)}, all")
+    return frozenset(FAILURES if "all" in names else names)
+
+
+# --- tasks ------------------------------------------------------------------------------
+
+
+def _problems(targets: Target | Iterable[Target]) -> tuple[list[Problem], dict[str, Experiment]]:
+    """Return the instances in the given order, each with its methods, and the figures by file.
+
+    Only the instances of figures have methods of their own.
+    """
+    single = isinstance(targets, Instance | Experiment | str | os.PathLike)
+    given = [targets] if single else list(cast(Iterable[Target], targets))
+    problems: list[Problem] = []
+    figures: dict[str, Experiment] = {}
+    for target in cast(list[Target], given):
+        suite = _figures(target)
+        figures |= suite
+        for experiment in suite.values():
+            problems += experiments.pairs(experiment)
+        if not suite:
+            problems += [(instance, None) for instance in _expand(target)]
+    if not problems:
+        raise UsageError("no instances to compare")
+    return problems, figures
+
+
+def _figures(target: Target) -> dict[str, Experiment]:
+    if isinstance(target, Experiment):
+        return {experiments.file_name(target): target}
+    if isinstance(target, Instance) or Path(target).exists():
+        return {}
+    return experiments.suite(str(target))
+
+
+def _expand(target: Target) -> list[Instance]:
+    if isinstance(target, Instance):
+        return [target]
+    path = Path(cast(str, target))
+    if path.is_dir():
+        files = sorted(path.glob("[!.]*.json"))
+        if not files:
+            raise InputError("no instance files (*.json) in it", file=str(path))
+        return [load(file) for file in files]
+    if str(target) == SUITE and not path.exists():
+        return [item for owner in families() if owner.suite is not None for item in owner.suite()]
+    return [load(path)]
+
+
+def _tasks(
+    problems: Sequence[Problem], chosen: Sequence[Choice] | None, limits: Limits, seed: int | None
+) -> list[Task]:
+    """Return each task once, after checking the names of all methods, in mixed order.
+
+    Instances and methods take turns, each in random order: a computer that becomes slower slows
+    down all of them.
+    """
+    if chosen is not None:
+        owners = {instance.family: family(instance.family) for instance, _ in problems}
+        for choice in chosen:
+            if not any(_has(name, choice) for name in owners):
+                next(iter(owners.values())).method(
+                    choice.method
+                )  # raises UsageError, which lists the methods
+    seen: set[str] = set()
+    by_instance: list[list[Task]] = []
+    for instance, figure_methods in problems:
+        if chosen is not None:
+            choices = [choice for choice in chosen if _has(instance.family, choice)]
+        elif figure_methods is not None:
+            choices = [Choice.read(text) for text in figure_methods]
+        else:
+            choices = _installed(instance)
+        tasks = {task.key: task for task in
+                 (new_task(instance, choice, limits, seed) for choice in choices)}  # fmt: skip
+        by_instance.append([task for key, task in tasks.items() if key not in seen])
+        seen |= tasks.keys()
+    return _mixed(by_instance)
+
+
+def _mixed(by_instance: list[list[Task]]) -> list[Task]:
+    """Return all tasks: in each round one of each instance, and not of the same method."""
+    order = random.Random(0)
+    order.shuffle(by_instance)
+    for place, tasks in enumerate(by_instance):
+        random.Random(0).shuffle(tasks)
+        turn = place % max(1, len(tasks))
+        tasks[:] = tasks[turn:] + tasks[:turn]
+    rounds = max(map(len, by_instance), default=0)
+    return [tasks[k] for k in range(rounds) for tasks in by_instance if k < len(tasks)]
+
+
+def _chosen(methods: Sequence[Named]) -> list[Choice]:
+    """Return the methods; those of the user's own must differ in their names."""
+    choices = [Choice.of(each) for each in methods]
+    codes: dict[str, str] = {}
+    for own in (choice.own for choice in choices if choice.own is not None):
+        if codes.setdefault(own.name, own.code) != own.code:
+            raise UsageError(
+                f"two different methods are named '{own.name}': rename one, as in "
+                f"sg.own(rule, name='other') or other=FILE.py:FUNCTION"
+            )
+    return choices
+
+
+def _check_own_names(plan: "_Plan", chosen: Sequence[Choice]) -> None:
+    """Raise UsageError if a schedule in the folder has the name of a method of the user's own."""
+    judged = {each.method for group in plan.by_task.values() for each in group if each.judged}
+    for choice in chosen:
+        if choice.own is not None and choice.own.name in judged:
+            raise UsageError(
+                f"'{choice.own.name}' is a schedule that judge has put into the run: give your "
+                "method another name"
+            )
+
+
+def _has(name: str, choice: Choice) -> bool:
+    """Return whether a family has a method; one of the user's own may be for any family."""
+    if choice.own is not None:
+        return True
+    owner, method = family(name), choice.method
+    return method in owner.aliases or any(each.name == method for each in owner.methods)
+
+
+def _installed(instance: Instance) -> list[Choice]:
+    """Return every method of the family whose engines are installed."""
+    choices = []
+    for method in family(instance.family).methods:
+        try:
+            task_spec(instance, method.name, settings={})
+        except EngineUnavailableError:
+            continue
+        choices.append(Choice(method.name))
+    return choices
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What is to be done in a run folder, and which records answer a task already."""
+
+    folder: Folder
+    instances: Mapping[str, Instance]  # by hash
+    retried: frozenset[str]  # outcomes of tasks that are run again
+    by_task: dict[str, list[TaskRecord]] = field(init=False)
+    reused: list[tuple[TaskRecord, Limits]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.by_task = {}
+        for _, record in read_records(self.folder.tasks):
+            self.by_task.setdefault(record.task, []).append(record)
+
+    def known(self, task: Task) -> list[TaskRecord]:
+        """Return the records of a task that were in the folder at the start."""
+        return self.by_task.get(task.key, [])
+
+    def reuse(self, task: Task, records: Sequence[TaskRecord]) -> bool:
+        """Return whether one of the records answers the task."""
+        same = [record for record in records if record.limits == task.limits]
+        if any(record.outcome not in self.retried for record in same):
+            return True
+        others = [record for record in records if record.limits != task.limits]
+        answers = [record for record in others if record.answers(task.limits)]
+        if answers and not same:
+            self.reused.append((min(answers, key=lambda record: record.key), task.limits))
+            return True
+        return False
+
+    def store_reused(self) -> None:
+        """Store the results of other limits that answer tasks."""
+        for record, limits in self.reused:
+            self.folder.reuse(record, limits)
+        self.reused.clear()
+
+    def is_open(self, task: Task) -> bool:
+        """Return whether a claimed task must still be run, after another process may have run it.
+
+        A failure that is to be run again is not run a third time.
+        """
+        before = {record.key for record in self.known(task)}
+        now = self.folder.find(task.key, task.limits)
+        return all(record.key in before and record.outcome in self.retried for record in now)
+
+    def store(self, task: Task, data: Mapping[str, Any]) -> TaskRecord:
+        """Store a record and remove the failures that it replaces; return it."""
+        record = validate(TaskRecord, self.folder.store(data))
+        for old in self.known(task):
+            if old.limits == task.limits and old.outcome in self.retried:
+                self.folder.remove(old.key)
+        return record
+
+
+# --- workers --------------------------------------------------------------------------------
+
+
+class Pool(Protocol):
+    """Runs tasks somewhere."""
+
+    def slots(self) -> int:
+        """Return how many tasks should be in flight at this moment."""
+
+    def submit(self, task: Task) -> "Future[dict[str, Any]]":
+        """Begin a task; its result is the data of a record."""
+
+    def finish(self) -> None:
+        """Measure the speed of the computer once more, after all tasks."""
+
+    def stop(self) -> None:
+        """End all tasks, if there are any."""
+
+
+def _records(plan: _Plan, todo: Sequence[Task], pool: Pool) -> Iterator[TaskRecord | None]:
+    """Run the tasks and yield each record once stored; None if another process ran the task.
+
+    A task is claimed when it is submitted. Tasks claimed by other processes are awaited at the end,
+    and run here if their process died.
+    """
+    elsewhere: list[Task] = []
+    claimed = _claimed(plan, todo, elsewhere)
+    running: dict[Future[dict[str, Any]], tuple[Task, ExitStack]] = {}
+    try:
+        while True:
+            for task, claim in islice(claimed, max(0, pool.slots() - len(running))):
+                running[pool.submit(task)] = task, claim
+            if not running:
+                break
+            # On Windows, Ctrl-C is handled only between two waits.
+            for future in wait(running, timeout=1, return_when=FIRST_COMPLETED).done:
+                yield _stored(plan, running, future)
+        for task in elsewhere:
+            claim = ExitStack()
+            claim.enter_context(plan.folder.claim(task.key, wait=True))
+            if plan.is_open(task):
+                future = pool.submit(task)
+                running[future] = task, claim
+                yield _stored(plan, running, future)
+            else:
+                claim.close()
+                yield None
+        pool.finish()
+    finally:
+        pool.stop()  # before the claims are released
+        for _, claim in running.values():
+            claim.close()
+
+
+def _stored(
+    plan: _Plan,
+    running: "dict[Future[dict[str, Any]], tuple[Task, ExitStack]]",
+    future: "Future[dict[str, Any]]",
+) -> TaskRecord:
+    """Store the record of a task, and then release its claim."""
+    record = plan.store(running[future][0], future.result())
+    running.pop(future)[1].close()
+    return record
+
+
+def _claimed(
+    plan: _Plan, todo: Sequence[Task], elsewhere: list[Task]
+) -> Iterator[tuple[Task, ExitStack]]:
+    """Claim and yield each task; append those of other processes to `elsewhere`."""
+    for task in todo:
+        claim = ExitStack()
+        if claim.enter_context(plan.folder.claim(task.key, wait=False)) and plan.is_open(task):
+            yield task, claim
+        else:
+            claim.close()
+            elsewhere.append(task)
+
+
+@contextmanager
+def _pool(
+    plan: _Plan, todo: Sequence[Task], workers: int | None, cluster: str | None
+) -> Iterator[Pool]:
+    """Provide the pool that runs the tasks; nothing is written before the first one."""
+    if cluster is None:
+        versions = {name: version for task in todo for name, version in task.versions.items()}
+        threads = _Threads(plan, versions, min(workers or cores(), cores()))
+        try:
+            yield threads
+        finally:
+            threads.stop()
+    else:
+        from schedgap.analysis.comparing.clusters import dask_pool
+
+        with dask_pool(cluster, plan.folder, plan.instances, workers) as pool:
+            yield pool
+
+
+class _Threads:
+    """A pool of threads, each of which waits for the child process of its task.
+
+    Parameters
+    ----------
+    plan : _Plan
+        What is to be done.
+    versions : mapping
+        Versions of the packages that the tasks use.
+    count : int
+        Number of threads.
+    """
+
+    def __init__(self, plan: _Plan, versions: Mapping[str, str], count: int) -> None:
+        self.plan, self.count = plan, count
+        self.interrupt, self.lock = threading.Event(), threading.Lock()
+        self.session = new_session(new_id(), versions)
+        self.due = [-math.inf] * count  # times after which each thread runs the reference task
+        self.executor = ThreadPoolExecutor(count, thread_name_prefix="schedgap-task")
+
+    def slots(self) -> int:
+        """Return the number of threads."""
+        return self.count
+
+    def submit(self, task: Task) -> "Future[dict[str, Any]]":
+        """Begin a task.
+
+        Parameters
+        ----------
+        task : Task
+            The task.
+        """
+        file = self.plan.folder.sessions / f"{self.session.id}.json"
+        if not file.exists():
+            write_session(file.parent, self.session)
+        return self.executor.submit(self._perform, task)
+
+    def _perform(self, task: Task) -> dict[str, Any]:
+        if self._is_due():
+            self._measure()
+        instance = self.plan.instances[task.sha256]
+        return perform(instance, task, self.session.id, self.interrupt)
+
+    def _is_due(self) -> bool:
+        """Return whether it is time for the reference task: first in each thread, then in one."""
+        with self.lock:
+            now = time.monotonic()
+            if now < min(self.due):
+                return False
+            first = self.due.index(min(self.due))
+            turns = self.count if math.isfinite(self.due[first]) else first + 1
+            self.due[first] = now + SPAN * turns
+            return True
+
+    def _measure(self) -> None:
+        reply = run_child(REFERENCE, limit=SPAN, engine="highs", interrupt=self.interrupt)
+        if reply.outcome == "done":
+            with self.lock:
+                point = (round(time.time(), 1), round(reply.value, 6))
+                references = (*self.session.references, point)
+                self.session = self.session.replace(references=references)
+                write_session(self.plan.folder.sessions, self.session)
+
+    def finish(self) -> None:
+        """Run the reference task in each thread at the same time, unless one has just been run."""
+        points = self.session.references
+        if points and time.time() - points[-1][0] > BRIEF:
+            wait([self.executor.submit(self._measure) for _ in range(self.count)])
+
+    def stop(self) -> None:
+        """End the tasks and the threads."""
+        self.interrupt.set()
+        self.executor.shutdown()

@@ -1,0 +1,187 @@
+"""Run one task of a comparison and return its record."""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from schedgap.analysis.records.folder import (
+    RECORD_VERSION,
+    Limits,
+    TaskOutcome,
+    record_key,
+    task_key,
+)
+from schedgap.analysis.records.sessions import utc_now
+from schedgap.analysis.records.sources import method_code
+from schedgap.analysis.solving.choices import Choice, label
+from schedgap.analysis.solving.proving import with_evidence
+from schedgap.analysis.solving.solve import verified_in_child, verified_solution
+from schedgap.analysis.solving.tasks import MethodRun, TaskSpec, run_task, task_spec
+from schedgap.errors import (
+    ContradictionError,
+    FamilyError,
+    InvalidScheduleError,
+    OwnMethodError,
+    SchedgapError,
+)
+from schedgap.instances.instance import Instance
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One method on one instance; `key` is the part of a record's key that is the same anywhere.
+
+    `code` is a hash of the source; `versions` are those of this package and the engines.
+    """
+
+    key: str
+    sha256: str
+    choice: Choice
+    limits: Limits
+    seed: int | None
+    code: str
+    versions: Mapping[str, str]
+
+
+def new_task(instance: Instance, choice: Choice, limits: Limits, seed: int | None) -> Task:
+    """Return a task of this installation of the package.
+
+    Parameters
+    ----------
+    instance : Instance
+        The instance.
+    choice : Choice
+        The method with its engine and options.
+    limits : Limits
+        Limits of the task.
+    seed : int or None
+        Random seed.
+    """
+    spec = _spec(instance, choice, limits, seed)
+    code = method_code(spec.family, spec.method)
+    identity = {
+        "instance": instance.sha256,
+        "method": spec.method.name,
+        "engine": spec.engine,
+        "options": spec.plain_options(),
+        "seed": spec.seed,
+        "versions": spec.versions(),
+        "code": code,
+    }
+    key = task_key(identity)
+    return Task(key, instance.sha256, choice, limits, seed, code, spec.versions())
+
+
+def _spec(instance: Instance, choice: Choice, limits: Limits, seed: int | None) -> TaskSpec:
+    return task_spec(
+        instance,
+        choice.method if choice.own is None else choice.own,
+        engine=choice.engine,
+        time_limit=limits.time,
+        memory_limit=limits.memory,
+        seed=seed,
+        settings=dict(choice.settings),
+    )
+
+
+def perform(
+    instance: Instance, task: Task, session: str, interrupt: threading.Event | None = None
+) -> dict[str, object]:
+    """Run one task and return its record as JSON data; all errors are recorded, none is raised.
+
+    Parameters
+    ----------
+    instance : Instance
+        The instance of the task.
+    task : Task
+        What to run.
+    session : str
+        Id of the session.
+    interrupt : threading.Event, optional
+        Ends the task when set; used in threads, which do not receive Ctrl-C (see `run_child`).
+    """
+    spec = _spec(instance, task.choice, task.limits, task.seed)
+    record = partial(_record, instance, task, spec, session, utc_now())
+    reason = spec.method.unsupported_reason(instance)
+    if reason:
+        return record(None, "skipped", reason)
+    run: MethodRun | None = None
+    try:
+        run = run_task(instance, spec, interrupt=interrupt)
+        verified = partial(verified_in_child, interrupt=interrupt)
+        solution = with_evidence(
+            instance,
+            verified_solution(instance, spec, run, verified),
+            engines=spec.engines,
+            written=run.proof,
+            time_limit=task.limits.time,
+            interrupt=interrupt,
+        )
+    except (FamilyError, OwnMethodError) as error:
+        return record(run, "error", str(error))
+    except InvalidScheduleError as error:
+        return record(run, "invalid", str(error))
+    except SchedgapError as error:  # the method itself refused this instance
+        return record(run, "skipped", str(error))
+    except ContradictionError as error:
+        return record(run, "invalid", str(error))
+    except Exception as error:  # noqa: BLE001 - one task must not end the whole run
+        return record(run, "error", str(error))
+    return record(run, run.end, run.message) | {
+        "solution": solution.to_data(),
+        "relaxed": []
+        if solution.schedule is None
+        else list(spec.family.omitted_rules(solution.schedule)),
+        "progress": [list(point) for point in solution.progress],
+        "certificate": None if solution.certificate is None else dict(solution.certificate),
+        "proof": solution.proof_data,
+    }
+
+
+def _record(
+    instance: Instance,
+    task: Task,
+    spec: TaskSpec,
+    session: str,
+    started: str,
+    run: MethodRun | None,
+    outcome: TaskOutcome,
+    message: str,
+) -> dict[str, object]:
+    options = spec.recorded_options()
+    return {
+        "key": record_key(task.key, task.limits, session),
+        "version": RECORD_VERSION,
+        "task": task.key,
+        "code": task.code,
+        "session": session,
+        "started": started,
+        "outcome": outcome,
+        "message": " ".join(message.split()),
+        "instance": {
+            "name": instance.name,
+            "family": instance.family,
+            "sha256": instance.sha256,
+        },
+        "method": spec.method.name,
+        "label": label(spec),
+        "kind": spec.method.kind,
+        "own": spec.own is not None,
+        "engine": spec.engine,
+        "options": options,
+        "seed": spec.seed,
+        "problem": spec.family.problem(options),
+        "sense": spec.family.sense(instance),
+        "solution": None,
+        "relaxed": [],
+        "progress": [],
+        "certificate": None,
+        "start_seconds": 0.0 if run is None else run.start_seconds,
+        "peak_memory_mb": None if run is None else run.peak_memory_mb,
+        "cpu_seconds": None if run is None else run.cpu_seconds,
+        "limited": None if run is None else run.limited,
+        "time_limit": task.limits.time,
+        "memory_limit": task.limits.memory,
+        "versions": spec.versions(),
+    }

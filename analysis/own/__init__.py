@@ -1,0 +1,1 @@
+"""Algorithms of users: functions, files and commands, run in a child process."""

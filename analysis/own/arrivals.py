@@ -1,0 +1,145 @@
+"""Drive an online algorithm of the user's own through the arrivals of an instance.
+
+The algorithm runs in a child process that receives only the jobs that have arrived, so that it
+cannot look at later ones. What it decided for the time before an arrival is fixed.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from schedgap.analysis.own.child import Arrival, Call
+from schedgap.analysis.own.methods import Own, schedule_data
+from schedgap.errors import InputError, InvalidScheduleError, SchedgapError
+from schedgap.instances.instance import Instance
+from schedgap.models.family import Family
+from schedgap.solvers.children.processes import ChildResult, run_child
+
+KEPT = ("time_unit",)  # of `meta`; the others, such as the seed, would give later jobs away
+
+
+def view(instance: Instance, now: float) -> Instance:
+    """Return an instance with the jobs that have arrived, and nothing that tells of others.
+
+    Parameters
+    ----------
+    instance : Instance
+        An instance whose jobs have arrivals.
+    now : float
+        Time, in the unit of the instance.
+    """
+    data = instance.to_data()
+    jobs = [job for job in data["jobs"] if job["arrival"] <= now]
+    meta = {key: value for key, value in data.get("meta", {}).items() if key in KEPT}
+    return type(instance).from_data({**data, "name": "view", "meta": meta, "jobs": jobs})
+
+
+def arrivals(instance: Instance) -> list[float]:
+    """Return the times at which jobs arrive, in increasing order.
+
+    Parameters
+    ----------
+    instance : Instance
+        An instance whose jobs have arrivals.
+    """
+    return sorted({job["arrival"] for job in instance.to_data()["jobs"]})
+
+
+def run_online(
+    instance: Instance,
+    owner: Family,
+    own: Own,
+    options: Mapping[str, Any],
+    *,
+    seed: int,
+    limit: float | None,
+    memory_mb: float | None,
+    interrupt: threading.Event | None,
+) -> ChildResult:
+    """Call an online algorithm at each arrival; the value is its last plan and its seconds.
+
+    Parameters
+    ----------
+    owner : Family
+        The family.
+    own : Own
+        The algorithm.
+    options : mapping
+        A value for every option.
+    seed : int
+        Random seed.
+    limit, memory_mb : float or None
+        Limits in wall-clock seconds, of all calls together, and in MB.
+    interrupt : threading.Event, optional
+        Ends the run when set.
+    """
+    begun, spent = time.monotonic(), 0.0
+    arrival = Arrival(0.0)
+    text: str | None = None
+    total = ChildResult("done", limited=False)
+    for now in arrivals(instance):
+        arrival = replace(arrival, now=now)
+        left = None if limit is None else max(0.0, limit - (time.monotonic() - begun))
+        call = Call(options, own.offered, seed, left, os.getcwd())
+        reply = run_child(
+            "schedgap.analysis.own.child:decide",
+            own.address,
+            own.code,
+            view(instance, now),
+            call,
+            arrival,
+            limit=left,
+            memory_mb=memory_mb,
+            engine=own.process,
+            interrupt=interrupt,
+        )
+        spent += reply.value[1] if reply.outcome == "done" else reply.seconds
+        total = replace(
+            reply,
+            start_seconds=total.start_seconds + reply.start_seconds,
+            seconds=spent,
+            cpu_seconds=total.cpu_seconds + reply.cpu_seconds,
+            peak_mb=max(total.peak_mb, reply.peak_mb),
+            limited=total.limited or reply.limited,
+        )
+        if reply.outcome != "done":
+            return total
+        text, _, state = reply.value
+        try:
+            plan = schedule_data(instance, str(text), own.name).data
+            _fixed(instance, owner, own.name, arrival, plan)
+        except SchedgapError as error:
+            return replace(total, outcome="error", value=None, error=error)
+        arrival = Arrival(now, plan, state)
+    return replace(total, value=(text, spent))
+
+
+def _fixed(instance: Instance, owner: Family, name: str, before: Arrival, plan: object) -> None:
+    """Raise an error unless two plans agree on all that lies before an arrival."""
+    assert owner.past is not None
+    try:
+        old = [] if before.plan is None else owner.past(instance, before.plan, before.now)
+        new = owner.past(instance, plan, before.now)
+    except InputError as error:
+        raise InvalidScheduleError(f"method {name} returned no schedule: {error}") from None
+    except Exception:  # noqa: BLE001 - data of any shape
+        raise InvalidScheduleError(
+            f"method {name} returned no schedule of family {owner.name} at time {before.now:g}"
+        ) from None
+    for each in old:
+        if each not in new:
+            raise InvalidScheduleError(
+                f"method {name} changed its past at time {before.now:g}: {_said(each)} is gone"
+            )
+    for each in new:
+        if each not in old:
+            raise InvalidScheduleError(
+                f"method {name} decided in the past at time {before.now:g}: {_said(each)}"
+            )
+
+
+def _said(decision: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in decision.items())[:200]

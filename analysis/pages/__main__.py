@@ -1,0 +1,13 @@
+"""Write pages of families: `python -m schedgap.analysis.pages FOLDER [FAMILY ...]`."""
+
+import sys
+from pathlib import Path
+
+from schedgap.analysis.pages.families import page, with_finds
+from schedgap.instances.families import OWN
+
+for each in sys.argv[2:] or OWN:
+    Path(sys.argv[1], f"{each}.md").write_text(page(each), encoding="utf-8")
+worst = Path(sys.argv[1], "worst-cases.md")
+if worst.exists():
+    worst.write_text(with_finds(worst.read_text(encoding="utf-8")), encoding="utf-8")

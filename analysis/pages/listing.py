@@ -1,0 +1,190 @@
+"""Tables of families, methods, presets and programs, as the command line and notebooks show."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from schedgap.analysis.programs.models import program_sizes
+from schedgap.errors import UsageError
+from schedgap.instances.families import FAMILIES
+from schedgap.instances.generate import Preset
+from schedgap.instances.generate import presets as presets_of
+from schedgap.instances.instance import Instance
+from schedgap.instances.settings import Option
+from schedgap.models.family import Family, family
+from schedgap.models.family import families as all_families
+from schedgap.models.method import Method
+
+
+class Listing(list[dict[str, Any]]):
+    """Rows as JSON data, shown as a table."""
+
+    def frame(self) -> Any:
+        """Return the rows as a pandas DataFrame of numbers and text."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            [{key: _cell(key, value) for key, value in row.items()} for row in self]
+        )
+
+    def __repr__(self) -> str:
+        import pandas as pd
+
+        with pd.option_context("display.max_colwidth", 60, "display.width", 200):
+            return str(self.frame().to_string(index=False, na_rep="", max_colwidth=60))
+
+    def _repr_html_(self) -> str:
+        import pandas as pd
+
+        with pd.option_context("display.max_colwidth", None):
+            return str(self.frame().to_html(index=False, na_rep="", justify="left", border=0))
+
+
+def _cell(key: str, value: Any) -> Any:
+    """Return a value of a row as a number or as text."""
+    if key == "options":
+        return "; ".join(map(_domain, value))
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None else value
+
+
+def _domain(option: Mapping[str, Any]) -> str:
+    """Return an option with its default and, where they are listed, its other values."""
+    default = option["default"]
+    if isinstance(default, bool) or option["type"] == "bool":
+        values = ["true", "false"] if default else ["false", "true"]
+    else:
+        first = "none" if default is None else str(default)
+        values = [first, *(choice for choice in option["choices"] if choice != first)]
+    return f"{option['name']} = {' | '.join(values)}"
+
+
+def families() -> Listing:
+    """Return a row for each family.
+
+    The keys are family, problem, paper, methods and models (how many), and presets.
+    """
+    return Listing(
+        {
+            "family": owner.name,
+            "problem": owner.title,
+            "paper": owner.paper.citation,
+            "methods": len(owner.methods),
+            "models": len(owner.programs),
+            "presets": [*_presets(owner.name)],
+        }
+        for owner in all_families()
+    )
+
+
+def _presets(name: str) -> Mapping[str, Preset]:
+    """Return the presets of a family; one of another package need not have a generator."""
+    try:
+        return presets_of(name)
+    except UsageError:
+        return {}
+
+
+def models(of: str | Instance | None = None) -> Listing:
+    """Return a row for each program of one family or of all families.
+
+    The keys are family, model, also (further names), kind (exact, relaxation, dual or subproblem),
+    equations (of the paper; empty for a program of ours) and summary; for an instance also rows,
+    columns, integers (integer columns) and nonzeros, and note where it cannot be built.
+
+    Parameters
+    ----------
+    of : str or Instance, optional
+        A family, or an instance whose programs are built; by default all families.
+    """
+    if isinstance(of, Instance):
+        owner = family(of.family)
+        return Listing(row | program_sizes(of, row["model"]) for row in _program_rows(owner))
+    chosen = all_families() if of is None else [family(of)]
+    return Listing(row for owner in chosen for row in _program_rows(owner))
+
+
+def _program_rows(owner: Family) -> Iterator[dict[str, Any]]:
+    for name, program in owner.programs.items():
+        aliases = [alias for alias, target in owner.aliases.items() if target == name]
+        yield {
+            "family": owner.name,
+            "model": name,
+            "also": list(dict.fromkeys([*program.also, *aliases])),
+            "kind": program.kind,
+            "equations": program.equations,
+            "summary": program.summary,
+        }
+
+
+def methods(name: str | None = None) -> Listing:
+    """Return a row for each method and alias of one family or of all families.
+
+    The keys are family, method, kind, engines (default first), source, ours, alias_of (None for a
+    method itself), summary, options (each with name, type, default, choices, help).
+
+    Parameters
+    ----------
+    name : str, optional
+        A family; by default all.
+    """
+    chosen = all_families() if name is None else [family(name)]
+    return Listing(row for owner in chosen for row in _rows(owner))
+
+
+def _rows(owner: Family) -> Iterator[dict[str, Any]]:
+    for alias, target in owner.aliases.items():
+        yield _row(owner, owner.method(target), alias, target)
+    for method in owner.methods:
+        yield _row(owner, method, method.name, None)
+
+
+def _row(owner: Family, method: Method, name: str, alias_of: str | None) -> dict[str, Any]:
+    return {
+        "family": owner.name,
+        "method": name,
+        "kind": method.kind,
+        "engines": list(method.engines),
+        "source": method.source,
+        "ours": method.ours,
+        "alias_of": alias_of,
+        "summary": method.summary,
+        "options": [_option(option) for option in method.options],
+    }
+
+
+def presets(name: str | None = None) -> Listing:
+    """Return a row for each preset of one family or of all families.
+
+    The keys are family, preset, summary, seeded (whether the seed matters), files (which of jobs,
+    machines and rates can come from a file), options (as for methods).
+
+    Parameters
+    ----------
+    name : str, optional
+        A family; by default all.
+    """
+    return Listing(
+        {
+            "family": owner,
+            "preset": preset.name,
+            "summary": preset.summary,
+            "seeded": preset.seeded,
+            "files": list(preset.files),
+            "options": [_option(option) for option in preset.options],
+        }
+        for owner in ([name] if name is not None else FAMILIES)
+        for preset in (presets_of(owner) if name is not None else _presets(owner)).values()
+    )
+
+
+def _option(option: Option) -> dict[str, Any]:
+    return {
+        "name": option.name,
+        "type": option.type,
+        "default": option.plain(option.default),
+        "choices": list(option.choices),
+        "help": option.help,
+    }

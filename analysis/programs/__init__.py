@@ -1,0 +1,1 @@
+"""Programs as Pyomo models, and solutions of models that a user has changed."""

@@ -1,0 +1,1 @@
+"""Run folders: records of tasks, their index and sessions, and what follows from them."""

@@ -1,0 +1,307 @@
+"""Ratios to the optimum: exact if the optimum is proved, otherwise intervals."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from typing import Literal
+
+from schedgap.analysis.records.folder import TaskRecord
+from schedgap.analysis.results.bounds import contradict, meet, tighter
+from schedgap.instances.solution import CHECKABLE, Sense, SolutionFile
+
+
+@dataclass(frozen=True, slots=True)
+class RatioInterval:
+    """An interval [low, high] that contains a ratio to the optimum; `high` may be infinite.
+
+    Ratios are at least 1 for every feasible schedule; 1 means optimal.
+    """
+
+    low: float
+    high: float
+
+    @property
+    def exact(self) -> bool:
+        """Whether the interval is a single number."""
+        return self.low == self.high
+
+    def __str__(self) -> str:
+        if self.exact:
+            return _rounded(self.low, ROUND_HALF_EVEN)
+        if math.isinf(self.high):
+            return f">= {_rounded(self.low, ROUND_FLOOR)}"
+        return f"{_rounded(self.low, ROUND_FLOOR)} to {_rounded(self.high, ROUND_CEILING)}"
+
+
+def _rounded(value: float, how: str) -> str:
+    """Return four decimals; an interval whose ends are rounded outwards remains valid."""
+    if not math.isfinite(value):
+        return str(value)
+    exact = Decimal(
+        repr(round(float(value), 10))
+    )  # without round-off, which is no reason to round up
+    return str(exact.quantize(Decimal("0.0001"), rounding=how))
+
+
+def divide(value: float, reference: float, sense: Sense) -> float:
+    """Return value / reference for "min" and reference / value for "max".
+
+    0/0 is 1, and x/0 is infinite.
+
+    Parameters
+    ----------
+    value, reference : float
+        Objectives or bounds.
+    sense : {"min", "max"}
+        Sense of the objective.
+    """
+    above, below = (value, reference) if sense == "min" else (reference, value)
+    if below == 0:
+        return 1.0 if above == 0 else math.inf
+    return above / below
+
+
+def ratio_interval(value: float, best: float, bound: float | None, sense: Sense) -> RatioInterval:
+    """Return the ratio of an objective to an optimum that lies between `bound` and `best`.
+
+    If `bound` and `best` meet, the ratio is exact. A bound that `best` refutes is ignored.
+
+    Parameters
+    ----------
+    value : float
+        Objective of a schedule.
+    best : float
+        Objective of the best known schedule.
+    bound : float or None
+        Best proved bound on the optimum, if there is one.
+    sense : {"min", "max"}
+        Sense of the objective.
+    """
+    low = divide(value, best, sense)
+    if bound is None or contradict(best, bound, sense):
+        return RatioInterval(low, math.inf)
+    if meet(best, bound):
+        return RatioInterval(low, low)
+    return RatioInterval(low, max(low, divide(value, bound, sense)))
+
+
+# --- records of a run ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Bracket:
+    """Best schedule and best bound of one instance, among all records of one problem.
+
+    `checkable`: the bound has a certificate, or a proof, that `verify` evaluates again.
+    """
+
+    best: float | None
+    best_by: str
+    bound: float | None
+    bound_by: str
+    checkable: bool = False
+
+    @property
+    def closed(self) -> bool:
+        """Whether schedule and bound meet, so that the schedule is optimal if the bound holds."""
+        return self.best is not None and self.bound is not None and meet(self.best, self.bound)
+
+    @property
+    def proved(self) -> bool:
+        """Whether they meet, and the bound is no engine's word."""
+        return self.closed and self.checkable
+
+
+def brackets(records: Iterable[TaskRecord]) -> dict[tuple[str, str], Bracket]:
+    """Return the best verified schedule and the best bound by (instance hash, problem).
+
+    Parameters
+    ----------
+    records : iterable of TaskRecord
+        Records of any instances and methods.
+    """
+    groups: dict[tuple[str, str], list[TaskRecord]] = {}
+    for record in records:
+        groups.setdefault((record.instance.sha256, record.problem), []).append(record)
+    return {key: _bracket(group) for key, group in groups.items()}
+
+
+def _bracket(group: Sequence[TaskRecord]) -> Bracket:
+    best: float | None = None
+    bound: float | None = None
+    best_by = bound_by = ""
+    for record in group:
+        solution = record.solution
+        if solution is None or record.relaxed:
+            continue
+        pick = min if solution.sense == "min" else max
+        if solution.objective is not None and (
+            best is None or pick(best, solution.objective) != best
+        ):
+            best, best_by = solution.objective, record.label
+        if solution.bound is not None and tighter(bound, solution.bound, solution.sense) != bound:
+            bound, bound_by = solution.bound, record.label
+    checkable = bound is not None and any(_shows(record, bound) for record in group)
+    return Bracket(best, best_by, bound, bound_by, checkable)
+
+
+def _shows(record: TaskRecord, bound: float) -> bool:
+    """Return whether a record names evidence for a bound that `verify` evaluates again."""
+    solution = record.solution
+    if solution is None or solution.bound is None or record.relaxed:
+        return False
+    if not meet(bound, solution.bound):
+        return False
+    claim = solution.proof
+    return record.certificate is not None or (claim is not None and claim.kind in CHECKABLE)
+
+
+def objective_ratio(solution: SolutionFile, bracket: Bracket) -> RatioInterval | None:
+    """Return the ratio of a schedule to the optimum, or None without a schedule.
+
+    Parameters
+    ----------
+    solution : SolutionFile
+        Solution of a record.
+    bracket : Bracket
+        Best known schedule and bound of its instance.
+    """
+    if solution.objective is None:
+        return None
+    best = solution.objective if bracket.best is None else bracket.best
+    return ratio_interval(solution.objective, best, bracket.bound, solution.sense)
+
+
+def bound_ratio(solution: SolutionFile, bracket: Bracket) -> RatioInterval | None:
+    """Return the ratio of the optimum to a bound (>= 1), or None without a bound.
+
+    Parameters
+    ----------
+    solution : SolutionFile
+        Solution of a record.
+    bracket : Bracket
+        Best known schedule and bound of its instance.
+    """
+    if solution.bound is None or bracket.bound is None:
+        return None
+    low = divide(bracket.bound, solution.bound, solution.sense)
+    if bracket.best is None:
+        return RatioInterval(low, math.inf)
+    high = divide(bracket.best, solution.bound, solution.sense)
+    return RatioInterval(high, high) if bracket.closed else RatioInterval(low, max(low, high))
+
+
+def refuted(record: TaskRecord, bracket: Bracket) -> bool:
+    """Return whether a verified schedule refutes the bound or the status of a record.
+
+    Parameters
+    ----------
+    record : TaskRecord
+        The record.
+    bracket : Bracket
+        Best known schedule and bound of its instance.
+    """
+    solution = record.solution
+    if solution is None or record.relaxed or bracket.best is None:
+        return False
+    if solution.status == "infeasible":
+        return True
+    return solution.bound is not None and contradict(bracket.best, solution.bound, solution.sense)
+
+
+Result = Literal[
+    "solved", "feasible", "bounded", "relaxed", "incomplete", "failed", "wrong", "skipped"
+]
+
+
+def result(record: TaskRecord, bracket: Bracket) -> Result:
+    """Return what a task ended with; each task has one result.
+
+    - `solved`: an optimum, or that there is no schedule, with evidence that `verify` evaluates
+      again;
+    - `feasible`: a schedule without such evidence, even if an engine calls it optimal;
+    - `bounded`: a bound, from a method that returns nothing else;
+    - `relaxed`: a schedule that does not obey all rules of the problem;
+    - `incomplete`: nothing of this, from a method that ended or used up its time;
+    - `failed`: nothing of this, from a method that exceeded its memory or ended with an error;
+    - `wrong`: an invalid schedule, or a claim that another method's schedule refutes;
+    - `skipped`: the method does not support the instance.
+
+    Parameters
+    ----------
+    record : TaskRecord
+        The record.
+    bracket : Bracket
+        Best known schedule and bound of its instance.
+    """
+    solution = record.solution
+    if record.outcome == "skipped":
+        return "skipped"
+    if record.outcome == "invalid" or refuted(record, bracket):
+        return "wrong"
+    if solution is not None:
+        claim = solution.proof
+        evidence = claim is not None and claim.kind in CHECKABLE
+        if solution.status in ("optimal", "infeasible") and evidence and not record.relaxed:
+            return "solved"
+        if solution.objective is not None:
+            return "relaxed" if record.relaxed else "feasible"
+        if record.kind == "bound" and solution.bound is not None:
+            return "bounded"
+    return "failed" if record.outcome in ("memory", "crash", "error") else "incomplete"
+
+
+def completed(record: TaskRecord, bracket: Bracket) -> bool:
+    """Return whether a method ended by itself with what methods of its kind are for.
+
+    This is a claimed optimum, or a claim that there is no schedule, for an exact method; a bound
+    for a bound; a schedule otherwise. A wrong answer does not count.
+
+    Parameters
+    ----------
+    record : TaskRecord
+        The record.
+    bracket : Bracket
+        Best known schedule and bound of its instance.
+    """
+    solution = record.solution
+    if solution is None or result(record, bracket) in ("wrong", "skipped"):
+        return False
+    if record.kind == "exact":
+        return solution.status in ("optimal", "infeasible")
+    found = solution.bound if record.kind == "bound" else solution.objective
+    return record.outcome == "done" and found is not None
+
+
+def contradictions(records: Sequence[TaskRecord]) -> list[str]:
+    """Describe each pair of contradictory records and each invalid schedule of our methods.
+
+    Parameters
+    ----------
+    records : sequence of TaskRecord
+        Records of any instances and methods.
+    """
+    messages = [
+        f"{record.instance.name}: {record.label}: {record.message}"
+        for record in records
+        if record.outcome == "invalid" and not record.own
+    ]
+    best_known = brackets(records)
+    for record in records:
+        solution = record.solution
+        bracket = best_known[record.instance.sha256, record.problem]
+        if solution is None or bracket.best is None or not refuted(record, bracket):
+            continue
+        if solution.status == "infeasible":
+            messages.append(
+                f"{record.instance.name}: {record.label} proved that no schedule exists, "
+                f"{bracket.best_by} has one"
+            )
+        else:
+            claim = "optimum" if solution.status == "optimal" else "bound"
+            messages.append(
+                f"{record.instance.name}: {record.label} claims the {claim} "
+                f"{solution.bound:.10g}, {bracket.best_by} has a schedule of {bracket.best:.10g}"
+            )
+    return messages

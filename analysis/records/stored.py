@@ -1,0 +1,323 @@
+"""Records of run folders, with their instances, best known values and contradictions."""
+
+import math
+import os
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+from schedgap.analysis.records import configurations
+from schedgap.analysis.records.folder import FAULTS, Folder, TaskRecord
+from schedgap.analysis.records.guarantees import Guarantees
+from schedgap.analysis.records.index import read_records
+from schedgap.analysis.records.ratios import Bracket, brackets, contradictions
+from schedgap.analysis.records.sessions import DRIFT, Session, drift, read_sessions
+from schedgap.analysis.records.sources import family_code, method_code
+from schedgap.errors import InputError
+from schedgap.instances.families import FAMILIES, from_data
+from schedgap.instances.instance import Instance
+from schedgap.instances.records import canonical_json, read_json
+from schedgap.instances.solution import Kind
+from schedgap.models.family import family
+
+KIND_ORDER: tuple[Kind, ...] = ("exact", "bound", "algorithm", "baseline")
+
+
+class StoredRun:
+    """The records of one or more run folders.
+
+    Every record of every folder counts, copies of one record once; the order of the folders does
+    not matter. Results of older source code are left out, unless there are no others: see `older`.
+
+    Parameters
+    ----------
+    *folders : path
+        Run folders.
+    older : bool
+        Whether to include the results of older source code.
+    """
+
+    def __init__(self, *folders: str | os.PathLike[str], older: bool = False) -> None:
+        self.folders = tuple(Folder(folder) for folder in folders)
+        self._files: dict[int, Path] = {}
+        found: list[TaskRecord] = []
+        for folder in self.folders:
+            if not folder.tasks.is_dir():
+                raise InputError(
+                    "not a run folder: it has no folder 'tasks'", file=str(folder.path)
+                )
+            for file, record in read_records(folder.tasks):
+                self._files[id(record)] = file
+                found.append(record)
+        found = self._without_copies(found)
+        first: dict[str, str] = {}
+        for record in found:
+            sha, name = record.instance.sha256, record.instance.name
+            first[sha] = min(name, first.get(sha, name))
+        places = {id(each): _place(each, first[each.instance.sha256]) for each in found}
+        found.sort(key=lambda record: places[id(record)])
+        self.older, self.includes_older = older_records(found), older
+        left_out = set() if older else {id(record) for record in self.older}
+        self.records = [record for record in found if id(record) not in left_out]
+
+    def _without_copies(self, found: list[TaskRecord]) -> list[TaskRecord]:
+        """Return the records, each once, in an order that depends on their content only."""
+        by_key: dict[str, list[TaskRecord]] = {}
+        for record in found:
+            by_key.setdefault(record.key, []).append(record)
+        kept: list[TaskRecord] = []
+        for group in by_key.values():
+            if len(group) > 1:
+                texts = {canonical_json(read_json(self.file(record))): record for record in group}
+                group = [texts[text] for text in sorted(texts)]
+            kept += group
+        return kept
+
+    def file(self, record: TaskRecord) -> Path:
+        """Return the file of a record.
+
+        Parameters
+        ----------
+        record : TaskRecord
+            One of `records`.
+        """
+        return self._files[id(record)]
+
+    @cached_property
+    def configurations(self) -> dict[int, str]:
+        """Name of each record's configuration, by `id(record)`; see `configurations.names`."""
+        return configurations.names(self.records)
+
+    @cached_property
+    def sessions(self) -> dict[str, Session]:
+        """The sessions in which the records were made, by id; older records have none."""
+        found = [each for folder in self.folders for each in read_sessions(folder.sessions)]
+        longest: dict[str, Session] = {}
+        for each in found:  # of a copy made during the session and the finished one, the latter
+            known = longest.get(each.id)
+            if known is None or len(each.references) > len(known.references):
+                longest[each.id] = each
+        return longest
+
+    def drift(self) -> float | None:
+        """Return by how much the speed of a computer changed, as a fraction; None if not known.
+
+        This is how much the slowest reference task exceeds the fastest one of the same host.
+        """
+        used = {record.session for record in self.records}
+        moved = drift(each for key, each in self.sessions.items() if key in used)
+        return max(moved.values(), default=None)
+
+    @property
+    def warnings(self) -> list[str]:
+        """Lines on what a reader of the tables should know: older results, and drift."""
+        lines = []
+        shown = {id(record) for record in self.records}
+        left_out = sum(id(record) not in shown for record in self.older)
+        if left_out:
+            which = "result is" if left_out == 1 else "results are"
+            lines.append(f"{left_out} {which} of older code: left out; --older to include")
+        moved = self.drift()
+        if moved is not None and moved > DRIFT:
+            lines.append(
+                f"a reference task took up to {moved:.0%} longer than at its fastest: the computer "
+                "changed its speed, and times are not comparable"
+            )
+        return lines
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def instance(self, sha256: str) -> Instance:
+        """Return an instance by its hash.
+
+        Parameters
+        ----------
+        sha256 : str
+            Hash of the instance, in a record.
+
+        Raises
+        ------
+        InputError
+            If its file is missing, or was changed after the methods ran on it.
+        """
+        if sha256 not in self._instances:
+            instance = from_data(self.instance_data(sha256))
+            if instance.sha256 != sha256:
+                raise InputError(
+                    "changed: not the instance on which the methods ran; 'compare' stores it again "
+                    "if the file is removed",
+                    file=str(self._instance_files(sha256)[0]),
+                )
+            self._instances[sha256] = instance
+        return self._instances[sha256]
+
+    def _instance_files(self, sha256: str) -> list[Path]:
+        """Return the files of an instance, or where the first one should be."""
+        files = [folder.instances / f"{sha256}.json" for folder in self.folders]
+        return [file for file in files if file.exists()] or files[:1]
+
+    def instance_data(self, sha256: str) -> dict[str, Any]:
+        """Return the unchecked JSON data of an instance by its hash.
+
+        Parameters
+        ----------
+        sha256 : str
+            Hash of the instance, in a record.
+        """
+        if sha256 not in self._instance_data:
+            files = self._instance_files(sha256)
+            if not files[0].exists():
+                raise InputError(
+                    "missing: an instance of the run; 'compare' stores it again", file=str(files[0])
+                )
+            found = [read_json(file) for file in files]
+            # names and meta may differ: the choice does not depend on the order of folders
+            self._instance_data[sha256] = min(found, key=canonical_json)
+        return self._instance_data[sha256]
+
+    @cached_property
+    def _instance_data(self) -> dict[str, dict[str, Any]]:
+        return {}
+
+    @cached_property
+    def _instances(self) -> dict[str, Instance]:
+        return {}
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """Instance names by hash; equal names are distinguished by a part of the hash."""
+        names: dict[str, str] = {}
+        for record in self.records:
+            sha, name = record.instance.sha256, record.instance.name
+            names[sha] = min(name, names.get(sha, name))
+        count = Counter(names.values())
+        return {
+            sha: name if count[name] == 1 else f"{name} #{sha[:6]}" for sha, name in names.items()
+        }
+
+    @cached_property
+    def brackets(self) -> dict[tuple[str, str], Bracket]:
+        """Best verified schedule and best bound of any method, by (instance hash, problem)."""
+        return brackets(self.records)
+
+    @cached_property
+    def tables(self) -> dict[str, Any]:
+        """Tables of all records that were made so far, by the name of the function."""
+        return {}
+
+    @cached_property
+    def guarantees(self) -> Guarantees:
+        """Guarantees of the papers on the instances of the run."""
+        return Guarantees(self.folders[0].path)
+
+    @cached_property
+    def contradictions(self) -> list[str]:
+        """Descriptions of all pairs of contradictory results; each one is a bug."""
+        return contradictions(self.records)
+
+    @property
+    def failures(self) -> list[TaskRecord]:
+        """Records of tasks that failed; one that used up its time did not."""
+        return [record for record in self.records if record.outcome in FAULTS]
+
+    @property
+    def incomplete(self) -> list[TaskRecord]:
+        """Records of methods that came to their end or limit without a schedule or a bound."""
+        return [
+            record
+            for record in self.records
+            if record.outcome in ("done", "timeout")
+            and (record.solution is None or record.solution.status == "unknown")
+        ]
+
+    @property
+    def skipped(self) -> list[TaskRecord]:
+        """Records of methods that do not support their instance."""
+        return [record for record in self.records if record.outcome == "skipped"]
+
+    def __repr__(self) -> str:
+        instances = len({record.instance.sha256 for record in self.records})
+        plural = "" if instances == 1 else "s"
+        wrong = f", {len(self.contradictions)} contradictions" if self.contradictions else ""
+        return (
+            f"<run of {len(self.records)} tasks on {instances} instance{plural}, "
+            f"{len(self.failures)} failed, {len(self.skipped)} skipped{wrong}>"
+        )
+
+
+def older_records(records: Sequence[TaskRecord]) -> list[TaskRecord]:
+    """Return the records of older source code than others of their family.
+
+    If records of a family are of the installed code, all others are older. If none is, as in a run
+    of long ago, the code of its last record counts as present.
+
+    Parameters
+    ----------
+    records : sequence of TaskRecord
+        Records of any families, sorted.
+    """
+    groups: dict[str, list[TaskRecord]] = {}
+    for record in records:
+        groups.setdefault(record.instance.family, []).append(record)
+    older: list[TaskRecord] = []
+    for name, group in groups.items():
+        if len({record.code for record in group}) == 1:
+            continue
+        present = _present(_installed(name), group, lambda code: code.partition("+")[0])
+        of_method: dict[str, list[TaskRecord]] = {}
+        for record in group:
+            if record.code.partition("+")[0] != present:
+                older.append(record)
+            else:
+                of_method.setdefault(record.method, []).append(record)
+        for method, each in of_method.items():
+            if len({record.code for record in each}) > 1:
+                code = _present(_installed(name, method), each, lambda code: code)
+                older += [record for record in each if record.code != code]
+    chosen = {id(record) for record in older}
+    return [record for record in records if id(record) in chosen]
+
+
+def _present(installed: str, group: Sequence[TaskRecord], part: Callable[[str], str]) -> str:
+    """Return the installed code if a record has it, otherwise that of the last record."""
+    codes = {part(record.code) for record in group}
+    if installed in codes:
+        return installed
+    last = max(group, key=lambda record: (record.started or "", record.code))
+    return part(last.code)
+
+
+def _installed(name: str, method: str | None = None) -> str:
+    """Return the hash of the installed source of a family or a method; empty if there is none."""
+    if name not in FAMILIES:
+        return ""
+    owner = family(name)
+    if method is None:
+        return family_code(name)
+    found = [each for each in owner.methods if each.name == method]
+    return method_code(owner, found[0]) if found else ""
+
+
+def _place(record: TaskRecord, name: str) -> tuple[object, ...]:
+    """Return a sort key: instance, then kind, then the family's order of methods."""
+    which = record.instance
+    kind = KIND_ORDER.index(record.kind)
+    limits = [math.inf if each is None else each for each in (record.time_limit,
+                                                              record.memory_limit)]  # fmt: skip
+    seed = -1 if record.seed is None else record.seed
+    return (
+        *(which.family, name, which.sha256, kind, _rank(which.family, record.method)),
+        *(record.label, record.code, *limits, seed, record.started or "", record.key),
+    )
+
+
+@cache
+def _rank(name: str, method: str) -> int:
+    """Return the place of a method in its family's table."""
+    if name not in FAMILIES:
+        return 0
+    methods = family(name).methods
+    return next((k for k, each in enumerate(methods) if each.name == method), len(methods))

@@ -1,0 +1,1 @@
+"""What a method returned: solutions, the bounds that close them, verification of files."""

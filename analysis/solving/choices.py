@@ -1,0 +1,93 @@
+"""Methods as users write them: `hare`, `big-m@gurobi`, `hare:gpu_rule=finish`, own functions."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from schedgap.analysis.own.methods import Own, from_text, own
+from schedgap.analysis.solving.tasks import TaskSpec
+from schedgap.errors import UsageError
+from schedgap.models.method import Method
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A method by name, with an optional engine and options that differ from the defaults.
+
+    `own` is the method itself, if it is one of the user's own.
+    """
+
+    method: str
+    engine: str | None = None
+    settings: tuple[tuple[str, object], ...] = ()
+    own: Own | None = None
+
+    @classmethod
+    def of(cls, given: "Callable[..., Any] | str | Own") -> "Choice":
+        """Return the choice of a method in any of the forms that `solve` and `compare` accept.
+
+        Parameters
+        ----------
+        given : str, callable or Own
+            A text as for `read`, a function, or what `schedgap.own` returns.
+
+        Raises
+        ------
+        UsageError
+            If it has another form, or is a function that cannot be called.
+        """
+        return cls.read(given) if isinstance(given, str) else cls._own(own(given))
+
+    @classmethod
+    def _own(cls, found: Own) -> "Choice":
+        return cls(found.name, settings=found.settings, own=found)
+
+    @classmethod
+    def read(cls, text: str) -> "Choice":
+        """Return the choice written as `NAME`, `NAME@ENGINE` or `NAME:KEY=VALUE`.
+
+        Own methods are written as `FILE.py:FUNCTION`, with options behind it, or `cmd:PROGRAM ...`.
+
+        Parameters
+        ----------
+        text : str
+            The method as the user wrote it.
+
+        Raises
+        ------
+        UsageError
+            If the text has another form.
+        """
+        found = from_text(text)
+        if found is not None:
+            return cls._own(found)
+        head, *words = text.strip().split(":")
+        name, _, engine = head.partition("@")
+        settings: dict[str, object] = {}
+        for word in words:
+            key, equals, value = word.partition("=")
+            if not equals or not key or key in settings:
+                raise UsageError(f"method '{text}': need NAME or NAME:KEY=VALUE")
+            settings[key] = value
+        if not name:
+            raise UsageError(f"method '{text}': need NAME or NAME:KEY=VALUE")
+        return cls(name, engine or None, tuple(settings.items()))
+
+
+def label(spec: TaskSpec) -> str:
+    """Return a method's name with its non-default engine and options: `hare:gpu_rule=finish`.
+
+    Parameters
+    ----------
+    spec : TaskSpec
+        The task that runs the method.
+    """
+    method: Method = spec.method
+    default = method.choose_engine(None)
+    engine = f"@{spec.engine}" if spec.engine != default else ""
+    changed = [
+        f":{option.name}={option.plain(spec.options[option.name])}"
+        for option in method.options
+        if spec.options[option.name] != option.default
+    ]
+    return method.name + engine + "".join(changed)

@@ -1,0 +1,232 @@
+"""Evidence for an optimum: a certificate, a checked proof, a complete search, or engines' words."""
+
+import importlib
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from schedgap.analysis.results.bounds import meet, on_grid
+from schedgap.analysis.results.solution import Solution
+from schedgap.errors import InputError
+from schedgap.instances.families import FAMILIES
+from schedgap.instances.instance import Instance
+from schedgap.instances.solution import ProofKind
+from schedgap.models.family import family
+from schedgap.models.method import Budget
+from schedgap.solvers.children.clock import Clock
+from schedgap.solvers.proofs.tree import Proof
+
+Effort = Literal["auto", "off"] | float
+"""`auto`: as long as the search took. A number: so many seconds. `off`: only say what is known."""
+
+LEAST_SECONDS = 1.0  # that `auto` allows
+FEW_NODES = 100  # of a proof that the search has written; more are checked in a child process
+TREE_SHARE = 0.7  # of the time, where a complete search or two engines can follow
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What an optimum rests on.
+
+    Attributes
+    ----------
+    kind : ProofKind or None
+        None if nothing was found.
+    data : mapping or None
+        Of the proof file, for the kind `tree`.
+    note : str
+        Why there is no proof file, for people who read the trace.
+    """
+
+    kind: ProofKind | None = None
+    data: Mapping[str, Any] | None = None
+    note: str = ""
+
+
+def with_evidence(
+    instance: Instance,
+    solution: Solution,
+    *,
+    engines: tuple[str, ...],
+    written: Proof | None = None,
+    effort: Effort = "auto",
+    time_limit: float | None = None,
+    interrupt: threading.Event | None = None,
+) -> Solution:
+    """Return the solution with the strongest evidence that can be had for its optimality.
+
+    Parameters
+    ----------
+    instance : Instance
+        The instance of the solution.
+    solution : Solution
+        Unchanged if its status claims no optimality.
+    engines : tuple of str
+        The engines that the method used.
+    written : Proof, optional
+        By the search itself; it is checked before it is used.
+    effort : "auto", "off" or float
+        Time for a proof; see `Effort`.
+    time_limit : float, optional
+        Limit of the whole run in seconds; `auto` keeps to what the method has left of it.
+    interrupt : threading.Event, optional
+        Ends the search for a proof when set.
+    """
+    if solution.status not in ("optimal", "infeasible"):
+        return solution
+    word: ProofKind = "engine" if engines else "none"
+    if effort == "off":
+        return solution.with_proof(word)
+    seconds = max(LEAST_SECONDS, solution.seconds) if effort == "auto" else float(effort)
+    if effort == "auto" and time_limit is not None:
+        seconds = min(seconds, max(0.0, time_limit - solution.seconds))
+    if certificate_meets(instance, solution):
+        return solution.with_proof("certificate")
+    if family(instance.family).problem(solution.options) != "":
+        return solution.with_proof(word)
+    begin = time.monotonic()
+    found = _evidence(instance, solution, written, seconds, interrupt)
+    notes: dict[str, object] = {"proof_seconds": round(time.monotonic() - begin, 3)}
+    if found.note:
+        notes["no_proof_file"] = found.note
+    return solution.with_proof(found.kind or word, found.data, notes)
+
+
+def certificate_meets(instance: Instance, solution: Solution) -> bool:
+    """Return whether the certificate of the bound alone proves the objective optimal.
+
+    Parameters
+    ----------
+    instance : Instance
+        The instance of the solution.
+    solution : Solution
+        The solution.
+    """
+    owner = family(instance.family)
+    if solution.certificate is None or owner.check_certificate is None:
+        return False
+    if solution.objective is None:
+        return False
+    try:
+        value = owner.check_certificate(instance, solution.certificate)
+    except InputError:
+        return False
+    grid = owner.grid(instance)
+    return meet(solution.objective, on_grid(value, grid, solution.sense), grid)
+
+
+def _evidence(
+    instance: Instance,
+    solution: Solution,
+    written: Proof | None,
+    seconds: float,
+    interrupt: threading.Event | None,
+) -> Evidence:
+    """Return the evidence that is found within the time, in a child process if it takes long."""
+    from schedgap.models.proofs import excluded_value
+    from schedgap.solvers.children.processes import run_child
+
+    goal = excluded_value(instance, solution.objective)
+    if goal is None or seconds <= 0:
+        return Evidence()
+    if written is not None and len(written.tree) <= FEW_NODES:
+        found = _checked(instance, goal, written, Clock(seconds))
+        if found.kind is not None:
+            return found
+    reply = run_child(
+        "schedgap.analysis.solving.proving:find_evidence",
+        instance,
+        goal,
+        solution.schedule,
+        seconds,
+        solution.seed or 0,
+        written,
+        limit=seconds + 1.0,
+        engine="highs",
+        interrupt=interrupt,
+    )
+    if reply.outcome == "done":
+        return cast(Evidence, reply.value)
+    return Evidence(note=f"{reply.outcome}: {str(reply.error)[-200:]}")
+
+
+def find_evidence(
+    send: Callable[[object], None],
+    instance: Instance,
+    goal: int,
+    schedule: Any,
+    seconds: float,
+    seed: int,
+    written: Proof | None = None,
+) -> Evidence:
+    """Look for evidence in this (child) process; proofs are checked before they are returned.
+
+    Parameters
+    ----------
+    send : callable
+        Sends a message to the parent process; not used.
+    instance : Instance
+        The instance.
+    goal : int
+        Value to exclude, in the family's units.
+    schedule : JSON data
+        The schedule that is claimed to be optimal, or None.
+    seconds : float
+        Time for the search.
+    seed : int
+        Of the engines.
+    written : Proof, optional
+        By the search itself.
+    """
+    from schedgap.models.proofs import has_search, integer_program, search_again
+    from schedgap.solvers.proofs.agreement import agree
+
+    clock = Clock(seconds)
+    if written is not None and (found := _checked(instance, goal, written, clock)).kind is not None:
+        return found
+    program = integer_program(instance, goal)
+    share = TREE_SHARE if program is not None or has_search(instance) else 1.0
+    proof, note = _search_tree(instance, goal, schedule, Budget(clock.share(share), seed))
+    if proof is not None:
+        found = _checked(instance, goal, proof, clock)
+        if found.kind is not None:
+            return found
+        note = found.note
+    searched = search_again(instance, goal, seconds=clock.remaining())
+    if searched is not None and searched.proved:
+        return Evidence("search", note=note)
+    if program is not None and agree(program, clock=clock, seed=seed):
+        return Evidence("engines", note=note)
+    return Evidence(note=note)
+
+
+def _search_tree(
+    instance: Instance, goal: int, schedule: Any, budget: Budget
+) -> tuple[Proof | None, str]:
+    """Return a proof that the family's prover has found, or why there is none."""
+    from schedgap.solvers.proofs.checker import RefusedError
+
+    name = f"{FAMILIES[instance.family].models}.exact.prove"
+    try:
+        prover = importlib.import_module(name)
+        proved = prover.prove_goal(instance, goal, schedule, budget=budget)
+    except RefusedError as error:  # too large
+        return None, str(error)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise
+        return None, f"no proof files for family {instance.family}"
+    return proved.proof, proved.reason
+
+
+def _checked(instance: Instance, goal: int, proof: Proof, clock: Clock) -> Evidence:
+    """Return a proof as evidence, or why the checker does not accept it within the time."""
+    from schedgap.models.proofs import check_proof, proof_data
+
+    data = proof_data(instance, goal, vectors=proof.vectors, cuts=proof.cuts, tree=proof.tree)
+    verdict = check_proof(instance, data, seconds=max(LEAST_SECONDS, clock.remaining()))
+    if verdict.status == "proved":
+        return Evidence("tree", data)
+    return Evidence(note=f"the checker refuses the proof that was found: {verdict.reason}")

@@ -1,0 +1,384 @@
+"""Run one method on one instance in a child process: specification, run, and messages."""
+
+import importlib.metadata
+import math
+import platform
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Literal, cast
+
+from schedgap.analysis.own.arrivals import run_online
+from schedgap.analysis.own.methods import MEMORY_MB, Own, measured, schedule_data
+from schedgap.errors import InvalidScheduleError, OwnMethodError, SchedgapError, UsageError
+from schedgap.instances.families import FAMILIES
+from schedgap.instances.instance import Instance
+from schedgap.instances.settings import whole_number
+from schedgap.models.family import Family, family, family_of
+from schedgap.models.method import Budget, Method, MethodResult, RunContext, SentProgress
+from schedgap.solvers.children.clock import Clock
+from schedgap.solvers.engines.results import ENGINES
+from schedgap.solvers.proofs.tree import Proof
+
+End = Literal["done", "timeout", "memory", "crash", "error"]
+Point = tuple[float, float | None, float | None]  # (seconds, objective, bound)
+Message = tuple[Any, ...]  # kind, seconds, and what `SentProgress` says of it
+OnMessage = Callable[[Message], None]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSpec:
+    """A method with its engine, options, seed and limits (wall-clock seconds and MB)."""
+
+    family: Family
+    method: Method
+    engine: str | None
+    options: Mapping[str, Any]
+    seed: int | None
+    time_limit: float | None
+    memory_limit: float | None
+
+    @property
+    def engines(self) -> tuple[str, ...]:
+        """The engines that the task loads, each in a separate process."""
+        if self.method.runs_children:
+            return self.method.engines
+        return () if self.engine is None else (self.engine,)
+
+    @property
+    def process(self) -> str | None:
+        """The engine that the method's own child process loads, or None.
+
+        The processes of a user's own method run nothing else.
+        """
+        if self.own is not None:
+            return self.own.process
+        return None if self.method.runs_children else self.engine
+
+    @property
+    def own(self) -> Own | None:
+        """The user's own method, if it is one."""
+        return self.method.run if isinstance(self.method.run, Own) else None
+
+    @property
+    def module(self) -> str:
+        """Name of the family's module, which the child process imports."""
+        return FAMILIES[self.family.name].models
+
+    def recorded_options(self) -> dict[str, object]:
+        """Return the `options` of the solution file: all options, and the time limit if set."""
+        limit = {} if self.time_limit is None else {"time_limit": self.time_limit}
+        return self.plain_options() | limit
+
+    def plain_options(self) -> dict[str, object]:
+        """Return all options as JSON data."""
+        return {
+            key: list(value) if isinstance(value, tuple) else value
+            for key, value in self.options.items()
+        }
+
+    def versions(self) -> dict[str, str]:
+        """Return the versions of Python, this package and the engines, by package."""
+        versions = installed_versions()
+        for engine in self.engines:
+            package = ENGINES[engine][0]
+            versions[package] = _version(package)
+        return versions
+
+
+def installed_versions() -> dict[str, str]:
+    """Return the versions of Python and of this package."""
+    return {"schedgap": _version("schedgap"), "python": platform.python_version()}
+
+
+@cache
+def _version(package: str) -> str:
+    return importlib.metadata.version(package)
+
+
+def task_spec(
+    instance: Instance,
+    method: str | Own,
+    *,
+    engine: str | None = None,
+    time_limit: float | None = None,
+    memory_limit: float | None = None,
+    seed: int | None = None,
+    settings: Mapping[str, object],
+) -> TaskSpec:
+    """Return the specification of a task, with a value for every option.
+
+    Parameters
+    ----------
+    method : str or Own
+        Name or alias of a method of the instance's family, or one of the user's own.
+    engine : str, optional
+        One of the method's engines; by default its first.
+    time_limit, memory_limit : float, optional
+        Limits in wall-clock seconds and MB, > 0. A user's own method has a memory limit always.
+    seed : int, optional
+        Random seed, >= 0; by default 0 for a method that uses one.
+    settings : mapping
+        Values of options, as Python values or as text, by name.
+
+    Raises
+    ------
+    UsageError
+        For an unknown method, option or engine, or a limit that is not a positive number.
+    EngineUnavailableError
+        If a required engine is not installed.
+    """
+    for name, limit in (("time", time_limit), ("memory", memory_limit)):
+        if limit is not None and not (0 < limit < math.inf):
+            raise UsageError(f"{name} limit {limit}: need a number > 0")
+    if seed is not None:
+        seed = whole_number(seed, "seed", most=2**31 - 1)
+    owner = family(instance.family)
+    if isinstance(method, Own):
+        chosen_method = method.method(owner)
+        memory_limit = MEMORY_MB if memory_limit is None else memory_limit
+        settings = {**dict(method.settings), **settings}
+    else:
+        chosen_method = owner.method(method)
+    options = chosen_method.parse(settings)
+    chosen = chosen_method.choose_engine(engine)
+    spec = TaskSpec(
+        family=owner,
+        method=chosen_method,
+        engine=chosen,
+        options=options,
+        seed=0 if seed is None and chosen_method.seeded else seed,
+        time_limit=None if time_limit is None else float(time_limit),
+        memory_limit=None if memory_limit is None else float(memory_limit),
+    )
+    if spec.engines:
+        from schedgap.solvers.engines.availability import require
+
+        for name in spec.engines:
+            require(name)
+    return spec
+
+
+@dataclass(slots=True)
+class MethodRun:
+    """How a method ended and what it returned or, if it was killed, had reported before.
+
+    `schedule` is the best schedule reported while the method ran, `objective` its value, and
+    `certificate` belongs to the best reported bound. `unconfirmed` is the best bound that an engine
+    reported and no second run confirmed. `rejected` says why schedules that a user's own method
+    reported do not count. `seconds` is the time of the method itself,
+    `start_seconds` the time its process needed to start.
+    """
+
+    end: End = "done"
+    message: str = ""
+    result: MethodResult | None = None
+    error: Exception | None = None  # as the method raised it, if it is one of `schedgap.errors`
+    details: str = ""  # traceback, or the last output of a process that crashed
+    schedule: Any = None
+    objective: float | None = None
+    bound: float | None = None
+    unconfirmed: float | None = None
+    certificate: Mapping[str, Any] | None = None
+    progress: list[Point] = field(default_factory=list)
+    rejected: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    start_seconds: float = 0.0
+    peak_memory_mb: float | None = None
+    cpu_seconds: float | None = None
+    limited: bool | None = None  # whether the time limit may have had an influence
+
+    @property
+    def proof(self) -> Proof | None:
+        """The proof that the search itself has written, not checked."""
+        return None if self.result is None else self.result.proof
+
+    def receive(self, message: Message, sense: str) -> None:
+        """Process one message of the running method; keep a schedule or bound if it is better.
+
+        Parameters
+        ----------
+        message : tuple
+            As sent by `_Stream`.
+        sense : {"min", "max"}
+            Sense of the objective.
+        """
+        sign = 1.0 if sense == "min" else -1.0
+        match message:
+            case ("incumbent", seconds, objective, schedule):
+                if self.objective is None or sign * (objective - self.objective) < 0:
+                    self.objective, self.schedule = objective, schedule
+                    self.progress.append((seconds, objective, self.bound))
+            case ("bound", seconds, value, certificate, False):
+                if self.unconfirmed is None or sign * (value - self.unconfirmed) > 0:
+                    self.unconfirmed = value
+                    self.progress.append((seconds, self.objective, value))
+            case ("bound", seconds, value, certificate, True):
+                if self.bound is None or sign * (value - self.bound) > 0:
+                    self.bound, self.certificate = value, certificate
+                    self.progress.append((seconds, self.objective, value))
+                elif value == self.bound and self.certificate is None:
+                    self.certificate = certificate
+
+
+def run_task(
+    instance: Instance,
+    spec: TaskSpec,
+    on_message: OnMessage | None = None,
+    interrupt: threading.Event | None = None,
+) -> MethodRun:
+    """Run a task in a child process; errors of the method are returned, not raised.
+
+    Parameters
+    ----------
+    spec : TaskSpec
+        What to run.
+    on_message : callable, optional
+        Called with each message of the method while it runs.
+    interrupt : threading.Event, optional
+        Ends the run when set; used in threads, which do not receive Ctrl-C (see `run_child`).
+    """
+    from schedgap.solvers.children.processes import run_child
+
+    run = MethodRun()
+    sense = spec.family.sense(instance)
+
+    def receive(message: Message) -> None:
+        if message[0] == "schedule":
+            _, seconds, text = message
+            try:
+                schedule, value = measured(
+                    instance, spec.family, spec.method, text, spec.recorded_options()
+                )
+            except InvalidScheduleError as error:
+                run.rejected.append(str(error))
+                return
+            message = ("incumbent", seconds, value, schedule)
+        run.receive(message, sense)
+        if on_message is not None:
+            on_message(message[:3] if message[0] == "bound" else message)
+
+    if spec.own is not None and spec.own.online:
+        reply = run_online(
+            instance,
+            spec.family,
+            spec.own,
+            spec.options,
+            seed=spec.seed or 0,
+            limit=spec.time_limit,
+            memory_mb=spec.memory_limit,
+            interrupt=interrupt,
+        )
+    else:
+        with _request(instance, spec) as (function, *arguments):
+            reply = run_child(
+                function,
+                *arguments,
+                limit=spec.time_limit,
+                memory_mb=spec.memory_limit,
+                on_message=receive,
+                engine=spec.process,
+                interrupt=interrupt,
+            )
+    run.end, run.seconds = reply.outcome, reply.seconds
+    run.start_seconds, run.peak_memory_mb = reply.start_seconds, reply.peak_mb
+    run.cpu_seconds, run.limited = reply.cpu_seconds, reply.limited
+    if reply.outcome == "done":
+        run.result, run.seconds = reply.value
+        if spec.own is not None:
+            _receive_own(run, cast(str | None, run.result), instance, spec)
+    elif isinstance(reply.error, Exception):
+        run.error, run.message = reply.error, str(reply.error)
+        if isinstance(reply.error, OwnMethodError):
+            run.error = _renamed(reply.error, spec.method.name)
+    else:
+        run.details = reply.error or reply.outcome
+        lines = run.details.strip().splitlines()
+        run.message = lines[-1 if reply.outcome == "error" else 0]
+    return run
+
+
+def _renamed(error: Exception, name: str) -> OwnMethodError:
+    """Return an error of a user's own method that names it; notes, such as a traceback, stay."""
+    named = OwnMethodError(f"method {name}: {error}")
+    for note in getattr(error, "__notes__", ()):
+        named.add_note(note)
+    return named
+
+
+@contextmanager
+def _request(instance: Instance, spec: TaskSpec) -> Iterator[tuple[Any, ...]]:
+    """Provide the function that the child process runs, and its arguments."""
+    seed = spec.seed or 0
+    if spec.own is not None:
+        with spec.own.request(instance, spec.options, spec.time_limit, seed) as found:
+            yield found
+    else:
+        yield (
+            "schedgap.analysis.solving.tasks:run_method",
+            spec.module,
+            instance,
+            spec.method.name,
+            dict(spec.options),
+            spec.engine,
+            spec.time_limit,
+            seed,
+        )
+
+
+def _receive_own(run: MethodRun, text: str | None, instance: Instance, spec: TaskSpec) -> None:
+    """Take what a user's own method has returned as JSON text: its schedule, or None."""
+    run.result = MethodResult()
+    if run.rejected:
+        more = "" if len(run.rejected) == 1 else f" (and {len(run.rejected) - 1} more)"
+        run.result = MethodResult(note=f"not counted: {run.rejected[0]}{more}")
+    try:
+        if text is not None and run.schedule is None:
+            run.result = MethodResult(schedule_data(instance, text, spec.method.name))
+        elif text is not None:  # after incumbents, one more
+            schedule, value = measured(
+                instance, spec.family, spec.method, text, spec.recorded_options()
+            )
+            run.receive(("incumbent", run.seconds, value, schedule), spec.family.sense(instance))
+        elif run.schedule is None and run.rejected:
+            raise InvalidScheduleError(run.rejected[0])
+    except SchedgapError as error:
+        run.end, run.error, run.message = "error", error, str(error)
+
+
+def run_method(
+    send: Callable[[object], None],
+    module: str,
+    instance: Instance,
+    method: str,
+    options: Mapping[str, Any],
+    engine: str | None,
+    limit: float | None,
+    seed: int,
+) -> tuple[MethodResult, float]:
+    """Run a method in this (child) process; return its result and its seconds.
+
+    Parameters
+    ----------
+    send : callable
+        Sends a message to the parent process.
+    module : str
+        Name of the family's module.
+    method : str
+        Name of the method.
+    options : mapping
+        A value for every option of the method.
+    engine : str or None
+        Engine of the method.
+    limit : float or None
+        Time limit in wall-clock seconds.
+    """
+    owner = family_of(module)
+    clock = Clock(limit)
+    begun = time.monotonic()
+    call = RunContext(options, engine, Budget(clock, seed), SentProgress(send, clock))
+    result = owner.run(owner.method(method), instance, call)
+    return result, time.monotonic() - begun

@@ -1,0 +1,1 @@
+"""Tables over the records of runs, and the estimators behind them."""

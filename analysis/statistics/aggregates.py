@@ -1,0 +1,187 @@
+"""Repetitions aggregated inside an instance, and the instances that methods are compared on."""
+
+from collections.abc import Collection, Iterator
+
+import numpy as np
+import pandas as pd
+
+from schedgap.analysis.names import natural
+from schedgap.analysis.statistics.estimators import (
+    ANSWERED,
+    SHARE,
+    UNANSWERED,
+    WRONG,
+    common_set,
+)
+
+GROUP = ["family", "preset", "problem"]  # whose methods are compared with each other
+RESULTS = ("solved", "feasible", "bounded", "relaxed", "incomplete", "failed", "wrong", "skipped")
+_FIRST = {"algorithm": 0, "exact": 1, "baseline": 2, "bound": 3}  # to be compared
+_RANKS = {name: rank for rank, name in enumerate(RESULTS)}  # better ones first
+
+
+def by_instance(records: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with a row for each method and instance: its repetitions together.
+
+    Seeds are repetitions, and so are several records of one seed. Of these, those with a schedule
+    count; a seed without any leaves its instance without a mean, because a mean over the seeds
+    that went well would be that of another experiment. So does a seed one of whose records is
+    wrong, whatever the others say.
+
+    Parameters
+    ----------
+    records : DataFrame
+        A row for each record, as returned by `schedgap.analysis.statistics.tables.records`.
+
+    Returns
+    -------
+    DataFrame
+        Columns: family, preset, problem, method, instance, kind, rank (of the method in its
+        family), sense, tasks (records), repetitions (seeds), result (the worst of all seeds; of
+        one seed the best, unless one is wrong), scheduled, optimal (claimed), proved (claimed,
+        with evidence), completed (by all repetitions), level (0 if answered, 1 if not, 2 if
+        wrong), objective (for maximization the harmonic mean, so that its ratio to any reference is
+        the mean ratio), ratio_low, ratio_high, bound_low, bound_high (means of ratios), worst_low,
+        worst_high, seconds, at_limit, par2 (means, in seconds), slowest.
+    """
+    key = [*GROUP, "method", "instance"]
+    columns = ["kind", "rank", "sense"]
+    frame = records.sort_values([*key, "seed", "seconds", "objective", "key"], kind="stable")
+    frame = frame.assign(grade=frame["result"].map(_RANKS))
+    wrong = frame["result"] == "wrong"
+    if wrong.any():  # all records of the seed
+        wrong = wrong.groupby([frame[name] for name in (*key, "seed")]).transform("any")
+    usable = frame["objective"].notna() & frame["result"].isin(["solved", "feasible"]) & ~wrong
+    value = frame["objective"].where(frame["sense"] == "min", _inverse(frame["objective"]))
+    counted = ~wrong | (frame["result"] == "wrong")  # of a wrong seed: what was not completed
+    frame = frame.assign(
+        value=value.where(usable),
+        ratio_low=frame["ratio_low"].where(usable),
+        ratio_high=frame["ratio_high"].where(usable),
+        bound_low=frame["bound_low"].where(~wrong),
+        bound_high=frame["bound_high"].where(~wrong),
+        wrong=wrong,
+        scheduled=frame["objective"].notna() & ~wrong,
+        optimal=(frame["status"] == "optimal") & ~wrong,
+        proved=(frame["status"] == "optimal") & (frame["result"] == "solved") & ~wrong,
+        completed=frame["completed"] & ~wrong,
+        at_limit=frame["at_limit"].where(counted),
+        par2=frame["par2"].where(counted),
+        slowest=frame["seconds"],
+    )
+    means = ["value", "ratio_low", "ratio_high", "bound_low", "bound_high"]
+    times = ["seconds", "at_limit", "par2"]
+    flags = ["scheduled", "optimal", "proved", "completed"]
+    seeds = frame.groupby([*key, "seed"], sort=False)
+    seed = seeds[[*means, *times]].mean()
+    seed[flags] = seeds[flags].any()
+    seed[["wrong"]] = seeds[["wrong"]].any()
+    seed["grade"] = seeds["grade"].min().where(~seed["wrong"], _RANKS["wrong"])
+    every = seed.groupby(level=key, sort=False)
+    whole = frame.groupby(key, sort=False)
+    table: pd.DataFrame = whole[columns].first()
+    table["tasks"], table["repetitions"] = whole.size(), every.size()
+    for name in means:
+        table[name] = every[name].mean().where(every[name].count() == table["repetitions"])
+    table[times] = every[times].mean()
+    table[flags] = every[flags].all()
+    table[["worst_low", "worst_high"]] = whole[["ratio_low", "ratio_high"]].max()
+    table["slowest"] = whole["slowest"].max()
+    grade = every["grade"].max().where(~every["wrong"].any(), _RANKS["wrong"])
+    table["result"] = grade.map(dict(enumerate(RESULTS)))
+    table["level"] = np.select(
+        [table["result"] == "wrong", grade <= _RANKS["feasible"]], [WRONG, ANSWERED], UNANSWERED
+    )
+    table["objective"] = table["value"].where(table["sense"] == "min", _inverse(table["value"]))
+    table = table.reset_index().drop(columns="value")
+    return table.loc[_order(table)].reset_index(drop=True)
+
+
+def _inverse(values: "pd.Series[float]") -> "pd.Series[float]":
+    with np.errstate(divide="ignore"):
+        return 1.0 / values
+
+
+def _order(table: pd.DataFrame) -> list[int]:
+    """Return the index of a table in the order of its methods and instances."""
+    names = {text: natural(text) for name in ("method", "instance") for text in table[name]}
+    kinds = {kind: place for place, kind in enumerate(("exact", "bound", "algorithm", "baseline"))}
+    keys = {
+        index: (family, preset, problem, kinds[kind], rank, names[method], names[instance])
+        for index, family, preset, problem, kind, rank, method, instance in zip(
+            table.index, table["family"], table["preset"], table["problem"], table["kind"],
+            table["rank"], table["method"], table["instance"], strict=True,
+        )
+    }  # fmt: skip
+    return sorted(keys, key=keys.__getitem__)
+
+
+def groups(
+    instances: pd.DataFrame, *, by_preset: bool, methods: Collection[str] | None = None
+) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
+    """Yield each group of methods that are compared: its names, and its rows of `by_instance`.
+
+    Parameters
+    ----------
+    instances : DataFrame
+        As returned by `by_instance`; instances that a method does not support are left out.
+    by_preset : bool
+        Whether each preset is a group of its own; otherwise `preset` is empty.
+    methods : collection of str, optional
+        Names of the methods to compare; by default all.
+    """
+    ran = instances[instances["result"] != "skipped"]
+    if methods is not None:
+        ran = ran[ran["method"].isin(list(methods))]
+    if not by_preset:
+        ran = ran.assign(preset="")
+    for names, group in ran.groupby(GROUP, sort=True):
+        yield dict(zip(GROUP, map(str, names), strict=True)), group.loc[_order(group)]
+
+
+def wide(group: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Return a column of one group as a table [instances, methods]; NaN where not tried.
+
+    Parameters
+    ----------
+    group : DataFrame
+        Rows of `by_instance`.
+    column : str
+        The column.
+    """
+    methods = list(dict.fromkeys(group["method"]))
+    table = group.pivot(index="instance", columns="method", values=column)
+    return table[methods]
+
+
+def compared(
+    group: pd.DataFrame, column: str, *, common: bool = True, share: float = SHARE
+) -> dict[str, pd.DataFrame]:
+    """Return, for each method, the rows over which its means are taken.
+
+    Parameters
+    ----------
+    group : DataFrame
+        Rows of `by_instance`.
+    column : str
+        The column that must be finite.
+    common : bool
+        Whether these are the common set of instances, which leaves methods that are not compared
+        without rows; otherwise all rows of the method.
+    share : float
+        See `common_set`.
+    """
+    known = np.isfinite(group[column].to_numpy(float))
+    method, instance = group["method"].to_numpy(), group["instance"].to_numpy()
+    if common:
+        kinds = dict(zip(method, group["kind"], strict=True))
+        names = sorted(kinds, key=lambda name: _FIRST[kinds[name]])  # stable: else as in the group
+        places, instances = pd.factorize(instance)
+        table = np.zeros((len(instances), len(names)), bool)
+        table[places[known], [names.index(name) for name in method[known]]] = True
+        shared, chosen = common_set(pd.DataFrame(table, index=instances, columns=names), share)
+        known &= np.isin(instance, np.array(shared)) & np.isin(method, np.array(chosen))
+    rows: dict[str, list[int]] = {}
+    for place in np.flatnonzero(known).tolist():
+        rows.setdefault(str(method[place]), []).append(place)
+    return {name: group.iloc[each] for name, each in rows.items()}

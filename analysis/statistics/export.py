@@ -1,0 +1,190 @@
+"""Tables as files: CSV, Parquet, LaTeX and Markdown."""
+
+import io
+import math
+import re
+from pathlib import Path
+from typing import Literal, get_args
+
+import pandas as pd
+
+from schedgap.analysis.records.ratios import RatioInterval
+from schedgap.analysis.statistics.tables import SUMMARY_COLUMNS, readable
+from schedgap.errors import InputError, UsageError
+from schedgap.instances.records import write_text
+
+Format = Literal["csv", "parquet", "latex", "markdown"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+TECHNICAL = ("key", "configuration", "label", "reused")  # never in text
+CONSTANT = (  # in text only where they differ
+    "code", "engine", "host", "memory_limit", "note", "options", "preset", "problem", "schedgap",
+    "session", "started", "time_limit",
+)  # fmt: skip
+RATIOS = ("mean", "worst", "ratio", "gap", "boot", "bound")  # of which a lower end is rounded down
+P_VALUES = ("p", "holm")
+_LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
+    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "<": r"\textless{}", ">": r"\textgreater{}",
+}  # fmt: skip
+
+
+def export(frame: pd.DataFrame, format: Format, file: Path | str | None = None) -> str | bytes:
+    """Return a table as text or, for Parquet, as bytes; write it if a file is given.
+
+    CSV and Parquet have all columns and digits. LaTeX (with booktabs) and Markdown are for
+    readers: a summary has the columns that the terminal shows; in other tables, both ends of an
+    interval are in one column and rounded outwards, numbers have four digits, and columns that are
+    empty, or constant and technical, are left out. Kinds of methods stand apart in LaTeX.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Such as returned by `Run.table`, `Run.summary` or `Run.pairs`.
+    format : {"csv", "parquet", "latex", "markdown"}
+        The format. Parquet needs the extra `data`.
+    file : path, optional
+        Where to write it.
+
+    Raises
+    ------
+    UsageError
+        If the format is unknown, or Parquet is not installed.
+    InputError
+        If the file cannot be written.
+    """
+    if format not in FORMATS:
+        raise UsageError(f"no format {format!r}: choose one of {', '.join(FORMATS)}")
+    if format == "parquet":
+        data = _parquet(frame)
+        if file is not None:
+            try:
+                Path(file).write_bytes(data)
+            except OSError as error:
+                reason = (error.strerror or str(error)).lower()
+                raise InputError(f"cannot be written: {reason}", file=str(file)) from None
+        return data
+    if format == "csv":
+        text = frame.to_csv(index=False, lineterminator="\n")
+    else:
+        is_summary = list(frame.columns) == SUMMARY_COLUMNS
+        cells = readable(frame).astype(str) if is_summary else compact(frame)
+        text = _latex(cells) if format == "latex" else _markdown(cells)
+    if file is not None:
+        write_text(Path(file), text)
+    return text
+
+
+def _parquet(frame: pd.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    try:
+        frame.to_parquet(buffer, index=False)
+    except ImportError:
+        raise UsageError("Parquet needs pyarrow: pip install 'schedgap[data]'") from None
+    return buffer.getvalue()
+
+
+def compact(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table as text cells, with both ends of an interval in one column.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The table.
+    """
+    cells: dict[str, list[str]] = {}
+    names = [str(name) for name in frame.columns]
+    for name in names:
+        stem, _, end = name.rpartition("_")
+        if end == "low" and f"{stem}_high" in names:
+            ends = zip(frame[name], frame[f"{stem}_high"], strict=True)
+            title = stem if stem not in names else f"{stem} interval"
+            cells[title] = [_interval(low, high) for low, high in ends]
+        elif name == "low" and "high" in names:
+            cells["95 %"] = [_span(a, b) for a, b in zip(frame["low"], frame["high"], strict=True)]
+        elif not (end == "high" and f"{stem}_low" in names) and name != "high":
+            cells[name] = [_text(value, name) for value in frame[name]]
+    shown = {
+        name: column
+        for name, column in cells.items()
+        if any(column)
+        and name not in TECHNICAL
+        and not (name in CONSTANT and len(set(column)) == 1)
+    }
+    return pd.DataFrame(shown, index=range(len(frame)))
+
+
+def _interval(low: float, high: float) -> str:
+    if pd.isna(low):
+        return ""
+    return str(RatioInterval(float(low), float(high)))
+
+
+def _span(low: float, high: float) -> str:
+    return "" if pd.isna(low) else f"{_number(low)} to {_number(high)}"
+
+
+def _text(value: object, name: str) -> str:
+    """Return a cell: empty for what is unknown."""
+    if value is None or (isinstance(value, float) and math.isnan(value)) or value is pd.NA:
+        return ""
+    if isinstance(value, float):
+        small = name in P_VALUES and 0 <= value < 0.0001
+        return "< 0.0001" if small else _number(value)
+    return " ".join(str(value).split())
+
+
+def _number(value: float) -> str:
+    """Return four significant digits, or all digits of a whole number."""
+    value = float(value)
+    if not math.isfinite(value):
+        return str(value)
+    if value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def _is_number(text: str) -> bool:
+    return not text or bool(
+        re.fullmatch(r"-|(<= |>= |< )?(-?[0-9.]+(e[+-][0-9]+)?|inf)( (to|\(n) .*)?", text)
+    )
+
+
+def _latex(cells: pd.DataFrame) -> str:
+    """Return a `tabular` with rules of the package booktabs; numbers are aligned to the right."""
+
+    def line(row: list[str]) -> str:
+        return " & ".join(row) + r" \\"
+
+    columns = [str(name) for name in cells.columns]
+    sides = "".join("r" if all(map(_is_number, cells[name])) else "l" for name in columns)
+    head = line([_escaped(name.replace("_", " ")) for name in columns])
+    body: list[str] = []
+    group = [name for name in ("family", "preset", "kind") if name in columns]
+    for place, row in enumerate(cells.to_numpy().tolist()):
+        if place and list(cells.iloc[place][group]) != list(cells.iloc[place - 1][group]):
+            body.append(r"\addlinespace")
+        body.append(line([_latex_cell(cell) for cell in row]))
+    lines = [rf"\begin{{tabular}}{{{sides}}}", r"\toprule", head, r"\midrule", *body]
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+
+
+def _latex_cell(text: str) -> str:
+    if not text or not _is_number(text):
+        return _escaped(text)
+    text = re.sub(r"(?<![\w.])-(?=[0-9])", "$-$", text).replace("inf", r"$\infty$")
+    for sign, command in (("<= ", r"$\leq$ "), (">= ", r"$\geq$ "), ("< ", "$<$ "), (" to ", "--")):
+        text = text.replace(sign, command)
+    return text
+
+
+def _escaped(text: str) -> str:
+    return "".join(_LATEX.get(character, character) for character in text)
+
+
+def _markdown(cells: pd.DataFrame) -> str:
+    columns = [str(name) for name in cells.columns]
+    sides = ["---:" if all(map(_is_number, cells[name])) else "---" for name in columns]
+    rows = [columns, sides, *cells.to_numpy().tolist()]
+    lines = ["| " + " | ".join(cell.replace("|", r"\|") for cell in row) + " |" for row in rows]
+    return "\n".join(lines) + "\n"

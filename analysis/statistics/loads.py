@@ -1,0 +1,125 @@
+"""Ratios of a run by trace and offered load: the paper's algorithm, first come first served, best.
+
+The instances are those of `schedgap.trace_instances`, or any others with a load.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from schedgap.analysis.records.ratios import RatioInterval
+from schedgap.analysis.records.stored import StoredRun
+from schedgap.analysis.statistics.tables import table
+from schedgap.models.family import family
+
+FIRST_COME = {"hare": "gavel-fifo", "ring": "first-fit"}  # family -> baseline; else `fifo`
+METHODS = (  # of `compare traces`, for each family those that it has
+    "exact", "hare", "gavel-fifo", "local-search", "a-online", "fifo", "lp-guided", "list",
+    "sjf-bco", "first-fit", "pd-ors", "colgen-heuristic",
+)  # fmt: skip
+ROLES = {"paper": "the paper's algorithm", "fifo": "first come, first served", "best": "the best"}
+COLUMNS = [
+    "family", "trace", "load", "reached", "role", "method", "instances", "proved", "schedules",
+    "low", "high",
+]  # fmt: skip
+
+
+def by_load(run: StoredRun) -> pd.DataFrame:
+    """Return a table with three rows for each family, trace and load.
+
+    Parameters
+    ----------
+    run : StoredRun
+        The run. Records of instances without a load, of modified problems, and of schedules that
+        need not obey all rules are left out.
+
+    Returns
+    -------
+    DataFrame
+        Columns: family, trace (empty without one), load (asked for), reached (mean of the loads
+        reached), role (paper: the first algorithm of the paper; fifo: its baseline that serves the
+        jobs in order of arrival, for ring in list order; best: the algorithm or baseline with the
+        smallest mean ratio), method, instances, proved (those whose optimum is known), schedules,
+        low, high (means of both ends of the ratio over the schedules; `high` may be infinite).
+    """
+    frame = table(run)
+    frame = frame[frame["load"].notna() & (frame["problem"] == "") & (frame["outside"] == "")]
+    rows = [
+        {"family": name, "trace": trace, "load": load, **row}
+        for (name, trace, load), group in frame.groupby(["family", "trace", "load"], sort=True)
+        for row in _roles(str(name), group)
+    ]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _roles(name: str, group: pd.DataFrame) -> Iterable[dict[str, object]]:
+    """Yield the rows of one family, trace and load."""
+    tried = group[group["kind"].isin(["algorithm", "baseline"])]
+    exact = group["ratio_low"].notna() & (group["ratio_low"] == group["ratio_high"])
+    known = set(group.loc[exact | (group["status"] == "optimal"), "instance"])
+    common = {
+        "reached": group.drop_duplicates("instance")["load_reached"].mean(),
+        "instances": group["instance"].nunique(),
+        "proved": len(known),
+    }
+    scheduled = tried[tried["ratio_low"].notna()]
+    means = scheduled.groupby("method").agg(
+        schedules=("instance", "nunique"), low=("ratio_low", "mean"), high=("ratio_high", "mean")
+    )
+    wanted = {"paper": paper_algorithm(name), "fifo": FIRST_COME.get(name, "fifo")}
+    full = means[means["schedules"] == means["schedules"].max()] if len(means) else means
+    if len(full):
+        wanted["best"] = str(full.sort_values(["low", "high"], kind="stable").index[0])
+    for role, method in wanted.items():
+        if method in means.index:
+            mean = {str(key): value for key, value in means.loc[method].items()}
+            yield {"role": role, "method": method, **common, **mean}
+
+
+def paper_algorithm(name: str) -> str:
+    """Return the first algorithm of a family's paper, or an empty text.
+
+    Parameters
+    ----------
+    name : str
+        The family.
+    """
+    methods = family(name).methods
+    return next((each.name for each in methods if each.kind == "algorithm" and not each.ours), "")
+
+
+def matrix(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the table as texts: a row for each family, role and trace, a column for each load.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Result of `by_load`.
+
+    Returns
+    -------
+    DataFrame
+        Columns: family, trace, method, and the ratios at `load R` for each load R. A star marks
+        means in which the optimum of every instance is known.
+    """
+    loads = sorted(frame["load"].unique())
+    rows = []
+    keys = frame.assign(place=frame["role"].map(list(ROLES).index))
+    for (name, place, trace), group in keys.groupby(["family", "place", "trace"], sort=True):
+        role = list(ROLES)[int(str(place))]
+        by = {row["load"]: row for row in group.to_dict("records")}
+        best = role == "best"
+        cells = [_cell(by[load], named=best) if load in by else "-" for load in loads]
+        method = "best" if best else group["method"].iloc[0]
+        rows.append([name, method, trace or "-", *cells])
+    return pd.DataFrame(
+        rows, columns=["family", "method", "trace", *(f"load {r:g}" for r in loads)]
+    )
+
+
+def _cell(row: Mapping[Any, Any], *, named: bool) -> str:
+    """Return a ratio, a star if all optima are known, and perhaps the method."""
+    ratio = RatioInterval(row["low"], row["high"])
+    star = "*" if row["proved"] == row["instances"] else ""
+    return f"{ratio}{star}" + (f" {row['method']}" if named else "")

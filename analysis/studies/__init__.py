@@ -1,0 +1,1 @@
+"""Worst cases, comparisons of formulations, and interactive explorers."""
