@@ -107,7 +107,7 @@ def test_the_wheel_has_every_module_and_data_file_of_the_rooms(wheel: set[str]) 
         if file.name.endswith((".py", *DATA))
     }
     assert {name for name in wheel if name.startswith("schedgap/")} == expected
-    assert {"schedgap/py.typed", "schedgap/cli.py"} <= wheel
+    assert {"schedgap/py.typed", "schedgap/cli/entry.py"} <= wheel
     for kind in (".html", ".css", ".js"):  # what the report is made of
         assert any(name.startswith("schedgap/analysis/") and name.endswith(kind) for name in wheel)
 

@@ -12,7 +12,7 @@ import pytest
 from toy_family import toy
 
 from schedgap.analysis.records.folder import FAILURES
-from schedgap.cli import _with_retry
+from schedgap.cli.entry import _with_retry
 from schedgap.instances.records import write_json
 from schedgap.show import RETRIES
 

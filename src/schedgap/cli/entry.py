@@ -1,0 +1,116 @@
+"""Entry of the command line: run it, and map errors to exit codes."""
+
+import contextlib
+import os
+import signal
+import sys
+import traceback
+from typing import Annotated
+
+import typer
+
+from schedgap import show
+from schedgap.cli.parser import app
+from schedgap.errors import (
+    ContradictionError,
+    FamilyError,
+    SchedgapError,
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from schedgap import __version__
+
+        show.lines(f"schedgap {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+_received: list[int] = []  # signals that asked the process to end
+
+
+def _terminate(number: int, _: object) -> None:
+    """End as with Ctrl-C, when a batch system asks for it at the end of its time."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    _received.append(number)
+    raise KeyboardInterrupt
+
+
+def _interrupted() -> int:
+    """Return the exit code of an interrupted command; after SIGTERM, say so."""
+    if not _received:
+        return 130
+    show.note("terminated (SIGTERM); what was finished is kept")
+    return 143
+
+
+def _with_retry(arguments: list[str]) -> list[str]:
+    """Return the arguments with `all` after each `--retry` that has no value."""
+    from schedgap.show import RETRIES
+
+    given: list[str] = []
+    for place, word in enumerate(arguments):
+        given.append(word)
+        following = arguments[place + 1 : place + 2]
+        if word == "--retry" and not set("".join(following).split(",")) <= RETRIES:
+            given.append("all")
+    return given
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command line and return its exit code; an error is one line on stderr.
+
+    Parameters
+    ----------
+    arguments : list of str
+        The arguments without the name of the program.
+    """
+    try:
+        code = app(args=_with_retry(arguments), prog_name="schedgap", standalone_mode=False)
+        sys.stdout.flush()
+        return _interrupted() if _received else code if isinstance(code, int) else 0
+    except (SchedgapError, ContradictionError) as error:
+        if isinstance(error, FamilyError) and os.environ.get("SCHEDGAP_DEBUG"):
+            traceback.print_exc()
+        prefix = "contradiction: " if isinstance(error, ContradictionError) else ""
+        show.note(f"{prefix}{error}")
+        return error.exit_code
+    except (BrokenPipeError, SystemExit):  # the reader of a pipe has closed it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except (KeyboardInterrupt, typer.Abort):
+        return _interrupted()
+    except Exception as error:  # noqa: BLE001 - no traceback reaches the user
+        if hasattr(error, "format_message"):  # errors of the parser
+            show.note(f"{error.format_message()} (see 'schedgap --help')")
+            return 2
+        if os.environ.get("SCHEDGAP_DEBUG"):
+            traceback.print_exc()
+        show.note(f"internal error: {type(error).__name__}: {error} (SCHEDGAP_DEBUG=1 shows more)")
+        return 70
+
+
+def main() -> None:
+    """Run the command line of this process and exit."""
+    # Looking for plugins of pydantic reads the metadata of every installed package.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    # This process does no dense linear algebra, and starting a thread per core costs CPU time.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(
+                errors="replace"
+            )  # a character that the terminal lacks is shown as '?'
+    with contextlib.suppress(ValueError):  # not the main thread
+        signal.signal(signal.SIGTERM, _terminate)
+    arguments = sys.argv[1:]
+    sys.exit(run(arguments or ["--help"]))

@@ -1,0 +1,71 @@
+"""Commands that list families, methods, presets and programs."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from schedgap import show
+from schedgap.cli.arguments import AnyFamily, AsJson
+from schedgap.cli.parser import app
+from schedgap.errors import (
+    UsageError,
+)
+
+
+@app.command(epilog="Example:  schedgap methods hare")
+def methods(family: AnyFamily = None, as_json: AsJson = False) -> None:
+    """List the methods of one family or of all families, with kind, engines and source.
+
+    With a family, also list the options of each method.
+    """
+    from schedgap.analysis.pages import listing
+
+    _list(listing.methods(family), as_json, show.methods, family)
+
+
+@app.command(epilog="Example:  schedgap presets hare")
+def presets(family: AnyFamily = None, as_json: AsJson = False) -> None:
+    """List the presets of 'generate'; with a family, also their settings for '--set'."""
+    from schedgap.analysis.pages import listing
+
+    _list(listing.presets(family), as_json, show.presets, family)
+
+
+@app.command(epilog="Example:  schedgap models hare small.json")
+def models(
+    family: AnyFamily = None,
+    instance: Annotated[
+        Path | None,
+        typer.Argument(metavar="[INSTANCE]", help="Instance file (JSON), for the sizes."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the programs of one family or of all families: exact, relaxations, duals, subproblems.
+
+    With an instance, also list the rows, columns, integer columns and nonzeros of each.
+    """
+    from schedgap.analysis.pages import listing
+    from schedgap.instances.families import load
+
+    if instance is None:
+        rows = listing.models(family)
+    else:
+        problem = load(instance)
+        if problem.family != family:
+            raise UsageError(f"{instance}: an instance of {problem.family}, not of {family}")
+        rows = listing.models(problem)
+    if as_json:
+        show.json_document(rows)
+    else:
+        show.models(rows)
+
+
+def _list(
+    rows: list[dict[str, Any]], as_json: bool, table: Callable[..., None], family: str | None
+) -> None:
+    if as_json:
+        show.json_document(rows)
+    else:
+        table(rows, options=family is not None)

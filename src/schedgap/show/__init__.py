@@ -1,0 +1,56 @@
+"""Output of the command line: a JSON document, or tables and lines for people."""
+
+from schedgap.show.console import (
+    PIPE_WIDTH,
+    facts,
+    grid,
+    json_document,
+    lines,
+    note,
+    number,
+    one_line,
+    out,
+    plain_text,
+    table,
+)
+from schedgap.show.listings import methods, models, presets
+from schedgap.show.runs import (
+    RETRIES,
+    capped,
+    comparing,
+    differences,
+    judgements,
+    run,
+    verified,
+    warnings,
+)
+from schedgap.show.solutions import judged_schedule, solution, solving, verdict
+
+__all__ = [
+    "PIPE_WIDTH",
+    "RETRIES",
+    "capped",
+    "comparing",
+    "differences",
+    "facts",
+    "grid",
+    "json_document",
+    "judged_schedule",
+    "judgements",
+    "lines",
+    "methods",
+    "models",
+    "note",
+    "number",
+    "one_line",
+    "out",
+    "plain_text",
+    "presets",
+    "run",
+    "solution",
+    "solving",
+    "table",
+    "verdict",
+    "verified",
+    "warnings",
+]

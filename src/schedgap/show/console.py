@@ -1,0 +1,168 @@
+"""JSON documents, tables and lines on the terminal."""
+
+import json
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+    from rich.console import Console
+
+
+PIPE_WIDTH = 160  # characters per line if the output is not a terminal
+
+
+def out() -> "Console":
+    """Return the console of standard output; lines are wide if that is not a terminal."""
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False)
+
+
+def json_document(value: object) -> None:
+    """Print one JSON document.
+
+    Parameters
+    ----------
+    value : JSON data
+        The document.
+    """
+    sys.stdout.write(json.dumps(value, indent=1, allow_nan=False) + "\n")
+
+
+def one_line(text: str) -> str:
+    """Return text on one line, with control characters escaped.
+
+    Parameters
+    ----------
+    text : str
+        Text of any number of lines.
+    """
+    return _visible(" ".join(text.split()))
+
+
+def lines(text: str) -> None:
+    """Print lines, with control characters escaped.
+
+    Parameters
+    ----------
+    text : str
+        One or more lines.
+    """
+    sys.stdout.write("".join(f"{_visible(line)}\n" for line in text.split("\n")))
+
+
+def _visible(line: str) -> str:
+    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in line)
+
+
+def note(text: str) -> None:
+    """Print one line on standard error.
+
+    Parameters
+    ----------
+    text : str
+        The message; line breaks become spaces.
+    """
+    print(f"schedgap: {one_line(text)}", file=sys.stderr)  # noqa: T201 - stderr, not a log
+
+
+def number(value: float | None, digits: int = 6) -> str:
+    """Return a number as text, or a dash for None.
+
+    Parameters
+    ----------
+    value : float or None
+        The number.
+    digits : int
+        Significant digits.
+    """
+    return "-" if value is None else f"{value:.{digits}g}"
+
+
+def table(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], *, spare: Sequence[str] = ()
+) -> list[str]:
+    """Print a table and return the columns left out; those of numbers are aligned to the right.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Names of the columns.
+    rows : sequence of sequences of str
+        Cells, one for each column.
+    spare : sequence of str
+        Columns to omit, in this order, while the table is wider than the terminal.
+    """
+    shown = list(columns)
+    widths = {
+        column: max([len(column), *(len(row[index]) for row in rows)]) + 2
+        for index, column in enumerate(columns)
+    }
+    for column in spare:
+        if sum(widths[each] for each in shown) > out().width and column in shown:
+            shown.remove(column)
+    from rich.markup import escape
+    from rich.table import Table
+
+    grid = Table(box=None, pad_edge=False)
+    places = [list(columns).index(column) for column in shown]
+    for index in places:
+        numeric = all(row[index][:1] in "0123456789-[<>" for row in rows if row[index])
+        justify: Literal["left", "right"] = "right" if numeric and rows else "left"
+        grid.add_column(columns[index], justify=justify, header_style="bold")
+    for row in rows:
+        grid.add_row(*(escape(row[index]) for index in places))
+    out().print(grid)
+    return [column for column in columns if column not in shown]
+
+
+def facts(items: Mapping[str, str]) -> None:
+    """Print texts by name, one line each.
+
+    Parameters
+    ----------
+    items : mapping
+        The texts.
+    """
+    from rich.markup import escape
+
+    width = max(map(len, items))
+    for key, value in items.items():
+        out().print(f"[bold]{escape(key):<{width}}[/]  {escape(value)}", soft_wrap=True)
+
+
+def grid(frame: "DataFrame", *, as_json: bool) -> None:
+    """Print a square table of ratios, a row for each method.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        From `worst_grid`.
+    as_json : bool
+        Print a JSON document instead: row -> column -> ratio, null where there is none.
+    """
+    rows = {
+        str(name): {str(key): None if math.isnan(value) else value for key, value in row.items()}
+        for name, row in frame.to_dict("index").items()
+    }
+    if as_json:
+        json_document(rows)
+        return
+    table(
+        ["worst ratio of", *(f"to {name}" for name in frame.columns)],
+        [[name, *(number(value, 4) for value in row.values())] for name, row in rows.items()],
+    )
+
+
+def plain_text(text: str) -> None:
+    """Print a document as it is.
+
+    Parameters
+    ----------
+    text : str
+        The document.
+    """
+    sys.stdout.write(text)

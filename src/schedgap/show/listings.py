@@ -1,0 +1,106 @@
+"""Lists of methods, presets and programs."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    pass
+
+from schedgap.show.console import out, table
+
+
+def methods(rows: Sequence[Mapping[str, Any]], *, options: bool) -> None:
+    """Print a table of methods.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        As returned by `schedgap.analysis.pages.listing.methods`.
+    options : bool
+        Whether to print a second table with the options of each method.
+    """
+    cells = [
+        (
+            row["family"],
+            row["method"],
+            row["kind"],
+            ", ".join(row["engines"]) or "-",
+            f"= {row['alias_of']}" if row["alias_of"] else row["summary"],
+            "ours" if row["ours"] else row["source"],
+        )
+        for row in rows
+    ]
+    table(("family", "method", "kind", "engines", "what it does", "source"), cells)
+    if options:
+        _settings("method", [row for row in rows if not row["alias_of"]])
+
+
+def presets(rows: Sequence[Mapping[str, Any]], *, options: bool) -> None:
+    """Print a table of presets.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        As returned by `schedgap.analysis.pages.listing.presets`.
+    options : bool
+        Whether to print a second table with the settings of each preset.
+    """
+    cells = [
+        (row["family"], row["preset"], row["summary"], ", ".join(row["files"]) or "-")
+        for row in rows
+    ]
+    table(("family", "preset", "what it makes", "from files"), cells)
+    if options:
+        _settings("preset", rows)
+
+
+def models(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print a table of programs.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        As returned by `schedgap.analysis.pages.listing.models`.
+    """
+    sizes = ("rows", "columns", "integers", "nonzeros")
+    measured = sizes if rows and "rows" in rows[0] else ()
+    cells = [
+        (
+            row["family"],
+            ", ".join([row["model"], *row["also"]]),
+            row["kind"],
+            row["equations"] or "ours",
+            *("-" if row[size] is None else str(row[size]) for size in measured),
+            row.get("note") or row["summary"],
+        )
+        for row in rows
+    ]
+    columns = ("family", "model, also", "kind", "equations", *measured, "what it is")
+    table(columns, cells)
+
+
+def _settings(owner: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print a table of the options of methods or presets; `owner` is "method" or "preset"."""
+    cells = [
+        (
+            row[owner],
+            option["name"],
+            _default(option),
+            ", ".join(
+                [*option["choices"], *([option["type"]] if option["type"] != "choice" else [])]
+            ),
+            option["help"],
+        )
+        for row in rows
+        for option in row["options"]
+    ]
+    if cells:
+        out().print()
+        table((owner, "--set", "default", "values", "meaning"), cells)
+
+
+def _default(option: dict[str, Any]) -> str:
+    value = option["default"]
+    if value is None:
+        return "-"
+    return str(value).lower() if isinstance(value, bool) else str(value)

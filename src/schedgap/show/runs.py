@@ -1,0 +1,283 @@
+"""Progress of a comparison, and what a run shows."""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from schedgap.analysis.comparing.differences import Differences
+    from schedgap.analysis.comparing.run import Run
+    from schedgap.analysis.evaluations.judging import Judgement
+    from schedgap.analysis.records.folder import TaskRecord
+
+from schedgap.show.console import json_document, lines, note, number, one_line, out, table
+
+RETRIES = {"timeout", "memory", "crash", "invalid", "error", "all"}  # kinds of `compare --retry`
+
+
+def capped(workers: int | None) -> None:
+    """Say that there are not as many workers as were asked for, if so.
+
+    Parameters
+    ----------
+    workers : int or None
+        Number of parallel tasks that were asked for.
+    """
+    from schedgap.solvers.children.processes import cores
+
+    if workers is not None and workers > cores():
+        note(f"workers {workers}: {cores()} run, one for each core that this process may use")
+
+
+@contextmanager
+def comparing() -> Iterator[Any]:
+    """Show a progress bar, proved optima, widest gap and remaining time during a comparison.
+
+    If standard error is not a terminal, there is a line for each finished task instead. Yields the
+    callback for `compare`.
+    """
+    if not sys.stderr.isatty():
+        yield _line
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("tasks, {task.description}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    gaps: dict[tuple[str, str], float] = {}
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        line = bar.add_task("starting", total=None)
+
+        def receive(record: "TaskRecord | None", done: int, total: int) -> None:
+            found = None if record is None else record.solution
+            if record is not None and found is not None and found.bound and found.objective:
+                gap = abs(found.objective - found.bound) / abs(found.bound)
+                key = record.instance.sha256, record.problem
+                gaps[key] = min(gap, gaps.get(key, gap))
+            text = "running"
+            if gaps:
+                proved = sum(gap <= 1e-6 for gap in gaps.values())
+                text = f"{proved} of {len(gaps)} proved, widest gap {max(gaps.values()):.2%}"
+            bar.update(line, completed=done, total=total, description=text)
+
+        yield receive
+
+
+def _line(record: "TaskRecord | None", done: int, total: int) -> None:
+    """Print a line on a finished task on standard error."""
+    if record is None:
+        note(f"{done} of {total} tasks are done")
+        return
+    solution = record.solution
+    facts: list[str] = [record.outcome]
+    if record.outcome == "done" and solution is not None:
+        facts = [solution.status]
+    if solution is not None:
+        facts += [number(solution.objective), f"{solution.seconds:.3g} s"]
+    note(f"{done}/{total} {record.instance.name}: {record.label}: {', '.join(facts)}")
+
+
+def verified(result: "Run", wrong: Sequence[str], *, as_json: bool) -> None:
+    """Print what the verification of a run found.
+
+    Parameters
+    ----------
+    result : Run
+        The run.
+    wrong : sequence of str
+        Descriptions of the violations, as `Run.verify` returns them.
+    as_json : bool
+        Whether to print JSON instead of text.
+    """
+    if as_json:
+        json_document({"feasible": not wrong, "tasks": len(result), "violations": list(wrong)})
+        return
+    for text in wrong:
+        lines(one_line(text))
+    lines(f"{len(result)} tasks: " + (f"{len(wrong)} wrong" if wrong else "nothing is wrong"))
+
+
+def differences(found: "Differences", *, as_json: bool) -> None:
+    """Print the differences between two runs.
+
+    Parameters
+    ----------
+    found : Differences
+        As `schedgap.analysis.comparing.differences.differences` returns them.
+    as_json : bool
+        Whether to print JSON instead of text.
+    """
+    rows = found.rows.astype(object).where(found.rows.notna(), None)
+    if as_json:
+        json_document(
+            {
+                "common": found.common,
+                "only": list(found.only),
+                "time": found.time,
+                "timed": found.timed,
+                "differences": rows.to_dict("records"),
+            }
+        )
+        return
+    if len(rows):
+        cells = [
+            [
+                number(cell) if isinstance(cell, float) else str("-" if cell is None else cell)
+                for cell in row
+            ]
+            for row in rows.to_numpy()
+        ]
+        table(list(rows.columns), cells, spare=("family", "seed"))
+    lines(
+        f"{found.common} tasks in both runs, {len(rows)} differences; "
+        f"{found.only[0]} only in the first, {found.only[1]} only in the second"
+    )
+    if found.time is not None:
+        lines(
+            f"times: the second takes {found.time:.3g} times as long as the first "
+            f"(geometric mean of {found.timed} tasks of at least 0.1 s)"
+        )
+
+
+def judgements(items: "Sequence[Judgement]", *, as_json: bool) -> None:
+    """Print the verdicts on the papers' claims, with what was measured.
+
+    Parameters
+    ----------
+    items : sequence of Judgement
+        In the order of the figures.
+    as_json : bool
+        Whether to print JSON instead of text.
+    """
+    if as_json:
+        json_document(
+            [
+                {
+                    "family": item.experiment.family,
+                    "figure": item.experiment.figure,
+                    "quick": item.experiment.quick,
+                    "setting": dict(item.experiment.setting),
+                    "claim": item.claim.text,
+                    "source": item.claim.source,
+                    "verdict": item.verdict,
+                    "held": item.held,
+                    "draws": item.draws,
+                    "of": item.of,
+                    "unit": item.claim.unit,
+                    "measured": list(item.numbers),
+                }
+                for item in items
+            ]
+        )
+        return
+    for item in items:
+        setting = ", ".join(f"{key} = {value}" for key, value in item.experiment.setting.items())
+        at = f" at {setting}" if setting else ""
+        name = f"{item.experiment.family}, Fig. {item.experiment.figure}{at}"
+        for line in (f"{name}: {item.claim.text}", f"    {item.verdict.upper()}: {item.measured}"):
+            out().print(line, markup=False, soft_wrap=True)
+
+
+def run(result: "Run", *, as_json: bool, every: bool = False, stored: bool = True) -> None:
+    """Print a run: summary table, headline, failures, and contradictions in red.
+
+    The table has a row for each preset and method. As text and with several families, it has a row
+    for each algorithm of the papers, or with `every` for each method.
+
+    Parameters
+    ----------
+    result : Run
+        The run.
+    as_json : bool
+        Whether to print JSON instead of text.
+    every : bool
+        Whether to print all methods of several families.
+    stored : bool
+        Whether the run folder exists after the command.
+    """
+    several = len({record.instance.family for record in result.records}) > 1
+    summary = result.summary(by_preset=as_json or not several)
+    if as_json:
+        rows = json.loads(summary.to_json(orient="records", double_precision=15))
+        folders = [str(folder.path) for folder in result.folders]
+        document = {"run": folders, "summary": rows, "contradictions": result.contradictions}
+        document |= {"warnings": result.warnings, "drift": result.drift()}
+        json_document(document | {"failed": len(result.failures), "skipped": len(result.skipped)})
+    else:
+        from schedgap.analysis.statistics.tables import by_family, readable
+        from schedgap.instances.verdict import outside
+
+        brief = several and not every
+        shown = by_family(summary) if brief else readable(summary) if len(summary) else summary
+        cells = [[str(cell) for cell in row] for row in shown.to_numpy()]
+        spare = (
+            "kind", "bounded", "instances", "skipped", "optimum / bound", "worst heuristic",
+            "best heuristic", "worst ratio", "guarantee",
+        )  # fmt: skip
+        hidden = table(list(shown.columns), cells, spare=spare)
+        places = " ".join(str(folder.path) for folder in result.folders)
+        if hidden:
+            where = f" (schedgap table {places})" if stored else ""
+            note(f"not shown at this width: {', '.join(hidden)}{where}")
+        if brief and stored:
+            lines(f"all methods: schedgap show {places} --all")
+        _loads(result)
+        for rules in sorted(set(summary["outside"]) - {""}) if len(summary) else ():
+            out().print(f"{outside([rules])}: no ratio", markup=False, soft_wrap=True)
+        after = f"schedgap report {places}" if stored else "not stored: --run DIR keeps the results"
+        for text in ("", *result.headline(), "", repr(result), after):
+            out().print(text, markup=False, soft_wrap=True)
+        for record in result.failures:
+            note(f"{record.instance.name}: {record.label}: {record.outcome}: {record.message}")
+        for record in result.incomplete:
+            reason = record.note or "stopped at its limit"
+            note(f"{record.instance.name}: {record.label}: no schedule: {reason}")
+    warnings(result)
+
+
+def warnings(result: "Run") -> None:
+    """Print on standard error what a reader of a run's tables should know, contradictions in red.
+
+    Parameters
+    ----------
+    result : Run
+        The run.
+    """
+    for text in result.warnings:
+        note(text)
+    if result.contradictions:
+        from rich.console import Console
+        from rich.markup import escape
+    for text in result.contradictions:
+        line = one_line(f"contradiction: {text}")
+        Console(stderr=True, highlight=False).print(
+            f"[red]schedgap: {escape(line)}[/]", soft_wrap=True
+        )
+
+
+def _loads(result: "Run") -> None:
+    """Print the ratios by trace and load, if the instances have loads."""
+    from schedgap.analysis.statistics.loads import by_load, matrix
+
+    frame = by_load(result)
+    if not len(frame):
+        return
+    shown = matrix(frame)
+    lines("")
+    table(list(shown.columns), [[str(cell) for cell in row] for row in shown.to_numpy()])
+    lines("mean ratios by offered load; * where the optimum of every instance is known")

@@ -1,0 +1,142 @@
+"""A solution, a verdict, a judged schedule."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from schedgap.analysis.comparing.judged import JudgedSchedule
+    from schedgap.analysis.results.solution import Solution
+    from schedgap.instances.verdict import Verdict
+
+from schedgap.show.console import json_document, lines, number, out
+
+
+def solution(result: "Solution") -> None:
+    """Print a solution: instance, method, status, objective, bound, ratio, seconds.
+
+    Parameters
+    ----------
+    result : Solution
+        The solution.
+    """
+    from rich.markup import escape
+
+    rows = [
+        ("instance", result.instance),
+        ("method", result.method + (f" ({result.engine})" if result.engine else "")),
+        ("status", result.status + (f" ({result.outside})" if result.outside else "")),
+        ("objective", number(result.objective, 10)),
+        *((name, number(value, 10)) for name, value in result.metrics.items()),
+        ("bound", number(result.bound, 10)),
+        ("ratio", _ratio(result)),
+        ("seconds", number(result.seconds, 3)),
+    ]
+    width = max(len(key) for key, _ in rows)
+    for key, value in rows:
+        out().print(f"[bold]{key:<{width}}[/]  {escape(value)}", soft_wrap=True)
+
+
+def _ratio(result: "Solution") -> str:
+    """Return the ratio to the optimum that follows from the solution's own bound, as text."""
+    if result.objective is None or result.bound is None:
+        return "-"
+    from schedgap.analysis.records.ratios import ratio_interval
+
+    ratio = ratio_interval(result.objective, result.objective, result.bound, result.sense)
+    if result.status != "optimal":
+        return f"at most {ratio.high:.4f}"
+    match result.proof and result.proof.kind:
+        case "tree":
+            return "1 (proved: tree)"
+        case "certificate":
+            assert result.certificate is not None
+            return f"1 (proved: certificate {result.certificate.get('kind')})"
+        case "engine" | "engines":
+            return "1 (the engine's word: no proof)"
+    return "1 (the method's word: no proof)"
+
+
+def verdict(result: "Verdict", *, as_json: bool) -> None:
+    """Print a verdict: feasibility or each violation on one line, then the checked claims.
+
+    Parameters
+    ----------
+    result : Verdict
+        The verdict.
+    as_json : bool
+        Whether to print JSON instead of text.
+    """
+    if not as_json:
+        lines(str(result))
+        return
+    data: dict[str, Any] = {
+        "feasible": result.feasible,
+        "objective": result.objective,
+        "violations": [
+            {"rule": item.rule, "message": item.message, "amount": item.amount}
+            for item in result.violations
+        ],
+        "bound_status": result.bound_status,
+        "optimality_status": result.optimality_status,
+    }
+    json_document(data | ({"relaxed": list(result.relaxed)} if result.relaxed else {}))
+
+
+def judged_schedule(result: "JudgedSchedule", *, as_json: bool) -> None:
+    """Print a judgement: the violations, or the objective and the ratio with its references.
+
+    Parameters
+    ----------
+    result : JudgedSchedule
+        The judgement.
+    as_json : bool
+        Whether to print JSON instead of text.
+    """
+    if as_json:
+        json_document(result.to_data())
+    else:
+        lines(str(result.verdict))
+        if result.ratio is not None and result.references:
+            best = ", ".join(
+                f"{each.name} {number(value, 10)} ({what})"
+                for each in result.references
+                for what, value in (("schedule", each.objective), ("bound", each.bound))
+                if value is not None
+            )
+            lines(f"ratio to the optimum {result.ratio}: {best}")
+        elif result.feasible:
+            lines("ratio to the optimum unknown: --run DIR or --against METHOD give a reference")
+
+
+@contextmanager
+def solving(title: str) -> Iterator[Any]:
+    """Show phase, incumbent and bound on standard error while a method runs.
+
+    Yields the callback for `solve`, or None if standard error is not a terminal.
+
+    Parameters
+    ----------
+    title : str
+        Method and instance, shown at the start of the line.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    latest: dict[str, str] = {}
+    with Progress(*columns, console=Console(stderr=True), transient=True) as line:
+        shown = line.add_task(escape(title), total=None)
+
+        def receive(message: tuple[Any, ...]) -> None:
+            kind, _, value = message[:3]
+            latest[kind] = value if kind == "phase" else f"{kind} {value:.6g}"
+            facts = [latest[key] for key in ("phase", "incumbent", "bound") if key in latest]
+            line.update(shown, description=escape(f"{title}: {', '.join(facts)}"))
+
+        yield receive
