@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 from schedgap.analysis.comparing.performing import Task, new_task, perform
 from schedgap.analysis.comparing.run import Run
@@ -144,6 +144,58 @@ def compare(
     if temporary is not None:
         weakref.finalize(stored, shutil.rmtree, temporary, ignore_errors=True)
     return stored
+
+
+class Work(NamedTuple):
+    """The tasks of a comparison, and how much of it a run folder has already.
+
+    `seconds` is the wall-clock time of those tasks; `most` is that of the others if each uses up
+    its limit (infinite without one).
+    """
+
+    tasks: int
+    done: int
+    seconds: float
+    most: float
+
+
+def work(
+    targets: Target | Iterable[Target],
+    *,
+    run: str | os.PathLike[str],
+    time_limit: float | None = DEFAULT_TIME_LIMIT,
+) -> Work:
+    """Return how much `compare` would do, without doing it.
+
+    Parameters
+    ----------
+    targets : Instance, Experiment, path, or several
+        As for `compare`.
+    run : path
+        The run folder; it need not exist.
+    time_limit : float, optional
+        Limit of each task in wall-clock seconds.
+
+    Raises
+    ------
+    UsageError, InputError
+        As `compare`.
+    """
+    problems, _ = _problems(targets)
+    limits = Limits(None if time_limit is None else float(time_limit), None)
+    tasks = list(_tasks(problems, None, limits, None))
+    plan = _Plan(Folder(run), {item.sha256: item for item, _ in problems}, frozenset())
+    done = [task for task in tasks if plan.reuse(task, plan.known(task))]
+    seconds = sum(max(map(_seconds, plan.known(task))) for task in done)
+    each = math.inf if limits.time is None else limits.time
+    left = len(tasks) - len(done)
+    return Work(len(tasks), len(done), seconds, left * each if left else 0.0)
+
+
+def _seconds(record: TaskRecord) -> float:
+    """Return the wall-clock time of a task; of one that failed, its CPU time."""
+    solution = record.solution
+    return (record.cpu_seconds or 0.0) if solution is None else solution.seconds
 
 
 def _retried(retry: bool | str | Iterable[str]) -> frozenset[str]:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from schedgap.analysis.comparing.compare import OnRecord, compare
+from schedgap.analysis.comparing.compare import OnRecord, compare, work
 from schedgap.analysis.comparing.run import Run
 from schedgap.analysis.evaluations import experiments
 from schedgap.analysis.evaluations.judging import Judgement, Row, VerdictWord, judge
@@ -80,6 +80,43 @@ def measure(
         group = [each for each in figures.values() if each.time_limit == limit]
         compare(group, run=run, workers=workers, time_limit=limit, on_record=on_record)
     return Run(run)
+
+
+def plan(figures: dict[str, Experiment], *, run: str | os.PathLike[str]) -> list[dict[str, object]]:
+    """Return what `measure` would do, without doing it: a row for each family.
+
+    Parameters
+    ----------
+    figures : dict
+        Figures by file name.
+    run : path
+        The run folder; it need not exist.
+
+    Returns
+    -------
+    list of dict
+        Keys: family, figures, tasks, done (those whose results are in the folder), hours_done
+        (which these took, one after the other), hours_left (at most: if each of the others uses up
+        its time limit).
+    """
+    rows: list[dict[str, object]] = []
+    for name in dict.fromkeys(each.family for each in figures.values()):
+        mine = [each for each in figures.values() if each.family == name]
+        parts = [
+            work([each for each in mine if each.time_limit == limit], run=run, time_limit=limit)
+            for limit in sorted({each.time_limit for each in mine})
+        ]
+        rows.append(
+            {
+                "family": name,
+                "figures": len(mine),
+                "tasks": sum(part.tasks for part in parts),
+                "done": sum(part.done for part in parts),
+                "hours_done": sum(part.seconds for part in parts) / 3600,
+                "hours_left": sum(part.most for part in parts) / 3600,
+            }
+        )
+    return rows
 
 
 def named(run: Run, names: Sequence[str]) -> Values:

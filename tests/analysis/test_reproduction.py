@@ -2,18 +2,21 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import schedgap as sg
 from schedgap.analysis.comparing.compare import compare
 from schedgap.analysis.comparing.run import Run
 from schedgap.analysis.evaluations import experiments
 from schedgap.analysis.evaluations.judging import Row
 from schedgap.analysis.pages import reproduction
 from schedgap.analysis.plots.charts import comma_separated
+from schedgap.cli import run as command
 from schedgap.errors import UsageError
-from schedgap.models.figure import Experiment, best, monotone
+from schedgap.models.figure import Experiment, Point, best, monotone
 from schedgap.models.ring import figures
 
 SOURCE = "Section 7"
@@ -181,3 +184,34 @@ def test_a_record_that_was_stopped_or_of_another_seed_hides_no_value(tmp_path: P
     again = Run(tmp_path)
     assert len(again) == 3 * len(run)
     assert experiments.rows(again, fourth) == known
+
+
+def test_the_plan_of_figures_knows_what_a_run_folder_has(tmp_path: Path) -> None:
+    toy = sg.generate("ring", preset="small", seed=1)
+    points = [Point(1, 1, "A", toy, "first-fit"), Point(1, 1, "B", toy, "list-scheduling")]
+    figures = {
+        f"{name}.csv": replace(
+            figure(name, time_limit=limit), draw=lambda: points, brackets=(extra,)
+        )
+        for name, limit, extra in (("4", 36.0, "job-alone"), ("5", 72.0, "first-fit"))
+    }
+    before = {"family": "ring", "figures": 2, "tasks": 5, "done": 0, "hours_done": 0.0}
+    assert reproduction.plan(figures, run=tmp_path / "none") == [
+        {**before, "hours_left": pytest.approx((3 * 36 + 2 * 72) / 3600)}
+    ]
+    assert not (tmp_path / "none").exists()
+    compare([figures["4.csv"]], run=tmp_path / "run", workers=1, time_limit=36)
+    (after,) = reproduction.plan(figures, run=tmp_path / "run")
+    assert after["done"] == 5  # the others end by themselves: a longer limit changes nothing
+    assert 0 < after["hours_done"] < 0.05 and after["hours_left"] == 0
+
+
+def test_the_command_only_says_what_is_left(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = str(tmp_path / "run")
+    assert command(["figure", "hare-figure-1", "--quick", "--plan", "--run", run]) == 0
+    assert "hours left, at most" in capsys.readouterr().out and not Path(run).exists()
+    Path(run, "tasks").mkdir(parents=True)
+    assert command(["figure", run, "--plan"]) == 2
+    assert "--plan: need names of figures" in capsys.readouterr().err

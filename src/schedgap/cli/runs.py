@@ -308,6 +308,9 @@ def figure(
         int | None,
         typer.Option(metavar="N", help="Number of parallel tasks. [default: one per core]"),
     ] = None,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Only say how many tasks are left, and their cost.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure the figures of a paper's evaluation and judge what the paper claims of them.
@@ -321,10 +324,15 @@ def figure(
     if picture not in (None, "pdf", "svg", "png"):
         raise UsageError(f"--format {picture}: need pdf, svg or png")
     if Path(targets[0], "tasks").is_dir():
+        if plan:
+            raise UsageError("--plan: need names of figures; their run folder is --run DIR")
         stored, names = Run(targets[0]), targets[1:]
     else:
         figures = reproduction.chosen(targets, quick=quick)
         place = run or Path("runs", "figures-quick" if quick else "figures")
+        if plan:
+            show.plan(reproduction.plan(figures, run=place), as_json=as_json)
+            raise typer.Exit
         show.capped(workers)
         with show.comparing() as on_record:
             stored = reproduction.measure(figures, run=place, workers=workers, on_record=on_record)

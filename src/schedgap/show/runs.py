@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -152,6 +152,33 @@ def differences(found: "Differences", *, as_json: bool) -> None:
             f"times: the second takes {found.time:.3g} times as long as the first "
             f"(geometric mean of {found.timed} tasks of at least 0.1 s)"
         )
+
+
+def plan(rows: Sequence[Mapping[str, Any]], *, as_json: bool) -> None:
+    """Print what measuring figures would take.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        As `schedgap.analysis.pages.reproduction.plan` returns them.
+    as_json : bool
+        Whether to print JSON.
+    """
+    if as_json:
+        json_document([*rows])
+        return
+    table(
+        ("family", "figures", "tasks", "done", "hours for these", "hours left, at most"),
+        [
+            (
+                row["family"],
+                *(str(row[key]) for key in ("figures", "tasks", "done")),
+                *(number(row[key], 3) for key in ("hours_done", "hours_left")),
+            )
+            for row in rows
+        ],
+    )
+    note("hours of one worker; at most: if every task that is left uses up its time limit")
 
 
 def judgements(items: "Sequence[Judgement]", *, as_json: bool) -> None:
