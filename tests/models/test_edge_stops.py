@@ -30,8 +30,8 @@ PROGRAMS = [name for name, method in EXACT.items() if "highs" in method.engines]
     ],
 )
 def test_exact_claims_nothing_false_wherever_it_stops(name: str, kind: str) -> None:
-    stops, last = sweep(TOYS[name], "exact", kind=kind, first=8, more=6)
-    killed, _ = sweep(TOYS[name], "exact", kind=kind, first=2, more=5, killed=True)
+    stops, last = sweep(TOYS[name], "exact", kind=kind, first=4, more=3)
+    killed, _ = sweep(TOYS[name], "exact", kind=kind, first=1, more=3, killed=True)
     if name != "toy-batch" or kind in ("none", "blind"):  # else the first list meets the bound
         assert stops > 3 and killed > 1
     assert last.schedule is not None and last.bound is not None
@@ -42,7 +42,7 @@ def test_exact_claims_nothing_false_wherever_it_stops(name: str, kind: str) -> N
 def test_programs_claim_nothing_false_wherever_they_stop(
     method: str, instance: EdgeInstance
 ) -> None:
-    stops, last = sweep(instance, method, kind="none", first=5, more=4)
+    stops, last = sweep(instance, method, kind="none", first=3, more=3)
     assert stops > 3 and last.bound == (3 if instance.is_batch else 6)
 
 
@@ -53,7 +53,7 @@ def test_searches_with_cp_sat_claim_nothing_false_wherever_they_stop() -> None:
         ("cp-sat", [TOY_B, TOY_BATCH]),
     ):
         reply = run_child(
-            "strategies.edge_stops:sweeps", instances, method, "none", 15, 5, engine="cp-sat"
+            "strategies.edge_stops:sweeps", instances, method, "none", 5, 3, engine="cp-sat"
         )
         assert reply.result() > 2 * len(instances)
 

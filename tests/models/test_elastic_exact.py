@@ -119,7 +119,7 @@ def enumerated(instance: ElasticInstance, prices: SlotPrices) -> None:
         gap = GROWTH * remaining.gap
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=9, deadline=None, suppress_health_check=list(HealthCheck))
 @given(elastic_instances(), st.data())
 def test_any_prices_lead_to_the_optimum(instance: ElasticInstance, data: st.DataObject) -> None:
     """Prices off the relaxation's only make the search longer; a closed horizon may be empty."""
@@ -135,7 +135,7 @@ def test_any_prices_lead_to_the_optimum(instance: ElasticInstance, data: st.Data
     enumerated(instance, SlotPrices(pool, price))
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.booleans().flatmap(lambda whole: elastic_instances(integer=whole)))
 def test_the_prices_of_the_relaxation_lead_to_the_optimum(instance: ElasticInstance) -> None:
     enumerate_from_lp(instance)
@@ -246,7 +246,7 @@ def test_what_is_too_large_has_a_schedule_and_a_coarse_bound(
     """Each job alone costs 3 x 4,000,003."""
     monkeypatch.setattr(exact, "FIRST_SIZE", 0)
     monkeypatch.setattr(exact, "MAX_SIZE", 0)
-    outcome = run("exact", LONG, limit=6)
+    outcome = run("exact", LONG, limit=3)
     assert "too large" in outcome.note
     assert outcome.schedule.value(LONG) <= 3 * 4_000_003 + 3 * 8_000_005
     assert 6 * 4_000_003 <= outcome.bound <= outcome.schedule.value(LONG)

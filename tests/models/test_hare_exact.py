@@ -31,12 +31,12 @@ def _agree(count: int, seed: int) -> None:
 
 
 def test_branch_and_price_and_cp_sat_find_the_optima_of_tiny_instances() -> None:
-    _agree(120, seed=1)
+    _agree(40, seed=1)
 
 
 @pytest.mark.nightly
 def test_branch_and_price_and_cp_sat_agree_on_thousands() -> None:
-    for seed in range(2, 22):
+    for seed in range(1, 22):
         _agree(120, seed)
 
 
@@ -46,9 +46,9 @@ def test_the_mixed_integer_programs_find_the_optima_of_tiny_instances(
 ) -> None:
     instances = [
         instance
-        for instance in tiny_instances(60, seed=7, most_tasks=5)
+        for instance in tiny_instances(30, seed=7, most_tasks=5)
         if steps(instance).horizon <= 60
-    ][:25]
+    ][:12]
     for instance, answer in zip(instances, answers_of(name, engine, instances), strict=True):
         optimum = brute_force(instance)
         assert not answer["violations"]
@@ -58,9 +58,9 @@ def test_the_mixed_integer_programs_find_the_optima_of_tiny_instances(
 
 def test_fixed_synchronization_is_solved_by_its_own_windows() -> None:
     """Windows from a relaxed schedule would cut the fixed optimum off."""
-    instances = tiny_instances(60, seed=23)
+    instances = tiny_instances(30, seed=23)
     for name, engine in (("cp-sat", "cp-sat"), ("cp-sat-gpu", "cp-sat"), ("big-m", "highs")):
-        chosen = instances if engine == "cp-sat" else instances[:15]
+        chosen = instances if engine == "cp-sat" else instances[:8]
         for instance, answer in zip(
             chosen, answers_of(name, engine, chosen, {"synchronization": "fixed"}), strict=True
         ):
@@ -74,7 +74,7 @@ def test_fixed_synchronization_is_solved_by_its_own_windows() -> None:
 
 def test_exact_proves_small_instances() -> None:
     """By branch and price, and by CP-SAT too where its process starts in time."""
-    instances = [generate("hare", preset="small", seed=seed) for seed in range(3)]
+    instances = [generate("hare", preset="small", seed=seed) for seed in range(2)]
     for answer in answers_of("exact", None, instances, seconds=60.0):  # type: ignore[arg-type]  # hare
         assert not answer["violations"]
         assert answer["objective"] == pytest.approx(answer["bound"], rel=MEETS)

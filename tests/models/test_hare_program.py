@@ -89,7 +89,7 @@ def test_a_schedule_is_a_point_of_the_time_indexed_program_and_is_read_back(
 
 
 def test_the_relaxation_bounds_the_optimum_and_its_certificate_repeats_it() -> None:
-    instances = [TOY, *tiny_instances(40, seed=11)]
+    instances = [TOY, *tiny_instances(15, seed=11)]
     for instance, answer in zip(
         instances, answers_of("time-indexed-lp", "highs", instances), strict=True
     ):

@@ -38,11 +38,12 @@ def small(seed: int) -> HareInstance:
 
 
 def _every_stop(
-    instance: HareInstance, optimum: float, start: str, *, rounding: bool, sample: int = 8
-) -> int:
+    instance: HareInstance, optimum: float, start: str, *, rounding: bool, sample: int = 3,
+    first: int = 12,
+) -> int:  # fmt: skip
     """Stop at each reading until the search ends by itself, fewer of them as it gets longer."""
     schedule = STARTS[start](instance)
-    for tried, k in enumerate(readings(sample), start=1):
+    for tried, k in enumerate(readings(sample, first), start=1):
         if tree_at(instance, optimum, schedule, k, rounding=rounding):
             return tried
     raise AssertionError
@@ -52,12 +53,12 @@ def _every_stop(
 def test_a_tree_stopped_anywhere_claims_no_more_than_it_has_proved(
     seed: int, optimum: float
 ) -> None:
-    assert _every_stop(small(seed), optimum, "usual", rounding=True, sample=4) > 20
+    assert _every_stop(small(seed), optimum, "usual", rounding=True) > 15
 
 
 @pytest.mark.parametrize("start", STARTS)
 def test_a_tree_without_help_claims_no_more_than_it_has_proved(start: str) -> None:
-    assert _every_stop(INTEGRAL_TOO_EARLY, 4799.0, start, rounding=False, sample=4) > 20
+    assert _every_stop(INTEGRAL_TOO_EARLY, 4799.0, start, rounding=False) > 15
 
 
 def test_an_integral_program_closes_nothing_before_its_columns_are_complete() -> None:
@@ -82,11 +83,11 @@ def test_a_tree_that_branches_on_anything_open_ends_too(monkeypatch: pytest.Monk
 
 def test_trees_of_tiny_instances_stopped_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     stops = 0
-    for instance in tiny_instances(12, seed=41):
+    for instance in tiny_instances(8, seed=41):
         optimum = brute_force(instance)
         for start in ("usual", "fifo"):
-            stops += _every_stop(instance, optimum, start, rounding=start == "usual", sample=4)
-    assert stops > 100
+            stops += _every_stop(instance, optimum, start, rounding=start == "usual")
+    assert stops > 60
 
 
 # --- the other stages, and whole methods --------------------------------------------------------
@@ -189,7 +190,9 @@ def test_thousands_of_stops_of_trees() -> None:
         optimum = brute_force(instance)
         for start in STARTS:
             for rounding in (False, True):
-                stops += _every_stop(instance, optimum, start, rounding=rounding, sample=8)
+                stops += _every_stop(
+                    instance, optimum, start, rounding=rounding, sample=8, first=60
+                )
     for seed, optimum in ((1, 228.0), (2, 176.0), (3, 260.0)):
         schedule = STARTS["fifo"](small(seed))
         for k in islice(readings(40), 100):

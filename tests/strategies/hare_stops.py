@@ -134,11 +134,11 @@ def tree_at(
     return complete
 
 
-def readings(most: int) -> Iterator[int]:
-    """All of the first sixty readings of a clock, then ever fewer."""
+def readings(most: int, first: int = 60) -> Iterator[int]:
+    """All of the first readings of a clock, then ever fewer: about `most` for each factor of e."""
     k = 0
     while True:
-        k += 1 if k < 60 else max(1, k // most)
+        k += 1 if k < first else max(1, k // most)
         yield k
 
 
