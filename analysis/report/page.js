@@ -35,6 +35,48 @@
       ? { ink: "#c4c4c1", label: "#2a2a2d", rule: "#55555a" }
       : { ink: "#444444", label: "#ffffff", rule: "#bbbbbb" };
 
+  // The contrast of lines and marks to the page is at least 3 (WCAG 2.2, 1.4.11). A lighter colour
+  // remains lighter than a darker one, so that the tints of a hue stay different.
+
+  const linear = (part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+  const encoded = (part) => (part <= 0.0031308 ? 12.92 * part : 1.055 * part ** (1 / 2.4) - 0.055);
+  const FAINT = { night: [0.3, 0.125], day: [0.2, 0.295] }; // luminances: kept from, and the limit
+  const shades = { night: new Map(), day: new Map() };
+
+  function readable(color, time) {
+    if (!/^#[0-9a-f]{6}$/i.test(color)) return color;
+    if (!shades[time].has(color)) {
+      const parts = [1, 3, 5].map((at) => linear(parseInt(color.slice(at, at + 2), 16) / 255));
+      const luminance = 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2];
+      const [kept, limit] = FAINT[time];
+      let change = (part) => part;
+      if (time === "night" && luminance < kept) {
+        const wanted = limit + luminance * (1 - limit / kept);
+        const white = (wanted - luminance) / (1 - luminance);
+        change = (part) => part + (1 - part) * white;
+      } else if (time === "day" && luminance > kept) {
+        const wanted = kept + ((luminance - kept) * (limit - kept)) / (1 - kept);
+        change = (part) => (part * wanted) / luminance;
+      }
+      const bytes = parts.map((part) => Math.round(255 * encoded(change(part))));
+      shades[time].set(color, "#" + bytes.map((byte) => byte.toString(16).padStart(2, "0")).join(""));
+    }
+    return shades[time].get(color);
+  }
+
+  function inked(value, time, name = "") {
+    if (/color$/.test(name)) {
+      return Array.isArray(value) ? value.map((each) => inked(each, time, name))
+        : typeof value === "string" ? readable(value, time) : value;
+    }
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+    const parts = Object.entries(value).map(([key, each]) => [key, inked(each, time, key)]);
+    return Object.fromEntries(parts);
+  }
+
+  const visible = (traces, onPaper) =>
+    traces.map((trace) => inked(trace, dark.matches && !onPaper ? "night" : "day"));
+
   const NARROW = 480; // pixels; below, each entry of a legend has a line of its own
 
   function roomy(layout, traces) {
@@ -68,13 +110,13 @@
   function draw(plot, traces, layout) {
     layout = roomy(layout, traces);
     drawn.set(plot, { traces, layout });
-    return Plotly.react(plot, traces, themed(layout), config);
+    return Plotly.react(plot, visible(traces), themed(layout), config);
   }
 
   function redraw(onPaper, width) {
     for (const [plot, { traces, layout }] of drawn) {
       const size = width ? { width, autosize: false } : {};
-      Plotly.react(plot, traces, { ...themed(layout, onPaper), ...size }, config);
+      Plotly.react(plot, visible(traces, onPaper), { ...themed(layout, onPaper), ...size }, config);
     }
   }
 
@@ -99,7 +141,7 @@
     await show(plot);
     const { traces, layout } = drawn.get(plot);
     const size = { width: plot.clientWidth, height: plot.clientHeight };
-    const figure = { data: traces, layout: { ...themed(layout, true), ...size }, config };
+    const figure = { data: visible(traces, true), layout: { ...themed(layout, true), ...size }, config };
     const url = await Plotly.toImage(figure, { format: "svg", ...size });
     return decodeURIComponent(url.slice(url.indexOf(",") + 1));
   }
@@ -137,6 +179,7 @@
       for (const text of row) {
         const cell = document.createElement(kind);
         cell.textContent = text;
+        if (kind === "th") cell.scope = "col";
         tr.append(cell);
       }
       return tr;
@@ -406,6 +449,7 @@
     whole ??= (async () => {
       if (results.tBodies[0].rows.length < data.rows) {
         results.tBodies[0].insertAdjacentHTML("beforeend", await unpack("more"));
+        if (results.classList.contains("cards")) named(results);
         find("#more-note").hidden = true;
       }
     })();
@@ -435,6 +479,19 @@
   // Columns that do not fit are left out, the less important ones first; all of them are in the
   // cards, one for each row, which also take the place of a table that does not fit at all.
 
+  // Screen readers read the heads, and not the labels that the style sheet repeats in each card.
+  // Browsers forget that elements are a table, a row or a cell if the style sheet lays them out
+  // in another way, and screen readers then read plain text.
+
+  const ROLES = { TABLE: "table", THEAD: "rowgroup", TBODY: "rowgroup", TR: "row", TD: "cell" };
+
+  function named(table) {
+    for (const each of [table, ...table.querySelectorAll("thead, tbody, tr, th, td")]) {
+      if (each.hasAttribute("role")) continue;
+      each.setAttribute("role", ROLES[each.tagName] ?? (each.scope === "col" ? "columnheader" : "rowheader"));
+    }
+  }
+
   const label = (head) => head.textContent.replaceAll("\u00a0", " ").trim();
 
   function fitting(table) {
@@ -454,14 +511,16 @@
     place.after(note);
     const rule = (column, what) => `#${table.id} tr > :nth-child(${column + 1})${what}`;
     const labels = heads
-      .map((head, column) => rule(column, `::before { content: ${JSON.stringify(label(head))} }`))
+      .map((head, column) => [JSON.stringify(label(head)), column])
+      .map(([text, column]) => rule(column, `::before { content: ${text}; content: ${text} / "" }`))
       .slice(1)
       .join("\n");
     let asked = false; // whether the reader has asked for cards
     let width = 0; // of the screen for which it was laid out
 
     function reset() {
-      if (width === innerWidth || !style.textContent) return;
+      if (width === innerWidth) return;
+      width = 0;
       table.classList.remove("cards");
       style.textContent = "";
       note.hidden = true;
@@ -486,6 +545,7 @@
       }
       const cards = asked || excess > 0;
       table.classList.toggle("cards", cards);
+      if (cards) named(table);
       style.textContent = `@media screen { ${
         cards ? labels : out.map((column) => rule(column, " { display: none }")).join("\n")
       } }`;

@@ -561,7 +561,8 @@ def test_nothing_is_wider_than_the_screen(page, tmp_path, width):
         "each.offsetWidth > each.parentElement.clientWidth + 1).length;"
         "const summary = document.getElementById('summary-1');"
         "const row = summary.tBodies[0].rows[0], all = row.cells.length;"
-        "const heads = [...summary.tHead.rows[0].cells].filter((each) => each.offsetWidth).length;"
+        "const heads = summary.classList.contains('cards') ? 0"
+        ": [...summary.tHead.rows[0].cells].filter((each) => each.offsetWidth).length;"
         "const fit = summary.parentElement.nextElementSibling;"
         "if (!fit.hidden) fit.querySelector('button').click();"
         "const cards = [...row.cells].slice(1).filter((each) => "
@@ -693,3 +694,82 @@ def test_sorting_filtering_choosing_and_saving_work(page, tmp_path):
         seen["csv"]
     )
     assert len(seen["csv"]) == 7
+
+
+NARROWED = """
+addEventListener("load", async () => {
+  const find = (selector) => document.querySelector(selector);
+  const results = find("#every-result");
+  const clipped = () => results.offsetWidth - results.parentElement.clientWidth;
+  const resize = (width) => new Promise((go) => {
+    addEventListener("resize", go, { once: true });
+    frameElement.style.width = width;
+  });
+  const seen = { before: clipped() };
+  await resize("1px");
+  await resize("900px");
+  seen.after = clipped();
+  seen.rank = find("#every-result tbody th").getAttribute("role");
+  await resize("360px");
+  const role = (selector) => find(`#every-result ${selector}`).getAttribute("role");
+  seen.roles = [results.getAttribute("role"), ...["thead", "tbody", "tbody tr", "thead th",
+    "tbody th", "tbody td"].map(role)];
+  seen.bare = results.querySelectorAll("tr:not([role]), th:not([role]), td:not([role])").length;
+  seen.heads = getComputedStyle(find("#every-result thead")).display;
+  parent.document.body.dataset.seen = JSON.stringify(seen);
+});
+"""
+
+
+@needs_chromium
+def test_columns_are_left_out_again_after_a_window_was_closed_and_cards_remain_a_table(
+    page, tmp_path
+):
+    inner = html.escape(page.replace("</body>", f"<script>{PATIENCE}{NARROWED}</script></body>"))
+    frame = f'<iframe srcdoc="{inner}" style="width:900px;height:900px;border:0"></iframe>'
+    done = browse(f"<!doctype html><title>empty</title><body>{frame}", tmp_path, "--dump-dom")
+    seen = json.loads(html.unescape(re.search(r'data-seen="(.*?)"', done.stdout)[1]))
+    assert (seen["before"], seen["after"]) == (0, 0)
+    assert seen["rank"] is None  # a table that is one needs no roles
+    assert seen["roles"] == [
+        "table", "rowgroup", "rowgroup", "row", "columnheader", "rowheader", "cell"
+    ]  # fmt: skip
+    assert seen["bare"] == 0
+    assert seen["heads"] != "none"  # screen readers name the cells by them
+
+
+INKS = """
+window.matchMedia = () => ({ matches: DARK, addEventListener() {} });
+addEventListener("load", async () => {
+  const marks = () => document.querySelectorAll("[data-figure^=ratios] .point, .js-line");
+  await until(() => document.querySelectorAll("[data-figure^=profile] .js-line").length > 1);
+  const inks = [...marks()].flatMap((each) => [each.style.fill, each.style.stroke]);
+  document.body.dataset.seen = JSON.stringify(inks.filter((each) => /^rgb\\(/.test(each)));
+});
+"""
+
+
+@needs_chromium
+@pytest.mark.parametrize(("dark", "background"), [("true", "#161617"), ("false", "#ffffff")])
+def test_lines_and_dots_stand_out_from_the_page(run, tmp_path, monkeypatch, dark, background):
+    faint = ("#5E1C41", "#EBE4B4", "#134B1C", "#C2EBF8")
+    monkeypatch.setattr(
+        pictures, "method_colors",
+        lambda name, methods: dict(zip(sorted(methods), faint, strict=False)),
+    )  # fmt: skip
+    text = report.write_report([run], tmp_path / "report.html").read_text(encoding="utf-8")
+    script = f"<script>{PATIENCE}{INKS.replace('DARK', dark)}</script>"
+    done = browse(text.replace("</style>", f"</style>{script}", 1), tmp_path, "--dump-dom")
+    inks = json.loads(html.unescape(re.search(r'data-seen="(.*?)"', done.stdout)[1]))
+    assert len(set(inks)) >= 3  # different colours remain different
+    behind = luminance([int(background[place : place + 2], 16) for place in (1, 3, 5)])
+    for ink in set(inks):
+        pair = sorted((luminance([*map(int, re.findall(r"\d+", ink))]), behind))
+        assert (pair[1] + 0.05) / (pair[0] + 0.05) >= 2.99, ink  # bytes are rounded
+
+
+def luminance(parts):
+    """Return the relative luminance of a colour, as WCAG 2.2 defines it."""
+    shares = [part / 255 for part in parts]
+    light = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in shares]
+    return 0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2]
