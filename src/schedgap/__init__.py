@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from schedgap.analysis.statistics.sweeps import grid as grid
     from schedgap.analysis.studies.explore import Explorer as Explorer
     from schedgap.analysis.studies.explore import explore as explore
+    from schedgap.analysis.studies.finds import WorstCase as WorstCase
     from schedgap.analysis.studies.formulations import formulations as formulations
-    from schedgap.analysis.studies.worst_case import WorstCase as WorstCase
     from schedgap.analysis.studies.worst_case import worst_case as worst_case
     from schedgap.analysis.studies.worst_case import worst_grid as worst_grid
     from schedgap.instances.build import instance as instance
@@ -66,7 +66,7 @@ _PUBLIC = {  # name -> "module:attribute", imported on first use
     "Run": "schedgap.analysis.comparing.run:Run",
     "Solution": "schedgap.analysis.results.solution:Solution",
     "Verdict": "schedgap.instances.verdict:Verdict",
-    "WorstCase": "schedgap.analysis.studies.worst_case:WorstCase",
+    "WorstCase": "schedgap.analysis.studies.finds:WorstCase",
     "compare": "schedgap.analysis.comparing.compare:compare",
     "generate": "schedgap.instances.generate:generate",
     "grid": "schedgap.analysis.statistics.sweeps:grid",

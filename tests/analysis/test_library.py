@@ -3,7 +3,8 @@
 import pytest
 
 import schedgap as sg
-from schedgap.analysis.studies.worst_case import SECOND, WorstCase
+from schedgap.analysis.studies.certifying import SECOND
+from schedgap.analysis.studies.finds import WorstCase
 from schedgap.errors import UsageError
 from schedgap.instances.families import OWN
 from schedgap.instances.instance import Instance

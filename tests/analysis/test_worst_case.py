@@ -10,8 +10,11 @@ import pytest
 
 import schedgap as sg
 from schedgap.analysis.records.ratios import RatioInterval
-from schedgap.analysis.studies.instance_search import Chain, Evaluator, Target, advance, shrink
-from schedgap.analysis.studies.worst_case import over_claim
+from schedgap.analysis.studies.annealing import Chain, advance
+from schedgap.analysis.studies.certifying import over_claim
+from schedgap.analysis.studies.scores import Evaluator
+from schedgap.analysis.studies.shrinking import shrink
+from schedgap.analysis.studies.targets import Target
 from schedgap.errors import InputError, UsageError
 from schedgap.instances.families import OWN
 from schedgap.instances.mutations import mutate, space, valid

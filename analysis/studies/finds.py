@@ -1,0 +1,256 @@
+"""The record of a worst case: the instance, the evidence, texts, pictures and files."""
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from schedgap.analysis.records.ratios import RatioInterval
+from schedgap.analysis.results.bounds import meet
+from schedgap.analysis.results.solution import Solution
+from schedgap.analysis.studies.targets import Target
+from schedgap.errors import InputError
+from schedgap.instances.instance import Instance, html_table
+from schedgap.instances.records import write_json, write_text
+
+PathLike = str | os.PathLike[str]
+
+REFUTED = 1 + 1e-6  # a score above this refutes a claim
+
+
+@dataclass(frozen=True, slots=True)
+class WorstCase:
+    """An instance on which a method does badly, with the evidence.
+
+    Attributes
+    ----------
+    instance : Instance
+        The instance, shrunk.
+    target : Target
+        What was searched.
+    solution : Solution
+        Of the method.
+    references : tuple of Solution
+        What the ratio is to: the optimum by `exact` and by a second exact method, a bound, or the
+        other method.
+    ratio : RatioInterval
+        Ratio of the method to the optimum, or to the other method.
+    guarantee : mapping
+        The paper's claim on the method on this instance: `claim`, `factor`, `holds`, `failed`.
+    score : float
+        What was maximised: the lower end of the ratio; with `guarantee`, that over the claimed
+        factor, or how far the claim is missed.
+    found_score : float
+        Score before shrinking.
+    evaluations : int
+        Instances evaluated by all chains.
+    shrink_evaluations : int
+        Instances evaluated while shrinking.
+    seconds : float
+        Of search and shrinking.
+    curve : tuple of (int, float)
+        Number of evaluations of a chain, and the best score of all chains from then on.
+    faults : tuple of str
+        Errors of methods during the search; not expected.
+    """
+
+    instance: Instance
+    target: Target
+    solution: Solution
+    references: tuple[Solution, ...]
+    ratio: RatioInterval
+    guarantee: Mapping[str, Any]
+    score: float
+    found_score: float
+    evaluations: int
+    shrink_evaluations: int
+    seconds: float
+    curve: tuple[tuple[int, float], ...]
+    faults: tuple[str, ...] = ()
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the instance refutes the claim that was searched for."""
+        return self.target.guarantee is not None and self.score > REFUTED
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether two exact methods agree on the optimum."""
+        bounds = [each for each in self.references if each.kind == "exact"]
+        closed = [
+            each.objective
+            for each in bounds
+            if each.objective is not None
+            and each.bound is not None
+            and meet(each.objective, each.bound)
+        ]
+        return len(closed) >= 2 and all(meet(closed[0], value) for value in closed)
+
+    def gantt(self) -> Any:
+        """Return the Gantt chart of the method's schedule above that of the first reference."""
+        shown = (each for each in self.references if each.schedule is not None)
+        return self.solution.gantt(next(shown, None))
+
+    def plot(self) -> Any:
+        """Return the best score over the evaluations, as a Plotly figure; the claim is a line."""
+        from plotly import graph_objects
+
+        figure = graph_objects.Figure()
+        counts = [count for count, _ in self.curve] + [max(self.evaluations, 1)]
+        scores = [score for _, score in self.curve]
+        figure.add_scatter(
+            x=counts, y=[*scores, scores[-1]], mode="lines", line_shape="hv", name="best score"
+        )
+        factor = self.guarantee.get("factor")
+        if self.target.guarantee is not None:
+            figure.add_hline(1.0, line_dash="dot", annotation_text="the claim")
+        elif factor is not None:
+            figure.add_hline(factor, line_dash="dot", annotation_text=self.guarantee["claim"])
+        what = "over the claim" if self.target.guarantee else "ratio"
+        figure.update_layout(
+            xaxis_title="evaluations of a chain",
+            yaxis_title=f"{self.target.method}: worst {what}",
+            template="plotly_white",
+        )
+        return figure
+
+    def to_data(self) -> dict[str, Any]:
+        """Return what is known on the find as plain JSON data, without schedules."""
+        return {
+            "target": self.target.to_data(),
+            "instance_sha256": self.instance.sha256,
+            "objective": self.solution.objective,
+            "references": [
+                {"method": each.method, "objective": each.objective, "bound": each.bound}
+                for each in self.references
+            ],
+            "ratio": _plain(self.ratio),
+            "guarantee": dict(self.guarantee),
+            "score": self.score,
+            "found_score": self.found_score,
+            "refuted": self.refuted,
+            "confirmed": self.confirmed,
+            "evaluations": self.evaluations,
+            "shrink_evaluations": self.shrink_evaluations,
+            "seconds": round(self.seconds, 1),
+            "curve": [list(point) for point in self.curve],
+            "faults": list(self.faults),
+        }
+
+    def save(self, folder: PathLike) -> None:
+        """Write the instance, the solutions with their evidence, the find and its pictures.
+
+        Parameters
+        ----------
+        folder : path
+            Where; created if needed. `instance.json`, `find.json`, `METHOD.json` of each solution,
+            `gantt.html` and `curve.html`.
+        """
+        place = made_folder(folder)
+        write_json(place / "instance.json", self.instance.to_data())
+        for each in (self.solution, *self.references):
+            each.save(place / f"{each.method}.json")
+        write_json(place / "find.json", self.to_data())
+        for name, figure in (("gantt", self.gantt()), ("curve", self.plot())):
+            write_text(place / f"{name}.html", figure.to_html(include_plotlyjs="cdn"))
+
+    def facts(self) -> dict[str, str]:
+        """Return what is known on the find as texts by name, for tables."""
+        against = self.target.against
+        what = "optimum" if against in ("exact", "bound") else against
+        facts = {f"ratio to {what}": str(self.ratio)}
+        if self.guarantee:
+            factor = self.guarantee.get("factor")
+            facts["claim"] = self.guarantee["claim"]
+            if factor is not None:
+                facts["claimed factor"] = f"{factor:.6g}"
+        if self.target.guarantee is not None:
+            verdict = "refuted" if self.refuted else "not refuted"
+            facts[self.target.guarantee] = f"{verdict} ({self.score:.4g} times the claim)"
+        facts["instance"] = ", ".join(f"{k} {v}" for k, v in self.instance.summary().items())
+        facts["objective"] = f"{self.solution.objective:.10g}"
+        for each in self.references:
+            facts[each.method] = " ".join(
+                f"{name} {value:.10g}"
+                for name, value in (("objective", each.objective), ("bound", each.bound))
+                if value is not None
+            )
+        facts["search"] = (
+            f"seed {self.target.seed}, {self.evaluations} evaluations, {self.seconds:.0f} s"
+        )
+        if self.faults:
+            facts["faults"] = "; ".join(self.faults)
+        return facts
+
+    def __repr__(self) -> str:
+        facts = "; ".join(f"{key}: {value}" for key, value in self.facts().items())
+        return f"<worst case of {self.target.family} {self.target.method}: {facts}>"
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        title = f"<b>{self.target.family} {self.target.method}</b>"
+        return title + html_table(self.facts())
+
+
+def annotated(found: WorstCase, workers: int) -> Instance:
+    """Return the instance of a find with `meta.worst_case`, as in `instances/library`.
+
+    Parameters
+    ----------
+    found : WorstCase
+        The find.
+    workers : int
+        Number of chains of the search.
+    """
+    target, factor = found.target, found.guarantee.get("factor")
+    values = [each.objective for each in found.references if each.objective is not None]
+    pick = min if found.solution.sense == "min" else max
+    facts: dict[str, Any] = {
+        "method": target.method,
+        "options": dict(target.options),
+        "against": target.against,
+        "objective": found.solution.objective,
+        "reference": pick(values) if values else None,
+        "ratio": _plain(found.ratio),
+    }
+    if factor is not None:
+        facts["claimed"] = factor
+    if found.refuted:
+        facts |= {"refutes": target.guarantee, "score": found.score}
+    facts["found"] = {
+        "seed": target.seed,
+        "workers": workers,
+        "evaluations": found.evaluations,
+        "seconds": round(found.seconds),
+    }
+    return found.instance.replace(meta={**found.instance.meta, "worst_case": facts})
+
+
+def _plain(ratio: RatioInterval) -> list[float | None]:
+    """Return the ends of an interval; None for an infinite one."""
+    return [end if math.isfinite(end) else None for end in (ratio.low, ratio.high)]
+
+
+def made_folder(folder: PathLike) -> Path:
+    """Return a folder, created if needed.
+
+    Parameters
+    ----------
+    folder : path
+        Where.
+
+    Raises
+    ------
+    InputError
+        If it cannot be created.
+    """
+    place = Path(folder)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(f"cannot be written: {reason}", file=str(folder)) from None
+    return place

@@ -1,0 +1,152 @@
+"""Scores of instances: how far a method is from the best schedule known.
+
+A score counts only for schedules that the family's rules accept. For a minimised objective it is
+the method's value over the least value of any schedule known, and hence at most the ratio to the
+optimum, whatever else is not known.
+"""
+
+import math
+from typing import NamedTuple
+
+from schedgap.analysis.records.ratios import divide
+from schedgap.analysis.studies.targets import Options, Target, allowed, changed_options, references
+from schedgap.errors import SchedgapError
+from schedgap.instances.families import FAMILIES
+from schedgap.instances.instance import Instance
+from schedgap.models.family import Family, family
+from schedgap.models.method import Budget, Method, MethodResult, NullProgress, RunContext
+from schedgap.solvers.children.clock import Clock
+
+_METHOD_SECONDS = 5.0  # limit of one method on one instance
+
+
+class Score(NamedTuple):
+    """Score of an instance: the ratio, or the ratio over the claimed factor."""
+
+    score: float
+    value: float  # of the method; of a claim that is measured, the measure
+    reference: float
+
+
+class Evaluator:
+    """Runs the two sides of a target on instances, in this process where engines allow it.
+
+    Parameters
+    ----------
+    target : Target
+        What is searched.
+    """
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.owner: Family = family(target.family)
+        self.method: Method = self.owner.method(target.method)
+        self.options = self.method.parse(target.options)
+        self.space = allowed(target)
+        self.faults: list[str] = []
+        claims = self.owner.paper.guarantees
+        self.claim = None if target.guarantee is None else claims[target.guarantee]
+        self._engine = self.method.choose_engine(None)
+        self._references = [
+            (found, found.parse(options)) for found, options in references(self.owner, target)
+        ]
+
+    def score(self, instance: Instance, need: float = -math.inf) -> Score | None:
+        """Return the score of an instance; None if it has none, or if it is surely below `need`.
+
+        Parameters
+        ----------
+        instance : Instance
+            Of the target's family.
+        need : float
+            A score below this is not wanted.
+        """
+        try:
+            return self._score(instance, need)
+        except Exception as error:  # noqa: BLE001 - a method that fails is no find, but is told
+            if not isinstance(error, SchedgapError):
+                self.faults.append(f"{type(error).__name__}: {error}")
+            return None
+
+    def _score(self, instance: Instance, need: float) -> Score | None:
+        if self.claim is not None and self.claim.measure is not None:
+            measured = self.claim.measure(instance)
+            return Score(measured, measured, 1.0) if measured > 0 else None
+        factor = self._factor(instance)
+        if factor is None:
+            return None
+        sense = self.owner.sense(instance)
+        value = self._value(self.method, self.options, instance)
+        if value is None:
+            return None
+        best: float | None = None
+        if self.target.against in ("exact", "bound"):
+            best = value
+            bound = self._quick_bound(instance)
+            if bound is not None and divide(value, bound, sense) < need * factor:
+                return None
+        pick = min if sense == "min" else max
+        for method, options in self._references:
+            if method.unsupported_reason(instance) is None:
+                found = self._value(method, options, instance)
+                if found is not None:
+                    best = found if best is None else pick(best, found)
+        if best is None:
+            return None
+        ratio = divide(value, best, sense)
+        return Score(ratio / factor, value, best) if 0 < ratio < math.inf else None
+
+    def _factor(self, instance: Instance) -> float | None:
+        """Return by what a ratio is divided; None if the claim says nothing on the instance."""
+        if self.claim is None:
+            return 1.0
+        said = self.claim.evaluate(instance, **changed_options(self.method, self.target.options))
+        factor: float | None = said["factor"]
+        return factor if said["holds"] or self.claim.ours else None
+
+    def _quick_bound(self, instance: Instance) -> float | None:
+        """Return the bound of the longest job alone."""
+        if not any(method.name == "job-alone" for method in self.owner.methods):
+            return None
+        method = self.owner.method("job-alone")
+        return self._run(method, method.parse({}), instance).bound
+
+    def _value(self, method: Method, options: Options, instance: Instance) -> float | None:
+        """Return the verified objective of a method's schedule; None without one.
+
+        A schedule that omits rules counts for the method that is searched only.
+        """
+        schedule = self._run(method, options, instance).schedule
+        if schedule is None:
+            return None
+        data = schedule.to_data(instance)
+        broken = next(iter(self.owner.check(instance, data, options)), None)
+        if broken is not None:
+            raise RuntimeError(f"{method.name} breaks {broken.rule}: {broken.message}")
+        return float(self.owner.objective(instance, data))
+
+    def _run(self, method: Method, options: Options, instance: Instance) -> MethodResult:
+        """Run a method here, or in a child process of its own if it needs another engine."""
+        engine = method.choose_engine(None)
+        if method.runs_children or engine in (None, self._engine) or self._engine is None:
+            if not method.runs_children and engine is not None:
+                self._engine = engine
+            clock = Clock(_METHOD_SECONDS)
+            call = RunContext(options, engine, Budget(clock, 0), NullProgress())
+            return self.owner.run(method, instance, call)
+        from schedgap.solvers.children.processes import run_child
+
+        reply = run_child(
+            "schedgap.analysis.solving.tasks:run_method",
+            FAMILIES[self.owner.name].models,
+            instance,
+            method.name,
+            options,
+            engine,
+            _METHOD_SECONDS,
+            0,
+            limit=_METHOD_SECONDS,
+            engine=engine,
+        )
+        result: MethodResult = reply.result()[0]
+        return result
