@@ -100,7 +100,7 @@ class Run(StoredRun):
         methods : collection of str, optional
             Names of the methods to compare; by default all.
         """
-        from schedgap.analysis.statistics.tables import summary
+        from schedgap.analysis.statistics.summary import summary
 
         return summary(self, by_preset=by_preset, common=common, methods=methods)
 
@@ -289,6 +289,6 @@ class Run(StoredRun):
         return write_report(folders, target, older=self.includes_older)
 
     def _repr_html_(self) -> str:
-        from schedgap.analysis.statistics.tables import as_html
+        from schedgap.analysis.statistics.readable import as_html
 
         return as_html(self)

@@ -10,7 +10,8 @@ from schedgap.analysis.evaluations.judging import Row as PlottedValue
 from schedgap.analysis.records.folder import FAULTS, TaskRecord
 from schedgap.analysis.records.stored import StoredRun
 from schedgap.analysis.statistics.comparisons import gaps, pairs, profile
-from schedgap.analysis.statistics.tables import ratios, summary, table
+from schedgap.analysis.statistics.summary import summary
+from schedgap.analysis.statistics.tables import ratios, table
 from schedgap.errors import UsageError
 from schedgap.models.family import family
 from schedgap.models.figure import Experiment
@@ -84,7 +85,7 @@ class Row:
     kind: str
     ours: bool  # not the paper's
     own: bool  # the user's own
-    facts: Mapping[str, Any]  # the columns of `schedgap.analysis.statistics.tables.summary`
+    facts: Mapping[str, Any]  # the columns of `schedgap.analysis.statistics.summary.summary`
     exceeded: int  # instances on which a guarantee is exceeded although its assumptions hold
 
     @property

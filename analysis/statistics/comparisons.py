@@ -25,7 +25,8 @@ from schedgap.analysis.statistics.estimators import (
 )
 from schedgap.analysis.statistics.estimators import profile as steps_of
 from schedgap.analysis.statistics.estimators import virtual_best as contributions
-from schedgap.analysis.statistics.tables import TIME_SHIFT, instances, records
+from schedgap.analysis.statistics.summary import TIME_SHIFT
+from schedgap.analysis.statistics.tables import instances, records
 
 Measure = Literal["objective", "seconds"]
 Step = tuple[float, float]  # seconds, gap

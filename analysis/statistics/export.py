@@ -9,7 +9,8 @@ from typing import Literal, get_args
 import pandas as pd
 
 from schedgap.analysis.records.ratios import RatioInterval
-from schedgap.analysis.statistics.tables import SUMMARY_COLUMNS, readable
+from schedgap.analysis.statistics.readable import readable
+from schedgap.analysis.statistics.summary import SUMMARY_COLUMNS
 from schedgap.errors import InputError, UsageError
 from schedgap.instances.records import write_text
 

@@ -26,7 +26,7 @@ from schedgap.analysis.records.folder import Folder, TaskRecord, read_record
 from schedgap.analysis.report.results import collect
 from schedgap.analysis.report.tables import summary_table
 from schedgap.analysis.solving.choices import Choice
-from schedgap.analysis.statistics.tables import readable
+from schedgap.analysis.statistics.readable import readable
 from schedgap.errors import EngineUnavailableError, InputError, UsageError
 from schedgap.solvers.children.processes import close_children
 

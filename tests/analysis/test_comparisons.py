@@ -12,7 +12,7 @@ from toy_family import toy
 from schedgap.analysis.comparing.run import Run
 from schedgap.analysis.records.folder import Folder
 from schedgap.analysis.statistics.export import FORMATS, export
-from schedgap.analysis.statistics.tables import readable
+from schedgap.analysis.statistics.readable import readable
 from schedgap.errors import UsageError
 
 NAN = math.nan

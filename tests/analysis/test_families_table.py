@@ -8,7 +8,7 @@ from toy_family import toy
 
 from schedgap import show
 from schedgap.analysis.comparing.run import Run
-from schedgap.analysis.statistics.tables import by_family
+from schedgap.analysis.statistics.readable import by_family
 
 
 def test_a_family_is_its_algorithm_between_the_best_and_the_worst_heuristic(

@@ -246,7 +246,7 @@ def run(result: "Run", *, as_json: bool, every: bool = False, stored: bool = Tru
         document |= {"warnings": result.warnings, "drift": result.drift()}
         json_document(document | {"failed": len(result.failures), "skipped": len(result.skipped)})
     else:
-        from schedgap.analysis.statistics.tables import by_family, readable
+        from schedgap.analysis.statistics.readable import by_family, readable
         from schedgap.instances.verdict import outside
 
         brief = several and not every

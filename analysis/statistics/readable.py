@@ -1,0 +1,175 @@
+"""The summary of a run as text cells, for the terminal, notebooks and documents."""
+
+import html
+import math
+from typing import Any
+
+import pandas as pd
+
+from schedgap.analysis.records.ratios import RatioInterval
+from schedgap.analysis.records.stored import StoredRun
+from schedgap.analysis.statistics.summary import summary
+from schedgap.models.family import family
+
+
+def interval_text(low: float, high: float) -> str:
+    """Return an interval as text: `1.25`, `1.2 to 1.3`, `>= 1.2`, or a dash for NaN.
+
+    Parameters
+    ----------
+    low, high : float
+        Ends of the interval; `high` may be infinite.
+    """
+    return "-" if math.isnan(low) else str(RatioInterval(low, high))
+
+
+def as_html(run: StoredRun) -> str:
+    """Return contradictions and the summary of a run as HTML, for notebooks.
+
+    Parameters
+    ----------
+    run : StoredRun
+        The run.
+    """
+    wrong = "".join(
+        f"<div style='color:#b00020'>contradiction: {html.escape(text)}</div>"
+        for text in run.contradictions
+    )
+    frame = summary(run)
+    if frame.empty:
+        return f"{wrong}{html.escape(repr(run))}"
+    return f"{wrong}{html.escape(repr(run))}{readable(frame).to_html(index=False)}"
+
+
+def by_family(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a summary as text cells with a row for each of the papers' algorithms.
+
+    Beside each algorithm stand, of its family, the heuristic (algorithm of ours or baseline) with
+    the smallest and the one with the greatest mean ratio. Means are those of the summary, over the
+    instances that the compared methods have in common.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As returned by `summary` with `by_preset=False`.
+
+    Returns
+    -------
+    DataFrame
+        Columns: family, algorithm, n, mean ratio, worst ratio, guarantee, best heuristic, worst
+        heuristic. A family without an algorithm of its paper has an empty one.
+    """
+    rows = []
+    for name, group in frame.groupby("family", sort=False):
+        ours = {method.name: method.ours for method in family(str(name)).methods}
+        plain = group["method"].str.partition(" [")[0]
+        is_paper = (group["kind"] == "algorithm") & plain.map(ours).eq(False)
+        papers, others = group[is_paper], group[~is_paper]
+        others = others[others["kind"].isin(("algorithm", "baseline"))]
+        ranked = others[others["mean_high"].notna()].sort_values("mean_high", kind="stable")
+        ends = [_named_mean(ranked.iloc[place]) if len(ranked) else "-" for place in (0, -1)]
+        for _, row in papers.iterrows():
+            ratios = [
+                interval_text(row[f"{which}_low"], row[f"{which}_high"])
+                for which in ("mean", "worst")
+            ]
+            count, guarantee = str(row["n"]), _guarantee_text(row)
+            rows.append((name, row["method"], count, *ratios, guarantee, *ends))
+        if papers.empty:
+            rows.append((name, "-", "", "-", "-", "-", *ends))
+    return pd.DataFrame(rows, columns=FAMILY_COLUMNS)
+
+
+FAMILY_COLUMNS = [
+    "family", "algorithm", "n", "mean ratio", "worst ratio", "guarantee", "best heuristic",
+    "worst heuristic",
+]  # fmt: skip
+
+
+def _named_mean(row: "pd.Series[Any]") -> str:
+    return f"{row['method']} {interval_text(row['mean_low'], row['mean_high'])}"
+
+
+def readable(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a summary as text cells, as shown in the terminal and in notebooks.
+
+    Columns that carry no information, such as the family if there is only one, are left out.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As returned by `summary`.
+    """
+
+    def ratio(low: str, high: str) -> list[str]:
+        return [interval_text(a, b) for a, b in zip(frame[low], frame[high], strict=True)]
+
+    shown = pd.DataFrame(
+        {
+            "family": frame["family"],
+            "preset": frame["preset"],
+            "method": frame["method"],
+            "kind": frame["kind"],
+            "tasks": frame["tasks"],
+            "instances": frame["instances"],
+            **{name: frame[name] for name in COUNTS},
+            "infinite": frame["infinite"],
+            "n": frame["n"].where(frame["kind"] != "bound", frame["bound_n"]),
+            "mean ratio": [
+                "- (outside)" if text == "-" and outside else text
+                for text, outside in zip(
+                    ratio("mean_low", "mean_high"), frame["outside"], strict=True
+                )
+            ],
+            "worst ratio": ratio("worst_low", "worst_high"),
+            "optimum / bound": [
+                "-"
+                if math.isnan(row["bound_mean"])
+                else f"<= {_up(row['bound_mean'])}{_other(row, 'bound_n')}"
+                for _, row in frame.iterrows()
+            ],
+            "guarantee": [_guarantee_text(row) for _, row in frame.iterrows()],
+            "seconds": [
+                "-"
+                if math.isnan(row["seconds"])
+                else f"{row['seconds']:.3g}{_other(row, 'seconds_n')}"
+                for _, row in frame.iterrows()
+            ],
+        }
+    )
+    plain = dict.fromkeys([*COUNTS[2:], "infinite"], 0) | {"preset": "", "guarantee": "-"}
+    uninformative = [name for name, value in plain.items() if (shown[name] == value).all()]
+    if (frame["tasks"] == frame["instances"]).all():
+        uninformative.append("tasks")
+    if frame["family"].nunique() == 1:
+        uninformative.append("family")
+    return shown.drop(columns=uninformative)
+
+
+COUNTS = [
+    "solved", "feasible", "bounded", "relaxed", "incomplete", "failed", "wrong", "skipped",
+]  # fmt: skip
+
+
+def _other(row: "pd.Series[Any]", count: str) -> str:
+    """Return the number of instances of a mean, unless it is one of the two in the table."""
+    shown = row["instances"], row["bound_n" if row["kind"] == "bound" else "n"]
+    return "" if row[count] in shown else f" (n {row[count]})"
+
+
+def _up(value: float) -> str:
+    """Return a number with four decimals, rounded up."""
+    return str(RatioInterval(1.0, value)).rpartition(" ")[2]
+
+
+def _guarantee_text(row: "pd.Series[Any]") -> str:
+    """Return the guaranteed factor, whether it is void (assumptions fail), and if exceeded."""
+    low, high = row["guarantee_low"], row["guarantee_high"]
+    if math.isnan(high):
+        return "-" if math.isnan(row["holds"]) else "void"
+    text = f"{high:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
+    if row["exceeded"]:
+        return f"{text} EXCEEDED"
+    if row["holds"] == 1:
+        return text
+    return f"{text} (void, exceeded)" if row["beyond"] else f"{text} (void)"

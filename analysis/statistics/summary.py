@@ -1,0 +1,188 @@
+"""The summary of a run: a row for each family, preset and method."""
+
+import math
+from collections.abc import Collection
+
+import numpy as np
+import pandas as pd
+
+from schedgap.analysis.records.stored import StoredRun
+from schedgap.analysis.statistics.aggregates import RESULTS, compared, groups
+from schedgap.analysis.statistics.estimators import bootstrap, shifted_geometric_mean
+from schedgap.analysis.statistics.tables import instances, ratios, records
+
+TIME_SHIFT = 1.0  # shift of the geometric mean of times, in seconds
+
+
+def summary(
+    run: StoredRun,
+    *,
+    by_preset: bool = True,
+    common: bool = True,
+    methods: Collection[str] | None = None,
+) -> pd.DataFrame:
+    """Return a table with a row for each family, preset and method.
+
+    Repetitions (several seeds, or records) are aggregated inside an instance first: all counts and
+    means are over instances. The means of one family and preset are over the same instances, those
+    on which all compared methods have a finite ratio; a method without a ratio on so many of them
+    that less than half would remain is not compared and has no mean (n is 0).
+
+    Parameters
+    ----------
+    run : StoredRun
+        The run.
+    by_preset : bool
+        Whether each preset has its own rows; otherwise `preset` is empty.
+    common : bool
+        Whether means are over the common set of instances; otherwise each method has means over
+        its own instances, which are not comparable where n differs.
+    methods : collection of str, optional
+        Names of the methods to compare; by default all.
+
+    Returns
+    -------
+    DataFrame
+        Columns: family, preset, method, kind, then
+
+        - counts: tasks (records, without skipped ones) and instances; of the instances: solved
+          (proved optimal or infeasible), feasible (a schedule without a proof), bounded (a bound,
+          for kind `bound`), relaxed (a schedule outside the program), incomplete (nothing, though
+          the method ended or used up its time), failed (nothing, for another reason), wrong (an
+          invalid schedule or a refuted claim), which add up to all, see
+          `schedgap.analysis.records.ratios.result`; skipped (not supported); scheduled (with a
+          schedule), optimal (claimed), proved (claimed with a certificate or a proof file),
+          infinite (ratios x/0, which are left out of the means);
+        - ratios: n (instances behind the means), mean_low, mean_high, worst_low, worst_high (over
+          all instances of the method), gap_low, gap_high (shifted geometric mean of ratio - 1 with
+          shift 1), boot_low, boot_high (95 % bootstrap interval of the mean: the lower end from the
+          lower ratios, the upper end from the upper ones; NaN for less than four instances),
+          bound_n, bound_mean (mean ratio of optimum to bound, upper ends, and its instances);
+        - times: seconds_n (instances, those that all compared methods of the kind tried), seconds
+          (shifted geometric mean, shift 1 s, in which a method that did not complete its task
+          counts with its time limit), slowest;
+        - guarantees: guarantee_low, guarantee_high, holds (share of instances on which the
+          assumptions hold), exceeded (instances on which the ratio exceeds the guarantee although
+          they hold), beyond (instances on which it does and they do not hold);
+        - outside: rules of the program that some of the schedules need not obey. Such schedules do
+          not count in the ratios.
+    """
+    every, promised, each = records(run), ratios(run), instances(run)
+    if methods is not None:
+        every, each = (frame[frame["method"].isin(list(methods))] for frame in (every, each))
+    if every.empty:
+        return pd.DataFrame(columns=SUMMARY_COLUMNS)
+    if not by_preset:
+        every, promised, each = (frame.assign(preset="") for frame in (every, promised, each))
+    per_instance = each.groupby(METHOD, sort=False)
+    ran = each["result"] != "skipped"
+    counts = {name: each["result"] == name for name in RESULTS} | {
+        "instances": ran,
+        "scheduled": each["scheduled"],
+        "optimal": each["optimal"],
+        "proved": each["proved"],
+        "infinite": np.isinf(each["ratio_low"]),
+    }
+    frame = pd.concat(
+        [
+            per_instance["kind"].first(),
+            each.assign(**counts).groupby(METHOD, sort=False)[list(counts)].sum(),
+            each["tasks"].where(ran, 0).groupby([each[k] for k in METHOD]).sum(),
+            per_instance[["worst_low", "worst_high", "slowest"]].max(),
+            _means(each, by_preset=by_preset, common=common),
+            _guarantees(promised),
+            every.groupby(METHOD)["outside"].agg(
+                lambda rules: ", ".join(sorted(set(rules) - {""}))
+            ),
+        ],
+        axis=1,
+    ).loc[per_instance.size().index]
+    whole = ["tasks", "n", "bound_n", "seconds_n", "exceeded", "beyond"]
+    frame[whole] = frame[whole].fillna(0).astype(int)
+    frame["holds"] = frame["holds"].astype(float)
+    return frame.reset_index()[SUMMARY_COLUMNS]
+
+
+SUMMARY_COLUMNS = [
+    "family", "preset", "method", "kind", "tasks", "instances", "solved", "feasible", "bounded",
+    "relaxed", "incomplete", "failed", "wrong", "skipped", "scheduled", "optimal", "proved",
+    "infinite", "n", "mean_low", "mean_high", "worst_low", "worst_high", "gap_low", "gap_high",
+    "boot_low", "boot_high", "bound_n", "bound_mean", "seconds_n", "seconds", "slowest",
+    "guarantee_low", "guarantee_high", "holds", "exceeded", "beyond", "outside",
+]  # fmt: skip
+METHOD = SUMMARY_COLUMNS[:3]  # key of a row
+
+
+def _means(instances: pd.DataFrame, *, by_preset: bool, common: bool) -> pd.DataFrame:
+    """Return the means of each method over the instances on which it is compared."""
+    rows: dict[tuple[str, str, str], dict[str, float]] = {}
+    for names, whole in groups(instances, by_preset=by_preset):
+        group = whole[[*MEANT]].astype({"method": object, "instance": object, "kind": object})
+        ratio, bound = (
+            compared(group, column, common=common) for column in ("ratio_low", "bound_high")
+        )
+        time = {
+            method: rows
+            for _, same in group.assign(tried=1.0).groupby("kind")
+            for method, rows in compared(same, "tried", common=common).items()
+        }
+        for method in dict.fromkeys(group["method"]):
+            row = rows.setdefault((names["family"], names["preset"], method), {})
+            if method in ratio:
+                row |= _ratio_means(ratio[method])
+            if method in bound:
+                values = np.sort(bound[method]["bound_high"])
+                row |= {"bound_n": len(values), "bound_mean": float(np.mean(values))}
+            if method in time:
+                seconds = np.sort(time[method]["at_limit"])
+                mean = shifted_geometric_mean(seconds, TIME_SHIFT)
+                row |= {"seconds_n": len(seconds), "seconds": mean}
+    index = pd.MultiIndex.from_tuples(rows, names=METHOD)
+    return pd.DataFrame(list(rows.values()), index=index, columns=MEANS, dtype=float)
+
+
+MEANT = ["method", "instance", "kind", "ratio_low", "ratio_high", "bound_high", "at_limit"]
+MEANS = [
+    "n", "mean_low", "mean_high", "gap_low", "gap_high", "boot_low", "boot_high", "bound_n",
+    "bound_mean", "seconds_n", "seconds",
+]  # fmt: skip
+
+
+def _ratio_means(rows: pd.DataFrame) -> dict[str, float]:
+    low, high = (np.sort(rows[name].to_numpy(float)) for name in ("ratio_low", "ratio_high"))
+    finite = bool(np.isfinite(high).all())
+    below = bootstrap(low)
+    above = below if np.array_equal(low, high) else bootstrap(high) if finite else None
+    return {
+        "n": len(low),
+        "mean_low": float(np.mean(low)),
+        "mean_high": float(np.mean(high)),
+        "gap_low": shifted_geometric_mean(low - 1, 1.0),
+        "gap_high": shifted_geometric_mean(high - 1, 1.0),
+        "boot_low": below.low,
+        "boot_high": math.inf
+        if above is None and below.method
+        else above.high
+        if above
+        else np.nan,
+    }
+
+
+def _guarantees(promised: pd.DataFrame) -> pd.DataFrame:
+    """Return guaranteed factors of each method, and on how many instances they are exceeded."""
+    marks = promised.assign(exceeded=promised["within"].eq(False), beyond=promised["beyond"])
+    each = marks.groupby([*METHOD, "instance"], sort=False).agg(
+        guarantee_low=("guarantee", "min"),
+        guarantee_high=("guarantee", "max"),
+        holds=("holds", "first"),
+        exceeded=("exceeded", "any"),
+        beyond=("beyond", "any"),
+    )
+    each = each.assign(holds=each["holds"].astype(float))
+    return each.groupby(level=METHOD, sort=False).agg(
+        guarantee_low=("guarantee_low", "min"),
+        guarantee_high=("guarantee_high", "max"),
+        holds=("holds", "mean"),
+        exceeded=("exceeded", "sum"),
+        beyond=("beyond", "sum"),
+    )
