@@ -173,7 +173,7 @@ def collect(run: StoredRun) -> ReportData:
             )
         )
     profiles: dict[str, dict[str, list[Pair]]] = {}
-    for step in profile(run).to_dict("records"):
+    for step in _reached(profile(run)).to_dict("records"):
         steps = profiles.setdefault(step["family"], {}).setdefault(step["method"], [])
         steps.append((step["ratio"], step["share"]))
     records = {(each.family, each.method): each.record for each in results}
@@ -187,12 +187,17 @@ def collect(run: StoredRun) -> ReportData:
         profiles,
         written(run),
         gaps=_records(gaps(run, by_preset=False, methods=provers)) if provers else (),
-        completed=_records(profile(run, "seconds", methods=provers)) if provers else (),
+        completed=_records(_reached(profile(run, "seconds", methods=provers))) if provers else (),
     )
     chosen = {method for name in report.families for method in report.heuristics(name)}
     if not chosen:
         return report
     return replace(report, pairs=_records(pairs(run, by_preset=False, methods=chosen)))
+
+
+def _reached(steps: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the steps of a profile, without the rows of methods that have none."""
+    return steps[steps["share"] > 0]
 
 
 def _records(frame: "pd.DataFrame") -> list[dict[str, Any]]:

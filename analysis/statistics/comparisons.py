@@ -262,7 +262,9 @@ def profile(
         of the n instances, the method has a schedule within the factor `ratio` of the best known
         one, or has completed its task after `seconds`. Then unanswered and wrong (fractions that
         the method never reaches, because it has no schedule, or a wrong answer). Schedules with
-        an infinite ratio (x/0) are not reached either.
+        an infinite ratio (x/0) are not reached either. A method that reaches no instance has one
+        row, with share 0 and without a ratio (or seconds); methods all of whose schedules lie
+        outside the program have none.
     """
     column = "ratio" if by == "objective" else "seconds"
     rows = []
@@ -278,7 +280,11 @@ def profile(
             str(name): count / total for name, count in wrong_ones["method"].value_counts().items()
         }
         answered = {str(name): (costs[name].notna().sum()) / total for name in costs.columns}
-        for name, cost, share in steps_of(costs, total):
+        steps = list(steps_of(costs, total))
+        reached = {str(name) for name, _, _ in steps}
+        tried = chosen if by == "seconds" else chosen[~_relaxed(chosen)]
+        never = [name for name in dict.fromkeys(map(str, tried["method"])) if name not in reached]
+        for name, cost, share in [*steps, *((name, math.nan, 0.0) for name in never)]:
             method = str(name)
             wrong = wrongs.get(method, 0.0)
             rows.append(

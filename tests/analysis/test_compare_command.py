@@ -12,6 +12,7 @@ import pytest
 from toy_family import toy
 
 from schedgap.analysis.records.folder import FAILURES
+from schedgap.cli import run
 from schedgap.cli.entry import _with_retry
 from schedgap.instances.records import write_json
 from schedgap.show import RETRIES
@@ -75,8 +76,29 @@ def test_on_a_pipe_each_finished_task_is_a_line(tmp_path: Path) -> None:
         (["--retry", "timeout", "a.json"], ["--retry", "timeout", "a.json"]),
         (["--retry", "timeout,crash"], ["--retry", "timeout,crash"]),
         (["--retry=memory", "a.json"], ["--retry=memory", "a.json"]),
+        (["--retry", "quick"], ["--retry", "all", "quick"]),
+        (["--retry", "toy-figures"], ["--retry", "all", "toy-figures"]),
+        (["--retry", "runs/instances"], ["--retry", "all", "runs/instances"]),
+        (["--retry", "tests"], ["--retry", "all", "tests"]),
+        (["--retry", "sometimes", "a.json"], ["--retry", "sometimes", "a.json"]),
+        (["--retry", "timeout,never", "a.json"], ["--retry", "timeout,never", "a.json"]),
     ],
 )
-def test_retry_without_a_kind_means_all(given: list[str], meant: list[str]) -> None:
+def test_retry_without_a_kind_means_all(
+    given: list[str], meant: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tests").mkdir()
     assert _with_retry(given) == meant
     assert {*FAILURES, "all"} == RETRIES
+
+
+def test_an_unknown_kind_of_failure_is_refused_with_the_kinds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "down.json"
+    write_json(file, toy(6, 4, 2, name="down").to_data())
+    assert run(["compare", "--retry", "sometimes", str(file), "--run", str(tmp_path / "r")]) == 2
+    kinds = "timeout, memory, crash, invalid, error, all"
+    assert capsys.readouterr().err == f"schedgap: retry 'sometimes': choose from {kinds}\n"
+    assert not (tmp_path / "r").exists()

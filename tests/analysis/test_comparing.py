@@ -91,10 +91,14 @@ def test_a_guarantee_stands_beside_the_measured_ratio(tmp_path: Path) -> None:
 
 
 def test_the_profile_counts_an_instance_without_schedule_as_never(tmp_path: Path) -> None:
-    profile = quick(tmp_path, "exact", "first", "partial").profile()
+    profile = quick(tmp_path, "exact", "first", "partial", "fails", "outside").profile()
     steps = profile[profile["method"] == "first"][["ratio", "share"]].to_numpy().tolist()
     assert steps == [[3.0, 0.5], [4.5, 1.0]]
-    assert "partial" not in set(profile["method"])
+    assert "outside" not in set(profile["method"])
+    for name in ("partial", "fails"):  # without a schedule
+        (only,) = profile[profile["method"] == name].to_dict("records")
+        assert (only["share"], only["n"], only["unanswered"], only["wrong"]) == (0.0, 2, 1.0, 0.0)
+        assert math.isnan(only["ratio"])
 
 
 def test_every_way_to_end_is_recorded(tmp_path: Path) -> None:

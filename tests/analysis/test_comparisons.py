@@ -297,9 +297,10 @@ def test_a_wrong_answer_completes_nothing(tmp_path: Path) -> None:
         pytest.approx(10),
         pytest.approx(20),
     ]
-    profile = Run(tmp_path).profile("seconds")
-    assert profile["method"].tolist() == ["scan"]
-    assert "liar" not in set(Run(tmp_path).profile()["method"])
+    for by in ("seconds", "objective"):
+        profile = Run(tmp_path).profile(by).set_index("method")
+        assert profile["share"].to_dict() == {"scan": 1.0, "liar": 0.0}
+        assert profile["wrong"].to_dict() == {"scan": 0.0, "liar": 1.0}
 
 
 def test_profiles_have_one_denominator_and_keep_kinds_apart(timed: Path) -> None:

@@ -1,6 +1,7 @@
 """Run folders that were edited, moved or copied badly: one line that says so, and nothing wrong."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from toy_family import toy
 
 from schedgap.analysis.comparing.compare import compare
 from schedgap.analysis.comparing.run import Run
+from schedgap.cli import run
 from schedgap.errors import InputError
 
 TARGET = toy(6, 4, 2, name="down")
@@ -48,3 +50,45 @@ def test_links_to_a_folder_and_copies_of_it_count_once(folder: Path, tmp_path: P
     link = tmp_path / "link"
     link.symlink_to(folder)
     assert len(Run(folder, link)) == len(Run(folder, folder)) == 2
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {str(file): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["show"], ["table"], ["table", "--of", "results"], ["report"], ["verify"], ["diff"]],
+    ids=" ".join,
+)
+def test_a_record_of_another_version_is_one_line_and_nothing_changes(
+    folder: Path, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = min((folder / "tasks").glob("*.json"))
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"version": 9, "later": {}}))
+    before = _files(folder)
+    assert run([*words, *[str(folder)] * (2 if words == ["diff"] else 1)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line == f"schedgap: {file}: a record of another version of schedgap: 9"
+    assert _files(folder) == before
+
+
+def test_a_folder_that_is_read_only_is_shown(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = _files(folder)
+    for place in (folder, *folder.iterdir()):
+        if place.is_dir():
+            place.chmod(0o555)
+    try:
+        if os.access(folder, os.W_OK):
+            pytest.skip("this user may write into any folder")
+        assert [run([name, str(folder)]) for name in ("show", "table", "verify")] == [0, 0, 0]
+        capsys.readouterr()
+        assert run(["report", str(folder)]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.endswith("report.html: cannot be written: permission denied")
+    finally:
+        for place in (folder, *folder.iterdir()):
+            place.chmod(0o755)
+    assert _files(folder) == before

@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import traceback
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -54,16 +55,26 @@ def _interrupted() -> int:
 
 
 def _with_retry(arguments: list[str]) -> list[str]:
-    """Return the arguments with `all` after each `--retry` that has no value."""
-    from schedgap.show import RETRIES
+    """Return the arguments with `all` after each `--retry` that has no value.
 
+    A word that cannot be a target of `compare` is a value, so that a misspelt one is refused as
+    such.
+    """
     given: list[str] = []
     for place, word in enumerate(arguments):
         given.append(word)
         following = arguments[place + 1 : place + 2]
-        if word == "--retry" and not set("".join(following).split(",")) <= RETRIES:
+        if word == "--retry" and not (following and _is_kind(following[0])):
             given.append("all")
     return given
+
+
+def _is_kind(word: str) -> bool:
+    """Return whether the word after `--retry` is its value: not an option, nor a target."""
+    if set(word.split(",")) <= show.RETRIES:
+        return True
+    suite = word in ("quick", "traces") or "-figure" in word
+    return not (suite or set("./\\") & set(word) or word.startswith("-") or Path(word).exists())
 
 
 def run(arguments: list[str]) -> int:
