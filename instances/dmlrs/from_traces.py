@@ -24,7 +24,8 @@ from schedgap.instances.traces.choice import choose_by_take, draw_machines
 
 NEEDED = {"first": "jobs", "take": "jobs"}  # settings that have no effect without a file
 REPLACED: Mapping[str, Sequence[str]] = {
-    "machines": ("capacity_gpu", "capacity_cpu", "capacity_memory")
+    "jobs": ("arrive_within",),
+    "machines": ("capacity_gpu", "capacity_cpu", "capacity_memory"),
 }
 MOST_SAMPLES = 10**9
 

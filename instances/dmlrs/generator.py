@@ -156,6 +156,8 @@ PAPER = (
     Option("time", "range", (100, 1000), "tau, time per sample in 1e-7 hours", least=1, most=10**9),
     Option("external", "range", (1000, 10_000), "Mbit/s between machines", least=1, most=10**9),
     Option("internal", "range", (10_000, 50_000), "Mbit/s inside a machine", least=1, most=10**9),
+    Option("arrive_within", "int", 100, "jobs arrive in the first slots, so many per cent of all",
+           least=1, most=100),
     Option("finishable", "bool", True, "draw jobs again that cannot finish with F workers"),
     _demand("worker", "gpu", 0, 4), _demand("worker", "cpu", 1, 10),
     _demand("worker", "memory", 2, 32), _demand("worker", "storage", 5, 10),

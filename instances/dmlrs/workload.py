@@ -125,7 +125,8 @@ def paper_job(request: Request, name: str, arrival: int, seconds: float) -> Draf
 def finishing_job(request: Request, name: str, horizon: int, seconds: float, arrival: int) -> Draft:
     """Draw a job again until it can end by the horizon with F workers across machines.
 
-    If `arrival` is 0, it is drawn before the rest of the job. Without the setting `finishable`,
+    If `arrival` is 0, it is drawn before the rest of the job, from the first `arrive_within` per
+    cent of the slots. Without the setting `finishable`,
     the first drawn job is returned.
 
     Parameters
@@ -141,8 +142,9 @@ def finishing_job(request: Request, name: str, horizon: int, seconds: float, arr
     arrival : int
         Slot of arrival, or 0.
     """
+    last = math.ceil(horizon * request.values["arrive_within"] / 100)
     for _ in range(MOST_TRIES):
-        slot = arrival or uniform(request.random, (1, horizon), 1)[0]
+        slot = arrival or uniform(request.random, (1, last), 1)[0]
         draft = paper_job(request, name, slot, seconds)
         if not request.values["finishable"] or slot + draft.least_slots - 1 <= horizon:
             return draft
