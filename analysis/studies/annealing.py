@@ -12,7 +12,7 @@ References
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,6 +60,34 @@ class Chain:
             Of the search, and of the chain within it.
         """
         return cls(np.random.default_rng([seed, worker]))
+
+    def reached(self, score: float) -> float:
+        """Return after how many evaluations the best score was at least this; inf if never.
+
+        Parameters
+        ----------
+        score : float
+            The score.
+        """
+        return next((count for count, value in self.curve if value >= score), math.inf)
+
+    def interrupted(self, fault: str, found: Sequence[tuple[float, dict[str, Any], int]]) -> None:
+        """Go on after the process of the chain was killed: from new instances, drawn differently.
+
+        Parameters
+        ----------
+        fault : str
+            What happened.
+        found : sequence of (score, instance data, evaluations)
+            What the process had sent.
+        """
+        for score, data, count in found:
+            self.best, self.best_score, self.evaluations = data, score, count
+            self.curve.append((count, score))
+        self.evaluations += 1
+        self.faults.append(fault)
+        self.random = np.random.default_rng(self.random.integers(2**32, size=4))
+        self.current, self.score, self.step = None, 0.0, -_STARTS
 
     def to_data(self) -> dict[str, Any]:
         """Return plain JSON data from which `from_data` restores the chain."""

@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 from pydantic import Field
 
 from schedgap.analysis.studies.annealing import Chain
@@ -123,6 +122,44 @@ class State:
         chain = max(self.chains, key=lambda each: each.best_score)
         return chain.best, chain.best_score
 
+    def first(self, enough: float) -> tuple[dict[str, Any] | None, float]:
+        """Return the instance that reached a score after the fewest evaluations; or the best one.
+
+        Unlike the best one, it does not depend on how far the other chains have come by then.
+
+        Parameters
+        ----------
+        enough : float
+            The score.
+        """
+        ended = [chain for chain in self.chains if chain.best_score >= enough]
+        if not ended:
+            return self.best()
+        chain = min(ended, key=lambda each: each.reached(enough))
+        return chain.best, chain.best_score
+
+    def left(self, worker: int, evaluations: int | None, enough: float) -> int:
+        """Return how many instances a chain may evaluate until its next report; 0 at its end.
+
+        It ends at a score that is enough, or after as many evaluations as the first chain took to
+        reach one.
+
+        Parameters
+        ----------
+        worker : int
+            Which one.
+        evaluations : int or None
+            Most instances that each worker evaluates.
+        enough : float
+            The score.
+        """
+        chain = self.chains[worker]
+        if chain.best_score >= enough:
+            return 0
+        ends = [each.reached(enough) for each in self.chains if each.best_score >= enough]
+        most = min([*ends, math.inf if evaluations is None else evaluations])
+        return max(0, int(min(_PIECE, most - chain.evaluations)))
+
     def curve(self) -> tuple[tuple[int, float], ...]:
         """Return the points at which the best score of all chains rose."""
         best, points = 0.0, []
@@ -164,9 +201,8 @@ def search(
     def work(worker: int) -> None:
         while not interrupt.is_set():
             chain = state.chains[worker]
-            count = _PIECE if evaluations is None else min(_PIECE, evaluations - chain.evaluations)
-            left = seconds - spent()
-            if count <= 0 or left <= 0 or state.best()[1] >= enough:
+            count, left = state.left(worker, evaluations, enough), seconds - spent()
+            if count == 0 or left <= 0:
                 return
             chain = _piece(state.target, chain, count, min(left, _PIECE_SECONDS), enough, interrupt)
             state.put(worker, chain, spent())
@@ -195,7 +231,7 @@ def _piece(
     enough: float,
     interrupt: threading.Event,
 ) -> Chain:
-    """Advance one chain in a child process; if it hangs, it goes on with other random numbers."""
+    """Advance one chain in a child process; if it is killed, it starts again."""
     best: list[tuple[float, dict[str, Any], int]] = []
     reply = run_child(
         "schedgap.analysis.studies.annealing:advance",
@@ -214,13 +250,7 @@ def _piece(
         return advanced
     if reply.outcome == "error":
         reply.result()
-    chain.evaluations += 1
-    chain.random = np.random.default_rng([target.seed, chain.evaluations, len(chain.faults)])
-    chain.faults.append(f"a method was killed ({reply.outcome})")
-    chain.current = None
-    for score, data, count in best:
-        chain.best, chain.best_score = data, score
-        chain.curve.append((count, score))
+    chain.interrupted(f"a method was killed ({reply.outcome})", best)
     return chain
 
 

@@ -17,6 +17,7 @@ from schedgap.instances.records import write_json, write_text
 
 PathLike = str | os.PathLike[str]
 
+_SHOWN = 3  # faults in a table
 REFUTED = 1 + 1e-6  # a score above this refutes a claim
 
 
@@ -159,7 +160,7 @@ class WorstCase:
     def facts(self) -> dict[str, str]:
         """Return what is known on the find as texts by name, for tables."""
         against = self.target.against
-        what = "optimum" if against in ("exact", "bound") else against
+        what = "optimum" if self.target.optimum else against
         facts = {f"ratio to {what}": str(self.ratio)}
         if self.guarantee:
             factor = self.guarantee.get("factor")
@@ -171,6 +172,9 @@ class WorstCase:
             facts[self.target.guarantee] = f"{verdict} ({self.score:.4g} times the claim)"
         facts["instance"] = ", ".join(f"{k} {v}" for k, v in self.instance.summary().items())
         facts["objective"] = f"{self.solution.objective:.10g}"
+        for each in (self.solution, *self.references):
+            if each.outside:
+                facts[f"rules of {each.method}"] = each.outside
         for each in self.references:
             facts[each.method] = " ".join(
                 f"{name} {value:.10g}"
@@ -181,7 +185,10 @@ class WorstCase:
             f"seed {self.target.seed}, {self.evaluations} evaluations, {self.seconds:.0f} s"
         )
         if self.faults:
-            facts["faults"] = "; ".join(self.faults)
+            more = len(self.faults) - _SHOWN
+            facts["faults"] = "; ".join(self.faults[:_SHOWN]) + (
+                f"; and {more} more" if more > 0 else ""
+            )
         return facts
 
     def __repr__(self) -> str:

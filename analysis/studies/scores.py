@@ -2,15 +2,17 @@
 
 A score counts only for schedules that the family's rules accept. For a minimised objective it is
 the method's value over the least value of any schedule known, and hence at most the ratio to the
-optimum, whatever else is not known.
+optimum, whatever else is not known. A method that does not end within its limit has no score.
 """
 
 import math
 from typing import NamedTuple
 
+from schedgap.analysis.own.methods import Own
 from schedgap.analysis.records.ratios import divide
+from schedgap.analysis.solving.tasks import run_task, task_spec
 from schedgap.analysis.studies.targets import Options, Target, allowed, changed_options, references
-from schedgap.errors import SchedgapError
+from schedgap.errors import FamilyError, InvalidScheduleError, OwnMethodError, SchedgapError
 from schedgap.instances.families import FAMILIES
 from schedgap.instances.instance import Instance
 from schedgap.models.family import Family, family
@@ -18,6 +20,7 @@ from schedgap.models.method import Budget, Method, MethodResult, NullProgress, R
 from schedgap.solvers.children.clock import Clock
 
 _METHOD_SECONDS = 5.0  # limit of one method on one instance
+_TOLD = (FamilyError, InvalidScheduleError, OwnMethodError, TimeoutError)
 
 
 class Score(NamedTuple):
@@ -26,6 +29,13 @@ class Score(NamedTuple):
     score: float
     value: float  # of the method; of a claim that is measured, the measure
     reference: float
+
+
+class _Verified(NamedTuple):
+    """Value of a schedule that the rules accept, and whether it leaves some of them out."""
+
+    value: float
+    relaxed: bool
 
 
 class Evaluator:
@@ -40,16 +50,14 @@ class Evaluator:
     def __init__(self, target: Target) -> None:
         self.target = target
         self.owner: Family = family(target.family)
-        self.method: Method = self.owner.method(target.method)
+        self.method: Method = target.chosen()
         self.options = self.method.parse(target.options)
         self.space = allowed(target)
         self.faults: list[str] = []
         claims = self.owner.paper.guarantees
         self.claim = None if target.guarantee is None else claims[target.guarantee]
         self._engine = self.method.choose_engine(None)
-        self._references = [
-            (found, found.parse(options)) for found, options in references(self.owner, target)
-        ]
+        self._references = [(found, found.parse(options)) for found, options in references(target)]
 
     def score(self, instance: Instance, need: float = -math.inf) -> Score | None:
         """Return the score of an instance; None if it has none, or if it is surely below `need`.
@@ -63,36 +71,38 @@ class Evaluator:
         """
         try:
             return self._score(instance, need)
+        except _TOLD as error:
+            self.faults.append(str(error))
         except Exception as error:  # noqa: BLE001 - a method that fails is no find, but is told
             if not isinstance(error, SchedgapError):
                 self.faults.append(f"{type(error).__name__}: {error}")
-            return None
+        return None
 
     def _score(self, instance: Instance, need: float) -> Score | None:
         if self.claim is not None and self.claim.measure is not None:
             measured = self.claim.measure(instance)
             return Score(measured, measured, 1.0) if measured > 0 else None
         factor = self._factor(instance)
-        if factor is None:
+        if factor is None or self.method.unsupported_reason(instance) is not None:
             return None
         sense = self.owner.sense(instance)
-        value = self._value(self.method, self.options, instance)
-        if value is None:
+        given = self._verified(self.method, self.options, instance, whole=True)
+        if given is None:
             return None
-        best: float | None = None
-        if self.target.against in ("exact", "bound"):
-            best = value
+        value, optimum = given.value, self.target.optimum
+        known = [] if given.relaxed or not optimum else [value]
+        if optimum:
             bound = self._quick_bound(instance)
             if bound is not None and divide(value, bound, sense) < need * factor:
                 return None
-        pick = min if sense == "min" else max
         for method, options in self._references:
             if method.unsupported_reason(instance) is None:
-                found = self._value(method, options, instance)
-                if found is not None:
-                    best = found if best is None else pick(best, found)
-        if best is None:
+                found = self._verified(method, options, instance, whole=not optimum)
+                if found is not None and not (optimum and found.relaxed):
+                    known.append(found.value)
+        if not known:
             return None
+        best = (min if sense == "min" else max)(known)
         ratio = divide(value, best, sense)
         return Score(ratio / factor, value, best) if 0 < ratio < math.inf else None
 
@@ -109,31 +119,45 @@ class Evaluator:
         if not any(method.name == "job-alone" for method in self.owner.methods):
             return None
         method = self.owner.method("job-alone")
-        return self._run(method, method.parse({}), instance).bound
+        return self._run(method, method.parse({}), instance)[0].bound
 
-    def _value(self, method: Method, options: Options, instance: Instance) -> float | None:
+    def _verified(
+        self, method: Method, options: Options, instance: Instance, *, whole: bool
+    ) -> _Verified | None:
         """Return the verified objective of a method's schedule; None without one.
 
-        A schedule that omits rules counts for the method that is searched only.
+        `whole`: the method must have ended before its limit, so that the schedule is its answer and
+        not what it had when it was stopped.
         """
-        schedule = self._run(method, options, instance).schedule
-        if schedule is None:
+        result, seconds = self._run(method, options, instance)
+        if whole and seconds >= _METHOD_SECONDS:
+            raise TimeoutError(f"method {method.name} needs more than {_METHOD_SECONDS:g} s")
+        if result.schedule is None:
             return None
-        data = schedule.to_data(instance)
+        data = result.schedule.to_data(instance)
         broken = next(iter(self.owner.check(instance, data, options)), None)
         if broken is not None:
-            raise RuntimeError(f"{method.name} breaks {broken.rule}: {broken.message}")
-        return float(self.owner.objective(instance, data))
+            text = f"method {method.name} returned a schedule that breaks {broken.rule}"
+            raise InvalidScheduleError(f"{text}: {broken.message}")
+        value = float(self.owner.objective(instance, data))
+        return _Verified(value, bool(self.owner.omitted_rules(data)))
 
-    def _run(self, method: Method, options: Options, instance: Instance) -> MethodResult:
-        """Run a method here, or in a child process of its own if it needs another engine."""
+    def _run(
+        self, method: Method, options: Options, instance: Instance
+    ) -> tuple[MethodResult, float]:
+        """Run a method here, or in a child process of its own if it needs another engine.
+
+        Return its result and its seconds.
+        """
+        if isinstance(method.run, Own):
+            return _run_own(method.run, options, instance)
         engine = method.choose_engine(None)
         if method.runs_children or engine in (None, self._engine) or self._engine is None:
             if not method.runs_children and engine is not None:
                 self._engine = engine
             clock = Clock(_METHOD_SECONDS)
             call = RunContext(options, engine, Budget(clock, 0), NullProgress())
-            return self.owner.run(method, instance, call)
+            return self.owner.run(method, instance, call), clock.elapsed()
         from schedgap.solvers.children.processes import run_child
 
         reply = run_child(
@@ -148,5 +172,18 @@ class Evaluator:
             limit=_METHOD_SECONDS,
             engine=engine,
         )
-        result: MethodResult = reply.result()[0]
-        return result
+        result, seconds = reply.result()
+        return result, seconds
+
+
+def _run_own(own: Own, options: Options, instance: Instance) -> tuple[MethodResult, float]:
+    """Run a user's own method in its child process; a stopped or failed one raises its error."""
+    spec = task_spec(instance, own, time_limit=_METHOD_SECONDS, settings=options)
+    run = run_task(instance, spec)
+    if run.end == "timeout":
+        raise TimeoutError(f"method {own.name} needs more than {_METHOD_SECONDS:g} s")
+    if run.end != "done":
+        raise run.error or OwnMethodError(f"method {own.name}: {run.message}")
+    if run.result is not None and run.result.schedule is not None:
+        return run.result, run.seconds
+    return MethodResult(run.schedule), run.seconds

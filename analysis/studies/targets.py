@@ -1,9 +1,11 @@
 """What a search for worst cases maximises: the method, what it is compared with, the instances."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from schedgap.analysis.own.methods import Own
+from schedgap.analysis.solving.choices import Choice
 from schedgap.errors import UsageError, choices
 from schedgap.instances.families import instance_class
 from schedgap.instances.generate import generate, presets
@@ -11,6 +13,7 @@ from schedgap.instances.mutations import Space, space
 from schedgap.instances.settings import whole_number
 from schedgap.models.family import Family, family
 from schedgap.models.method import Method
+from schedgap.solvers.engines.availability import require
 
 Options = Mapping[str, Any]
 
@@ -24,9 +27,15 @@ _REFERENCES: Mapping[str, tuple[tuple[str, Options], ...]] = {
 }
 
 
+OPTIMUM = ("exact", "bound")  # what a method is compared with, if not with another method
+MOST_WORKERS = 256
+
+Chosen = Callable[..., Any] | Own | str  # a method, as users give it
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a search maximises; plain data, as they are written to a file.
+    """What a search maximises.
 
     Attributes
     ----------
@@ -48,6 +57,10 @@ class Target:
         Keys of the instance file whose values stay as they are.
     seed : int
         Of the search.
+    own, other : Own or None
+        The method, and what it is compared with, if it is one of the user's own.
+    against_options : mapping
+        Settings of the method it is compared with.
     """
 
     family: str
@@ -61,15 +74,43 @@ class Target:
     fixed: tuple[str, ...]
     seed: int
 
+    own: Own | None = None
+    other: Own | None = None
+    against_options: Options = field(default_factory=dict)
+
+    @property
+    def optimum(self) -> bool:
+        """Whether the ratio is that to the optimum."""
+        return self.against in OPTIMUM and self.other is None
+
+    def chosen(self) -> Method:
+        """Return the method."""
+        owner = family(self.family)
+        return owner.method(self.method) if self.own is None else self.own.method(owner)
+
+    def compared(self) -> Method:
+        """Return the method that it is compared with, unless that is the optimum."""
+        owner = family(self.family)
+        return owner.method(self.against) if self.other is None else self.other.method(owner)
+
     def to_data(self) -> dict[str, Any]:
-        """Return plain JSON data."""
-        return asdict(self) | {"fixed": list(self.fixed)}
+        """Return plain JSON data; methods of the user's own are told apart by their source."""
+        plain = ("family", "method", "options", "against", "guarantee", "preset", "settings",
+                 "jobs", "fixed", "seed")  # fmt: skip
+        data = {name: getattr(self, name) for name in plain} | {"fixed": list(self.fixed)}
+        if self.own is not None:
+            data["code"] = self.own.code
+        if self.other is not None:
+            data["against_code"] = self.other.code
+        if self.against_options:
+            data["against_options"] = dict(self.against_options)
+        return data
 
 
 def target_of(
     name: str,
-    method: str,
-    against: str,
+    method: Chosen,
+    against: Chosen,
     guarantee: str | None,
     preset: str | None,
     settings: Mapping[str, object] | None,
@@ -90,24 +131,23 @@ def target_of(
     UsageError
         For what does not exist, and for what does not fit together.
     """
-    owner = family(name)
-    chosen = owner.method(method)
-    chosen.parse(options)
+    owner, given_method = family(name), _read(method)
+    own, options = given_method.own, {**dict(given_method.settings), **options}
+    chosen = owner.method(given_method.method) if own is None else own.method(owner)
+    parsed = chosen.parse(options)
     space(name)  # or the error that there is none
     if chosen.kind == "bound":
-        raise UsageError(f"method {method} is a bound and has no schedules")
-    if against not in ("exact", "bound"):
-        other = owner.method(against)
-        if other.kind == "bound":
-            raise UsageError(f"method {against} is a bound: use against='bound'")
+        raise UsageError(f"method {chosen.name} is a bound and has no schedules")
+    other = Choice(against) if against in OPTIMUM else _read(against)
+    _check_other(owner, chosen, parsed, other)
     if guarantee is not None:
-        _check_guarantee(owner, guarantee, chosen, options, against)
+        _check_guarantee(owner, guarantee, chosen, options, other)
     known = presets(name)
     if preset is not None and preset not in known:
         raise UsageError(f"family {name} has no preset '{preset}': {choices(preset, known)}")
     if jobs is not None:
-        positive(jobs, "jobs")
-    if isinstance(fixed, str):
+        jobs = positive(jobs, "jobs")
+    if isinstance(fixed, str) or not all(isinstance(key, str) for key in fixed):
         raise UsageError("fixed: need a list of keys")
     seed = whole_number(seed, "seed", most=2**31 - 1)
     usual = {} if preset not in (None, "small") else dict(space(name).start)
@@ -122,14 +162,58 @@ def target_of(
         name,
         chosen.name,
         dict(options),
-        against,
+        other.method,
         guarantee,
         preset,
         given,
         jobs,
         tuple(fixed),
         seed,
+        own,
+        other.own,
+        dict(other.settings),
     )
+
+
+def _read(given: Chosen) -> Choice:
+    """Return a method as the user gave it; UsageError with an engine."""
+    choice = Choice.of(given)
+    if choice.engine is not None:
+        raise UsageError(
+            f"method '{given}': a search uses the first engine of each method: leave out "
+            f"'@{choice.engine}'"
+        )
+    return choice
+
+
+def _check_other(
+    owner: Family, chosen: Method, parsed: Mapping[str, object], other: Choice
+) -> None:
+    """Raise an error unless there is a ratio of a method to what it is compared with."""
+    optimum = other.own is None and other.method in OPTIMUM
+    if optimum and other.method == "bound":
+        bounds_of(owner)  # or the error that there is none
+        compared = chosen
+    elif other.own is not None:
+        compared = other.own.method(owner)
+    else:
+        compared = owner.method(other.method)
+    settings = compared.parse({} if compared is chosen else dict(other.settings))
+    if compared.kind == "bound":
+        raise UsageError(f"method {compared.name} is a bound: use against='bound'")
+    if compared.name == chosen.name and compared.code != chosen.code:
+        raise UsageError(
+            f"two methods have the name '{chosen.name}': give one another, as in "
+            f"sg.own(rule, name='my-{chosen.name}')"
+        )
+    if owner.problem(parsed) != owner.problem(settings) and not optimum:
+        raise UsageError(f"{chosen.name} and {compared.name} solve different problems: no ratio")
+    if owner.problem(parsed) != owner.problem({}) and optimum:
+        raise UsageError(
+            f"{chosen.name} solves another problem with these options than method exact: no ratio"
+        )
+    for engine in {engine for each in (chosen, compared) for engine in needed(each)}:
+        require(engine)
 
 
 def _check_keys(name: str, fixed: Sequence[str], start: Mapping[str, Any]) -> None:
@@ -159,7 +243,7 @@ def _properties(schema: Any) -> set[str]:
     return set(own if isinstance(own, dict) else ()).union(*map(_properties, schema.values()))
 
 
-def positive(value: object, name: str) -> int:
+def positive(value: object, name: str, most: int | None = None) -> int:
     """Return an integer >= 1; UsageError for anything else.
 
     Parameters
@@ -168,10 +252,14 @@ def positive(value: object, name: str) -> int:
         What was given.
     name : str
         For the message.
+    most : int, optional
+        Largest allowed value.
     """
     number = whole_number(value, name)
     if number < 1:
         raise UsageError(f"{name} {number}: need an integer >= 1")
+    if most is not None and number > most:
+        raise UsageError(f"{name} {number}: need at most {most}")
     return number
 
 
@@ -183,7 +271,7 @@ def _batch_settings(name: str, method: str) -> dict[str, object]:
 
 
 def _check_guarantee(
-    owner: Family, key: str, method: Method, options: Mapping[str, object], against: str
+    owner: Family, key: str, method: Method, options: Mapping[str, object], other: Choice
 ) -> None:
     """Raise UsageError if a claim does not exist or says nothing on a method."""
     claims = owner.paper.guarantees
@@ -195,7 +283,7 @@ def _check_guarantee(
     others = set(changed_options(method, options)) - set(claims[key].options)
     if others:
         raise UsageError(f"guarantee {key} says nothing with option {min(others)}")
-    if against not in ("exact", "bound"):
+    if other.own is not None or other.method not in OPTIMUM:
         raise UsageError(f"guarantee {key} is a claim on the optimum: use against='exact'")
 
 
@@ -230,18 +318,17 @@ def allowed(target: Target) -> Space:
     return replace(given, lists=lists, fixed=given.fixed | frozenset(target.fixed))
 
 
-def references(owner: Family, target: Target) -> list[tuple[Method, Options]]:
+def references(target: Target) -> list[tuple[Method, Options]]:
     """Return the methods whose best schedule is compared with, and their options.
 
     Parameters
     ----------
-    owner : Family
-        The target's family.
     target : Target
         What is searched.
     """
-    if target.against not in ("exact", "bound"):
-        return [(owner.method(target.against), {})]
+    owner = family(target.family)
+    if not target.optimum:
+        return [(target.compared(), target.against_options)]
     if owner.name in _REFERENCES:
         return [(owner.method(name), options) for name, options in _REFERENCES[owner.name]]
     kinds = ("algorithm", "baseline")
@@ -249,15 +336,34 @@ def references(owner: Family, target: Target) -> list[tuple[Method, Options]]:
             if each.kind in kinds and not each.engines]  # fmt: skip
 
 
-def reference_names(target: Target) -> list[str]:
-    """Return the names of the methods whose best schedule replaces the optimum during the search.
+def bounds_of(owner: Family) -> tuple[str, ...]:
+    """Return the bounds that enclose an optimum: `lp` where there is one, else all.
 
     Parameters
     ----------
-    target : Target
-        What is searched.
+    owner : Family
+        The family.
+
+    Raises
+    ------
+    UsageError
+        If it has none.
     """
-    return [method.name for method, _ in references(family(target.family), target)]
+    names = [each.name for each in owner.methods if each.kind == "bound"]
+    if not names:
+        raise UsageError(f"family {owner.name} has no bound: use against='exact' or a method")
+    return ("lp",) if "lp" in names else tuple(names)
+
+
+def needed(method: Method) -> tuple[str, ...]:
+    """Return the engines that a method loads.
+
+    Parameters
+    ----------
+    method : Method
+        The method.
+    """
+    return method.engines if method.runs_children else method.engines[:1]
 
 
 def engine_of(target: Target) -> str | None:
@@ -268,7 +374,6 @@ def engine_of(target: Target) -> str | None:
     target : Target
         What is searched.
     """
-    owner = family(target.family)
-    methods = [owner.method(target.method), *(each for each, _ in references(owner, target))]
+    methods = [target.chosen(), *(each for each, _ in references(target))]
     engines = (each.choose_engine(None) for each in methods if not each.runs_children)
     return next((engine for engine in engines if engine is not None), None)

@@ -14,18 +14,19 @@ from typing import Any
 from schedgap.analysis.studies.certifying import certify
 from schedgap.analysis.studies.chains import State, search, shrunk
 from schedgap.analysis.studies.finds import REFUTED, PathLike, WorstCase, annotated, made_folder
-from schedgap.analysis.studies.targets import positive, target_of
+from schedgap.analysis.studies.targets import MOST_WORKERS, Chosen, positive, target_of
 from schedgap.errors import UsageError
 
 _ENOUGH = 1.05  # a score at which the search for a refutation ends
 _SHARE = 0.75  # of the time limit, for the search; the rest is for shrinking
+_NONE = "no instance found on which"
 
 
 def worst_case(
     family: str,
-    method: str,
+    method: Chosen,
     *,
-    against: str = "exact",
+    against: Chosen = "exact",
     guarantee: str | None = None,
     preset: str | None = None,
     settings: Mapping[str, object] | None = None,
@@ -45,9 +46,13 @@ def worst_case(
 
     Parameters
     ----------
-    family, method : str
-        The method, whose schedules should be bad.
-    against : str
+    family : str
+        Name of the family.
+    method : str, callable or Own
+        The method, whose schedules should be bad: its name, or a method of your own in any of the
+        forms that `solve` accepts. Instances on which it fails, breaks a rule or needs more than
+        5 s do not count, and `WorstCase.faults` tells of them.
+    against : str, callable or Own
         "exact" (the optimum, certified by two exact methods at the end), "bound" (the optimum,
         between the best schedule known and a bound), or a method (the ratio of the two).
     guarantee : str, optional
@@ -100,18 +105,18 @@ def worst_case(
         raise UsageError("no time limit: give a number of evaluations")
     if time_limit is not None and not 0 < time_limit < math.inf:
         raise UsageError(f"time limit {time_limit}: need a number > 0")
-    positive(workers, "workers")
+    workers = positive(workers, "workers", MOST_WORKERS)
     if evaluations is not None:
-        positive(evaluations, "evaluations")
+        evaluations = positive(evaluations, "evaluations")
     if enough is None:
         enough = _ENOUGH if guarantee is not None else math.inf
     state = State(target, workers, None if out is None else made_folder(out))
     search_seconds = math.inf if time_limit is None else _SHARE * time_limit
     search(state, search_seconds, evaluations, enough, on_progress)
-    data, score = state.best()
+    data, score = state.first(enough)
     if data is None:
         raise UsageError(
-            f"no instance found on which {method} has a ratio, in {state.evaluations} evaluations"
+            f"{_NONE} {target.method} has a ratio, in {state.evaluations} evaluations"
             + (f": {state.faults[0]}" if state.faults else "")
         )
     used = 0
@@ -141,7 +146,7 @@ def worst_case(
 
 def worst_grid(
     family: str,
-    methods: Sequence[str],
+    methods: Sequence[Chosen],
     *,
     time_limit: float | None = 20.0,
     evaluations: int | None = None,
@@ -156,8 +161,8 @@ def worst_grid(
     ----------
     family : str
         Name of the family.
-    methods : sequence of str
-        Names of methods.
+    methods : sequence of str, callable or Own
+        Methods, as in `worst_case`.
     time_limit, evaluations, jobs, seed, workers
         Of each pair, as in `worst_case`.
     out : path, optional
@@ -177,26 +182,31 @@ def worst_grid(
     """
     import pandas as pd
 
-    for method in methods:
-        target_of(family, method, method, None, None, None, jobs, (), seed, {})  # or its error
-        if list(methods).count(method) > 1:
-            raise UsageError(f"method {method} is given twice")
-    table = pd.DataFrame(math.nan, index=list(methods), columns=list(methods))
+    names = [_name(family, method, jobs, seed) for method in methods]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"method {name} is given twice")
+    table = pd.DataFrame(math.nan, index=names, columns=names)
     table.index.name, table.columns.name = "method", "compared with"
-    for method in methods:
-        for other in methods:
-            if method == other:
-                table.loc[method, other] = 1.0
+    for name, method in zip(names, methods, strict=True):
+        for column, other in zip(names, methods, strict=True):
+            if name == column:
+                table.loc[name, name] = 1.0
                 continue
-            place = None if out is None else Path(out) / f"{method}-vs-{other}"
+            place = None if out is None else Path(out) / f"{name}-vs-{column}"
             try:
                 found = worst_case(
                     family, method, against=other, time_limit=time_limit, jobs=jobs,
                     evaluations=evaluations, seed=seed, workers=workers, out=place,
                 )  # fmt: skip
             except UsageError as error:
-                if not str(error).startswith("no instance found"):
+                if not str(error).startswith(_NONE):
                     raise
                 continue
-            table.loc[method, other] = found.ratio.low
+            table.loc[name, column] = found.ratio.low
     return table
+
+
+def _name(family: str, method: Chosen, jobs: int | None, seed: int) -> str:
+    """Return the name of a method in a grid, or its error."""
+    return target_of(family, method, method, None, None, None, jobs, (), seed, {}).method

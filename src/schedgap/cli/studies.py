@@ -6,11 +6,16 @@ from typing import Annotated
 import typer
 
 from schedgap import show
-from schedgap.cli.arguments import AsJson, FamilyName, complete_method, complete_preset, settings_of
-from schedgap.cli.parser import app
-from schedgap.errors import (
-    UsageError,
+from schedgap.cli.arguments import (
+    AsJson,
+    FamilyName,
+    complete_method,
+    complete_preset,
+    settings_of,
+    words,
 )
+from schedgap.cli.parser import app
+from schedgap.errors import UsageError
 
 
 @app.command(
@@ -24,14 +29,15 @@ def worst_case(
         typer.Option(
             metavar="NAME",
             autocompletion=complete_method,
-            help="The method whose schedules should be bad; with --grid, several: A,B,C.",
+            help="The method whose schedules should be bad, or your own, FILE.py:FUNCTION; with "
+            "--grid, several: A,B,C.",
         ),
     ] = None,
     against: Annotated[
         str,
         typer.Option(
             metavar="exact|bound|NAME",
-            help="exact: the proved optimum; bound: an interval for it; or another method.",
+            help="exact: the proved optimum; bound: an interval for it; or a method.",
         ),
     ] = "exact",
     guarantee: Annotated[
@@ -87,7 +93,7 @@ def worst_case(
     if grid:
         if options or guarantee or against != "exact":
             raise UsageError("--grid compares methods with their default options with each other")
-        names = [name.strip() for name in method.split(",")]
+        names = [name.strip() for name in words(method)]
         table = search.worst_grid(
             family, names, time_limit=time_limit, evaluations=evaluations, jobs=jobs, seed=seed,
             workers=workers, out=out,
