@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from schedgap.analysis.records.finds import Find, finds
+from schedgap.analysis.report.words import at_least, ratio_text
 from schedgap.instances.families import FAMILIES, OWN
-from schedgap.instances.library import library
 from schedgap.models import Family, family
 from schedgap.models.paper import Equation
 
@@ -61,7 +62,8 @@ def page(name: str) -> str:
             + ". Assumptions: "
             + "; ".join(item.assumptions)
             + f". Verdict: {item.verdict}."
-            for item in paper.guarantees.values()
+            + _worst_of(owner, label)
+            for label, item in paper.guarantees.items()
         ),
         *_worst_cases(name),
         *_figures(owner),
@@ -180,48 +182,89 @@ def _methods(owner: Family) -> str:
     return markdown_table(("method", "kind", "engines", "source", "description", "options"), rows)
 
 
+def _worst_of(owner: Family, label: str) -> str:
+    """Return sentences on the worst ratio found of a guarantee's methods, and on refutations."""
+    claims = owner.paper.guarantees
+    text = ""
+    for method in claims[label].methods:
+        first = next(key for key, each in claims.items() if method in each.methods)
+        known = [each for each in finds(owner.name) if each.method == method and each.low > 1]
+        if known and first == label:
+            worst = max(known, key=lambda each: each.low)
+            text += f" Worst ratio in the library of `{worst.name}`: {_ratio(worst)}"
+            text += f", {_promise(owner, worst)} ({_instance(worst)})."
+    refuting = [each for each in finds(owner.name) if each.refutes == label]
+    if refuting:
+        worst = max(refuting, key=lambda each: each.score or 0.0)
+        text += f" `{worst.name}` refutes it by a factor of {_score(worst)} ({_instance(worst)})."
+    return text
+
+
+def _promise(owner: Family, find: Find) -> str:
+    """Return what the paper claims of a find's ratio."""
+    promised = owner.paper.guarantee(find.instance, find.method, find.options)
+    factor, holds = promised.get("factor"), promised.get("holds")
+    if factor is None:
+        return "where no factor is claimed"
+    return f"where {factor:.4g} is claimed" + ("" if holds else ", though an assumption fails")
+
+
+def _ratio(find: Find) -> str:
+    return ratio_text(find.low, find.high)
+
+
+def _score(find: Find) -> str:
+    return "" if find.score is None else at_least(find.score).removeprefix("≥ ")
+
+
+def _instance(find: Find) -> str:
+    """Return a link to a find."""
+    name, file = find.instance.name, f"{find.instance.family}/{find.instance.name}.json"
+    return f"[{name}](../instances/library/{file})"
+
+
 def _worst_cases(name: str) -> list[str]:
     """Return the worst ratios found beside what the paper claims; empty if there are none."""
-    rows = []
-    for instance in library(name) if name in OWN else ():
-        facts = instance.meta["worst_case"]
-        low, high = facts["ratio"]
-        rows.append((
-            f"`{facts['method']}`",
-            f"{low:.4g}" if low == high else f">= {low:.4g}",
-            f"{facts['claimed']:.4g}" if "claimed" in facts else "",
-            f"refutes `{facts['refutes']}`, {facts['score']:.4g} times the claim"
-            if "refutes" in facts
-            else "",
-            f"{len(instance.to_data()['jobs'])}",
-            f"[{instance.name}](../instances/library/{name}/{instance.name}.json)",
-        ))  # fmt: skip
+    rows = [
+        (
+            f"`{each.name}`",
+            _ratio(each),
+            f"{each.claimed:.4g}" if each.claimed is not None else "",
+            f"refutes `{each.refutes}`, {_score(each)} times the claim" if each.refutes else "",
+            f"{len(each.instance.to_data()['jobs'])}",
+            ", ".join(f"`{key}`: {value}" for key, value in each.variant),
+            _instance(each),
+        )
+        for each in finds(name)
+    ]
     if not rows:
         return []
+    head = ("method", "ratio", "factor", "claim", "jobs", "switches", "instance")
+    used = [place for place in range(len(head)) if any(row[place] for row in rows)]
     return [
         "### Worst cases found",
         "Ratios to the optimum on instances of the library, found by `schedgap worst-case` "
-        "([worst cases](worst-cases.md)) and certified by two exact methods. `claimed` is the "
-        "factor that the paper claims on the instance.",
-        markdown_table(("method", "ratio", "claimed", "claim", "jobs", "instance"), rows),
+        "([worst cases](worst-cases.md)) and certified by two exact methods. `factor` is the "
+        "paper's on the instance, whether or not its assumptions hold there.",
+        markdown_table(
+            [head[place] for place in used], ([row[place] for place in used] for row in rows)
+        ),
     ]
 
 
-def finds() -> str:
+def table_of_finds() -> str:
     """Return the table of all finds of the library in Markdown, for docs/worst-cases.md."""
     rows = []
-    for instance in library():
-        facts = instance.meta["worst_case"]
-        found, (low, _) = facts["found"], facts["ratio"]
-        path = f"{instance.family}/{instance.name}.json"
-        claim = f"{facts['refutes']}: {facts['score']:.4g}" if "refutes" in facts else ""
+    for each in (find for name in OWN for find in finds(name)):
+        found = each.instance.meta["worst_case"]["found"]
         rows.append((
-            instance.family, f"`{facts['method']}`", f"{low:.4g}",
-            f"{facts['claimed']:.4g}" if "claimed" in facts else "", claim,
-            f"{len(instance.to_data()['jobs'])}", f"{found['evaluations']}", f"{found['seconds']}",
-            f"{found['seed']}", f"[{instance.name}](../instances/library/{path})",
+            each.instance.family, f"`{each.name}`", _ratio(each),
+            f"{each.claimed:.4g}" if each.claimed is not None else "",
+            f"{each.refutes}: {_score(each)}" if each.refutes else "",
+            f"{len(each.instance.to_data()['jobs'])}", f"{found['evaluations']}",
+            f"{found['seconds']}", f"{found['seed']}", _instance(each),
         ))  # fmt: skip
-    head = ("family", "method", "ratio", "claimed", "refuted by a factor of", "jobs",
+    head = ("family", "method", "ratio", "factor", "refuted by a factor of", "jobs",
             "evaluations", "seconds", "seed", "instance")  # fmt: skip
     return markdown_table(head, rows)
 
@@ -236,7 +279,7 @@ def with_finds(text: str) -> str:
     """
     before, _, rest = text.partition("<!-- finds -->\n")
     _, _, after = rest.partition("<!-- end of finds -->")
-    return f"{before}<!-- finds -->\n{finds()}\n<!-- end of finds -->{after}"
+    return f"{before}<!-- finds -->\n{table_of_finds()}\n<!-- end of finds -->{after}"
 
 
 def _figures(owner: Family) -> list[str]:

@@ -19,6 +19,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from schedgap.analysis.records.stored import StoredRun
+from schedgap.analysis.report.finds import finds_table
 from schedgap.analysis.report.headline import headline, trouble
 from schedgap.analysis.report.loads import load_figures
 from schedgap.analysis.report.pictures import (
@@ -30,6 +31,7 @@ from schedgap.analysis.report.pictures import (
 )
 from schedgap.analysis.report.results import ReportData, collect
 from schedgap.analysis.report.tables import (
+    finds_id,
     missing_table,
     overview_table,
     pairs_table,
@@ -106,6 +108,8 @@ def render(report: ReportData) -> str:
                 "summary": summary_table(rows, f"summary-{place}"),
                 "presets": summary_table(by_preset, f"presets-{place}") if several else None,
                 "pairs": pairs_table(report, name, f"pairs-{place}"),
+                "finds": finds_table(rows, f"found-{place}"),
+                "finds_id": finds_id(name),
                 "figures": [picture[:3] for picture in pictures],
             }
         )

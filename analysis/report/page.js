@@ -424,6 +424,14 @@
   }
   if (data.instances.length) explore();
 
+  // --- links to tables that are folded up -------------------------------------------------------
+
+  document.addEventListener("click", ({ target }) => {
+    const link = target.closest("a[href^='#']");
+    const place = link && document.getElementById(link.hash.slice(1));
+    if (place?.tagName === "DETAILS") place.open = true;
+  });
+
   // --- tables -----------------------------------------------------------------------------------
 
   function key(cell) {

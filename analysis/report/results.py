@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from schedgap.analysis.evaluations.experiments import written
 from schedgap.analysis.evaluations.judging import Row as PlottedValue
+from schedgap.analysis.records.finds import Find, finds, variant
 from schedgap.analysis.records.folder import FAULTS, TaskRecord
 from schedgap.analysis.records.stored import StoredRun
 from schedgap.analysis.statistics.comparisons import gaps, pairs, profile
 from schedgap.analysis.statistics.summary import summary
-from schedgap.analysis.statistics.tables import ratios, table
+from schedgap.analysis.statistics.tables import changed_options, preset, ratios, table
 from schedgap.errors import UsageError
 from schedgap.models.family import family
 from schedgap.models.figure import Experiment
@@ -87,6 +88,13 @@ class Row:
     own: bool  # the user's own
     facts: Mapping[str, Any]  # the columns of `schedgap.analysis.statistics.summary.summary`
     exceeded: int  # instances on which a guarantee is exceeded although its assumptions hold
+    finds: tuple[Find, ...] = ()  # of the library, for the method and its variants of the problem
+
+    @property
+    def worst_find(self) -> Find | None:
+        """The find with the largest certain ratio; None if no ratio was found."""
+        worse = [each for each in self.finds if each.low > 1]
+        return max(worse, key=lambda each: each.low, default=None)
 
     @property
     def plain(self) -> bool:
@@ -208,6 +216,7 @@ def _rows(
     run: StoredRun, records: Mapping[tuple[str, str], TaskRecord], *, by_preset: bool
 ) -> tuple[Row, ...]:
     promised = ratios(run)
+    found = _finds(run, by_preset=by_preset)
     exceeded = promised[promised["within"].eq(False)].to_dict("records")
     return tuple(
         Row(
@@ -223,9 +232,32 @@ def _rows(
                 and (not by_preset or row["preset"] == facts["preset"])
                 for row in exceeded
             ),
+            finds=found.get((facts["family"], facts["preset"], facts["method"]), ()),
         )
         for facts in summary(run, by_preset=by_preset).to_dict("records")
     )
+
+
+def _finds(run: StoredRun, *, by_preset: bool) -> dict[tuple[str, str, str], tuple[Find, ...]]:
+    """Return the finds of each method (by family, preset and method) that are about its instances.
+
+    These have the objective and the switches of some instance that the method ran on.
+    """
+    found: dict[tuple[str, str, str], dict[int, Find]] = {}
+    for record in run.records:
+        name, sha256 = record.instance.family, record.instance.sha256
+        known = [each for each in finds(name) if each.method == record.method]
+        if not known or record.own or record.problem:
+            continue
+        here = (record.sense, variant(name, run.instance_data(sha256)))
+        options = changed_options(record)
+        key = name, preset(run, record) if by_preset else "", run.configurations[id(record)]
+        found.setdefault(key, {}).update(
+            (id(each), each)
+            for each in known
+            if (each.sense, each.variant) == here and dict(each.options) == options
+        )
+    return {key: tuple(each.values()) for key, each in found.items()}
 
 
 def _ours(record: TaskRecord) -> bool:

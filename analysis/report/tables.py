@@ -12,16 +12,27 @@ from markupsafe import Markup
 from schedgap.analysis.evaluations.judging import judge
 from schedgap.analysis.records.folder import TaskRecord
 from schedgap.analysis.report.results import Pair, ReportData, Result, Row, mean_and_worst
-from schedgap.analysis.report.words import UNKNOWN, ratio_text, seconds_text, value_text
+from schedgap.analysis.report.words import (
+    UNKNOWN,
+    at_least,
+    ratio_text,
+    seconds_text,
+    value_text,
+)
 from schedgap.instances.verdict import outside
+from schedgap.models.family import family
 
 SIGNIFICANT = 0.05  # adjusted p
 OVER_BOUND = "optimum /\u00a0bound"
 LESS_IMPORTANT = (  # columns that screens leave out if they do not fit, the first one first
     "kind", "geometric mean", "95 % of the mean", OVER_BOUND, "infinite", "family", "schedules",
-    "time (s)", "optimal", "", "guarantee", "claims about figures", "n", "bound", "objective",
-    "status", "versions", "seed", "limits", "instances", "note",
+    "time (s)", "optimal", "", "worst found", "guarantee", "claims about figures", "n", "bound",
+    "objective", "status", "versions", "seed", "limits", "instances", "note",
 )  # fmt: skip
+WORST_FOUND = (
+    "Worst found: the largest ratio of the method that is certified on an instance of the library "
+    "of worst cases, with the same objective and switches; the method may be worse on others."
+)
 Span = tuple[float, float, float, float]
 
 
@@ -35,6 +46,8 @@ class Cell:
     look: str = ""
     whisker: Span | None = None  # ends of mean and of worst ratio, each in [0, 100]
     limit: float | None = None  # the guarantee on the same scale
+    link: str = ""  # address
+    download: str = ""  # name of the file, if the link has one
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +87,9 @@ def _cell(cell: Cell, head: str) -> str:
     if cell.number:
         style += f' data-value="{"" if cell.value is None else cell.value}"'
     content = _whisker_svg(cell) + html.escape(cell.text)
+    if cell.link:
+        name = f' download="{html.escape(cell.download)}"' if cell.download else ""
+        content = f'<a href="{html.escape(cell.link)}"{name}>{content}</a>'
     return f"<{head}{style}>{content}</{head[:2]}>"
 
 
@@ -90,14 +106,23 @@ def _whisker_svg(cell: Cell) -> str:
     )
 
 
-def _number(text: str, value: float | None) -> Cell:
+def number(text: str, value: float | None) -> Cell:
+    """Return a cell with a number.
+
+    Parameters
+    ----------
+    text : str
+        How it is shown.
+    value : float or None
+        By which it is sorted; None and NaN come last.
+    """
     sortable = None if value is None or math.isnan(value) else value
     return Cell(text, sortable, number=True, look="faint" if text == UNKNOWN else "")
 
 
 def _ratio(pair: Pair) -> Cell:
     low, high = pair
-    return _number(ratio_text(low, high), high if math.isfinite(high) else low)
+    return number(ratio_text(low, high), high if math.isfinite(high) else low)
 
 
 def summary_table(rows: Iterable[Row], identifier: str) -> Table:
@@ -120,27 +145,29 @@ def summary_table(rows: Iterable[Row], identifier: str) -> Table:
         ("", [Cell("", whisker=_whisker(row, top)) for row in rows]),
         ("n", [_sample(row) for row in rows]),
         ("worst ratio", [_ratio(row.pair("worst")) for row in rows]),
-        ("infinite", [_number(str(n), n) for row in rows for n in (row.facts["infinite"],)]),
+        ("infinite", [number(str(n), n) for row in rows for n in (row.facts["infinite"],)]),
         (OVER_BOUND, [_bound_quality(row) for row in rows]),
         ("schedules", [_schedules(row) for row in rows]),
         ("optimal", [_optimal(row) for row in rows]),
         ("time (s)", [_seconds(row.facts["seconds"]) for row in rows]),
         ("guarantee", [_guarantee(row) for row in rows]),
+        ("worst found", [_worst_found(row) for row in rows]),
         ("95 % of the mean", [_interval(row.pair("boot")) for row in rows]),
         ("geometric mean", [_ratio(_plus_1(row.pair("gap"))) for row in rows]),
         ("kind", [_kind(row) for row in rows]),
     ]
-    optional = {"preset", "infinite", OVER_BOUND, "guarantee"}
+    optional = {"preset", "infinite", OVER_BOUND, "guarantee", "worst found"}
     shown = [
         (name, cells)
         for name, cells in columns
         if name not in optional or any(cell.text not in ("", "0", UNKNOWN) for cell in cells)
     ]
+    names = {name for name, _ in shown}
     guarantee = (
         " Guarantee: the paper's factor, and the share of instances that meet its assumptions."
-        if any(name == "guarantee" for name, _ in shown)
+        if "guarantee" in names
         else ""
-    )
+    ) + (f" {WORST_FOUND}" if "worst found" in names else "")
     apart = sorted({outside([row.facts["outside"]]) for row in rows if row.facts["outside"]})
     return Table(
         identifier,
@@ -180,14 +207,20 @@ def overview_table(report: ReportData) -> Table | None:
         ("n", [_sample(row) for row in rows]),
         ("worst ratio", [_ratio(row.pair("worst")) for row in rows]),
         ("guarantee", [_guarantee(row) for row in rows]),
+        ("worst found", [_worst_found(row) for row in rows]),
         ("claims about figures", [Cell(verdicts[row.family]) for row in rows]),
     ]
-    columns = [each for each in columns if any(cell.text or cell.whisker for cell in each[1])]
+    columns = [
+        (name, cells)
+        for name, cells in columns
+        if any(cell.whisker or cell.text not in ("", UNKNOWN) for cell in cells)
+    ]
+    known = any(name == "worst found" for name, _ in columns)
     return Table(
         "overview-table",
         "Ratio to the optimum: the bar is the interval that contains the mean over n schedules, "
-        "the ticks those of the worst, and the dashed line is the guarantee. 1 is optimal; the "
-        "scale is logarithmic.",
+        "the ticks those of the worst, and the dashed line is the largest guarantee. 1 is optimal; "
+        "the scale is logarithmic." + (f" {WORST_FOUND}" if known else ""),
         tuple((name, cells[0].number) for name, cells in columns),
         tuple(zip(*(cells for _, cells in columns), strict=True)),
     )
@@ -264,7 +297,7 @@ def _limit(row: Row, top: float) -> float | None:
 
 def _sample(row: Row) -> Cell:
     count = int(row.facts["bound_n" if row.kind == "bound" else "n"])
-    return _number(str(count) if count else UNKNOWN, count or None)
+    return number(str(count) if count else UNKNOWN, count or None)
 
 
 def _mean(row: Row) -> Cell:
@@ -275,22 +308,22 @@ def _mean(row: Row) -> Cell:
 def _schedules(row: Row) -> Cell:
     scheduled, instances = int(row.facts["scheduled"]), int(row.facts["instances"])
     if row.kind == "bound":
-        return _number(UNKNOWN, None)
+        return number(UNKNOWN, None)
     look = "bad" if row.facts["failed"] or row.facts["wrong"] else ""
     return Cell(f"{scheduled} of {instances}", scheduled, number=True, look=look)
 
 
 def _optimal(row: Row) -> Cell:
     if row.kind != "exact":
-        return _number(UNKNOWN, None)
+        return number(UNKNOWN, None)
     optimal, proved = int(row.facts["optimal"]), int(row.facts["proved"])
     text = f"{optimal} ({proved} proved)" if optimal else "0"
-    return _number(text, float(optimal))
+    return number(text, float(optimal))
 
 
 def _bound_quality(row: Row) -> Cell:
     value = float(row.facts["bound_mean"])
-    return _number(ratio_text(1.0, value) if value > 1 else ratio_text(value, value), value)
+    return number(ratio_text(1.0, value) if value > 1 else ratio_text(value, value), value)
 
 
 def _plus_1(pair: Pair) -> Pair:
@@ -299,22 +332,52 @@ def _plus_1(pair: Pair) -> Pair:
 
 def _interval(pair: Pair) -> Cell:
     if not all(math.isfinite(end) for end in pair):
-        return _number(UNKNOWN, None)
-    return _number(f"{pair[0]:.3f} – {pair[1]:.3f}", pair[1])
+        return number(UNKNOWN, None)
+    return number(f"{pair[0]:.3f} – {pair[1]:.3f}", pair[1])
 
 
 def _guarantee(row: Row) -> Cell:
     """Return the guaranteed factor and the share of instances on which its assumptions hold."""
     low, high = row.pair("guarantee")
     if math.isnan(high):
-        return _number(UNKNOWN, None)
+        return number(UNKNOWN, None)
     factor = f"{high:.3g}" if low == high else f"{low:.3g} – {high:.3g}"
     if row.exceeded:
         return Cell(f"{factor}: exceeded on {row.exceeded}", high, number=True, look="bad")
-    applies = f"applies to {100 * float(row.facts['holds']):.0f} %"
+    applies = f"applies to {100 * float(row.facts['holds']):.0f}\u00a0%"
     if row.facts["beyond"]:
         applies += f", exceeded on {row.facts['beyond']} of the rest"
     return Cell(f"{factor} ({applies})", high, number=True, look="wrap")
+
+
+def _worst_found(row: Row) -> Cell:
+    """Return the worst certified ratio of the library, and the claims that its finds refute."""
+    worst = row.worst_find
+    claims = family(row.family).paper.guarantees
+    refuted: dict[str, bool] = {}  # by claim, whether the worst find refutes it
+    for each in row.finds:
+        if each.refutes:
+            refuted[each.refutes] = refuted.get(each.refutes, False) or each is worst
+    parts = [] if worst is None else [at_least(worst.low)]
+    for label, same in refuted.items():
+        other = "" if same or worst is None else "another one "
+        parts.append(f"{other}refutes {claims[label].source}")
+    if not parts:
+        return number(UNKNOWN, None)
+    look = "bad wrap" if refuted else ""
+    value = None if worst is None else worst.low
+    return Cell("; ".join(parts), value, True, look, link=f"#{finds_id(row.family)}")
+
+
+def finds_id(name: str) -> str:
+    """Return the identifier of the table of a family's finds.
+
+    Parameters
+    ----------
+    name : str
+        The family.
+    """
+    return f"finds-{name}"
 
 
 def _kind(row: Row) -> Cell:
@@ -323,7 +386,7 @@ def _kind(row: Row) -> Cell:
 
 
 def _seconds(value: float) -> Cell:
-    return _number(seconds_text(value), value)
+    return number(seconds_text(value), value)
 
 
 def _whisker(row: Row, top: float) -> Span | None:
@@ -359,8 +422,8 @@ def result_table(results: Iterable[Result]) -> Table:
             Cell(each.instance),
             Cell(each.method),
             _ratio(each.ratio),
-            _number(value_text(each.objective), each.objective),
-            _number(value_text(each.bound), each.bound),
+            number(value_text(each.objective), each.objective),
+            number(value_text(each.bound), each.bound),
             _ratio(each.bound_ratio),
             Cell(each.status, look="bad" if each.failed else ""),
             _seconds(each.seconds),
@@ -403,7 +466,7 @@ def missing_table(results: Iterable[Result]) -> Table | None:
         (
             Cell(method),
             Cell(outcome, look="" if outcome in ("timeout", "skipped") else "bad"),
-            _number(str(len(instances)), len(instances)),
+            number(str(len(instances)), len(instances)),
             Cell(message),
             Cell(_few(instances)),
         )

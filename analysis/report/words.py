@@ -28,6 +28,17 @@ def ratio_text(low: float | None, high: float | None) -> str:
     return f"{least or '≤ '}{_round(high, ROUND_CEILING)}"
 
 
+def at_least(low: float) -> str:
+    """Return the certain end of a ratio as text, rounded down.
+
+    Parameters
+    ----------
+    low : float
+        The lower end.
+    """
+    return f"≥ {_round(low, ROUND_FLOOR)}"
+
+
 def _round(value: float, how: str) -> str:
     """Return three decimals, or up to six near 1; the text `1` means exactly 1."""
     if value == 1:

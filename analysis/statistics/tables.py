@@ -229,15 +229,9 @@ def _guarantee(run: StoredRun, record: TaskRecord, ratio: RatioInterval) -> dict
     owner = family(record.instance.family)
     if record.problem or record.own:
         return none
-    options = {
-        option: option.parse(record.options[option.name])
-        for option in owner.method(record.method).options
-        if option.name in record.options
-    }
-    changed = {option.name: value for option, value in options.items() if value != option.default}
     sha256 = record.instance.sha256
     guarantee = run.guarantees.of(
-        owner, sha256, lambda: run.instance(sha256), record.method, changed
+        owner, sha256, lambda: run.instance(sha256), record.method, changed_options(record)
     )
     if not guarantee:
         return none
@@ -251,6 +245,22 @@ def _guarantee(run: StoredRun, record: TaskRecord, ratio: RatioInterval) -> dict
         "within": None if factor is None or not holds else not exceeded,
         "beyond": exceeded and not holds,
     }
+
+
+def changed_options(record: TaskRecord) -> dict[str, object]:
+    """Return the options of a record's method that do not have their defaults.
+
+    Parameters
+    ----------
+    record : TaskRecord
+        A record of a method of the family, not of the user's own.
+    """
+    options = {
+        option: option.parse(record.options[option.name])
+        for option in family(record.instance.family).method(record.method).options
+        if option.name in record.options
+    }
+    return {option.name: value for option, value in options.items() if value != option.default}
 
 
 @_once

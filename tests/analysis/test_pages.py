@@ -1,11 +1,14 @@
 """The document pages say what the source says."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from schedgap.analysis.pages.families import finds, page, with_finds
+from schedgap.analysis.pages import families
+from schedgap.analysis.pages.families import page, table_of_finds, with_finds
+from schedgap.analysis.records.finds import finds
 from schedgap.instances import FAMILIES
 from schedgap.instances.library import library
 
@@ -32,7 +35,26 @@ def test_every_table_row_has_the_cells_of_its_head(name: str) -> None:
 def test_the_page_on_worst_cases_has_the_table_of_the_library() -> None:
     text = (DOCS / "worst-cases.md").read_text()
     assert text == with_finds(text), "run `make docs`"
-    assert finds().count("\n") == len(library()) + 1
+    assert table_of_finds().count("\n") == len(library()) + 1
+
+
+def test_the_worst_ratio_found_stands_beside_its_guarantee() -> None:
+    text = page("ring")
+    (claim,) = [line for line in text.splitlines() if line.startswith("**Theorem 5**")]
+    assert (
+        "Worst ratio in the library of `sjf-bco`: 9.211, where 184.2 is claimed ([sjf-bco-1]("
+        in claim
+    )
+    assert "`sjf-bco` refutes it by a factor of 1.125 ([sjf-bco-theorem-5-1](" in claim
+    (lemma,) = [line for line in text.splitlines() if line.startswith("**Lemma 3**")]
+    assert "Worst ratio" not in lemma  # it is not on the ratio to the optimum
+
+
+def test_only_the_certain_end_of_a_ratio_is_stated(monkeypatch: pytest.MonkeyPatch) -> None:
+    open_ended = replace(finds("ring")[0], low=2.99996, high=None)
+    monkeypatch.setattr(families, "finds", lambda name: (open_ended,) if name == "ring" else ())
+    assert "| ≥ 2.999 |" in page("ring")
+    assert "library of `sjf-bco`: ≥ 2.999, where" in page("ring")
 
 
 def test_the_blocks_of_the_page_on_worst_cases_run() -> None:

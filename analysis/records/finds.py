@@ -1,0 +1,103 @@
+"""The worst cases of the library: certified ratios, and for which variant of the problem."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal, get_origin
+
+from schedgap.instances.families import OWN, instance_class
+from schedgap.instances.instance import Instance
+from schedgap.instances.library import library
+from schedgap.instances.solution import Sense
+from schedgap.models.family import family
+
+Variant = tuple[tuple[str, str], ...]  # switches of an instance and their values
+
+
+@dataclass(frozen=True, slots=True)
+class Find:
+    """An instance of the library, and what is certified of a method on it.
+
+    `low` and `high` are the ends of the ratio to the optimum; only `low` is certain where `high` is
+    larger, or None. `claimed` is the paper's factor on the instance, whether or not its assumptions
+    hold there. `refutes` names a guarantee of the family, which is missed by the factor `score`.
+    """
+
+    instance: Instance
+    sense: Sense
+    method: str
+    options: Mapping[str, Any]
+    objective: float
+    reference: float | None
+    low: float
+    high: float | None
+    claimed: float | None
+    refutes: str
+    score: float | None
+
+    @property
+    def name(self) -> str:
+        """The method with its options, as in the tables of a run."""
+        return ":".join((self.method, *(f"{key}={value}" for key, value in self.options.items())))
+
+    @property
+    def variant(self) -> Variant:
+        """The switches of the instance."""
+        return variant(self.instance.family, self.instance.to_data())
+
+
+@cache
+def finds(name: str) -> tuple[Find, ...]:
+    """Return the finds of a family; none for a family of another package.
+
+    Parameters
+    ----------
+    name : str
+        Name of the family.
+    """
+    return tuple(_find(each) for each in library(name)) if name in OWN else ()
+
+
+def _find(instance: Instance) -> Find:
+    facts = instance.meta["worst_case"]
+    low, high = facts["ratio"]
+    return Find(
+        instance=instance,
+        sense=family(instance.family).sense(instance),
+        method=facts["method"],
+        options=facts["options"],
+        objective=facts["objective"],
+        reference=facts["reference"],
+        low=low,
+        high=high,
+        claimed=facts.get("claimed"),
+        refutes=facts.get("refutes", ""),
+        score=facts.get("score"),
+    )
+
+
+def variant(name: str, data: Mapping[str, Any]) -> Variant:
+    """Return the switches of an instance, those of its keys that have one of a few words.
+
+    A ratio that was found for one objective or reading of the paper says nothing about another.
+
+    Parameters
+    ----------
+    name : str
+        Name of the family.
+    data : mapping
+        Data of the instance; absent keys have their defaults.
+    """
+    return tuple(
+        (key, str(data.get(key, default)).lower()) for key, default in _switches(name).items()
+    )
+
+
+@cache
+def _switches(name: str) -> Mapping[str, object]:
+    """Return the defaults of the keys of a family's instances that are switches."""
+    return {
+        key: field.default
+        for key, field in instance_class(name).model_fields.items()
+        if key != "family" and (field.annotation is bool or get_origin(field.annotation) is Literal)
+    }
