@@ -168,6 +168,18 @@ def presets(family: str) -> dict[str, Preset]:
     return dict(_generator(family).by_name)
 
 
+def small_preset(family: str) -> str:
+    """Return the name of the preset of small instances: `small`, or else the default one.
+
+    Parameters
+    ----------
+    family : str
+        Name of the family.
+    """
+    generator = _generator(family)
+    return "small" if "small" in generator.by_name else generator.default
+
+
 def generate(
     family: str,
     *,

@@ -123,8 +123,18 @@ class Instance(Record):
         return ()
 
     def summary(self) -> dict[str, str]:
-        """Return the size of the instance as texts by name, for tables and notebooks."""
-        return {}
+        """Return the size of the instance as texts by name, for tables and notebooks.
+
+        By default the lengths of its lists of records, and its whole numbers.
+        """
+        keys = type(self).model_fields.keys() - Instance.model_fields.keys()
+        values = {key: getattr(self, key) for key in type(self).model_fields if key in keys}
+        return {
+            key.replace("_", " "): str(len(value) if isinstance(value, tuple) else value)
+            for key, value in values.items()
+            if type(value) is int
+            or (isinstance(value, tuple) and all(isinstance(each, Record) for each in value))
+        }
 
     def demands(self) -> tuple[str, list[float]]:
         """Return what the picture shows of the jobs: a name, and a number for each job."""

@@ -1,6 +1,7 @@
 """Random changes of instance files that keep them valid: the moves of a search over instances.
 
-A family says in `instances/<family>/mutations.py` what may change. A number is scaled, moved by
+A family says in `instances/<family>/mutations.py`, one of another package with
+`Family.mutations`, what may change. A number is scaled, moved by
 one, replaced by a small whole number or by that of another entry of its list; an entry of a list
 (a job, a machine) is removed, doubled or exchanged with another one.
 """
@@ -9,17 +10,19 @@ import copy
 import importlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from schedgap.errors import InputError, UsageError
-from schedgap.instances.families import from_data, instance_class
+from schedgap.instances.families import FAMILIES, OWN, from_data, instance_class
 from schedgap.instances.instance import Instance
+from schedgap.instances.records import Record
 
 Path = tuple[str | int, ...]  # keys and indices from the root of an instance file
 
 _FIXED = frozenset({"family", "version", "name", "meta", "id"})
+_LENGTH = 6  # of a list, at most, where a family does not say it
 _TRIALS = 20  # changes tried before a move is given up
 _MOST_CHANGES = 3  # of one move
 
@@ -41,7 +44,7 @@ class Space:
     repair : callable
         Changes the JSON data in place so that references between them are valid again.
     start : mapping
-        Settings of the preset `small` with which a search starts.
+        Settings with which a search starts, of the preset `small` or else of the default one.
     """
 
     lists: Mapping[str, int]
@@ -53,6 +56,8 @@ class Space:
 def space(family: str) -> Space:
     """Return what may change in the instances of a family.
 
+    If one of another package does not say so: all numbers, and the lists of records with an id.
+
     Parameters
     ----------
     family : str
@@ -61,17 +66,28 @@ def space(family: str) -> Space:
     Raises
     ------
     UsageError
-        If the family does not say so.
+        If there is no such list.
     """
-    module = instance_class(family).__module__
-    package = module.rpartition(".")[0] or module
-    try:
-        found: Space = importlib.import_module(f"{package}.mutations").SPACE
-    except ModuleNotFoundError:
-        raise UsageError(
-            f"family {family} does not say what a search may change: it needs {package}.mutations"
-        ) from None
-    return found
+    cls = instance_class(family)
+    if family in OWN:
+        own: Space = importlib.import_module(f"schedgap.instances.{family}.mutations").SPACE
+        return own
+    given: Space | None = FAMILIES[family].family().mutations
+    if given is not None:
+        return given
+    lists = {name: _LENGTH for name in cls.model_fields if _has_entries(cls, name)}
+    if not lists:
+        raise UsageError(f"family {family} does not say what a search may change: set mutations")
+    return Space(lists={"jobs": _LENGTH, **lists} if "jobs" in lists else lists)
+
+
+def _has_entries(cls: type[Instance], name: str) -> bool:
+    """Return whether a key of an instance file has a list of records with an id."""
+    items = get_args(cls.model_fields[name].annotation)
+    return any(
+        isinstance(item, type) and issubclass(item, Record) and "id" in item.model_fields
+        for item in items
+    )
 
 
 def leaves(data: Mapping[str, Any], allowed: Space) -> list[Path]:
@@ -202,6 +218,8 @@ def _change(data: dict[str, Any], allowed: Space, random: np.random.Generator) -
 def _change_number(data: dict[str, Any], allowed: Space, random: np.random.Generator) -> None:
     """Replace one number."""
     paths = leaves(data, allowed)
+    if not paths:
+        return
     path = paths[int(random.integers(len(paths)))]
     old = value_at(data, path)
     small = int(random.integers(0, 10))
@@ -220,9 +238,13 @@ def _alike(new: float, old: float) -> float:
 def _copy_value(data: dict[str, Any], allowed: Space, random: np.random.Generator) -> None:
     """Copy a number or a text from one entry of a list to another entry."""
     name = _any_list(data, allowed, random)
+    if name is None:
+        return
     entries = data[name]
     source, target = (int(index) for index in random.integers(len(entries), size=2))
     paths = [path for path, _ in _scalars(entries[source], allowed, ())]
+    if not paths:
+        return
     path = paths[int(random.integers(len(paths)))]
     try:
         value_at(entries[target], path)
@@ -234,7 +256,9 @@ def _copy_value(data: dict[str, Any], allowed: Space, random: np.random.Generato
 def _change_list(data: dict[str, Any], allowed: Space, random: np.random.Generator) -> None:
     """Remove, double or move an entry of a list."""
     name = _any_list(data, allowed, random)
-    entries, index = data[name], 0
+    if name is None:
+        return
+    entries = data[name]
     index = int(random.integers(len(entries)))
     match int(random.integers(3)):
         case 0:
@@ -249,9 +273,11 @@ def _change_list(data: dict[str, Any], allowed: Space, random: np.random.Generat
             entries.insert(int(random.integers(len(entries))), entries.pop(index))
 
 
-def _any_list(data: Mapping[str, Any], allowed: Space, random: np.random.Generator) -> str:
+def _any_list(data: Mapping[str, Any], allowed: Space, random: np.random.Generator) -> str | None:
     """Return the name of a list that may change; that of the first, the jobs, half of the time."""
-    names = [name for name in allowed.lists if data[name]]
+    names = [name for name in allowed.lists if data.get(name)]
+    if not names:
+        return None
     if random.random() < 0.5:
         return names[0]
     return names[int(random.integers(len(names)))]

@@ -456,6 +456,20 @@ def _table_rows(table: Any) -> list[dict[str, Any]]:
     return rows
 
 
+class Schedule(Record):
+    """Base class of schedules that a solution file stores as they are: records of JSON data."""
+
+    def to_data(self, instance: Any) -> dict[str, Any]:
+        """Return the `schedule` of a solution file.
+
+        Parameters
+        ----------
+        instance : Instance
+            The instance; a schedule that is stored in another form may need it.
+        """
+        return self.model_dump(mode="json")
+
+
 def plain_record(record: BaseModel) -> dict[str, Any]:
     """Return the JSON data of a record without defaults; integral floats become integers.
 
@@ -522,7 +536,7 @@ def read_json(file: str | os.PathLike[str]) -> Any:
 RecordType = TypeVar("RecordType", bound=BaseModel)
 
 
-def validate(record: type[RecordType], data: object) -> RecordType:
+def validate(record: type[RecordType], data: object, *path: str | int) -> RecordType:
     """Return a record from JSON data.
 
     Parameters
@@ -531,6 +545,8 @@ def validate(record: type[RecordType], data: object) -> RecordType:
         Class of the record.
     data : JSON data
         The data.
+    *path : str or int
+        JSON path of the data in their file.
 
     Raises
     ------
@@ -538,15 +554,15 @@ def validate(record: type[RecordType], data: object) -> RecordType:
         If the data are invalid; names the JSON path of the first fault.
     """
     if not isinstance(data, Mapping):
-        raise InputError("need one JSON object")
+        raise InputError("need one JSON object", path=json_path(path))
     try:
         return record.model_validate(data)
     except ValidationError as error:
         first = min(error.errors(include_url=False), key=_importance)
-        path, message = _explain(record, first)
-        raise InputError(message, path=json_path(path)) from None
+        place, message = _explain(record, first)
+        raise InputError(message, path=json_path([*path, *place])) from None
     except RecursionError:
-        raise InputError("nested too deeply") from None
+        raise InputError("nested too deeply", path=json_path(path)) from None
 
 
 def _importance(detail: ErrorDetails) -> int:

@@ -21,6 +21,7 @@ from schedgap.models.program import Program
 
 if TYPE_CHECKING:  # it loads NumPy
     from schedgap.instances.generate import Generator
+    from schedgap.instances.mutations import Space
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ class Family(Generic[I, S]):
     paper : Paper
         The paper's equations, algorithms, guarantees and errata.
     methods : tuple of Method
-        All methods; `aliases` maps further names to theirs.
+        All methods.
     sense : callable
         From an instance to "min" or "max".
     check : callable
@@ -87,6 +88,8 @@ class Family(Generic[I, S]):
         Objective value of a schedule that `check` accepts.
     chart : callable
         The Gantt chart of an instance and a schedule.
+    aliases : mapping
+        Method by further names.
     grid : callable
         The step of which the values of all left-shifted schedules are multiples, or None.
     problem : callable
@@ -121,17 +124,20 @@ class Family(Generic[I, S]):
         Class of the instances. A family of another package needs it.
     generator : Generator or None
         The presets of a family of another package.
+    mutations : Space or None
+        What a search for worst cases may change in instances of a family of another package; by
+        default all numbers, and the lists of records with an id up to six entries.
     """
 
     name: str
     title: str
     paper: Paper
     methods: tuple[Method[I, S], ...]
-    aliases: Mapping[str, str]
     sense: Callable[[I], Sense]
     check: Callable[[I, Any, Mapping[str, Any]], Iterator[Violation]]
     objective: Callable[[I, Any], float]
     chart: Callable[[I, Any], Chart]
+    aliases: Mapping[str, str] = field(default_factory=dict)
     grid: Callable[[I], float | None] = field(default=lambda instance: None)
     problem: Callable[[Mapping[str, Any]], str] = field(default=lambda options: "")
     refute: Callable[[I, Mapping[str, Any]], str | None] = field(
@@ -148,6 +154,7 @@ class Family(Generic[I, S]):
     experiments: Callable[..., list[Experiment]] | None = None
     instances: type[I] | None = None
     generator: "Generator | None" = None
+    mutations: "Space | None" = None
 
     def __post_init__(self) -> None:
         if self.name in OWN:
@@ -332,6 +339,8 @@ def _fault(family: object) -> str | None:
         return f'instances: {cls.__name__} needs the field `family: Literal["{name}"]`'
     if family.generator is not None and not hasattr(family.generator, "by_name"):
         return "generator: need a Generator"
+    if family.mutations is not None and not hasattr(family.mutations, "repair"):
+        return "mutations: need a Space"
     if not family.methods or not all(isinstance(each, Method) for each in family.methods):
         return "methods: need at least one Method"
     names = [*(each.name for each in family.methods), *family.aliases]

@@ -1,7 +1,7 @@
 """Data on a paper: equations, algorithms, guarantees and errata, with their place in the source."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from schedgap.instances.instance import Instance
@@ -51,7 +51,7 @@ class Guarantee:
     assumptions: tuple[str, ...]
     evaluate: Callable[..., Mapping[str, Any]]
     verdict: str
-    tests: tuple[str, ...]
+    tests: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     ours: bool = False
     measure: Callable[[Any], float] | None = None
@@ -91,12 +91,12 @@ class Paper:
     doi: str
     problem: str
     schedule: str
-    symbols: tuple[Symbol, ...]
     rules: Mapping[str, str]
-    equations: Mapping[str, Equation]
-    algorithms: Mapping[str, Algorithm]
-    guarantees: Mapping[str, Guarantee]
-    errata: Mapping[str, Erratum]
+    symbols: tuple[Symbol, ...] = ()
+    equations: Mapping[str, Equation] = field(default_factory=dict)
+    algorithms: Mapping[str, Algorithm] = field(default_factory=dict)
+    guarantees: Mapping[str, Guarantee] = field(default_factory=dict)
+    errata: Mapping[str, Erratum] = field(default_factory=dict)
 
     def guarantee(
         self, instance: Instance, method: str, changed: Mapping[str, object]

@@ -244,8 +244,11 @@ class SearchState(StageProgress[S]):
         ----------
         program : LinearProgram, Pyomo model, CP-SAT or cvxpy program
             As `schedgap.solvers.engines.solve` takes it.
-        read, real : callable
-            As in `solve_program`.
+        read : callable
+            From an engine's values to a schedule, or None for one that breaks a rule. A Pyomo model
+            holds its values itself; `read` is called with None.
+        real : callable
+            From a bound of the program to the units of `measure`.
         grid, start, options
             As in `schedgap.solvers.engines.solve`.
         """

@@ -21,7 +21,7 @@ import numpy as np
 from schedgap.analysis.studies.scores import Evaluator
 from schedgap.analysis.studies.targets import Target, allowed
 from schedgap.errors import InputError
-from schedgap.instances.generate import generate, presets
+from schedgap.instances.generate import generate, presets, small_preset
 from schedgap.instances.instance import Instance
 from schedgap.instances.mutations import mutate, valid
 from schedgap.instances.records import Record, validate
@@ -214,7 +214,7 @@ def _draw(chain: Chain, evaluator: Evaluator) -> None:
 
 def _random_instance(target: Target, random: np.random.Generator) -> Instance:
     """Return a generated instance, with a random part of its jobs and machines."""
-    settings, preset = dict(target.settings), target.preset or "small"
+    settings, preset = dict(target.settings), target.preset or small_preset(target.family)
     known = {option.name for option in presets(target.family)[preset].options}
     if target.jobs is not None and "jobs" in known:
         settings.setdefault("jobs", target.jobs)
@@ -223,11 +223,12 @@ def _random_instance(target: Target, random: np.random.Generator) -> Instance:
     unit = {key: value for key, value in data["meta"].items() if key == "time_unit"}
     data |= {"name": target.family, "meta": unit}
     parts = {}
-    for name, most in limits.lists.items():
+    lengths = {name: most for name, most in limits.lists.items() if data.get(name)}
+    for name, most in lengths.items():
         count = int(random.integers(min(len(data[name]), most))) + 1
         chosen = sorted(random.permutation(len(data[name]))[:count].tolist())
         parts[name] = [data[name][index] for index in chosen]
-    whole = {name: data[name][:most] for name, most in limits.lists.items()}
+    whole = {name: data[name][:most] for name, most in lengths.items()}
     found = valid(data | parts, limits) or valid(data | whole, limits)
     assert found is not None
     return found

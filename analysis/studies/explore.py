@@ -14,7 +14,7 @@ from schedgap.analysis.results.solution import Solution
 from schedgap.analysis.solving import live
 from schedgap.analysis.solving.solve import solve
 from schedgap.errors import InputError, SchedgapError, UsageError
-from schedgap.instances.generate import generate, presets
+from schedgap.instances.generate import generate, presets, small_preset
 from schedgap.instances.instance import Instance
 from schedgap.instances.settings import Option
 from schedgap.models.family import family
@@ -171,7 +171,7 @@ def _range(option: Option, chosen: Mapping[str, object]) -> tuple[int, int, int]
 def explore(
     name: str,
     *,
-    preset: str = "small",
+    preset: str | None = None,
     method: str | None = None,
     against: str = "exact",
     seed: int = 1,
@@ -188,8 +188,8 @@ def explore(
     ----------
     name : str
         The family.
-    preset : str
-        One of the family's presets.
+    preset : str, optional
+        One of the family's presets; by default `small`, or else the default one.
     method : str, optional
         The algorithm; by default the first of the paper.
     against : str
@@ -207,6 +207,7 @@ def explore(
         For an unknown family, preset or method, or a setting outside its range.
     """
     owner = family(name)
+    preset = preset or small_preset(name)
     if preset not in presets(name):
         raise UsageError(f"{name} has no preset '{preset}': choose from {', '.join(presets(name))}")
     papers = [each.name for each in owner.methods if each.kind == "algorithm" and not each.ours]

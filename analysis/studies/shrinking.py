@@ -70,8 +70,9 @@ def shrink(
 def _fewer(data: Mapping[str, Any], allowed: Space) -> Iterator[dict[str, Any]]:
     """Yield the data without one entry of a list, for each entry, the last ones first."""
     for name in allowed.lists:
-        if len(data[name]) > 1:
-            for index in reversed(range(len(data[name]))):
+        count = len(data.get(name, ()))
+        if count > 1:
+            for index in reversed(range(count)):
                 yield without_entry(data, name, index)
 
 

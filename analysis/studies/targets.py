@@ -8,7 +8,7 @@ from schedgap.analysis.own.methods import Own
 from schedgap.analysis.solving.choices import Choice
 from schedgap.errors import UsageError, choices
 from schedgap.instances.families import instance_class
-from schedgap.instances.generate import generate, presets
+from schedgap.instances.generate import generate, presets, small_preset
 from schedgap.instances.mutations import Space, space
 from schedgap.instances.settings import whole_number
 from schedgap.models.family import Family, family
@@ -150,14 +150,15 @@ def target_of(
     if isinstance(fixed, str) or not all(isinstance(key, str) for key in fixed):
         raise UsageError("fixed: need a list of keys")
     seed = whole_number(seed, "seed", most=2**31 - 1)
-    usual = {} if preset not in (None, "small") else dict(space(name).start)
+    start = preset or small_preset(name)
+    usual = dict(space(name).start) if start == small_preset(name) else {}
     if jobs is not None:
         usual = {key: value for key, value in usual.items() if key not in ("jobs", "tasks")}
     given = usual | _batch_settings(name, chosen.name) | dict(settings or {})
-    known[preset or "small"].parse(given)
+    known[start].parse(given)
     if fixed:
-        start = generate(name, preset=preset or "small", settings=given)
-        _check_keys(name, fixed, {**start.to_data(), "meta": {}})
+        data = generate(name, preset=start, settings=given).to_data()
+        _check_keys(name, fixed, {**data, "meta": {}})
     return Target(
         name,
         chosen.name,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from schedgap.instances.generate import generate as generate
     from schedgap.instances.generate import with_defaults as with_defaults
     from schedgap.instances.instance import Instance as Instance
+    from schedgap.instances.mutations import Space as Space
     from schedgap.instances.records import Absent as Absent
     from schedgap.instances.records import Count as Count
     from schedgap.instances.records import Id as Id
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from schedgap.instances.records import NonNegative as NonNegative
     from schedgap.instances.records import Positive as Positive
     from schedgap.instances.records import Record as Record
+    from schedgap.instances.records import Schedule as Schedule
     from schedgap.instances.records import problem as problem
     from schedgap.instances.records import require_unique as require_unique
     from schedgap.instances.records import validate as validate
@@ -103,7 +105,9 @@ _PUBLIC = {  # name -> "module:attribute", imported on first use
     "Record": "schedgap.instances.records:Record",
     "Request": "schedgap.instances.generate:Request",
     "RunContext": "schedgap.models.method:RunContext",
+    "Schedule": "schedgap.instances.records:Schedule",
     "SearchState": "schedgap.models.search_state:SearchState",
+    "Space": "schedgap.instances.mutations:Space",
     "Symbol": "schedgap.models.paper:Symbol",
     "UsageError": "schedgap.errors:UsageError",
     "Violation": "schedgap.instances.verdict:Violation",
@@ -160,7 +164,9 @@ __all__ = [
     "Record",
     "Request",
     "RunContext",
+    "Schedule",
     "SearchState",
+    "Space",
     "Symbol",
     "UsageError",
     "Violation",

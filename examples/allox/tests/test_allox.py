@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import schedgap as sg
 from allox_family import FAMILY, AlloxInstance, algorithms, exact, programs, rules
-from schedgap.extend import InputError, solve_program
+from schedgap.extend import Clock, InputError, solve_program
 
 JOBS = st.lists(st.tuples(st.integers(0, 4), st.integers(1, 6), st.integers(1, 6)), max_size=4,
                 min_size=1)  # fmt: skip
@@ -53,17 +53,37 @@ def test_no_policy_beats_brute_force_and_the_matching_attains_it(jobs: Any, cpus
     assert value(queued, algorithms.allox(queued)) == brute_force(queued)
 
 
-@settings(max_examples=15, deadline=None)
-@given(JOBS)
-def test_prices_never_exceed_the_optimum(jobs: Any) -> None:
+@settings(max_examples=20, deadline=None)
+@given(JOBS, st.data())
+def test_no_prices_prove_more_than_the_optimum(jobs: Any, data: Any) -> None:
+    """Prices for other machines, positions or slots than the instance has included."""
     problem = instance(jobs)
-    best, slots = brute_force(problem), [0.5 * (t % 3) for t in range(5)]
-    some = [[0.25 * k for k in range(len(jobs))]] * 2
+    row = st.lists(st.integers(0, 12), max_size=len(jobs) + 20)
+    table = st.lists(st.lists(st.integers(0, 12), max_size=5), max_size=3)
     for prices in (
-        {"kind": "positions", "prices": some},
-        {"kind": "slots", "cpu": slots, "gpu": slots},
+        {"kind": "positions", "prices": [[3] * len(jobs)] * 2},
+        {"kind": "positions", "prices": [[3] * len(jobs)]},
+        {"kind": "positions", "prices": data.draw(table)},
+        {"kind": "slots", "cpu": data.draw(row), "gpu": data.draw(row)},
+        {"kind": "slots"} | dict.fromkeys(("cpu", "gpu"), data.draw(row)),
     ):
-        assert exact.check_certificate(problem, prices) <= best + 1e-9
+        try:
+            bound = exact.check_certificate(problem, prices)
+        except InputError:
+            continue
+        assert bound <= brute_force(problem) + 1e-9
+
+
+def test_prices_prove_the_bound_of_the_relaxation() -> None:
+    problem = instance([(1, 4, 2), (0, 3, 5), (0, 1, 2)])
+    relaxed = sg.solve(problem, "lp")
+    assert relaxed.bound == 7 == brute_force(problem)
+    assert exact.check_certificate(problem, relaxed.certificate or {}) == pytest.approx(7)
+
+
+def test_the_longest_jobs_have_schedules() -> None:
+    longest = instance([(0, 10**6, 10**6)] * 4)
+    assert value(longest, algorithms.allox(longest)) == 6 * 10**6
 
 
 @pytest.mark.parametrize(("preset", "seed"), [("queued", 1), ("arrivals", 1)])
@@ -76,8 +96,6 @@ def test_the_program_equals_brute_force(preset: str, seed: int) -> None:
     checked = sg.verify(problem, found)
     assert checked and (checked.complete or preset == "arrivals")  # by the certificate alone
     model = programs.time_indexed(problem)  # it is exact for both
-    from schedgap.solvers.children.clock import Clock
-
     assert solve_program(model, "highs", clock=Clock(20)).objective == pytest.approx(found.bound)
 
 

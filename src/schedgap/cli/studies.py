@@ -52,7 +52,7 @@ def worst_case(
         typer.Option(
             metavar="NAME",
             autocompletion=complete_preset,
-            help="Where the search starts. [default: small]",
+            help="Where the search starts. [default: small, or the family's default]",
         ),
     ] = None,
     jobs: Annotated[int | None, typer.Option(metavar="N", help="Largest number of jobs.")] = None,

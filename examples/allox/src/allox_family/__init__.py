@@ -5,20 +5,13 @@ from allox_family import rules
 from allox_family.instance import GENERATOR, AlloxInstance, AlloxSchedule
 from allox_family.paper import PAPER
 
-Allox = sg.Method[AlloxInstance, AlloxSchedule]
-
 
 def _at(name: str) -> sg.Lazy:
     """Refer to a function that is imported when it is first called."""
     return sg.Lazy(f"allox_family.{name}")
 
 
-def _policy(name: str, function: str, summary: str) -> Allox:
-    run: sg.Algorithm[AlloxInstance, AlloxSchedule] = sg.Algorithm(_at(f"algorithms:{function}"))
-    return sg.Method(name, "baseline", run, summary, "Section 2", online=True)
-
-
-METHODS: tuple[Allox, ...] = (
+METHODS: tuple[sg.Method[AlloxInstance, AlloxSchedule], ...] = (
     sg.Method("exact", "exact", _at("exact:exact"), "the program, after AlloX and the relaxation",
               "ours", ours=True, engines=("highs",)),
     sg.Method("lp", "bound", _at("exact:lp"), "linear relaxation of the program, with its prices",
@@ -26,33 +19,34 @@ METHODS: tuple[Allox, ...] = (
     sg.Method("allox", "algorithm", sg.Algorithm(_at("algorithms:allox")),
               "minimum-cost matching of jobs to positions, at every event", "Section 3",
               online=True),
-    _policy("best-fit", "best_fit", "each job where it is fastest, in order of arrival"),
-    _policy("shortest-queue", "shortest_queue", "each job where it completes first, on arrival"),
-    _policy("shortest-first", "shortest_first", "the shortest waiting job on an idle machine"),
+    sg.Method("best-fit", "baseline", sg.Algorithm(_at("algorithms:best_fit")),
+              "each job where it is fastest, in order of arrival", "Section 2", online=True),
+    sg.Method("shortest-queue", "baseline", sg.Algorithm(_at("algorithms:shortest_queue")),
+              "each job where it completes first, on arrival", "Section 2", online=True),
+    sg.Method("shortest-first", "baseline", sg.Algorithm(_at("algorithms:shortest_first")),
+              "the shortest waiting job on an idle machine", "Section 2", online=True),
 )  # fmt: skip
-
-PROGRAMS: dict[str, sg.Program[AlloxInstance, AlloxSchedule]] = {
-    "matching": sg.Program("jobs to positions; exact if all are queued", "relaxation",
-                           _at("programs:matching"), read=_at("programs:read"), also=("paper",)),
-    "time-indexed": sg.Program("jobs to starts on a kind of machine", "exact",
-                               _at("programs:time_indexed"), read=_at("programs:read")),
-}  # fmt: skip
 
 FAMILY: sg.Family[AlloxInstance, AlloxSchedule] = sg.Family(
     name="allox",
     title=AlloxInstance.title,
     paper=PAPER,
     methods=METHODS,
-    aliases={},
     sense=lambda instance: "min",
     check=rules.check,
     objective=rules.objective,
     chart=rules.chart,
     grid=lambda instance: 1.0,
     check_certificate=_at("exact:check_certificate"),
-    programs=PROGRAMS,
-    suite=_at("figures:suite"),
-    experiments=_at("figures:experiments"),
+    programs={
+        "matching": sg.Program("jobs to positions; exact if all are queued", "relaxation",
+                               _at("programs:matching"), read=_at("programs:read")),
+        "time-indexed": sg.Program("jobs to starts on a kind of machine", "exact",
+                                   _at("programs:time_indexed"), read=_at("programs:read")),
+    },
+    suite=_at("paper:suite"),
+    experiments=_at("paper:experiments"),
     instances=AlloxInstance,
     generator=GENERATOR,
-)
+    mutations=sg.Space({"jobs": 5}, fixed=frozenset({"cpus", "gpus"})),
+)  # fmt: skip

@@ -10,7 +10,7 @@ import pyomo.environ as pyo
 import schedgap.extend as sg
 from allox_family.algorithms import allox
 from allox_family.instance import AlloxInstance, AlloxSchedule
-from allox_family.programs import matching, read, time_indexed
+from allox_family.programs import excess, matching, read, time_indexed
 from allox_family.rules import objective
 
 Call = sg.RunContext[AlloxSchedule]
@@ -25,35 +25,36 @@ class Positions(sg.Certificate):
 
     def bound(self, instance: AlloxInstance) -> float:
         """Return what the jobs pay if each takes its best position, less the price of all."""
-        prices = np.array(self.prices)
-        time = np.array(
-            [[instance.time[j, m] for m in instance.machines] for j in instance.arrival]
-        )
-        cost = np.arange(1, len(instance.jobs) + 1) * time[:, :, None] + prices
-        arrivals = sum(instance.arrival.values())
-        return float(cost.min(axis=(1, 2)).sum() - prices.sum() - arrivals)
+        J, M = instance.arrival, instance.machines
+        prices = np.array(self.prices).reshape(len(M), len(J))
+        time = np.array([[instance.time[j, m] for m in M] for j in J])
+        cost = np.arange(1, len(J) + 1) * time[:, :, None] + prices
+        return float(cost.min(axis=(1, 2)).sum() - prices.sum() - sum(J.values()))
 
 
 class Slots(sg.Certificate):
-    """Dual values of the rows `slot`: a price for each slot from 0 on; later ones are free."""
+    """Dual values of the rows `slot`: a price for each slot from 0 on."""
 
     kind: Literal["slots"]
     cpu: sg.Many[sg.NonNegative]
     gpu: sg.Many[sg.NonNegative]
 
     def bound(self, instance: AlloxInstance) -> float:
-        """Return what the jobs pay if each takes its best start, less the price of all slots."""
+        """Return what the jobs pay if each takes its best start, less the price of all slots.
+
+        It is at most the value of the schedules that end later than the last slot with a price.
+        """
         prices = np.array([self.cpu, self.gpu])
         total = -instance.cpus * prices[0].sum() - instance.gpus * prices[1].sum()
-        longest = max(max(job.cpu, job.gpu) for job in instance.jobs)
-        until = np.pad(prices.cumsum(axis=1), ((0, 0), (1, longest)), mode="edge")
+        until = np.pad(prices.cumsum(axis=1), ((0, 0), (1, 0)))
         for job in instance.jobs:
-            start = np.arange(job.arrival, prices.shape[1] + 1)
-            total += min(
-                (start - job.arrival + length + paid[start + length] - paid[start]).min()
-                for paid, length in zip(until, (job.cpu, job.gpu), strict=True)
-            )
-        return float(total)
+            least = np.inf
+            for paid, length in zip(until, (job.cpu, job.gpu), strict=True):
+                start = np.arange(job.arrival, len(paid) - length)
+                cost = start + length - job.arrival + paid[start + length] - paid[start]
+                least = min(least, cost.min(initial=np.inf))
+            total += least
+        return float(min(total, prices.shape[1] + 1 + excess(instance)))
 
 
 def check_certificate(instance: AlloxInstance, certificate: Mapping[str, Any]) -> float:
@@ -72,7 +73,7 @@ def lp(instance: AlloxInstance, call: Call) -> Result:
         return sg.MethodResult(note="stopped before the end")
     rows = model.component("position") or model.component("slot")
     price = {key: max(0.0, -duals[row.name]) for key, row in rows.items()}
-    last = range(1 + max(second for _, second in price))
+    last = range(1 + max(index for _, index in price))
     if rows.local_name == "position":
         prices = [[price[m, k] for k in last[1:]] for m in instance.machines]
         certificate: dict[str, Any] = {"kind": "positions", "prices": prices}

@@ -1,14 +1,14 @@
 """Instances and schedules of AlloX, and the generator of random instances."""
 
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 import schedgap.extend as sg
 
-Slot = Annotated[int, Field(ge=0, le=10**6)]
-Positive = Annotated[int, Field(ge=1, le=10**6)]
+Slot = Annotated[int, Field(ge=0, le=10**12)]
+Length = Annotated[int, Field(ge=1, le=10**6)]
 Machines = Annotated[int, Field(ge=1, le=1000)]
 
 
@@ -17,9 +17,9 @@ class Job(sg.Record):
 
     id: sg.Id
     arrival: Slot
-    cpu: Positive
+    cpu: Length
     """Slots that it takes on a CPU."""
-    gpu: Positive
+    gpu: Length
     """Slots that it takes on a GPU."""
 
 
@@ -39,28 +39,21 @@ class AlloxInstance(sg.Instance):
         return self
 
     @cached_property
-    def machines(self) -> tuple[str, ...]:
-        """The names of the machines; their order breaks ties."""
-        counts = (("cpu", self.cpus), ("gpu", self.gpus))
-        return tuple(f"{kind}-{m + 1}" for kind, count in counts for m in range(count))
+    def machines(self) -> dict[str, str]:
+        """The kind of each machine, by its name; the order breaks ties."""
+        counts = {"cpu": self.cpus, "gpu": self.gpus}
+        return {f"{kind}-{m + 1}": kind for kind, count in counts.items() for m in range(count)}
 
     @cached_property
     def time(self) -> dict[tuple[str, str], int]:
         """Slots that a job takes on a machine."""
-        return {
-            (job.id, machine): job.gpu if machine.startswith("gpu") else job.cpu
-            for job in self.jobs
-            for machine in self.machines
-        }
+        machines = self.machines.items()
+        return {(job.id, m): getattr(job, kind) for job in self.jobs for m, kind in machines}
 
     @cached_property
     def arrival(self) -> dict[str, int]:
         """Slot in which a job arrives, in the order of the jobs."""
         return {job.id: job.arrival for job in self.jobs}
-
-    def summary(self) -> dict[str, str]:
-        """The size of the instance, for tables."""
-        return {"jobs": f"{len(self.jobs)}", "CPUs": f"{self.cpus}", "GPUs": f"{self.gpus}"}
 
 
 class Placement(sg.Record):
@@ -71,14 +64,10 @@ class Placement(sg.Record):
     start: Slot
 
 
-class AlloxSchedule(sg.Record):
+class AlloxSchedule(sg.Schedule):
     """A placement for each job."""
 
     jobs: sg.Many[Placement]
-
-    def to_data(self, instance: AlloxInstance) -> dict[str, Any]:
-        """The `schedule` of a solution file."""
-        return self.model_dump(mode="json")
 
 
 def draw(request: sg.Request) -> sg.Generated:
@@ -88,8 +77,8 @@ def draw(request: sg.Request) -> sg.Generated:
         ranges = values["length"], values["speedup"], (0, values["span"])
         gpu, speedup, arrival = (int(request.random.integers(a, b + 1)) for a, b in ranges)
         jobs.append({"id": f"j{k + 1}", "arrival": arrival, "cpu": gpu * speedup, "gpu": gpu})
-    machines = {"cpus": values["cpus"], "gpus": values["gpus"]}
-    return sg.Generated({**machines, "jobs": jobs}, "random jobs (ours)", "slot")
+    fields = {"cpus": values["cpus"], "gpus": values["gpus"], "jobs": jobs}
+    return sg.Generated(fields, "random jobs (ours)", "slot")
 
 
 OPTIONS = (
@@ -100,9 +89,6 @@ OPTIONS = (
     sg.Option("speedup", "range", (1, 10), "time on a CPU over time on a GPU", least=1, most=1000),
     sg.Option("span", "int", 0, "last slot in which a job arrives", least=0, most=10**5),
 )
-ARRIVALS = sg.with_defaults(OPTIONS, span=15)
-GENERATOR = sg.Generator(
-    (sg.Preset("queued", "all jobs are in the queue at slot 0", draw, OPTIONS),
-     sg.Preset("arrivals", "jobs arrive over time", draw, ARRIVALS)),
-    default="queued",
-)  # fmt: skip
+QUEUED = sg.Preset("queued", "all jobs are in the queue at slot 0", draw, OPTIONS)
+ARRIVALS = sg.Preset("arrivals", "jobs arrive over time", draw, sg.with_defaults(OPTIONS, span=15))
+GENERATOR = sg.Generator((QUEUED, ARRIVALS), default="queued")

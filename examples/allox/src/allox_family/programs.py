@@ -25,15 +25,18 @@ def matching(instance: AlloxInstance) -> Any:
     return model
 
 
+def excess(instance: AlloxInstance) -> int:
+    """Return by how much, at least, the value of a schedule exceeds the slot in which it ends."""
+    least = [min(job.cpu, job.gpu) for job in instance.jobs]
+    return sum(least) - max(job.arrival + n for job, n in zip(instance.jobs, least, strict=True))
+
+
 def time_indexed(instance: AlloxInstance) -> Any:
     """Return the program over (job, kind of machine, start), which knows when jobs arrive.
 
     A schedule in which a job ends later than `end` is worse than AlloX's.
     """
-    known = objective(instance, allox(instance).to_data(instance))
-    least = {job.id: min(job.cpu, job.gpu) for job in instance.jobs}
-    end = max(job.arrival + least[job.id] for job in instance.jobs)
-    end += int(known) - sum(least.values())
+    end = int(objective(instance, allox(instance).to_data(instance))) - excess(instance)
     cost: dict[tuple[str, str, int], int] = {}  # of (job, kind, start)
     running: dict[tuple[str, int], list[tuple[str, str, int]]] = {}  # at (kind, slot)
     for job in instance.jobs:
@@ -58,7 +61,7 @@ def read(model: Any, instance: AlloxInstance) -> AlloxSchedule:
     sign = -1 if model.component("position") else 1  # positions count from the end
     free, placed = dict.fromkeys(instance.machines, 0), []
     for job, where, _ in sorted(chosen, key=lambda key: sign * key[2]):
-        fits = {m: free[m] for m in free if m == where or m.split("-")[0] == where}
+        fits = {m: free[m] for m, kind in instance.machines.items() if where in (m, kind)}
         machine = min(fits, key=fits.__getitem__)
         start = max(free[machine], instance.arrival[job])
         free[machine] = start + instance.time[job, machine]

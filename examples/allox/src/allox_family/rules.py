@@ -15,17 +15,11 @@ RULES = {
 }
 
 
-class Solution(sg.Record):
-    """The part of a solution file that is checked, so that messages have the whole path."""
-
-    schedule: AlloxSchedule
-
-
 def check(
     instance: AlloxInstance, schedule: Any, options: Mapping[str, Any]
 ) -> Iterator[sg.Violation]:
     """Yield every violation of a rule; InputError for what is no schedule at all."""
-    placed = sg.validate(Solution, {"schedule": schedule}).schedule.jobs
+    placed = sg.validate(AlloxSchedule, schedule, "schedule").jobs
     arrival = {job.id: job.arrival for job in instance.jobs}
     names = [each.job for each in placed]
     for job in dict.fromkeys([*arrival, *names]):
@@ -51,8 +45,7 @@ def check(
 def span(instance: AlloxInstance, placed: Placement) -> tuple[int, int]:
     """Return start and end of a job."""
     job = next(job for job in instance.jobs if job.id == placed.job)
-    length = job.gpu if placed.machine.startswith("gpu") else job.cpu
-    return placed.start, placed.start + length
+    return placed.start, placed.start + (job.gpu if placed.machine[0] == "g" else job.cpu)
 
 
 def objective(instance: AlloxInstance, schedule: Any) -> float:
@@ -65,5 +58,5 @@ def objective(instance: AlloxInstance, schedule: Any) -> float:
 def chart(instance: AlloxInstance, schedule: Any) -> sg.Chart:
     """Return a lane for each machine and a bar for each job."""
     placed = sg.validate(AlloxSchedule, schedule).jobs
-    bars = (sg.Bar(each.machine, *span(instance, each), each.job, each.job) for each in placed)
-    return sg.Chart(instance.machines, tuple(bars), "slot")
+    bars = [sg.Bar(each.machine, *span(instance, each), each.job, each.job) for each in placed]
+    return sg.Chart((*instance.machines,), (*bars,), "slot")
