@@ -115,6 +115,11 @@ class TaskRecord(Record):
         return Limits(self.time_limit, self.memory_limit)
 
     @property
+    def certified(self) -> bool:
+        """Whether the bound has a certificate."""
+        return self.certificate is not None
+
+    @property
     def note(self) -> str:
         """Why the task failed or was skipped, or a remark of the method; mostly empty."""
         trace = {} if self.solution is None else self.solution.trace

@@ -63,7 +63,7 @@ class IndexedSolution(SolutionFile):
 class IndexedRecord(TaskRecord):
     """A record whose progress and certificate are read from its file when they are asked for."""
 
-    __slots__ = ("_file", "_note")
+    __slots__ = ("_certified", "_file", "_note")
 
     def read(self) -> TaskRecord:
         """Return the whole record from its file."""
@@ -77,6 +77,11 @@ class IndexedRecord(TaskRecord):
     def note(self) -> str:
         """Why the task failed or was skipped, or a remark of the method; mostly empty."""
         return str(self._note)
+
+    @property
+    def certified(self) -> bool:
+        """Whether the bound has a certificate."""
+        return bool(self._certified)
 
     def __getattr__(self, name: str) -> Any:
         if name in ("progress", "certificate"):
@@ -270,6 +275,7 @@ def _record(file: Path, row: Row, common: Mapping[str, str], cache: Cache) -> In
     record: IndexedRecord = _new(IndexedRecord, values)
     object.__setattr__(record, "_file", file)
     object.__setattr__(record, "_note", note)
+    object.__setattr__(record, "_certified", certified)
     if solution is not None:
         facts = {**shared[1], **dict(zip(SOLUTION_OWN, solution, strict=False))}
         if facts["proof"] is not None:

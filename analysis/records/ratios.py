@@ -1,7 +1,7 @@
 """Ratios to the optimum: exact if the optimum is proved, otherwise intervals."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import Literal
@@ -154,7 +154,7 @@ def _shows(record: TaskRecord, bound: float) -> bool:
     if not meet(bound, solution.bound):
         return False
     claim = solution.proof
-    return record.certificate is not None or (claim is not None and claim.kind in CHECKABLE)
+    return record.certified or (claim is not None and claim.kind in CHECKABLE)
 
 
 def objective_ratio(solution: SolutionFile, bracket: Bracket) -> RatioInterval | None:
@@ -274,20 +274,23 @@ def completed(record: TaskRecord, bracket: Bracket) -> bool:
     return record.outcome == "done" and found is not None
 
 
-def contradictions(records: Sequence[TaskRecord]) -> list[str]:
+def contradictions(
+    records: Sequence[TaskRecord], best_known: Mapping[tuple[str, str], Bracket]
+) -> list[str]:
     """Describe each pair of contradictory records and each invalid schedule of our methods.
 
     Parameters
     ----------
     records : sequence of TaskRecord
         Records of any instances and methods.
+    best_known : mapping
+        Their `brackets`.
     """
     messages = [
         f"{record.instance.name}: {record.label}: {record.message}"
         for record in records
         if record.outcome == "invalid" and not record.own
     ]
-    best_known = brackets(records)
     for record in records:
         solution = record.solution
         bracket = best_known[record.instance.sha256, record.problem]

@@ -216,7 +216,7 @@ class StoredRun:
     @cached_property
     def contradictions(self) -> list[str]:
         """Descriptions of all pairs of contradictory results; each one is a bug."""
-        return contradictions(self.records)
+        return contradictions(self.records, self.brackets)
 
     @property
     def failures(self) -> list[TaskRecord]:

@@ -180,7 +180,7 @@ def compared(
         table = np.zeros((len(instances), len(names)), bool)
         table[places[known], [names.index(name) for name in method[known]]] = True
         shared, chosen = common_set(pd.DataFrame(table, index=instances, columns=names), share)
-        known &= np.isin(instance, np.array(shared)) & np.isin(method, np.array(chosen))
+        known &= group["instance"].isin(shared).to_numpy() & group["method"].isin(chosen).to_numpy()
     rows: dict[str, list[int]] = {}
     for place in np.flatnonzero(known).tolist():
         rows.setdefault(str(method[place]), []).append(place)

@@ -8,6 +8,8 @@ E. D. Dolan, J. J. Moré, "Benchmarking optimization software with performance p
 Mathematical Programming 91 (2002): `profile`.
 B. Efron, "Better bootstrap confidence intervals", Journal of the American Statistical Association
 82 (1987): the intervals of `bootstrap`.
+T. J. DiCiccio, B. Efron, "More accurate confidence intervals in exponential families", Biometrika
+79 (1992): the intervals of `bootstrap` for large samples.
 S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
 Statistics 6 (1979): `holm`.
 F. Wilcoxon, "Individual comparisons by ranking methods", Biometrics Bulletin 1 (1945): `wilcoxon`.
@@ -20,6 +22,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from statistics import NormalDist
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -27,10 +30,11 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
-IntervalMethod = Literal["BCa", "percentile", "constant", ""]
+IntervalMethod = Literal["BCa", "ABC", "percentile", "constant", ""]
 
 LEVEL = 0.95  # of intervals
 RESAMPLES = 2000  # bootstrap samples
+MANY = 1000  # values above which the interval is computed without resampling
 FEWEST = 4  # values for an interval: with three, resamples of one value alone exceed 2.5 %
 DIGITS = 12  # of logarithms, so that round-off breaks no tie between them
 TIE = 1e-9  # relative difference up to which two objectives are a tie
@@ -65,7 +69,8 @@ def shifted_geometric_mean(values: ArrayLike, shift: float) -> float:
 class Confidence(NamedTuple):
     """A 95 % confidence interval, and how it was computed.
 
-    `method` is `BCa`; `percentile`, where the bias correction or the acceleration of BCa is not
+    `method` is `BCa`; `ABC`, its approximation without resampling, for more than `MANY` values;
+    `percentile`, where the bias correction or the acceleration of BCa is not
     defined; `constant`, if all values are equal; or empty, if there are too few values (`FEWEST`):
     the ends are NaN.
     """
@@ -98,6 +103,8 @@ def _bootstrap(values: tuple[float, ...]) -> Confidence:
         return Confidence(math.nan, math.nan, "")
     if np.ptp(sample) <= 1e-12 * max(1.0, float(np.abs(sample).max())):
         return Confidence(float(sample.mean()), float(sample.mean()), "constant")
+    if len(sample) > MANY:
+        return _analytic(sample)
     mirrored = -sample[::-1]
     flip = tuple(mirrored) > tuple(sample)
     methods: tuple[IntervalMethod, ...] = ("BCa", "percentile")
@@ -117,6 +124,29 @@ def _bootstrap(values: tuple[float, ...]) -> Confidence:
         if math.isfinite(low) and math.isfinite(high):
             return Confidence(-high, -low, method) if flip else Confidence(low, high, method)
     return Confidence(math.nan, math.nan, "")
+
+
+def _analytic(sample: Array) -> Confidence:
+    """Return the ABC interval of a mean: that of BCa up to an error of order 1 / k.
+
+    Of a mean, the curvature and the bias are zero, so that the bias correction is the acceleration.
+    For large samples this error is far below that of 2000 resamples.
+
+    Parameters
+    ----------
+    sample : array [k]
+        Finite numbers that are not all equal.
+    """
+    mean = math.fsum(sample) / len(sample)
+    centred = sample - mean
+    deviation = math.sqrt(math.fsum(centred**2)) / len(sample)
+    acceleration = math.fsum(centred**3) / (6 * (deviation * len(sample)) ** 3)
+    quantile = NormalDist().inv_cdf((1 + LEVEL) / 2)
+    low, high = (
+        mean + deviation * shifted / (1 - acceleration * shifted) ** 2
+        for shifted in (acceleration - quantile, acceleration + quantile)
+    )
+    return Confidence(low, high, "ABC")
 
 
 # --- pairs -----------------------------------------------------------------------------------

@@ -44,6 +44,22 @@ def test_an_interval_is_that_of_scipy() -> None:
     assert (low, high, method) == (theirs.low, theirs.high, "BCa")
 
 
+def test_the_interval_of_a_large_sample_is_close_to_that_of_many_resamples() -> None:
+    """Of a skewed sample: the interval of a normal distribution is off by far more."""
+    sample = np.sort(np.random.default_rng(1).pareto(3.5, statistics.MANY + 1))
+    low, high, method = statistics.bootstrap(sample)
+    theirs = stats.bootstrap(
+        (sample,), np.mean, n_resamples=20_000, method="BCa", batch=1000,
+        rng=np.random.default_rng(0),
+    ).confidence_interval  # fmt: skip
+    width = theirs.high - theirs.low
+    assert method == "ABC"
+    assert abs(low - theirs.low) < 0.02 * width and abs(high - theirs.high) < 0.02 * width
+    shift = (low + high) / 2 - sample.mean()
+    assert shift > 0.05 * width
+    assert statistics.bootstrap(-sample) == (-high, -low, "ABC")
+
+
 def test_the_bootstrap_of_differences_is_the_paired_one() -> None:
     a, b = np.log(OTHER), np.log(SEVEN)
     order = np.argsort(a - b)
