@@ -354,7 +354,7 @@ class _Plan:
 
     def __post_init__(self) -> None:
         self.by_task = {}
-        for _, record in read_records(self.folder.tasks):
+        for record in read_records(self.folder.tasks):
             self.by_task.setdefault(record.task, []).append(record)
 
     def known(self, task: Task) -> list[TaskRecord]:

@@ -206,7 +206,7 @@ class JudgedSchedule:
         folder = Folder(run)
         if any(
             record.method == self.name and record.own and not record.judged
-            for _, record in read_records(folder.tasks)
+            for record in read_records(folder.tasks)
         ):
             raise UsageError(f"'{self.name}' is a method of your own in {run}: use another name")
         folder.create()

@@ -26,7 +26,7 @@ def settings(run: StoredRun) -> pd.DataFrame:
         and those settings that some instance of its preset was given; elsewhere they have the
         preset's default. Empty for instances that were not generated.
     """
-    facts = {name: _facts(run.instance_data(sha256)) for sha256, name in run.names.items()}
+    facts = {name: _facts(run.facts[sha256]) for sha256, name in run.names.items()}
     given: dict[tuple[str, str], dict[str, None]] = {}
     for owner, values in facts.values():
         given.setdefault(owner, {}).update(dict.fromkeys(values))

@@ -1,10 +1,11 @@
 """An index of the records of a large run folder, so that they need not all be read.
 
 The file `index.jsonl` in the run folder has a line for each record, without its schedule,
-certificate, long trace and long progress, which are read when they are asked for. Lines are valid
-for one size and time of change of the record's file; the records themselves remain the truth, and
-the index may be deleted at any time. Values that many records have in common are on lines of their
-own. Each line begins with a check sum: an index that was damaged or edited is made again.
+certificate, long trace and long progress, which are read when they are asked for, and a line for
+each instance: how it was generated. Lines are valid for one size and time of change of the file;
+the files themselves remain the truth, and the index may be deleted at any time. Values that many
+records have in common are on lines of their own. Each line begins with a check sum: an index that
+was damaged or edited is made again.
 """
 
 import gc
@@ -12,24 +13,24 @@ import hashlib
 import json
 import os
 import zlib
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from schedgap.analysis.records.folder import InstanceRef, TaskRecord, read_record
 from schedgap.errors import InputError
-from schedgap.instances.records import write_text
+from schedgap.instances.records import read_json, write_text
 from schedgap.instances.solution import ProofClaim, SolutionFile
 
 NAME = "index.jsonl"
-FORMAT = {"index": "schedgap", "version": 3}
+FORMAT = {"index": "schedgap", "version": 4}
 LEAST = 500  # records from which on an index is written
 SHORT = 300  # characters of a trace that is kept in the index
 FEW = 20  # points of progress that are kept in the index
 COMMON = (
-    *("instance", "method", "label", "kind", "engine", "options", "problem", "sense", "relaxed"),
+    *("method", "label", "kind", "engine", "options", "problem", "sense", "relaxed"),
     *("time_limit", "memory_limit", "versions", "version", "code", "session", "own"),
 )
 OWN = (
@@ -37,13 +38,14 @@ OWN = (
     *("peak_memory_mb", "limited", "reused"),
 )
 SOLUTION_COMMON = (
-    *("family", "version", "instance", "instance_sha256", "method", "engine", "kind", "options"),
-    *("seed", "sense", "versions"),
+    *("family", "version", "method", "engine", "kind", "options", "seed", "sense", "versions"),
 )
-SOLUTION_OWN = ("status", "objective", "bound", "seconds", "proof")
+SOLUTION_OWN = ("status", "objective", "bound", "seconds", "proof", "instance", "instance_sha256")
+META = ("preset", "settings", "seed", "trace", "load")  # how an instance was generated
 Stamp = tuple[int, int]  # time of change in nanoseconds, size in bytes
-Row = list[Any]  # name, time, size, mark of the common values, own values, solution, rest
-Cache = dict[str, tuple[dict[str, Any], dict[str, Any]]]  # common values of record and solution
+Facts = dict[str, Any]  # `family` and `meta` of an instance file, unchecked
+Row = list[Any]  # name, time, size, mark, instance, own values, solution, note, certified
+Common = tuple[dict[str, Any], dict[str, Any]]  # values of record and solution
 
 
 class IndexedSolution(SolutionFile):
@@ -52,9 +54,11 @@ class IndexedSolution(SolutionFile):
     __slots__ = ("_record",)
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("schedule", "trace"):
-            return getattr(self._record.read().solution, name)
-        raise AttributeError(name)
+        if name == "trace":
+            return self._record.rest("trace", lambda record: record.solution.trace)
+        if name == "schedule":
+            return self._record.read().solution.schedule
+        return _missing(name)
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:  # type: ignore[override]
         return iter(self._record.read().solution)
@@ -63,33 +67,57 @@ class IndexedSolution(SolutionFile):
 class IndexedRecord(TaskRecord):
     """A record whose progress and certificate are read from its file when they are asked for."""
 
-    __slots__ = ("_certified", "_file", "_note")
+    __slots__ = ("_line",)  # folder, name of the file, note, certified, rest
 
     def read(self) -> TaskRecord:
         """Return the whole record from its file."""
-        file: Path = self._file
+        file = Path(*self._line[:2])
         with suppress(OSError):
             facts = file.stat()
             return _whole(file, (facts.st_mtime_ns, facts.st_size))
         return read_record(file)
 
+    def rest(self, name: str, read: Callable[[TaskRecord], Any]) -> Any:
+        """Return the trace or the progress, from the index or from the record.
+
+        Parameters
+        ----------
+        name : str
+            Its name in the index.
+        read : callable
+            Returns it of the whole record.
+        """
+        known = json.loads(self._line[4] or b"{}")
+        return known[name] if name in known else read(self.read())
+
     @property
     def note(self) -> str:
         """Why the task failed or was skipped, or a remark of the method; mostly empty."""
-        return str(self._note)
+        return str(self._line[2])
 
     @property
     def certified(self) -> bool:
         """Whether the bound has a certificate."""
-        return bool(self._certified)
+        return bool(self._line[3])
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("progress", "certificate"):
-            return getattr(self.read(), name)
-        raise AttributeError(name)
+        if name == "progress":
+            return tuple(map(tuple, self.rest(name, lambda record: record.progress)))
+        if name == "certificate":
+            return self.read().certificate if self.certified else None
+        return _missing(name)
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:  # type: ignore[override]
         return iter(self.read())
+
+
+def _missing(name: str) -> Any:
+    """Return what pydantic keeps beside the values of a record."""
+    if name == "__pydantic_fields_set__":
+        return set()
+    if name in ("__pydantic_extra__", "__pydantic_private__"):
+        return None
+    raise AttributeError(name)
 
 
 @lru_cache(maxsize=16)
@@ -97,8 +125,20 @@ def _whole(file: Path, stamp: Stamp) -> TaskRecord:
     return read_record(file)
 
 
-def read_records(tasks: Path) -> list[tuple[Path, TaskRecord]]:
-    """Return the records of a folder with their files, by name; use and update its index.
+@contextmanager
+def without_cycles() -> Iterator[None]:
+    """Do not look for cycles of references meanwhile: there are none, and it takes most time."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def read_records(tasks: Path) -> list[TaskRecord]:
+    """Return the records of a folder, by the names of their files; use and update its index.
 
     Parameters
     ----------
@@ -110,58 +150,176 @@ def read_records(tasks: Path) -> list[tuple[Path, TaskRecord]]:
     InputError
         If a JSON file in it is not a record.
     """
-    collecting = gc.isenabled()
-    gc.disable()  # looking for cycles takes most of the time, and there are none
-    try:
-        return _read_records(tasks)
-    finally:
-        if collecting:
-            gc.enable()
+    return [record for _, record in Index(tasks.parent).records()]
 
 
-def _read_records(tasks: Path) -> list[tuple[Path, TaskRecord]]:
-    files = _files(tasks)
-    if len(files) < LEAST:
-        read = ((tasks / name, _present(tasks / name)) for name in files)
-        return [(file, record) for file, record in read if record is not None]
-    index = tasks.parent / NAME
-    known, common, lines = _read(index)
-    added: list[str] = []
-    found: list[tuple[Path, TaskRecord]] = []
-    cache: Cache = {}
-    for name, stamp in files.items():
-        file, row = tasks / name, known.get(name)
-        if row is not None and (row[1], row[2]) == stamp:
-            try:
-                found.append((file, _record(file, row, common, cache)))
-            except (ValueError, TypeError, LookupError):  # a damaged line
-                pass
-            else:
-                continue
-        record = _present(file)
-        if record is None:
-            continue
-        found.append((file, record))
-        text = json.dumps(_common(record), sort_keys=True)
-        mark = _mark(text)
-        if mark not in common:
-            common[mark] = text
-            added.append(_line(text))
-        added.append(_line(json.dumps([name, *stamp, mark, *_own(record)])))
-    if added:
-        _write(index, lines, added, fresh=not lines or lines > 2 * len(files) + 1000)
-    return found
+class Index:
+    """The index of a run folder.
 
+    Parameters
+    ----------
+    folder : Path
+        The run folder.
+    """
 
-def _files(tasks: Path) -> dict[str, Stamp]:
-    """Return time of change and size of each file that should be a record, by name."""
-    found: dict[str, Stamp] = {}
-    if not tasks.is_dir():
+    def __init__(self, folder: Path) -> None:
+        self._tasks, self._instances = folder / "tasks", folder / "instances"
+        self._file = folder / NAME
+        self._lines = 0  # of the file; 0 if it is not an index
+        self._rows: dict[str, tuple[Row, bytes]] = {}
+        self._common: dict[str, Common] = {}
+        self._facts: dict[str, Facts] = {}
+
+    def records(self) -> list[tuple[str, TaskRecord]]:
+        """Return the records of the folder with the names of their files, sorted by name.
+
+        Raises
+        ------
+        InputError
+            If a JSON file in it is not a record.
+        """
+        with without_cycles():
+            return self._records()
+
+    def _records(self) -> list[tuple[str, TaskRecord]]:
+        files = _files(self._tasks)
+        if len(files) < LEAST:
+            read = ((name, _present(self._tasks / name)) for name in files)
+            return [(name, record) for name, record in read if record is not None]
+        self._read()
+        added: list[str] = []
+        found: list[tuple[str, TaskRecord]] = []
+        references: dict[tuple[str, ...], InstanceRef] = {}
+        for name, stamp in files.items():
+            row, rest = self._rows.get(name, _NONE)
+            if row is not None and (row[1], row[2]) == stamp:
+                try:
+                    record = _record(self._tasks, row, rest, self._common, references)
+                except (ValueError, TypeError, LookupError):  # a damaged line
+                    pass
+                else:
+                    found.append((name, record))
+                    continue
+            whole = _present(self._tasks / name)
+            if whole is not None:
+                found.append((name, whole))
+                added += self._new_lines(name, stamp, whole)
+        self._rows.clear()
+        self._write(added, limit=2 * (len(files) + len(self._facts)) + 1000)
         return found
-    with os.scandir(tasks) as entries:
+
+    def _new_lines(self, name: str, stamp: Stamp, record: TaskRecord) -> list[str]:
+        """Return the lines of a record that are not in the index."""
+        text = json.dumps({"common": _common(record)}, sort_keys=True)
+        mark = _mark(text.encode())
+        new = [] if mark in self._common else [_line(text)]
+        self._common.setdefault(mark, ({}, {}))
+        row = json.dumps([name, *stamp, mark, *_own(name, record)])
+        return [*new, _line(f"{row}\t{json.dumps(rest)}" if (rest := _rest(record)) else row)]
+
+    def facts(self, hashes: Collection[str]) -> dict[str, Facts]:
+        """Return how instances were generated, of those whose files are in the folder.
+
+        Parameters
+        ----------
+        hashes : collection of str
+            Hashes of the instances.
+
+        Returns
+        -------
+        dict
+            `family` and a part of `meta` (`META`) of each file, as they are in it; the file may
+            not be an instance with this hash.
+
+        Raises
+        ------
+        InputError
+            If a file is not a JSON object.
+        """
+        files = _files(self._instances)
+        found: dict[str, Facts] = {}
+        added: list[str] = []
+        for sha256 in hashes:
+            stamp = files.get(f"{sha256}.json", (0, 0))
+            known = self._facts.get(sha256)
+            if known is not None and known["stamp"] == [*stamp]:
+                found[sha256] = known["facts"]
+            elif stamp != (0, 0):
+                file = self._instances / f"{sha256}.json"
+                data = read_json(file)
+                if not isinstance(data, dict):
+                    raise InputError("need one JSON object", file=str(file))
+                found[sha256] = generated_by(data)
+                line = {"instance": sha256, "stamp": stamp, "facts": found[sha256]}
+                added.append(_line(json.dumps(line)))
+        if self._lines:
+            self._write(added)
+        return found
+
+    def _read(self) -> None:
+        """Read the last line of each file, and the common values."""
+        try:
+            first, *lines = self._file.read_bytes().splitlines()
+            if json.loads(first) != FORMAT:
+                return
+            texts = [_text(line).partition(b"\t") for line in lines]
+            values = json.loads(b"[" + b",".join([text for text, _, _ in texts]) + b"]")
+            for value, (text, _, rest) in zip(values, texts, strict=True):
+                if type(value) is list:
+                    self._rows[value[0]] = value, rest
+                elif "common" in value:
+                    self._common[_mark(text)] = _values(value["common"])
+                else:
+                    self._facts[value["instance"]] = value
+            self._lines = len(lines) + 1
+        except (OSError, ValueError, TypeError, LookupError):  # none, or not of this program
+            for each in (self._rows, self._common, self._facts):
+                each.clear()
+
+    def _write(self, added: list[str], *, limit: int | None = None) -> None:
+        """Append lines, or write a new index; do nothing if that cannot be done."""
+        if not added:
+            return
+        with suppress(OSError, InputError):
+            if limit is not None and self._lines > limit:  # too many lines are of no use
+                self._file.unlink()
+                self._lines = 0
+            elif self._lines:
+                with self._file.open("a", encoding="utf-8") as stream:
+                    stream.write("\n".join(added) + "\n")
+                self._lines += len(added)
+            else:
+                write_text(self._file, "\n".join([json.dumps(FORMAT), *added]) + "\n")
+                self._lines = len(added) + 1
+
+
+_NONE: tuple[None, bytes] = (None, b"")
+
+
+def generated_by(data: Mapping[str, Any]) -> Facts:
+    """Return how an instance was generated: `family` and a part of `meta`, unchecked.
+
+    Parameters
+    ----------
+    data : mapping
+        JSON data of an instance.
+    """
+    meta = data.get("meta")
+    known = meta if isinstance(meta, dict) else {}
+    part = {name: known[name] for name in META if name in known}
+    return {"family": data.get("family"), "meta": part}
+
+
+def _files(folder: Path) -> dict[str, Stamp]:
+    """Return time of change and size of each JSON file in a folder, by name."""
+    found: dict[str, Stamp] = {}
+    if not folder.is_dir():
+        return found
+    with os.scandir(folder) as entries:
         for entry in entries:
-            if entry.name.endswith(".json") and not entry.name.startswith("."):
-                found[entry.name] = _stamp(entry)
+            name = entry.name
+            if name.endswith(".json") and not name.startswith("."):
+                found[name] = _stamp(entry)
     return dict(sorted(found.items()))
 
 
@@ -184,114 +342,112 @@ def _stamp(entry: "os.DirEntry[str]") -> Stamp:
     return facts.st_mtime_ns, facts.st_size
 
 
-def _mark(text: str) -> str:
+def _mark(text: bytes) -> str:
     """Return how lines refer to common values: several processes may append to an index."""
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return hashlib.sha256(text).hexdigest()[:16]
 
 
 def _line(text: str) -> str:
-    """Return a line of the index: a check sum and a JSON text."""
+    """Return a line of the index: a check sum and JSON texts."""
     return f"{zlib.crc32(text.encode()):08x} {text}"
 
 
-def _text(line: str) -> str:
-    """Return the JSON text of a line; a line that was changed is a `ValueError`."""
-    text = line[9:].rstrip("\n")
-    if line[:9] != f"{zlib.crc32(text.encode()):08x} ":
+def _text(line: bytes) -> bytes:
+    """Return what follows the check sum of a line; a line that was changed is a `ValueError`."""
+    text = line[9:]
+    if line[:9] != b"%08x " % zlib.crc32(text):
         raise ValueError("a damaged line")
     return text
 
 
-def _read(index: Path) -> tuple[dict[str, Row], dict[str, str], int]:
-    """Return the last line of each file, the common values, and the number of lines."""
-    rows: dict[str, Row] = {}
-    common: dict[str, str] = {}
-    try:
-        with index.open(encoding="utf-8") as stream:
-            if json.loads(stream.readline() or "null") != FORMAT:
-                return {}, {}, 0
-            lines = 1
-            for line in stream:
-                lines, text = lines + 1, _text(line)
-                if text.startswith("{"):
-                    common[_mark(text)] = text
-                else:
-                    row = json.loads(text)
-                    if row[3] in common:
-                        rows[row[0]] = row
-    except (OSError, ValueError, TypeError, LookupError):  # none, or not of this program
-        return {}, {}, 0
-    return rows, common, lines
-
-
-def _write(index: Path, lines: int, added: list[str], *, fresh: bool) -> None:
-    """Append lines to an index, or write a new one; do nothing if that cannot be done."""
-    with suppress(OSError, InputError):
-        if fresh and lines:  # too many lines are of no use
-            index.unlink()
-        elif fresh:
-            write_text(index, "\n".join([json.dumps(FORMAT), *added]) + "\n")
-        else:
-            with index.open("a", encoding="utf-8") as stream:
-                stream.write("\n".join(added) + "\n")
-
-
 def _common(record: TaskRecord) -> dict[str, Any]:
     data = {name: getattr(record, name) for name in COMMON}
-    data["instance"] = record.instance.model_dump()
     if record.solution is not None:
         data["solution"] = {name: getattr(record.solution, name) for name in SOLUTION_COMMON}
     return data
 
 
-def _own(record: TaskRecord) -> Row:
-    own = [getattr(record, name) for name in OWN]
-    solution = None
+def _values(data: dict[str, Any]) -> Common:
+    """Return the common values of records and of their solutions."""
+    parts = data.pop("solution", {})
+    return data | {"relaxed": tuple(data["relaxed"])}, parts
+
+
+def _own(name: str, record: TaskRecord) -> Row:
+    """Return the values of a record that are not common; None for some that follow from others."""
+    own = {each: getattr(record, each) for each in OWN}
+    if own["task"] == record.key.partition("-")[0]:
+        own["task"] = None
+    if f"{record.key}.json" == name:
+        own["key"] = None
+    which, solution = record.instance, None
     if record.solution is not None:
-        solution = [getattr(record.solution, name) for name in SOLUTION_OWN[:-1]]
-        claim = record.solution.proof
-        solution.append(None if claim is None else claim.model_dump())
-        text = json.dumps(record.solution.trace)
-        solution.append(record.solution.trace if len(text) <= SHORT else None)
-    progress = record.progress if len(record.progress) <= FEW else None
-    return [own, solution, [record.note, record.certificate is not None, progress]]
+        claim, found = record.solution.proof, record.solution
+        facts = {each: getattr(found, each) for each in SOLUTION_OWN} | {
+            "proof": None if claim is None else claim.model_dump(),
+            "instance": None if found.instance == which.name else found.instance,
+            "instance_sha256": None
+            if found.instance_sha256 == which.sha256
+            else found.instance_sha256,
+        }
+        solution = list(facts.values())
+    instance = [which.name, which.family, which.sha256]
+    return [instance, list(own.values()), solution, record.note, record.certificate is not None]
 
 
-def _record(file: Path, row: Row, common: Mapping[str, str], cache: Cache) -> IndexedRecord:
+def _rest(record: TaskRecord) -> dict[str, Any]:
+    """Return the trace and the progress of a record, if they are short."""
+    rest: dict[str, Any] = {}
+    if len(record.progress) <= FEW:
+        rest["progress"] = record.progress
+    if record.solution is not None and len(json.dumps(record.solution.trace)) <= SHORT:
+        rest["trace"] = record.solution.trace
+    return rest
+
+
+def _record(
+    tasks: Path,
+    row: Row,
+    rest: bytes,
+    common: dict[str, Common],
+    references: dict[tuple[str, ...], InstanceRef],
+) -> IndexedRecord:
     """Return a record from its line, without validation."""
-    _, _, _, mark, own, solution, (note, certified, progress) = row
-    shared = cache.get(mark)
-    if shared is None:
-        data = json.loads(common[mark])
-        parts = data.pop("solution", {})
-        data["instance"] = InstanceRef(**data["instance"])
-        data["relaxed"] = tuple(data["relaxed"])
-        shared = cache[mark] = (data, parts)
-    values = {**shared[0], **dict(zip(OWN, own, strict=True)), "solution": None}
-    if not certified:
-        values["certificate"] = None
-    if progress is not None:
-        values["progress"] = tuple(map(tuple, progress))
+    name, _, _, mark, instance, own, solution, note, certified = row
+    shared, parts = common[mark]
+    which = references.get(place := tuple(instance))
+    if which is None:
+        which = InstanceRef(name=instance[0], family=instance[1], sha256=instance[2])
+        references[place] = which
+    values = shared.copy()
+    values["instance"] = which
+    values.update(zip(OWN, own, strict=True))
+    if values["key"] is None:
+        values["key"] = name[:-5]
+    if values["task"] is None:
+        values["task"] = values["key"].partition("-")[0]
     record: IndexedRecord = _new(IndexedRecord, values)
-    object.__setattr__(record, "_file", file)
-    object.__setattr__(record, "_note", note)
-    object.__setattr__(record, "_certified", certified)
+    _set(record, "_line", (tasks, name, note, certified, rest))
+    values["solution"] = None
     if solution is not None:
-        facts = {**shared[1], **dict(zip(SOLUTION_OWN, solution, strict=False))}
+        facts = parts.copy()
+        facts.update(zip(SOLUTION_OWN, solution, strict=True))
         if facts["proof"] is not None:
             facts["proof"] = ProofClaim(**facts["proof"])
-        if solution[-1] is not None:
-            facts["trace"] = solution[-1]
-        values["solution"] = _new(IndexedSolution, facts)
-        object.__setattr__(values["solution"], "_record", record)
+        if facts["instance"] is None:
+            facts["instance"] = which.name
+        if facts["instance_sha256"] is None:
+            facts["instance_sha256"] = which.sha256
+        values["solution"] = found = _new(IndexedSolution, facts)
+        _set(found, "_record", record)
     return record
 
 
-def _new(cls: type[Any], values: Mapping[str, Any]) -> Any:
+_set = object.__setattr__
+
+
+def _new(cls: type[Any], values: dict[str, Any]) -> Any:
     """Return a record with these values, which were validated before they were written."""
     made: Any = object.__new__(cls)
-    object.__setattr__(made, "__dict__", values)
-    object.__setattr__(made, "__pydantic_fields_set__", set())
-    object.__setattr__(made, "__pydantic_extra__", None)
-    object.__setattr__(made, "__pydantic_private__", None)
+    _set(made, "__dict__", values)
     return made

@@ -11,7 +11,7 @@ from typing import Any
 from schedgap.analysis.records import configurations
 from schedgap.analysis.records.folder import FAULTS, Folder, TaskRecord
 from schedgap.analysis.records.guarantees import Guarantees
-from schedgap.analysis.records.index import read_records
+from schedgap.analysis.records.index import Facts, Index, generated_by, without_cycles
 from schedgap.analysis.records.ratios import Bracket, brackets, contradictions
 from schedgap.analysis.records.sessions import DRIFT, Session, drift, read_sessions
 from schedgap.analysis.records.sources import family_code, method_code
@@ -41,26 +41,26 @@ class StoredRun:
 
     def __init__(self, *folders: str | os.PathLike[str], older: bool = False) -> None:
         self.folders = tuple(Folder(folder) for folder in folders)
-        self._files: dict[int, Path] = {}
+        self._indices = [Index(folder.path) for folder in self.folders]
+        self._files: dict[int, tuple[Path, str]] = {}
+        with without_cycles():
+            found = _sorted(self._without_copies(self._read()))
+            self.older, self.includes_older = older_records(found), older
+            left_out = set() if older else {id(record) for record in self.older}
+            self.records = [record for record in found if id(record) not in left_out]
+
+    def _read(self) -> list[TaskRecord]:
+        """Return all records of all folders."""
         found: list[TaskRecord] = []
-        for folder in self.folders:
+        for folder, index in zip(self.folders, self._indices, strict=True):
             if not folder.tasks.is_dir():
                 raise InputError(
                     "not a run folder: it has no folder 'tasks'", file=str(folder.path)
                 )
-            for file, record in read_records(folder.tasks):
-                self._files[id(record)] = file
+            for name, record in index.records():
+                self._files[id(record)] = folder.tasks, name
                 found.append(record)
-        found = self._without_copies(found)
-        first: dict[str, str] = {}
-        for record in found:
-            sha, name = record.instance.sha256, record.instance.name
-            first[sha] = min(name, first.get(sha, name))
-        places = {id(each): _place(each, first[each.instance.sha256]) for each in found}
-        found.sort(key=lambda record: places[id(record)])
-        self.older, self.includes_older = older_records(found), older
-        left_out = set() if older else {id(record) for record in self.older}
-        self.records = [record for record in found if id(record) not in left_out]
+        return found
 
     def _without_copies(self, found: list[TaskRecord]) -> list[TaskRecord]:
         """Return the records, each once, in an order that depends on their content only."""
@@ -83,7 +83,7 @@ class StoredRun:
         record : TaskRecord
             One of `records`.
         """
-        return self._files[id(record)]
+        return Path(*self._files[id(record)])
 
     @cached_property
     def configurations(self) -> dict[int, str]:
@@ -177,6 +177,22 @@ class StoredRun:
             # names and meta may differ: the choice does not depend on the order of folders
             self._instance_data[sha256] = min(found, key=canonical_json)
         return self._instance_data[sha256]
+
+    @cached_property
+    def facts(self) -> dict[str, Facts]:
+        """How each instance was generated, by hash: see `Index.facts`.
+
+        An instance whose file is missing is an `InputError`.
+        """
+        found = [index.facts(self.names) for index in self._indices]
+        facts: dict[str, Facts] = {}
+        for sha256 in self.names:
+            known = [each[sha256] for each in found if sha256 in each]
+            if len(known) == 1 or len(set(map(canonical_json, known))) == 1:
+                facts[sha256] = known[0]
+            else:  # missing, or with different names or settings
+                facts[sha256] = generated_by(self.instance_data(sha256))
+        return facts
 
     @cached_property
     def _instance_data(self) -> dict[str, dict[str, Any]]:
@@ -301,17 +317,39 @@ def _installed(name: str, method: str | None = None) -> str:
     return method_code(owner, found[0]) if found else ""
 
 
-def _place(record: TaskRecord, name: str) -> tuple[object, ...]:
-    """Return a sort key: instance, then kind, then the family's order of methods."""
-    which = record.instance
-    kind = KIND_ORDER.index(record.kind)
-    limits = [math.inf if each is None else each for each in (record.time_limit,
-                                                              record.memory_limit)]  # fmt: skip
-    seed = -1 if record.seed is None else record.seed
-    return (
-        *(which.family, name, which.sha256, kind, _rank(which.family, record.method)),
-        *(record.label, record.code, *limits, seed, record.started or "", record.key),
-    )
+def _sorted(records: Sequence[TaskRecord]) -> list[TaskRecord]:
+    """Return records by instance, then kind, then the family's order of methods."""
+    first: dict[str, str] = {}
+    for record in records:
+        sha, name = record.instance.sha256, record.instance.name
+        first[sha] = min(name, first.get(sha, name))
+    instances: dict[tuple[object, ...], int] = {}  # place of each one in the order of all
+    methods: dict[tuple[object, ...], int] = {}
+    keys = []
+    for record in records:
+        which = record.instance
+        instance = which.family, first[which.sha256], which.sha256
+        method = (
+            *(which.family, record.kind, record.method, record.label, record.code),
+            *(record.time_limit, record.memory_limit),
+        )
+        instances[instance] = methods[method] = 0
+        seed = -1 if record.seed is None else record.seed
+        keys.append((instance, method, seed, record.started or "", record.key))
+    for place, instance in enumerate(sorted(instances)):
+        instances[instance] = place
+    for place, method in enumerate(sorted(methods, key=_place)):
+        methods[method] = place
+    ranks = [(instances[key[0]], methods[key[1]], *key[2:]) for key in keys]
+    order = sorted(range(len(ranks)), key=ranks.__getitem__)
+    return [records[place] for place in order]
+
+
+def _place(method: tuple[Any, ...]) -> tuple[object, ...]:
+    """Return a sort key: kind, then the family's order of methods."""
+    family, kind, name, label, code, *limits = method
+    bounds = [math.inf if each is None else each for each in limits]
+    return KIND_ORDER.index(kind), _rank(family, name), label, code, *bounds
 
 
 @cache

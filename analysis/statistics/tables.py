@@ -117,7 +117,7 @@ def _identity(run: StoredRun, record: TaskRecord) -> dict[str, object]:
 
 def _load(run: StoredRun, record: TaskRecord) -> dict[str, object]:
     """Return the trace and the load of a record's instance, as in its `meta`."""
-    meta = run.instance_data(record.instance.sha256).get("meta", {})
+    meta = run.facts[record.instance.sha256]["meta"]
     trace, load = meta.get("trace"), meta.get("load")
     facts = load if isinstance(load, dict) else {}
     numbers = [facts.get(key) for key in ("asked", "reached")]
@@ -357,5 +357,5 @@ def preset(run: StoredRun, record: TaskRecord) -> str:
     record : TaskRecord
         One of its records.
     """
-    value = run.instance_data(record.instance.sha256).get("meta", {}).get("preset", "")
+    value = run.facts[record.instance.sha256]["meta"].get("preset", "")
     return value if isinstance(value, str) else ""

@@ -54,6 +54,7 @@ def test_a_run_from_the_index_is_the_run(folder: Path, monkeypatch: pytest.Monke
     indexed = Run(folder)
     assert indexed.table().equals(plain.table()) and read == []
     assert {type(record) for record in indexed.records} == {index.IndexedRecord}
+    assert indexed.facts == plain.facts
     assert indexed.summary().equals(plain.summary())
     assert indexed.progress().equals(plain.progress()) and read
     assert indexed.brackets == plain.brackets and indexed.contradictions == plain.contradictions
@@ -71,7 +72,7 @@ def test_a_run_from_the_index_is_the_run(folder: Path, monkeypatch: pytest.Monke
 
 
 def test_every_field_of_a_record_is_in_the_index_or_read_from_its_file() -> None:
-    fields = {*index.COMMON, *index.OWN, "solution", "progress", "certificate"}
+    fields = {*index.COMMON, *index.OWN, "instance", "solution", "progress", "certificate"}
     assert fields == set(TaskRecord.model_fields)
     kept = {*index.SOLUTION_COMMON, *index.SOLUTION_OWN, "schedule", "trace"}
     assert kept == set(SolutionFile.model_fields)
@@ -90,6 +91,60 @@ def test_a_changed_record_is_read_again(folder: Path) -> None:
     assert len(Run(folder)) == 11
 
 
+def _instance(folder: Path, name: str) -> Path:
+    files = (folder / "instances").glob("*.json")
+    return next(file for file in files if json.loads(file.read_text())["name"] == name)
+
+
+def test_an_instance_file_that_was_changed_is_read_again(folder: Path) -> None:
+    """What the index says of an instance counts for one size and time of change of its file."""
+    assert set(Run(folder).table()["trace"]) == {""}
+    file = _instance(folder, "down")
+    data = json.loads(file.read_text())
+    file.write_text(json.dumps(data | {"meta": {"trace": "one", "preset": "p"}}))
+    table = Run(folder).table().set_index("instance")
+    assert set(table.loc["down", "trace"]) == {"one"} and set(table.loc["up", "trace"]) == {""}
+    facts = file.stat()
+    file.write_text(file.read_text().replace("one", "two"))  # of the same size
+    os.utime(file, ns=(facts.st_atime_ns, facts.st_mtime_ns - 10**9))
+    table = Run(folder).table().set_index("instance")
+    assert set(table.loc["down", "trace"]) == {"two"} and set(table.loc["down", "preset"]) == {"p"}
+    file.unlink()
+    with pytest.raises(InputError, match="'compare' stores it again") as error:
+        Run(folder).table()
+    assert error.value.file == str(file)
+
+
+def test_instance_files_that_are_in_the_index_are_not_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = Run(folder).table()
+    read: list[Path] = []
+    monkeypatch.setattr(index, "read_json", read.append)
+    assert Run(folder).table().equals(before) and read == []
+
+
+def test_folders_that_differ_in_the_settings_of_an_instance_may_be_in_any_order(
+    folder: Path, tmp_path: Path
+) -> None:
+    other = shutil.copytree(folder, tmp_path / "other")
+    for place, trace in ((folder, "one"), (other, "two")):
+        file = _instance(place, "down")
+        file.write_text(json.dumps(json.loads(file.read_text()) | {"meta": {"trace": trace}}))
+    both = [Run(*places).table()["trace"].tolist() for places in ((folder, other), (other, folder))]
+    assert both[0] == both[1] and set(both[0]) == {"one", ""}
+
+
+@pytest.mark.parametrize("text", ["[1]", '{"meta": [1]}', '{"meta": {"preset": 1, "load": 2}}'])
+def test_an_instance_file_that_is_no_instance_is_no_traceback(folder: Path, text: str) -> None:
+    _instance(folder, "down").write_text(text)
+    if text == "[1]":
+        with pytest.raises(InputError, match="need one JSON object"):
+            Run(folder).table()
+    else:
+        assert set(Run(folder).table()["preset"]) == {""}
+
+
 def test_new_records_are_appended(folder: Path) -> None:
     Run(folder)
     lines = (folder / index.NAME).read_text().splitlines()
@@ -99,24 +154,26 @@ def test_new_records_are_appended(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "damage", ["", "{", "[1]\n", "null\n", '{"index": "x"}\n', "half", "types", "row", "edited"]
+    "damage",
+    ["", "{", "[1]\n", "null\n", '{"index": "x"}\n', "half", "types", "row", "edited", "preset"],
 )
 def test_a_damaged_index_is_made_again(
     folder: Path, damage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain = whole(folder, monkeypatch)
-    Run(folder)
+    assert Run(folder).facts == plain.facts
     file = folder / index.NAME
     text = file.read_text()
     texts = {"half": text[: len(text) // 2], "types": text + '["x"]\n'}
     lines = text.splitlines(keepends=True)
-    row = json.loads(lines[-1].partition(" ")[2])
+    row = next(json.loads(line[9:].partition("\t")[0]) for line in lines if line[9:10] == "[")
     texts["row"] = text + index._line(json.dumps([*row[:4], 1, 2, 3])) + "\n"
     texts["edited"] = text.replace('["feasible", 6.0', '["feasible", 3.0')
-    assert texts["edited"] != text
+    texts["preset"] = text.replace('"meta": {', '"meta": {"trace": "philly", ', 1)
+    assert text not in (texts["edited"], texts["preset"])
     file.write_text(texts.get(damage, damage))
-    assert Run(folder).table().equals(plain.table())
-    assert Run(folder).table().equals(plain.table())
+    for _ in range(2):
+        assert Run(folder).table().equals(plain.table()) and Run(folder).facts == plain.facts
 
 
 def test_a_folder_that_cannot_be_written_is_read(
