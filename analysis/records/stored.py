@@ -336,10 +336,8 @@ def _sorted(records: Sequence[TaskRecord]) -> list[TaskRecord]:
         instances[instance] = methods[method] = 0
         seed = -1 if record.seed is None else record.seed
         keys.append((instance, method, seed, record.started or "", record.key))
-    for place, instance in enumerate(sorted(instances)):
-        instances[instance] = place
-    for place, method in enumerate(sorted(methods, key=_place)):
-        methods[method] = place
+    for ranked, order_of in ((instances, None), (methods, _place)):
+        ranked.update({each: place for place, each in enumerate(sorted(ranked, key=order_of))})
     ranks = [(instances[key[0]], methods[key[1]], *key[2:]) for key in keys]
     order = sorted(range(len(ranks)), key=ranks.__getitem__)
     return [records[place] for place in order]

@@ -117,9 +117,13 @@ def _references(target: Target, instance: Instance, time_limit: float) -> list[S
         return [other]
     quick = [(method.name, options) for method, options in references(target)]
     if target.against == "bound":
-        bounds = [(name, {}) for name in bounds_of(family(target.family))]
+        bounds: list[tuple[str, Options]] = [
+            (name, {}) for name in bounds_of(family(target.family))
+        ]
         return _solutions(instance, [*quick, *bounds], time_limit)
-    exact = [(name, {}) for name in ("exact", *SECOND.get(target.family, ()))]
+    exact: list[tuple[str, Options]] = [
+        (name, {}) for name in ("exact", *SECOND.get(target.family, ()))
+    ]
     found = _solutions(instance, exact, time_limit)
     if not any(each.status == "optimal" for each in found):  # the best schedule known is another
         named = [each.method for each in found]
