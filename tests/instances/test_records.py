@@ -248,7 +248,7 @@ ODD = [
 ]  # fmt: skip
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=180, deadline=None)
 @given(path=st.sampled_from(PATHS), value=st.sampled_from(ODD))
 def test_an_odd_value_anywhere_is_accepted_whole_or_refused_in_one_line(path, value):
     data = _edited(put(*path, value=value))
@@ -264,7 +264,7 @@ def test_an_odd_value_anywhere_is_accepted_whole_or_refused_in_one_line(path, va
         assert repr(instance) and instance.summary() and len(instance.warnings()) <= 1
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=45, deadline=None)
 @given(path=st.sampled_from([p for p in PATHS if isinstance(p[-1], str)]), data=st.data())
 def test_a_misspelt_key_never_passes(path, data):
     key = path[-1]
@@ -277,7 +277,7 @@ def test_a_misspelt_key_never_passes(path, data):
     assert str(caught.value).isprintable() and caught.value.path
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=105, deadline=None)
 @given(data=st.data())
 def test_a_damaged_file_never_raises_anything_else(data, tmp_path_factory):
     raw = bytearray(TEXT.encode())

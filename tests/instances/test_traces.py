@@ -224,7 +224,7 @@ def test_a_forced_format_reads_what_the_columns_do_not_tell(tmp_path):
 FILES = sorted(file.name for file in DATA.iterdir())
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(name=st.sampled_from(FILES), data=st.data())
 def test_a_damaged_file_gives_a_trace_or_one_line(name, data, tmp_path_factory):
     raw = bytearray((DATA / name).read_bytes())

@@ -133,7 +133,7 @@ def test_no_jobs_no_schedule(make):
     assert make(empty).admitted == () and make(empty).allocations == ()
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=42, deadline=None)
 @given(dmlrs_instances(max_machines=3))
 def test_baselines_keep_the_rules_and_are_no_better_than_the_optimum(instance):
     best = optimum(instance)
@@ -141,7 +141,7 @@ def test_baselines_keep_the_rules_and_are_no_better_than_the_optimum(instance):
         assert judged(instance, schedule) <= best + 1e-9
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=45, deadline=None)
 @given(dmlrs_instances())
 def test_baselines_do_not_peek(instance):
     """Without the jobs of the last arrival all is as before, up to that slot."""

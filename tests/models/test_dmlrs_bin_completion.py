@@ -39,7 +39,7 @@ def there_is_a_way(kinds, numbers, bins):
     return bool(loads)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(drawn())
 def test_a_way_is_found_just_where_there_is_one(problem):
     kinds, numbers, bins = problem

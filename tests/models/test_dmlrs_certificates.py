@@ -99,7 +99,7 @@ def test_what_would_take_minutes_is_refused():
     assert time.process_time() - begin < 5
 
 
-@settings(max_examples=60, **QUIET)
+@settings(max_examples=27, **QUIET)
 @given(dmlrs_instances(max_machines=3), st.data())
 def test_any_rents_prove_a_bound(instance, data):
     made = PatternMaster(instance)
@@ -158,7 +158,7 @@ def test_what_bounds_close_has_a_certificate(instance):
         assert found.bound == pytest.approx(optimum(instance), rel=1e-12)
 
 
-@settings(max_examples=15, **QUIET)
+@settings(max_examples=9, **QUIET)
 @given(dmlrs_instances())
 def test_every_bound_is_what_its_certificate_proves(instance):
     for name in ("exact", "colgen-heuristic", "colgen", "fluid-lp", "milp-machine"):

@@ -74,7 +74,7 @@ def judge(instance, due):
     return answer
 
 
-@settings(max_examples=40, **QUIET)
+@settings(max_examples=20, **QUIET)
 @given(due_jobs())
 def test_an_answer_is_right(case):
     judge(*case)
@@ -87,7 +87,7 @@ def test_at_length(case):
     judge(*case)
 
 
-@settings(max_examples=60, **QUIET)
+@settings(max_examples=35, **QUIET)
 @given(dmlrs_instances(max_machines=3), st.randoms(use_true_random=False))
 def test_no_slot_is_worth_more_than_its_best(instance, random):
     """The best of all that slots can hold, each choice one by one."""

@@ -42,7 +42,7 @@ def used(instance, placed):
     return value
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=18, deadline=None)
 @given(dmlrs_instances())
 def test_without_limits_nothing_uses_more(instance):
     """Against all that the jobs can hold together in one slot."""
@@ -115,7 +115,7 @@ def test_a_stopped_run_keeps_its_placement():
     assert dorm(instance, highs, FREE).admitted == ("j1", "j2")
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=14, deadline=None)
 @given(dmlrs_instances())
 def test_dorm_keeps_the_rules_and_is_no_better_than_the_optimum(instance):
     for merge in (True, False):
@@ -124,7 +124,7 @@ def test_dorm_keeps_the_rules_and_is_no_better_than_the_optimum(instance):
         assert schedule.value(instance) <= optimum(instance) + 1e-9
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(dmlrs_instances(max_machines=1))
 def test_on_one_machine_the_merged_program_uses_as_much_as_the_other(instance):
     """Both ps rules; the numbers that it chooses are allowed, and fit."""

@@ -24,7 +24,7 @@ from strategies.dmlrs_methods import METHODS
 OF_PD_ORS = ("pd-ors", "pd-ors-hull", "pd-ors-greedy", "dual-online", "dual-10")
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     dmlrs_instances(max_machines=3), st.sampled_from(["round", "greedy"]), st.sampled_from([3, 200])
 )
@@ -35,7 +35,7 @@ def test_the_prices_of_a_run_bound_the_optimum(instance, across, grid):
     assert bound >= optimum(instance) - 1e-9
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(dmlrs_instances(max_machines=3), st.integers(0, 10**6))
 def test_any_prices_bound_the_optimum(instance, seed):
     shape = instance.horizon, *arrays(instance).capacity.shape
@@ -46,7 +46,7 @@ def test_any_prices_bound_the_optimum(instance, seed):
     assert bound >= optimum(instance) - 1e-9
 
 
-@settings(max_examples=40)
+@settings(max_examples=18)
 @given(dmlrs_instances(max_machines=3), st.sampled_from(["pd-ors", "pd-ors-greedy", "oasis"]))
 def test_dual_online_bounds_the_optimum_whoever_made_the_prices(instance, of):
     method = METHODS["dual-online"]

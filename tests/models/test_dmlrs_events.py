@@ -63,7 +63,7 @@ def told_prices(instance: DmlrsInstance, events: Events) -> np.ndarray:
     return found
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(
     dmlrs_instances(max_machines=3),
     st.sampled_from(["round", "round-hull", "greedy", "exact"]),

@@ -101,7 +101,7 @@ def prove(instance):
     assert best - 1e-9 <= found.bound <= best + 1e-6 * max(1, best)
 
 
-@settings(max_examples=60, **QUIET)
+@settings(max_examples=27, **QUIET)
 @given(rented(), st.sampled_from([1e-3, 2.0]))
 def test_what_rents_leave_holds_the_optimum(made, below):
     keep_the_optimum(*made, below)
@@ -131,7 +131,7 @@ def test_a_search_out_of_time_proves_nothing(monkeypatch):
     assert found.lower == before and found.trace["left"]["bundles"] > 0
 
 
-@settings(max_examples=30, **QUIET)
+@settings(max_examples=9, **QUIET)
 @given(dmlrs_instances())
 def test_exact_agrees_with_brute_force(instance):
     prove(instance)

@@ -41,7 +41,7 @@ def test_toys_are_tight(build, instance, best):
     assert best <= bound <= best + 1.5
 
 
-@settings(max_examples=60, **QUIET)
+@settings(max_examples=27, **QUIET)
 @given(dmlrs_instances())
 def test_bounds_hold(instance):
     best, slack = optimum(instance), 1e-6
@@ -53,7 +53,7 @@ def test_bounds_hold(instance):
     assert by_tight <= tight + 1e-5 and by_loose <= loose + 1e-5
 
 
-@settings(max_examples=60, **QUIET)
+@settings(max_examples=27, **QUIET)
 @given(dmlrs_instances(), st.data())
 def test_any_prices_prove_a_bound(instance, data):
     size = instance.horizon, len(instance.resources)

@@ -46,7 +46,7 @@ def roomy(values: list[list[float]], capacity: int = 8) -> DmlrsInstance:
     return instance_of(jobs, [{"gpu": capacity, "cpu": 2 * capacity}])
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(
     dmlrs_instances(max_machines=3),
     st.sampled_from(["round", "greedy", "exact"]),
@@ -63,7 +63,7 @@ def test_the_dual_rises_by_at_most_alpha_kappa_times_what_is_earned(instance, ac
     assert rise <= found.alpha * found.kappa * run.schedule.value(instance) + 1e-6
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=5), st.integers(3, 4), st.data())
 def test_where_its_assumptions_hold_the_ratio_does(worth, capacity, data):
     """The best job is worth U (U / L)^(-1/C) at most, and two times T L sum C."""

@@ -37,7 +37,7 @@ def judged(instance, schedule):
     return rules.objective(instance, data)
 
 
-@settings(max_examples=60, **QUIET)
+@settings(max_examples=27, **QUIET)
 @given(dmlrs_instances(max_machines=3), st.data())
 def test_what_is_said_to_fit_fits_and_no_more_inside(instance, data):
     view = arrays(instance)
@@ -65,7 +65,7 @@ def test_what_is_said_to_fit_fits_and_no_more_inside(instance, data):
         assert width[INTERNAL] == max(whole, default=0)
 
 
-@settings(max_examples=60, **QUIET)
+@settings(max_examples=35, **QUIET)
 @given(dmlrs_instances(max_jobs=4, max_machines=3), st.data())
 def test_a_board_counts_what_is_on_it(instance, data):
     board, total = PartialSchedule(instance), arrays(instance).capacity_milli
@@ -160,7 +160,7 @@ def test_parameter_servers_stand_where_the_workers_leave_room():
     assert placed == {0: (2, 0), 1: (0, 1), 2: (0, 1)}
 
 
-@settings(max_examples=25, **QUIET)
+@settings(max_examples=19, **QUIET)
 @given(dmlrs_instances(max_jobs=4))
 def test_heuristics_lie_below_the_optimum_and_the_bound_above(instance):
     best = optimum(instance)

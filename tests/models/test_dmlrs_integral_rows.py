@@ -65,7 +65,7 @@ def test_the_simplest_fraction_between_two(low, high, found):
     assert simplest_fraction(Fraction(low), end) == Fraction(found)
 
 
-@settings(deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.fractions(0, 50), st.fractions(0, 50))
 def test_no_fraction_of_less_denominator_lies_between(one, other):
     low, high = sorted((one, other))
@@ -87,7 +87,7 @@ def test_of_a_job_that_no_slots_complete_no_pair_passes():
     assert all(row.internal * A + row.external * B < row.least for A in (0, 1) for B in range(4))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=115)
 @given(st.integers(0, 2**32))
 def test_rows_hold_for_the_pairs_that_do_the_work(seed):
     """Needs near whole numbers and stretches near 1, which floats tell apart by little."""
@@ -123,7 +123,7 @@ def test_a_long_row():
                 assert (row.internal * A + row.external * B >= row.least) == (need[A] <= B)
 
 
-@settings(deadline=None)
+@settings(max_examples=45, deadline=None)
 @given(dmlrs_instances())
 def test_rows_say_what_the_rules_say(instance):
     view = arrays(instance)
@@ -137,7 +137,7 @@ def test_rows_say_what_the_rules_say(instance):
                 assert enough == is_done(instance, i, (A, B))
 
 
-@settings(deadline=None)
+@settings(max_examples=45, deadline=None)
 @given(dmlrs_instances())
 def test_least_external_is_the_first_that_does_the_work(instance):
     for i in range(len(instance.jobs)):
@@ -148,7 +148,7 @@ def test_least_external_is_the_first_that_does_the_work(instance):
             assert B == 0 or progress(instance, i, A, B - 1) < 1 - 1e-9
 
 
-@settings(deadline=None)
+@settings(max_examples=45, deadline=None)
 @given(dmlrs_instances(max_workers=9, exact=False))
 def test_slope_allows_just_enough_ps(instance):
     for i, own in enumerate(instance.jobs):

@@ -31,7 +31,7 @@ def problems_of(slot, **options):
     return seen
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     dmlrs_instances(max_jobs=1, max_machines=3, max_workers=5),
     st.integers(0, 10**6),

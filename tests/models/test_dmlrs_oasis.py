@@ -21,7 +21,7 @@ def test_half_of_the_machines_hold_workers():
     assert worker_machines(10, 0.3) == 3 and worker_machines(4, 1.0) == 4
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(dmlrs_instances(max_jobs=1, max_machines=4), st.data())
 def test_a_separated_slot_is_the_cheapest_of_its_kind(instance, data):
     """Against all placements of an empty slot whose machines hold one kind each."""
@@ -60,7 +60,7 @@ def test_on_one_machine_nobody_runs():
     assert oasis(TOY_2).schedule.admitted == ()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(dmlrs_instances(max_machines=3), st.sampled_from([0.3, 0.5, 0.7]))
 def test_oasis_keeps_the_rules_and_is_no_better_than_the_optimum(instance, share):
     schedule = oasis(instance, worker_share=share).schedule

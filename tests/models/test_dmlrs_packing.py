@@ -45,7 +45,7 @@ def slots(draw):
     return instance, items
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=55, deadline=None)
 @given(slots())
 def test_a_slot_is_packed_just_where_it_can_be(slot):
     instance, items = slot
@@ -59,7 +59,7 @@ def test_a_slot_is_packed_just_where_it_can_be(slot):
             assert not each.internal or len(own) == 1
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=45, deadline=None)
 @given(slots())
 def test_the_few_that_do_not_fit_are_as_few_and_as_easy_as_can_be(slot):
     instance, items = slot

@@ -53,7 +53,7 @@ def test_the_worked_examples(variant):
     assert list(run.trace["payoffs"].values()) == pytest.approx([2.9, 0])
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(dmlrs_instances(), st.sampled_from(VARIANTS), st.integers(0, 9))
 def test_every_schedule_is_valid_and_at_most_the_optimum(instance, variant, seed):
     run = pd_ors(instance, **variant, seed=seed)
@@ -61,7 +61,7 @@ def test_every_schedule_is_valid_and_at_most_the_optimum(instance, variant, seed
     assert sum(payoff > 0 for payoff in run.trace["payoffs"].values()) == len(run.schedule.admitted)
 
 
-@settings(max_examples=40)
+@settings(max_examples=30)
 @given(dmlrs_instances(min_jobs=2), st.sampled_from(VARIANTS))
 def test_a_decision_does_not_depend_on_later_jobs(instance, variant):
     run = pd_ors(instance, **variant)
@@ -90,7 +90,7 @@ def test_a_seed_repeats_a_run(instance, variant):
     assert first.schedule == second.schedule
 
 
-@settings(max_examples=60)
+@settings(max_examples=45)
 @given(dmlrs_instances(max_jobs=1, max_machines=3))
 def test_one_job_alone_loses_no_more_than_its_best_schedule_costs(instance):
     run = pd_ors(instance, across="exact", dp="exact", prices="running")

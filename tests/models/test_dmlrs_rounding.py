@@ -20,7 +20,7 @@ from strategies.dmlrs_examples import TOY, instance_of, job
 wide = dmlrs_instances(max_jobs=1, max_machines=3, max_workers=5)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=35, deadline=None)
 @given(wide)
 def test_the_hull_holds_just_the_whole_numbers_that_the_machine_holds(instance):
     own = job_at_arrival(instance, 0)
@@ -40,7 +40,7 @@ def test_the_hull_holds_just_the_whole_numbers_that_the_machine_holds(instance):
                 assert held == inside
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=27, deadline=None)
 @given(wide, st.integers(0, 10**6))
 def test_the_hull_is_tighter_and_both_are_floors(instance, seed):
     if len(instance.machines) < 2 or instance.ps_rule == "exact":
@@ -63,7 +63,7 @@ def test_the_hull_is_tighter_and_both_are_floors(instance, seed):
         assert n not in costs or found[1] <= costs[n] + 1e-6
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(wide, st.integers(0, 10**6))
 def test_the_model_to_read_is_the_program_that_algorithm_4_solves(instance, seed):
     """Same columns, rows and entries, in the same order; only w and s are integer in one."""

@@ -179,7 +179,7 @@ def test_what_is_no_schedule_is_refused(schedule, message):
     assert str(error.value) == message
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(dmlrs_instances())
 def test_the_rules_accept_the_enumerated_optimum(instance):
     value, best = best_schedule(instance)
@@ -190,7 +190,7 @@ def test_the_rules_accept_the_enumerated_optimum(instance):
     assert DmlrsSchedule.of_plans(instance, best.plans(instance)) == best
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=55, deadline=None)
 @given(dmlrs_instances(max_jobs=1, max_machines=3), st.data())
 def test_v6_agrees_with_a_count_slot_by_slot(instance, data):
     """One job, any placement in any slots: done where the worker-slots of both modes say so."""
@@ -215,7 +215,7 @@ JSON = st.recursive(
 VALUES = JSON | st.sampled_from([0, -1, 10**60, 10**70, 1e308, "m1", "j2"])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_whatever_a_file_says_is_a_violation_or_bad_input(data):
     """Any value at any place: an answer, never an error of ours."""

@@ -34,7 +34,7 @@ def cheapest(slot: SlotState, instance: DmlrsInstance) -> dict[tuple[int, bool],
     return found
 
 
-@settings(max_examples=80)
+@settings(max_examples=35)
 @given(dmlrs_instances(max_jobs=1, max_machines=3), st.integers(0, 10**6))
 def test_theta_is_the_least_price_of_any_placement(instance, seed):
     slot = random_slot(instance, seed)
@@ -53,7 +53,7 @@ def test_theta_is_the_least_price_of_any_placement(instance, seed):
         assert offer.cost == pytest.approx(min(truth.get((n, mode), np.inf) for mode in (0, 1)))
 
 
-@settings(max_examples=80)
+@settings(max_examples=45)
 @given(dmlrs_instances(max_jobs=1, max_machines=3), st.integers(0, 10**6))
 def test_floor_exact_and_greedy_are_in_this_order(instance, seed):
     slot = random_slot(instance, seed)
@@ -65,7 +65,7 @@ def test_floor_exact_and_greedy_are_in_this_order(instance, seed):
     assert all(exact[n] <= greedy[n] + 1e-9 for n in greedy)
 
 
-@settings(max_examples=60)
+@settings(max_examples=35)
 @given(dmlrs_instances(max_jobs=1, max_machines=3), st.integers(0, 10**6))
 def test_every_offer_fits_and_has_its_parameter_servers(instance, seed):
     slot = random_slot(instance, seed)

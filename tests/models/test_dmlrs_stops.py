@@ -154,7 +154,7 @@ def some_items(instance, draw):
     return found
 
 
-@settings(max_examples=18, **QUIET)
+@settings(max_examples=25, **QUIET)
 @given(dmlrs_instances(max_machines=3, max_jobs=3), st.data())
 def test_packings_stopped_anywhere_are_unknown_or_right(instance, data):
     items = some_items(instance, data.draw)
@@ -194,7 +194,7 @@ def test_deadlines_stopped_anywhere_cut_no_schedule_off(instance, data):
             assert sum(answer.weight.get((i, f), 0.0) for i, f in done.items()) <= answer.upper
 
 
-@settings(max_examples=14, **QUIET)
+@settings(max_examples=17, **QUIET)
 @given(dmlrs_instances(max_machines=3), st.data())
 def test_the_best_of_a_slot_is_no_less_where_it_is_told(instance, data):
     levels = progress_levels(instance)

@@ -53,7 +53,7 @@ def asked_jobs(draw) -> JobSubproblem:
     return asked
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(asked_jobs())
 def test_15_is_the_payoff_of_algorithm_2_and_16_the_cost_of_algorithm_3(asked):
     volume = asked.instance.jobs[asked.job.index].volume
@@ -66,7 +66,7 @@ def test_15_is_the_payoff_of_algorithm_2_and_16_the_cost_of_algorithm_3(asked):
     )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=9, deadline=None)
 @given(asked_jobs(), st.data())
 def test_19_22_and_23_are_the_slots_of_algorithm_4(asked, data):
     slot = asked.slot(asked.job.arrival)
@@ -121,7 +121,7 @@ def test_the_last_job_meets_the_prices_that_those_before_have_made():
         last_to_arrive(instance_of([]))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(dmlrs_instances(max_jobs=2, max_slots=3))
 def test_10_bounds_the_optimum(instance):
     found = value(dual.build(instance))

@@ -63,7 +63,7 @@ def test_the_exact_rule_allows_only_multiples():
     assert first_completions(none) == (5,)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(dmlrs_instances(max_machines=3))
 def test_widths_hold_what_can_be_placed_and_internal_ones_are_reached(instance):
     last = first_completions(instance)

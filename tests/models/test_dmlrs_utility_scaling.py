@@ -55,7 +55,7 @@ def proves(instance, found, best):
         )
 
 
-@settings(deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(dmlrs_instances(), st.sampled_from(SIZES))
 def test_a_unit_is_a_power_of_two(instance, factor):
     instance = times(instance, factor)
@@ -83,7 +83,7 @@ def test_what_is_cut_down_is_above_the_bound(instance, more):
     assert all(value < 1024 for value in values)
 
 
-@settings(deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(dmlrs_instances(), st.floats(0, 40), st.sampled_from(SIZES))
 def test_sums_that_schedules_can_have(instance, bound, factor):
     view, choices = arrays(times(instance, factor)), []
@@ -160,7 +160,7 @@ def agree(instance, names):
             assert found.schedule.value(instance) <= best * (1 + 1e-12)
 
 
-@settings(max_examples=30, **QUIET)
+@settings(max_examples=14, **QUIET)
 @given(dmlrs_instances(wild=True))
 def test_large_beside_small_utilities(instance):
     agree(instance, ("exact", "milp-machine"))
@@ -187,7 +187,7 @@ def test_any_size_at_length(instance, factor):
     agree(times(instance, factor), ("exact", "milp-machine", "lbbd"))
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=27, suppress_health_check=list(HealthCheck))
 @given(dmlrs_instances(max_machines=1), st.sampled_from([8e-11, 1e-5, 1.0, 1e9]))
 def test_the_guarantee_holds_at_any_size(instance, factor):
     """2 alpha kappa times PD-ORS, wherever all assumptions are said to hold."""

@@ -203,7 +203,7 @@ def test_who_looks_ahead_can_no_longer_start_before() -> None:
 
 
 @given(edge_instances(max_jobs=4, horizon=(6, 20)), st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=18, deadline=None)
 def test_decisions_do_not_depend_on_later_jobs(instance: EdgeInstance, data: st.DataObject) -> None:
     """Jobs that arrive after some time are changed or dropped; rounds up to then stay the same."""
     time = data.draw(st.integers(1, instance.horizon))
@@ -233,7 +233,7 @@ def test_decisions_do_not_depend_on_later_jobs(instance: EdgeInstance, data: st.
 
 @pytest.mark.parametrize("name", VARIANTS)
 @given(instance=edge_instances(max_jobs=4, horizon=(6, 40)))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_rounds_do_not_meet_and_nobody_is_lost(name: str, instance: EdgeInstance) -> None:
     found = a_online(instance, variant=name)
     placed = found.schedule.placements
@@ -253,7 +253,7 @@ def _first_of(network: Network, variant: Variant, batch: Any, tau: int) -> Any:
 
 
 @given(edge_instances(max_jobs=4, horizon=(8, 24), placeable=True))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=27, deadline=None)
 def test_dominated_numbers_of_workers_change_nothing(instance: EdgeInstance) -> None:
     """Algorithm 2 tries every number of workers; those that are no quicker never win."""
     for name in ("a-online", "a-online-earliest", "a-online-any"):

@@ -130,7 +130,7 @@ def test_the_other_problem_is_refused(name: str, instance: EdgeInstance, needed:
 
 
 @given(edge_instances(max_jobs=3, horizon=(8, 20)))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=27, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_schedules_keep_the_rules_and_are_no_better_than_the_optimum(
     instance: EdgeInstance,
 ) -> None:
@@ -146,7 +146,7 @@ def test_schedules_keep_the_rules_and_are_no_better_than_the_optimum(
 
 
 @given(edge_instances(max_jobs=4, batch=True))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=35, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_batches_keep_the_rules_and_run_no_more_than_the_most(instance: EdgeInstance) -> None:
     outcome = run("a-maxsche", instance)
     most = brute_force(instance)

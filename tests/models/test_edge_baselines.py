@@ -184,7 +184,7 @@ def test_a_long_horizon_costs_nothing(name):
 
 
 @pytest.mark.parametrize("name", ALL)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=14, deadline=None)
 @given(instance=edge_instances(max_jobs=4, horizon=(8, 40)))
 def test_schedules_keep_the_rules(name, instance):
     keeps_the_rules(name, instance)
@@ -210,7 +210,7 @@ def keeps_the_rules(name, instance):
 
 
 @pytest.mark.parametrize("name", ALL)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=14, deadline=None)
 @given(instance=edge_instances(max_jobs=4, horizon=(8, 24)), slot=st.integers(1, 8))
 def test_nobody_sees_a_job_before_it_arrives(name, instance, slot):
     """What runs up to a slot is the same when no other job arrives after it.

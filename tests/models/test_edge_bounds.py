@@ -77,7 +77,7 @@ def holds(instance: EdgeInstance) -> None:
             assert found.bound <= optimum, method.name
 
 
-@settings(max_examples=25, **QUIET)
+@settings(max_examples=18, **QUIET)
 @given(edge_instances(batch=None, placeable=True))
 def test_bounds_hold_and_are_evaluated_again(instance: EdgeInstance) -> None:
     holds(instance)

@@ -123,7 +123,7 @@ def test_what_would_take_too_long_is_refused(kind: str) -> None:
     assert not judge(instance, huge, math.inf)
 
 
-@settings(max_examples=60, **QUIET)
+@settings(max_examples=35, **QUIET)
 @given(edge_instances(placeable=True, horizon=(5, 9)), st.integers(0, 10**6), st.integers(-2, 3))
 def test_fixing_proves_no_more_than_is_true(instance: EdgeInstance, seed: int, more: int) -> None:
     """At any prices and any value; where the optimum is not below the value, perhaps the value."""

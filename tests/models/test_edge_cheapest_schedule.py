@@ -83,7 +83,7 @@ def cases(draw: st.DrawFn) -> Case:
 
 
 @given(cases())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=90, deadline=None)
 def test_the_cost_of_every_start_is_that_of_enumeration(case: Case) -> None:
     problem = case.problem()
     for mode in case.modes:
@@ -97,7 +97,7 @@ def test_the_cost_of_every_start_is_that_of_enumeration(case: Case) -> None:
 
 
 @given(cases())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_a_placement_costs_what_it_says_and_no_other_costs_less(case: Case) -> None:
     problem = case.problem()
     for mode in case.modes:
@@ -114,7 +114,7 @@ def test_a_placement_costs_what_it_says_and_no_other_costs_less(case: Case) -> N
 
 @pytest.mark.parametrize("key", [fewest_first, earliest_first])
 @given(case=cases(), opening=st.booleans())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=65, deadline=None)
 def test_the_cheapest_schedule_is_the_first_by_its_key(key, case: Case, opening: bool) -> None:
     starts = range(1 if opening else case.worker_price.shape[1])
     ranked = [

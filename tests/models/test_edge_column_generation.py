@@ -82,7 +82,7 @@ def enumerated_bound(instance: EdgeInstance, prices: CapacityPrices) -> float:
     return total
 
 
-@settings(max_examples=60, **QUIET)
+@settings(max_examples=30, **QUIET)
 @given(edge_instances(batch=None, horizon=(5, 9)), st.data())
 def test_any_prices_prove_a_bound(instance: EdgeInstance, data: st.DataObject) -> None:
     prices = draw_prices(data, instance)
@@ -191,7 +191,7 @@ def holds(instance: EdgeInstance) -> None:
     assert fewer.bound is not None and fewer.bound <= sign * optimum
 
 
-@settings(max_examples=40, **QUIET)
+@settings(max_examples=17, **QUIET)
 @given(edge_instances(batch=None, horizon=(5, 9)))
 def test_the_bound_is_the_relaxation_s(instance: EdgeInstance) -> None:
     holds(instance)

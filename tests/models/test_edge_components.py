@@ -96,7 +96,7 @@ def fixed_by_sides(instance: EdgeInstance) -> None:
     assert fixing.remaining_starts(view, total).is_empty
 
 
-@settings(max_examples=60, **QUIET)
+@settings(max_examples=27, **QUIET)
 @given(edge_instances(placeable=True, horizon=(5, 9)))
 def test_sides_leave_an_optimal_schedule(instance: EdgeInstance) -> None:
     fixed_by_sides(instance)

@@ -120,7 +120,7 @@ def test_the_printed_algorithm_loses_a_job() -> None:
 
 
 @given(edge_instances(max_jobs=4, horizon=(8, 40)))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_a_single_server_is_the_same_printed_or_not(instance: EdgeInstance) -> None:
     """With one server every placement is on it: Algorithm 3 decides, prices are never compared."""
     plain = instance.to_data()

@@ -142,14 +142,14 @@ def test_a_toy_is_rebuilt_from_its_events(instance: EdgeInstance, name: str) -> 
 
 @pytest.mark.parametrize("name", VARIANTS)
 @given(instance=edge_instances(max_jobs=5, horizon=(6, 40), placeable=True))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_a_run_is_rebuilt_from_its_events(name: str, instance: EdgeInstance) -> None:
     check(instance, name)
 
 
 @pytest.mark.parametrize("name", VARIANTS)
 @given(instance=edge_instances(max_jobs=5, horizon=(6, 24), batch=True))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=11, deadline=None)
 def test_a_batch_is_rebuilt_from_its_events(name: str, instance: EdgeInstance) -> None:
     told, silent = a_maxsche(instance, events=True, variant=name), a_maxsche(instance, variant=name)
     assert silent.events == () and silent.schedule == told.schedule and silent.trace == told.trace

@@ -122,7 +122,7 @@ def test_exact_agrees_with_enumeration(instance: EdgeInstance) -> None:
     prove(instance)
 
 
-@settings(max_examples=12, **QUIET)
+@settings(max_examples=8, **QUIET)
 @given(edge_instances(batch=None, placeable=True, nasty=True))
 def test_exact_agrees_with_enumeration_on_nasty_data(instance: EdgeInstance) -> None:
     prove(instance)

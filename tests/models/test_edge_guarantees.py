@@ -112,7 +112,7 @@ def test_no_constant_holds_for_the_flow(length: int) -> None:
 
 
 @given(edge_instances(max_jobs=4, batch=True))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=21, deadline=None)
 def test_the_final_prices_bound_what_a_round_can_run(instance: EdgeInstance) -> None:
     """G1: optimum of (3) <= dual value <= all jobs, with and without prices."""
     tau = instance.window[0] - 1

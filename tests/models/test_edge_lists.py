@@ -94,7 +94,7 @@ def test_full_parameter_servers_are_intervals():
     assert hosts.full(0) == [] and hosts.free_throughout(0, 1, 9) == 1
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(edge_instances(max_jobs=4, horizon=(8, 16), batch=None), st.data())
 def test_a_job_ends_soonest_in_what_is_free(instance, data):
     ends_soonest(instance, data)
@@ -139,7 +139,7 @@ def ends_soonest(instance, data):
             assert not [v for v in check(instance, data_now, {}) if v.rule != "V1"]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=9, deadline=None)
 @given(edge_instances(max_jobs=4, horizon=(16, 24), placeable=True), st.integers(0, 3))
 def test_the_search_never_loses_and_its_schedules_keep_the_rules(instance, seed):
     _, order = best_list(instance)
@@ -161,7 +161,7 @@ def test_an_order_from_outside_is_one_of_those_tried():
     assert orders(TOY_C, {0: 5.0, 1: 1.0})["starts"] == (1, 0)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(edge_instances(max_jobs=5, horizon=(8, 30)))
 def test_the_best_list_is_no_worse_than_any_order(instance):
     _, order = best_list(instance)

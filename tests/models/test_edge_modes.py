@@ -80,7 +80,7 @@ def test_a_millionth_of_a_worker_slot_may_be_missing():
         assert duration(instance, 0, 1, True) == slots
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=55, deadline=None)
 @given(edge_instances(batch=None))
 def test_modes_are_the_undominated_runs_on_the_empty_network(instance):
     for j, job in enumerate(instance.jobs):
@@ -106,7 +106,7 @@ def test_modes_are_the_undominated_runs_on_the_empty_network(instance):
                         assert not colocated  # such workers are on one server with its PS
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=55, deadline=None)
 @given(edge_instances(max_jobs=1, batch=None))
 def test_a_job_can_complete_when_some_run_fits(instance):
     (job,), (first, last) = instance.jobs, instance.window

@@ -82,7 +82,7 @@ def agree(instance: EdgeInstance, names: tuple[str, ...] = tuple(PROGRAMS)) -> N
         assert PROGRAMS[name](instance) == optimum, name
 
 
-@settings(max_examples=15, **QUIET)
+@settings(max_examples=8, **QUIET)
 @given(edge_instances(max_jobs=3, horizon=(5, 9), batch=None))
 def test_programs_agree_with_enumeration(instance: EdgeInstance) -> None:
     agree(instance)
@@ -141,7 +141,7 @@ def drawn(strategy: st.SearchStrategy[EdgeInstance], count: int) -> list[EdgeIns
     return instances
 
 
-@settings(max_examples=60, **QUIET)
+@settings(max_examples=35, **QUIET)
 @given(edge_instances(batch=None))
 def test_runs_are_counted_without_making_them(instance: EdgeInstance) -> None:
     view = compiled(instance)
@@ -160,7 +160,7 @@ def test_runs_are_counted_without_making_them(instance: EdgeInstance) -> None:
         assert alone == []
 
 
-@settings(max_examples=60, **QUIET)
+@settings(max_examples=50, **QUIET)
 @given(edge_instances(batch=None))
 def test_schedules_are_cut_to_modes(instance: EdgeInstance) -> None:
     optimum, schedule = best_schedule(instance)

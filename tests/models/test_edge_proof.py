@@ -69,7 +69,7 @@ def hold_to_enumeration(instance: EdgeInstance) -> None:
 DRAWN = st.one_of(edge_instances(batch=None), edge_instances(batch=None, nasty=True))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=21, deadline=None)
 @given(DRAWN)
 def test_optima_are_proved_and_nothing_else(instance: EdgeInstance) -> None:
     hold_to_enumeration(instance)

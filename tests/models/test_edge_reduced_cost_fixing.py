@@ -43,7 +43,7 @@ def random_prices(instance: EdgeInstance, slots: int, data: st.DataObject) -> Ca
     return CapacityPrices(draw(view.workers.shape), draw(view.ps.shape), cut_prices)
 
 
-@settings(max_examples=100, **QUIET)
+@settings(max_examples=60, **QUIET)
 @given(edge_instances(), st.integers(1, 3), st.data())
 def test_at_any_prices_better_schedules_survive(
     instance: EdgeInstance, more: int, data: st.DataObject
@@ -59,7 +59,7 @@ def test_at_any_prices_better_schedules_survive(
     assert kept.bound <= optimum and not kept.is_empty
 
 
-@settings(max_examples=40, **QUIET)
+@settings(max_examples=30, **QUIET)
 @given(edge_instances(horizon=(5, 9)), st.data())
 def test_no_group_is_left_below_the_bound(instance: EdgeInstance, data: st.DataObject) -> None:
     view = compiled(instance)

@@ -245,7 +245,7 @@ def test_numbers_that_json_cannot_hold_are_violations():
     assert broken(TOY_A, toy(workers={"edge-1": math.nan})) == ["V3"]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(edge_instances(max_jobs=1, horizon=(8, 30)))
 def test_the_rules_accept_exactly_the_enumerated_runs(instance):
     """Each is valid; a slot less, or a slot earlier, is not; the best has the optimum's value."""
@@ -266,7 +266,7 @@ def test_the_rules_accept_exactly_the_enumerated_runs(instance):
     assert min(values) == brute_force(instance)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(edge_instances(batch=None))
 def test_the_rules_accept_the_enumerated_optimum(instance):
     value, best = best_schedule(instance)
@@ -278,7 +278,7 @@ def test_the_rules_accept_the_enumerated_optimum(instance):
     assert objective(instance, data) == value == best.value(instance)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=45, deadline=None)
 @given(edge_instances(max_jobs=4, horizon=(14, 20)), st.data())
 def test_v9_and_v10_agree_with_a_count_slot_by_slot(instance, data):
     """Any runs at any starts: an overload is found where adding up slot by slot finds it."""
@@ -316,7 +316,7 @@ VALUES = JSON | st.sampled_from([0, -1, 10**70, 1e308, "edge-1", "2i", {"edge-1"
 KEYS = ["segments", "colocated", "overhead", "relaxed", "x"]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=70, deadline=None)
 @given(st.data())
 def test_whatever_a_file_says_is_a_violation_or_bad_input(data):
     """Any value at any place: an answer, never an error of ours."""

@@ -62,7 +62,7 @@ def holds(instance: EdgeInstance, block: int) -> None:
             assert exact is not None and bound <= math.ceil(exact - 1e-6) + len(used_types(view))
 
 
-@settings(max_examples=60, **QUIET)
+@settings(max_examples=40, **QUIET)
 @given(edge_instances(placeable=True), st.integers(1, 4))
 def test_the_bound_is_below_the_optimum(instance: EdgeInstance, block: int) -> None:
     holds(instance, block)
@@ -75,7 +75,7 @@ def test_the_bound_is_below_the_optimum_at_length(instance: EdgeInstance, block:
     holds(instance, block)
 
 
-@settings(max_examples=100, **QUIET)
+@settings(max_examples=60, **QUIET)
 @given(edge_instances(placeable=True), st.data())
 def test_any_prices_of_any_slots_prove_a_bound(instance: EdgeInstance, data: st.DataObject) -> None:
     optimum, schedule = best_schedule(instance)

@@ -106,7 +106,7 @@ def test_a_job_without_a_mode_stays_out() -> None:
 
 
 @given(elastic_instances(max_jobs=4, max_servers=2, objective="scheduled_weight", integer=False))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_schedules_are_valid_and_no_better_than_the_optimum(instance: ElasticInstance) -> None:
     optimum = brute_force(instance)
     for options in ({}, {"rule": "repaired"}, {"order": "density", "tie": "volume"}):

@@ -145,7 +145,7 @@ COMPLETION = {"objective": "weighted_completion", "placeable": True}
 
 
 @given(elastic_instances(max_jobs=4, **COMPLETION), st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_decisions_do_not_depend_on_later_jobs(
     instance: ElasticInstance, data: st.DataObject
 ) -> None:
@@ -184,7 +184,7 @@ def test_decisions_do_not_depend_on_later_jobs(
 @given(
     elastic_instances(max_jobs=3, objective="weighted_completion", policy="open", placeable=True)
 )
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=9, deadline=None)
 def test_schedules_are_valid_and_keep_what_lemma_1_certifies(instance: ElasticInstance) -> None:
     optimum = brute_force(instance)
     for options in ({}, {"compact": True}, {"alpha": 2, "placement": "repaired", "tie": "volume"}):

@@ -188,7 +188,7 @@ def test_a_schedule_beyond_a_closed_horizon_is_not_returned() -> None:
         assert outcome.schedule is None and not outcome.infeasible and "closed" in outcome.note
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=14, deadline=None)
 @given(
     elastic_instances(max_jobs=4, objective="weighted_completion", placeable=True, policy="open"),
     st.integers(0, 3),

@@ -132,13 +132,13 @@ def check(instance: ElasticInstance) -> None:
             ), name
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(elastic_instances(max_jobs=3))
 def test_bounds_are_valid_and_certified(instance: ElasticInstance) -> None:
     check(instance)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(elastic_instances(max_jobs=2, integer=False))
 def test_bounds_are_valid_on_fractions(instance: ElasticInstance) -> None:
     check(instance)
@@ -151,7 +151,7 @@ def test_bounds_are_valid_at_length(instance: ElasticInstance) -> None:
     check(instance)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(elastic_instances(max_jobs=2), st.data())
 def test_any_prices_prove_a_bound(instance: ElasticInstance, data: st.DataObject) -> None:
     """Prices and numbers of slots out of the blue are certificates, too; only weaker ones."""
@@ -189,7 +189,7 @@ def test_any_prices_prove_a_bound(instance: ElasticInstance, data: st.DataObject
         assert bound >= optimum - 1e-9 if instance.is_batch else bound <= optimum + 1e-9
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=27, deadline=None, suppress_health_check=list(HealthCheck))
 @given(elastic_instances(max_jobs=2), st.data())
 def test_no_start_is_cheaper_than_those_that_pricing_tries(
     instance: ElasticInstance, data: st.DataObject

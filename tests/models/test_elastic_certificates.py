@@ -101,7 +101,7 @@ def test_no_kind_serves_an_instance_without_a_schedule() -> None:
     refused({"kind": "volume", "resource": "gpu"}, BATCH)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=21, deadline=None, suppress_health_check=list(HealthCheck))
 @given(elastic_instances(nasty=True), st.data())
 def test_any_prices_of_nasty_numbers_prove_a_bound(
     instance: ElasticInstance, data: st.DataObject

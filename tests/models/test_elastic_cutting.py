@@ -75,7 +75,7 @@ def test_a_server_of_three_runs_one_of_two_and_one_of_one() -> None:
     assert not row[pool.start > 1].any()
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=18, deadline=None, suppress_health_check=list(HealthCheck))
 @given(elastic_instances(max_jobs=3), st.data())
 def test_no_cut_takes_a_schedule_away(instance: ElasticInstance, data: st.DataObject) -> None:
     """Cuts for random fractions, against all sets of runs that fit together."""
@@ -143,7 +143,7 @@ def holds_an_optimum(instance: ElasticInstance) -> None:
         assert gained == pytest.approx(optimum)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=18, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.booleans().flatmap(lambda whole: elastic_instances(integer=whole)))
 def test_what_is_left_holds_an_optimal_schedule(instance: ElasticInstance) -> None:
     if no_schedule(instance) is None:
@@ -187,7 +187,7 @@ def branched(instance: ElasticInstance) -> int:
     return found.nodes
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.booleans().flatmap(lambda whole: elastic_instances(integer=whole)))
 def test_branch_and_cut_finds_the_optimum(instance: ElasticInstance) -> None:
     branched(instance)

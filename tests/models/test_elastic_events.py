@@ -135,7 +135,7 @@ COMPLETION = {"objective": "weighted_completion", "placeable": True, "integer": 
 
 
 @given(elastic_instances(max_jobs=4, **COMPLETION))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=18, deadline=None)
 def test_an_online_run_can_be_replayed(instance: ElasticInstance) -> None:
     for options in ({}, {"compact": True, "alpha": 2}, {"placement": "repaired", "alpha": 1}):
         run = a_online(instance, events=True, **options)
@@ -161,7 +161,7 @@ def test_an_online_run_can_be_replayed(instance: ElasticInstance) -> None:
 
 
 @given(elastic_instances(max_jobs=4, objective="scheduled_weight", integer=False))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=18, deadline=None)
 def test_a_batch_can_be_replayed_with_its_prices(instance: ElasticInstance) -> None:
     view, jobs = batch_of(instance)
     assert instance.deadline is not None
@@ -197,7 +197,7 @@ def test_a_batch_can_be_replayed_with_its_prices(instance: ElasticInstance) -> N
 
 
 @given(elastic_instances(max_jobs=4, placeable=True))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_lines_and_events_are_those_that_are_documented(instance: ElasticInstance) -> None:
     name = a_maxweight if instance.is_batch else a_online
     listed = re.findall(r"^- `(\w+)` \((A\d L\d+)\)", inspect.getdoc(batches) or "", re.MULTILINE)

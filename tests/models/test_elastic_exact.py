@@ -119,7 +119,7 @@ def enumerated(instance: ElasticInstance, prices: SlotPrices) -> None:
         gap = GROWTH * remaining.gap
 
 
-@settings(max_examples=9, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=11, deadline=None, suppress_health_check=list(HealthCheck))
 @given(elastic_instances(), st.data())
 def test_any_prices_lead_to_the_optimum(instance: ElasticInstance, data: st.DataObject) -> None:
     """Prices off the relaxation's only make the search longer; a closed horizon may be empty."""
@@ -135,7 +135,7 @@ def test_any_prices_lead_to_the_optimum(instance: ElasticInstance, data: st.Data
     enumerated(instance, SlotPrices(pool, price))
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.booleans().flatmap(lambda whole: elastic_instances(integer=whole)))
 def test_the_prices_of_the_relaxation_lead_to_the_optimum(instance: ElasticInstance) -> None:
     enumerate_from_lp(instance)

@@ -167,7 +167,7 @@ def test_without_time_there_is_still_a_schedule() -> None:
     assert value(TOY, run("lp-guided", TOY, Clock(0.0))) == 27
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(elastic_instances(max_jobs=3, objective="weighted_completion", placeable=True))
 def test_lists_keep_the_rules_and_the_bound_is_below_the_optimum(instance: ElasticInstance) -> None:
     plain, guided = run("wspt-list", instance), run("lp-guided", instance)
@@ -181,7 +181,7 @@ def test_lists_keep_the_rules_and_the_bound_is_below_the_optimum(instance: Elast
             assert found <= value(instance, plain)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(
     elastic_instances(
         max_jobs=4, objective="weighted_completion", placeable=True, policy="open", integer=False

@@ -67,7 +67,7 @@ def test_large_numbers_of_workers_are_refused() -> None:
 
 
 @given(elastic_instances(max_jobs=2, max_servers=3, integer=False))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_modes_are_those_of_all_placements(instance: ElasticInstance) -> None:
     workers = [kind.id for kind in instance.worker_types]
     servers = [kind.id for kind in instance.ps_types]

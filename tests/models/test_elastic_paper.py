@@ -91,7 +91,7 @@ def test_one_worker_at_least_is_away_from_the_pss():
     assert found == (13, {0: 1, 1: 1}, {0: 1})
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     elastic_instances(
         max_jobs=1, architecture="parameter_server", objective="weighted_completion", policy="open"

@@ -31,7 +31,7 @@ def tables(made: PartialSchedule) -> tuple[NDArray[Any], ...]:
     return made._free, made._fit, made._all, made._most
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=18, deadline=None)
 @given(BUSY, st.randoms(use_true_random=False))
 def test_an_inserted_job_ends_as_early_as_on_the_market(
     instance: ElasticInstance, random: Random
@@ -53,7 +53,7 @@ def test_an_inserted_job_ends_as_early_as_on_the_market(
         assert fits_together(instance, list(made.runs.values()))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(BUSY, st.randoms(use_true_random=False))
 def test_what_goes_leaves_nothing_behind(instance: ElasticInstance, random: Random) -> None:
     """After some jobs have come and gone the tables are those of a new board with the rest."""

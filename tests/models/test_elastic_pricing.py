@@ -70,7 +70,7 @@ def prices_of(rng: np.random.Generator, view: ElasticCluster, kind: str) -> tupl
     st.sampled_from(["exact", "repaired"]),
     st.sampled_from([0.0, 2.0]),
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=35, deadline=None)
 def test_the_choice_is_that_of_plain_loops(
     instance: ElasticInstance, seed: int, kind: str, rule: Rule, weight: float
 ) -> None:
@@ -92,7 +92,7 @@ def test_the_choice_is_that_of_plain_loops(
 
 
 @given(elastic_instances(max_jobs=1, max_servers=2), st.integers(0, 10**6))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_no_placement_of_any_kind_is_cheaper(instance: ElasticInstance, seed: int) -> None:
     """All types, all counts of workers and PSs on all servers, all starts."""
     view, rng = cluster(instance), np.random.default_rng(seed)

@@ -56,7 +56,7 @@ TWO_JOBS = st.booleans().flatmap(lambda whole: elastic_instances(max_jobs=2, int
 
 
 @pytest.mark.usefixtures("_gurobi")
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(TWO_JOBS)
 def test_the_products_agree_with_enumeration(instance: ElasticInstance) -> None:
     agrees(instance)

@@ -87,7 +87,7 @@ def agree(instance: ElasticInstance) -> None:
         assert program_of(instance) == pytest.approx(optimum), name
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(elastic_instances(max_jobs=2))
 def test_programs_agree_with_enumeration(instance: ElasticInstance) -> None:
     agree(instance)
@@ -106,7 +106,7 @@ def test_programs_agree_with_enumeration_at_length(instance: ElasticInstance) ->
     agree(instance)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(elastic_instances())
 def test_an_optimal_schedule_lies_in_the_windows(instance: ElasticInstance) -> None:
     """An optimal schedule from enumeration ends each job within what the first schedule allows."""
@@ -124,7 +124,7 @@ def test_an_optimal_schedule_lies_in_the_windows(instance: ElasticInstance) -> N
             assert best.completion(job.id) <= span.end[j]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=45, deadline=None)
 @given(elastic_instances(max_jobs=1))
 def test_minimal_placements_hold_no_more_than_any_placement(instance: ElasticInstance) -> None:
     """For each enumerated placement a minimal one is as short and holds no more anywhere."""

@@ -80,7 +80,7 @@ DRAWN = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=18, deadline=None)
 @given(DRAWN)
 def test_optima_are_proved_and_nothing_else(instance: ElasticInstance) -> None:
     hold_to_enumeration(instance)
@@ -190,6 +190,7 @@ def test_a_run_left_out_is_caught_by_enumeration(monkeypatch: pytest.MonkeyPatch
         hold_to_enumeration(TOY)
 
 
+@settings(max_examples=60)
 @given(
     st.dictionaries(
         st.tuples(*[st.sampled_from([0, 1, 2, 3, 10**9])] * 3), st.integers(1, 4), max_size=25

@@ -346,7 +346,7 @@ def test_the_rules_accept_exactly_the_enumerated_runs(instance):
     assert min(values) == pytest.approx(brute_force(instance))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=45, deadline=None)
 @given(elastic_instances(integer=False))
 def test_the_rules_accept_the_enumerated_optimum(instance):
     value, best = best_schedule(instance)
@@ -359,7 +359,7 @@ def test_the_rules_accept_the_enumerated_optimum(instance):
     assert best.value(instance) == objective(instance, data)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(elastic_instances(max_jobs=3, max_servers=3, policy="open"), st.data())
 def test_v13_agrees_with_a_count_slot_by_slot(instance, data):
     """Any runs at any starts: an overload is found where adding up slot by slot finds it."""
@@ -390,7 +390,7 @@ JSON = st.recursive(
 VALUES = JSON | st.sampled_from([0, -1, 10**70, 1e308, "w1", "s1", "preemptive", {"s1": 10**30}])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=85, deadline=None)
 @given(st.data())
 def test_whatever_a_file_says_is_a_violation_or_bad_input(data):
     """Any value at any place: an answer, never an error of ours."""

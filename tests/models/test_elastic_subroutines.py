@@ -59,7 +59,7 @@ def fast(instance: ElasticInstance, given: SubroutineInput, central: bool) -> Pr
     st.integers(0, 10**6),
     st.sampled_from([1, 3]),
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=24, deadline=None)
 def test_the_printed_loops_and_the_search_agree(
     instance: ElasticInstance, seed: int, dear: int
 ) -> None:
@@ -115,7 +115,7 @@ def plain_maxweight(instance: ElasticInstance, F: float) -> list[tuple[int, Pric
     ),
     st.sampled_from([0.01, 1.0, 100.0]),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_whole_batches_are_served_as_the_printed_algorithms_do(
     instance: ElasticInstance, F: float
 ) -> None:

@@ -206,7 +206,7 @@ def test_list_wspt_puts_weightless_jobs_last():
 
 
 @given(data=st.data(), instance=hare_instances(integer=False), gpu_rule=st.sampled_from(RULES))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=45, deadline=None)
 def test_every_order_gives_a_valid_schedule(data, instance, gpu_rule):
     tasks = arrays(instance).tasks
     middle = data.draw(st.lists(st.integers(0, 9), min_size=tasks, max_size=tasks))
@@ -218,7 +218,7 @@ def test_every_order_gives_a_valid_schedule(data, instance, gpu_rule):
 
 
 @given(data=st.data(), instance=hare_instances(max_total=6), gpu_rule=st.sampled_from(RULES))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=45, deadline=None)
 def test_no_schedule_beats_the_enumerated_optimum(data, instance, gpu_rule):
     tasks = arrays(instance).tasks
     middle = data.draw(st.permutations(range(tasks)))
@@ -228,7 +228,7 @@ def test_no_schedule_beats_the_enumerated_optimum(data, instance, gpu_rule):
 
 
 @given(data=st.data(), instance=hare_instances(4), gpu_rule=st.sampled_from(RULES))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=55, deadline=None)
 def test_lemma_3_holds_on_random_instances(data, instance, gpu_rule):
     """Its proof uses of x_hat only (4) and (7), which the starts of any valid schedule meet."""
     order = data.draw(st.permutations(range(arrays(instance).tasks)))

@@ -143,7 +143,7 @@ def test_sched_allox_weighted_orders_a_gpus_jobs_by_weight():
 
 
 @given(instance=hare_instances(5, 3, 1, 1, unlike=False, sync=False, arrivals=False, integer=False))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=35, deadline=None)
 def test_sched_allox_is_optimal_for_jobs_of_one_task_and_equal_weight(instance):
     data = instance.to_data()
     for job in data["jobs"]:
@@ -153,7 +153,7 @@ def test_sched_allox_is_optimal_for_jobs_of_one_task_and_equal_weight(instance):
 
 
 @given(data=st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=70, deadline=None)
 def test_the_reduced_matching_costs_no_more_than_the_full_one(data):
     jobs, gpus, classes = (data.draw(st.integers(1, most)) for most in (6, 6, 3))
     release = data.draw(st.lists(st.integers(0, 4), min_size=gpus, max_size=gpus))
@@ -183,7 +183,7 @@ def test_the_reduced_matching_costs_no_more_than_the_full_one(data):
 
 
 @given(instance=hare_instances(4, 4, integer=False))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=35, deadline=None)
 def test_every_baseline_is_valid(instance):
     for baseline in BASELINES.values():
         schedule = baseline(instance)
@@ -191,7 +191,7 @@ def test_every_baseline_is_valid(instance):
 
 
 @given(instance=hare_instances(max_total=6))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_no_baseline_beats_the_enumerated_optimum(instance):
     optimum = brute_force(instance)
     for baseline in BASELINES.values():
@@ -223,7 +223,7 @@ def test_no_baseline_beats_the_optimum_of_thousands(instance):
 
 @pytest.mark.parametrize("name", BASELINES)
 @given(instance=hare_instances(4, 3), other=hare_instances(1, 3), data=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=18, deadline=None)
 def test_a_job_cannot_influence_decisions_before_its_arrival(name, instance, other, data):
     """Another job in its place, arriving no earlier: all earlier decisions stay as they were."""
     before = instance.to_data()

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import default_rng
 
@@ -83,6 +83,7 @@ def point_of(
     return values
 
 
+@settings(max_examples=80)
 @given(hare_instances(max_total=14), grids(), st.integers(0, 2**32))
 def test_every_row_holds_in_every_schedule(
     instance: HareInstance, grid: np.ndarray, seed: int
@@ -96,6 +97,7 @@ def test_every_row_holds_in_every_schedule(
     assert (point >= program.lower - 1e-7).all()
 
 
+@settings(max_examples=50)
 @given(TINY, grids(), st.booleans())
 def test_the_bound_is_never_above_the_optimum(
     instance: HareInstance, grid: np.ndarray, sync_rows: bool
@@ -108,6 +110,7 @@ def test_the_bound_is_never_above_the_optimum(
     assert check_certificate(instance, certificate) == certificate["value"]
 
 
+@settings(max_examples=50)
 @given(TINY, grids(), st.integers(0, 2**32))
 def test_a_tampered_certificate_proves_nothing_false(
     instance: HareInstance, grid: np.ndarray, seed: int
@@ -143,6 +146,7 @@ def test_slow_gpus_count_at_their_own_length() -> None:
     assert 10 <= value <= 12
 
 
+@settings(max_examples=35)
 @given(hare_instances(max_total=14), grids())
 def test_starts_rise_along_the_rounds_from_the_arrival(
     instance: HareInstance, grid: np.ndarray

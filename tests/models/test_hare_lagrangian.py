@@ -37,7 +37,7 @@ def fluid_prices(instance: HareInstance, grid: np.ndarray) -> tuple[float, GpuPr
     return result.objective, GpuPrices(grid, fluid.capacity_prices(model, result.duals))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=45, deadline=None)
 @given(hare_instances(max_total=6), st.integers(0, 2**32), st.sampled_from([1, 2, 5]))
 def test_any_prices_prove_a_bound(instance: HareInstance, seed: int, steps: int) -> None:
     prices = random_prices(instance, seed)
@@ -46,7 +46,7 @@ def test_any_prices_prove_a_bound(instance: HareInstance, seed: int, steps: int)
     assert check_certificate(instance, certificate) == value
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=18, deadline=None)
 @given(hare_instances(max_total=6))
 def test_good_prices_prove_a_bound_too(instance: HareInstance) -> None:
     _, prices = fluid_prices(instance, np.arange(0.0, 31.0, 2.0))
@@ -104,7 +104,7 @@ def test_a_round_pays_for_its_slowest_task() -> None:
     assert own.use == pytest.approx(np.array([[2.0], [0.0]]))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     st.integers(0, 2**32),
     st.lists(st.integers(1, 2), min_size=1, max_size=3),

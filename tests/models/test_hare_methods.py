@@ -74,7 +74,7 @@ CERTIFIED = [
 ]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(hare_instances(max_total=6))
 def test_bounds_of_methods_are_certified_and_below_the_optimum(instance: HareInstance) -> None:
     optimum, path = brute_force(instance), run("job-alone", instance).bound
@@ -149,7 +149,7 @@ def test_a_relaxation_beyond_the_limit_is_refused_with_its_size() -> None:
         assert run(name, TOY, max_relaxation=24).schedule is not None
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(hare_instances(max_total=7))
 def test_hare_schedules_keep_the_rules(instance: HareInstance) -> None:
     for name in ("hare", "hare-prefix"):
@@ -158,7 +158,7 @@ def test_hare_schedules_keep_the_rules(instance: HareInstance) -> None:
         assert outcome.trace["lemmas"]["lemma_3_holds"] in (True, False, None)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(hare_instances(max_total=14))
 def test_hare_fluid_schedules_keep_the_rules(instance: HareInstance) -> None:
     for gpu_rule in ("available", "finish"):

@@ -78,13 +78,13 @@ def _rounding_holds(instance: HareInstance, optimum: float) -> None:
     assert bound >= optimum * (1 - 1e-3)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(nasty_instances())
 def test_nasty_numbers_make_no_schedule_wrong(instance: HareInstance) -> None:
     _schedules_hold(instance, brute_force(instance))
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=9, deadline=None, suppress_health_check=list(HealthCheck))
 @given(nasty_instances(max_tasks=4))
 def test_nasty_numbers_make_no_bound_wrong(instance: HareInstance) -> None:
     _bounds_hold(instance, brute_force(instance))

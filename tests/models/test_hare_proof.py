@@ -57,7 +57,7 @@ def hold_to_enumeration(instance: HareInstance) -> None:
             checked(instance, goal + more, data)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(hare_instances(max_total=6))
 def test_optima_are_proved_and_nothing_else(instance: HareInstance) -> None:
     hold_to_enumeration(instance)
@@ -154,7 +154,7 @@ def one_by_one(instance: HareInstance) -> HareSchedule:
     return to_schedule(instance, ends - lengths, np.zeros(view.tasks, dtype=np.int64))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(hare_instances(max_total=6))
 def test_a_search_that_improves_its_schedule_writes_a_proof(instance: HareInstance) -> None:
     """From the schedule that runs one task after another, with every incumbent on the way."""

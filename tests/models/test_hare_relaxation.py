@@ -156,7 +156,7 @@ def test_the_canonical_point_has_the_least_sum_of_starts() -> None:
     assert start_of(relaxed, point).sum() <= start_of(relaxed, found.values).sum() + 1e-6
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=18, deadline=None)
 @given(TINY)
 def test_relaxations_are_ordered_and_below_the_optimum(instance: HareInstance) -> None:
     optimum = brute_force(instance)
@@ -175,7 +175,7 @@ def test_relaxations_are_ordered_and_below_the_optimum(instance: HareInstance) -
     assert all(low <= high + slack for low, high in zip(continuous, binary, strict=True))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(hare_instances(max_total=7))
 def test_continuous_bounds_are_certified_and_below_the_optimum(instance: HareInstance) -> None:
     optimum = brute_force(instance)
@@ -191,7 +191,7 @@ def test_continuous_bounds_are_certified_and_below_the_optimum(instance: HareIns
         assert check_certificate(instance, certificate) == bound
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=18, deadline=None)
 @given(TINY, st.integers(0, 2**32))
 def test_a_tampered_certificate_proves_nothing_false(instance: HareInstance, seed: int) -> None:
     draw = default_rng(seed)
@@ -232,7 +232,7 @@ def test_a_cut_that_does_not_fit_is_refused(cut: dict) -> None:
         check_certificate(TOY, certificate)
 
 
-@settings(max_examples=100)
+@settings(max_examples=35)
 @given(hare_instances(max_total=8), st.integers(0, 2**32))
 def test_prefixes_find_the_most_violated_of_all_sets(instance: HareInstance, seed: int) -> None:
     """At random points, also fractional ones, no set is more violated than some prefix."""
@@ -263,7 +263,7 @@ def test_prefixes_find_the_most_violated_of_all_sets(instance: HareInstance, see
         assert found == pytest.approx(max(worst, 0), abs=1e-3)
 
 
-@settings(max_examples=60)
+@settings(max_examples=21)
 @given(hare_instances(max_total=12), st.integers(0, 2**32))
 def test_every_cut_holds_in_every_schedule(instance: HareInstance, seed: int) -> None:
     """In schedules of Algorithm 1 with random orders, for random sets and tangent points."""
@@ -292,7 +292,7 @@ def test_every_cut_holds_in_every_schedule(instance: HareInstance, seed: int) ->
     assert separate_release_prefixes(relaxed, point) == []
 
 
-@settings(max_examples=25)
+@settings(max_examples=17)
 @given(hare_instances(max_total=8))
 def test_the_arrays_are_the_linear_rows_of_the_pyomo_model(instance: HareInstance) -> None:
     """Row by row, after taking (9) out of one and the symmetry cuts out of the other."""
@@ -331,7 +331,7 @@ def test_the_arrays_are_the_linear_rows_of_the_pyomo_model(instance: HareInstanc
     )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=9, deadline=None)
 @given(hare_instances(max_total=8))
 def test_the_conic_bound_is_certified_and_below_the_value_by_tangents(
     instance: HareInstance,

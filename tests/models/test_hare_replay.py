@@ -208,7 +208,7 @@ def delayed(instance, schedule, data):
 
 
 @given(instance=hare_instances(), data=st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=35, deadline=None)
 def test_replay_starts_nothing_later_and_stays_valid(instance, data):
     tasks = arrays(instance).tasks
     middle = data.draw(st.permutations(range(tasks)))
@@ -224,7 +224,7 @@ def test_replay_starts_nothing_later_and_stays_valid(instance, data):
 
 
 @given(instance=hare_instances(), mode=st.sampled_from(MODES))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_switching_only_delays(instance, mode):
     schedule = algorithm_1(instance, np.arange(arrays(instance).tasks)).schedule
     sequences = sequences_of(instance, schedule)

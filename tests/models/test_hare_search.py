@@ -34,7 +34,6 @@ def violations(instance, schedule):
 # --- free time ---------------------------------------------------------------------------------
 
 
-@settings(max_examples=35)
 @given(
     st.integers(1, 3),
     st.lists(st.tuples(st.integers(0, 15), st.integers(1, 6), st.integers(1, 3)), max_size=12),
@@ -51,7 +50,6 @@ def test_the_first_fit_is_the_first_start_at_which_a_gpu_stays_free(capacity, wi
             busy[t] += number
 
 
-@settings(max_examples=35)
 @given(st.lists(st.tuples(st.integers(0, 15), st.integers(1, 6)), min_size=1, max_size=12))
 def test_what_is_freed_again_leaves_no_trace(intervals):
     line = CapacityProfile(99)
@@ -98,7 +96,7 @@ def test_a_batch_waits_for_cheaper_gpus_while_that_saves_more_than_the_delay_cos
     assert instance.gpus[schedule.gpu[0]].id == gpu
 
 
-@settings(max_examples=30)
+@settings(max_examples=40)
 @given(hare_instances(max_total=20), st.booleans(), st.randoms(use_true_random=False))
 def test_what_is_placed_is_never_below_the_least_value_foreseen(instance, split, rng):
     work = workload(instance, split=split)
@@ -133,7 +131,7 @@ def test_the_worked_examples_are_solved(instance, optimum):
     assert schedule.value(instance) == pytest.approx(optimum)
 
 
-@settings(max_examples=18)
+@settings(max_examples=20)
 @given(
     hare_instances(max_total=20, integer=False),
     st.sampled_from(["finish", "available"]),

@@ -118,7 +118,7 @@ def cutting_stock(
     return master
 
 
-@settings(max_examples=25)
+@settings(max_examples=18)
 @given(
     st.lists(st.integers(2, 9), min_size=1, max_size=4, unique=True).flatmap(
         lambda sizes: st.tuples(
@@ -204,7 +204,7 @@ def fitting(demand: np.ndarray, capacity: np.ndarray) -> list[tuple[int, ...]]:
     ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=45, deadline=None)
 @given(DEMANDS, st.tuples(st.integers(0, 6), st.integers(0, 6)), st.sampled_from([0.0, 1e-9]))
 def test_all_that_fits_lies_below_a_maximal_configuration(
     rows: list[list[int]], room: tuple[int, int], rounding: float
@@ -232,7 +232,7 @@ def test_thirds_fit_three_times_where_rounding_is_allowed_for() -> None:
     assert maximal_configurations(third, np.array([0.9]), rounding=1e-9).tolist() == [[3]]  # type: ignore[union-attr]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(DEMANDS, st.tuples(st.integers(1, 6), st.integers(1, 6)), st.randoms(use_true_random=False))
 def test_facets_hold_for_all_that_fits_and_break_points_outside_only(
     rows: list[list[int]], room: tuple[int, int], random: object
@@ -327,7 +327,7 @@ CHOICES = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(CHOICES, st.tuples(st.integers(0, 7), st.integers(0, 7)), st.integers(0, 12))
 def test_a_knapsack_that_runs_out_of_nodes_still_has_a_bound(
     rows: list[list[tuple[int, tuple[int, int]]]], room: tuple[int, int], nodes: int
@@ -351,6 +351,7 @@ def test_a_knapsack_that_runs_out_of_nodes_still_has_a_bound(
     assert bound == pytest.approx(best)
 
 
+@settings(max_examples=80)
 @given(st.lists(st.tuples(st.integers(-1, 9), st.integers(0, 9)), max_size=7), st.integers(0, 15))
 def test_subsets_meet_the_enumeration(items: list[tuple[int, int]], capacity: int) -> None:
     lengths, values = [a for a, _ in items], np.array([b for _, b in items], dtype=np.int64)
@@ -370,7 +371,7 @@ def test_subsets_meet_the_enumeration(items: list[tuple[int, int]], capacity: in
 # --- reduced-cost fixing -------------------------------------------------------------------------
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=4), min_size=1, max_size=4),
     st.integers(0, 6),

@@ -74,7 +74,7 @@ def agree(instance: RingInstance) -> None:
         assert list(rules.check(instance, found.schedule.to_data(instance), {})) == []
 
 
-@settings(max_examples=60, **QUIET)
+@settings(max_examples=35, **QUIET)
 @given(ring_instances(max_jobs=4, max_servers=3, max_slots=4, placeable=True))
 def test_the_search_agrees_with_enumeration(instance: RingInstance) -> None:
     agree(instance)

@@ -101,7 +101,7 @@ def test_estimates_are_rounded_up_to_slots() -> None:
     st.sampled_from([np.inf, 4.0, 9.0]),
     st.randoms(use_true_random=False),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=70, deadline=None)
 def test_every_run_is_a_schedule_with_numbers(
     instance: RingInstance, name: str, clock: Clock, limit: float, rng: Any
 ) -> None:
@@ -137,7 +137,7 @@ def test_every_run_is_a_schedule_with_numbers(
 
 
 @given(ring_instances(max_jobs=6, placeable=True), st.sampled_from(sorted(CHOICES)), st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=45, deadline=None)
 def test_a_run_is_the_same_for_every_limit_that_it_names(
     instance: RingInstance, name: str, data: st.DataObject
 ) -> None:

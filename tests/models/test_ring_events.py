@@ -143,7 +143,7 @@ def test_the_events_of_a_preset_are_its_schedule(preset: str, options: dict[str,
 
 
 @given(ring_instances(max_jobs=6, placeable=True), OPTIONS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=55, deadline=None)
 def test_the_events_of_any_instance_are_its_schedule(
     instance: RingInstance, options: dict[str, Any]
 ) -> None:

@@ -209,7 +209,7 @@ def holds(table: RateTable) -> int:
 
 
 @given(ring_instances(max_jobs=6, placeable=True))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=35, deadline=None)
 def test_no_greedy_run_exceeds_its_bounds(instance: RingInstance) -> None:
     """`longest` and `area` stand for the optimum: a stronger claim."""
     if not no_schedule(instance):
@@ -225,7 +225,7 @@ def test_no_greedy_run_of_thousands_exceeds_its_bounds(instance: RingInstance) -
 
 
 @given(ring_instances(max_jobs=6, placeable=True))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_theorem_5_holds_where_it_is_said_to(instance: RingInstance) -> None:
     found = theorem_5(instance)
     if found["holds"]:
@@ -243,7 +243,7 @@ def test_a_trace_says_what_was_proved() -> None:
 
 
 @given(ring_instances(max_jobs=6, placeable=True))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=19, deadline=None)
 def test_a_greedy_run_is_looked_for_where_the_search_begins(instance: RingInstance) -> None:
     """The assumption A3 is that of the whole search, though mostly one run shows it."""
     assume(no_schedule(instance) is None)

@@ -93,7 +93,7 @@ def no_worse(instance: RingInstance) -> None:
 
 
 @given(ring_instances(max_jobs=3, placeable=True))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_it_is_no_worse_than_where_it_began(instance: RingInstance) -> None:
     no_worse(instance)
 

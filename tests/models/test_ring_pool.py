@@ -182,7 +182,7 @@ def shared_servers(draw):
     return room, spans, counts, loads
 
 
-@settings(max_examples=150, **QUIET)
+@settings(max_examples=75, **QUIET)
 @given(shared_servers())
 def test_numbers_of_the_least_load_agree_with_trying_all(server):
     room, spans, counts, loads = server
@@ -218,7 +218,7 @@ def test_a_pool_that_is_stopped_proves_nothing():
         least_load(60, [(0, 20), (1, 25), (2, 25)], (0, 0, 0), (1.0, 1.1, 1.2), lambda: True)
 
 
-@settings(max_examples=40, **QUIET)
+@settings(max_examples=20, **QUIET)
 @given(ring_instances(max_jobs=3, max_servers=2, max_slots=3, placeable=True))
 def test_limits_agree_with_trying_all_choices(instance):
     if no_schedule(instance) is not None or instance.gpus > 6:
@@ -234,7 +234,7 @@ def test_limits_agree_with_trying_all_choices(instance):
     assert all(bound <= expected for bound in heard.bounds)
 
 
-@settings(max_examples=40, **QUIET)
+@settings(max_examples=20, **QUIET)
 @given(ring_instances(max_jobs=3, max_servers=2, max_slots=3, placeable=True))
 def test_limits_are_bounds(instance):
     if no_schedule(instance) is not None:

@@ -132,7 +132,7 @@ DRAWN = st.one_of(
 PRICES = st.lists(st.integers(0, 50), min_size=5, max_size=11)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=35, deadline=None)
 @given(DRAWN, PRICES)
 def test_optima_are_proved_and_nothing_else(instance: RingInstance, prices: list[int]) -> None:
     hold_to_enumeration(instance, prices)
@@ -172,6 +172,7 @@ def plain_missing(space: RingSpace, region: Region, price: dict[tuple[int, int],
     return total
 
 
+@settings(max_examples=55)
 @given(DRAWN, st.integers(0, 2**32))
 def test_the_bound_of_a_region_is_that_of_its_slots_one_by_one(
     instance: RingInstance, seed: int
@@ -215,6 +216,7 @@ def test_a_spread_job_may_start_where_nothing_ends() -> None:
     assert starts == {"a": 1, "b": 4}
 
 
+@settings(max_examples=65)
 @given(DRAWN)
 def test_rates_are_those_of_the_rules(instance: RingInstance) -> None:
     for own, rates in zip(instance.jobs, space_of(instance, 1).jobs, strict=True):
@@ -354,7 +356,7 @@ def hold_tampering_to_the_truth(number: int) -> None:
 
 
 def test_no_tampering_proves_a_false_claim() -> None:
-    hold_tampering_to_the_truth(60)
+    hold_tampering_to_the_truth(25)
 
 
 @pytest.mark.nightly

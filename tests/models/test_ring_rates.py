@@ -58,7 +58,7 @@ def test_a_rate_is_at_most_what_there_is_to_do():
 
 
 @given(ring_instances())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=70, deadline=None)
 def test_the_table_is_equation_8_to_the_bit(instance):
     table = rate_table(instance)
     for j in range(len(instance.jobs)):
@@ -68,7 +68,7 @@ def test_the_table_is_equation_8_to_the_bit(instance):
 
 
 @given(ring_instances())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=70, deadline=None)
 def test_rates_fall_with_servers_and_with_neighbors(instance):
     table = rate_table(instance)
     for j in range(len(instance.jobs)):

@@ -173,7 +173,7 @@ def test_what_is_no_schedule_at_all_is_refused(schedule, message):
 
 
 @given(st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=70, deadline=None)
 def test_the_rules_accept_what_looking_at_every_slot_accepts(data):
     instance = data.draw(ring_instances(max_jobs=5, placeable=True))
     starts, placements = data.draw(ring_plans(instance))

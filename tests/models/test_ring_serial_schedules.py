@@ -80,7 +80,7 @@ def test_excess_counts_gpu_slots() -> None:
 
 
 @given(ring_instances(max_jobs=6, placeable=True), st.randoms(use_true_random=False))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=55, deadline=None)
 def test_a_timetable_is_what_happens(instance: RingInstance, rng: Any) -> None:
     """No ring meets another, so simulated ends are the planned ones, or earlier.
 

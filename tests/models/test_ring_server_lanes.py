@@ -55,7 +55,7 @@ def test_lanes_wait_for_the_jobs_that_run_before() -> None:
 
 
 @given(ring_instances(max_jobs=7, placeable=True, max_slots=9), st.integers(0, 99))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=35, deadline=None)
 def test_the_plan_is_what_happens(instance: RingInstance, seed: int) -> None:
     """After any moves the schedule is feasible, and the excess is that computed from scratch."""
     if no_schedule(instance) or not large_jobs_schedules(rate_table(instance), Random(0)):

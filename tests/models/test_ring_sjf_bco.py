@@ -67,7 +67,7 @@ def test_w3_by_threshold(options: dict[str, Any], expected: int) -> None:
 
 
 @given(ring_instances(max_jobs=6, placeable=True), st.booleans(), st.booleans())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=45, deadline=None)
 def test_it_is_algorithm_1(instance: RingInstance, packed: bool, by_server: bool) -> None:
     """Best makespan, limit and threshold are as without the cache of runs."""
     agree(instance, packed, by_server)

@@ -81,7 +81,7 @@ def _boxed(draw: st.DrawFn) -> tuple[LinearProgram, list[float]]:
 
 
 @given(_boxed())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=35, deadline=None)
 def test_no_prices_lift_the_bound_above_the_optimum(
     case: tuple[LinearProgram, list[float]],
 ) -> None:
@@ -107,7 +107,7 @@ def test_a_product_below_all_doubles_is_not_rounded_to_nothing() -> None:
 
 
 @given(_boxed())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=70, deadline=None)
 def test_the_bound_is_below_its_exact_value_and_close_to_it(
     case: tuple[LinearProgram, list[float]],
 ) -> None:

@@ -143,7 +143,7 @@ def test_no_stop_makes_a_word_of_one_engine_a_proof() -> None:
     """Whatever is said before the second answer is said as unconfirmed."""
     program, optimum = stored("wrong_at_1e-6"), WRONG["wrong_at_1e-6"][1]
     ends = set()
-    for k in [*range(1, 60), 10**6]:
+    for k in [*range(1, 20), *range(20, 60, 4), 10**6]:
         heard = Heard()
         _, report = solve_program(
             heard, program, "highs", budget=Budget(StopAt(k)), read=program.objective,

@@ -94,7 +94,7 @@ def test_names_that_clash_after_cleaning_stay_different(tmp_path: Path) -> None:
     suffix=st.sampled_from(["lp", "mps"]),
     offset=st.sampled_from([0.0, 2.5]),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @example(seed=613951, suffix="lp", offset=0.0)  # HiGHS errs on a fractional bound in a file
 @example(seed=26667, suffix="lp", offset=0.0)  # -6.125; with presolve it says -5.5
 def test_random_programs_survive(
