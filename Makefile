@@ -54,8 +54,8 @@ format: $(VENV)/dev.stamp  ## format the source with ruff
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-nightly: $(VENV)/dev.stamp  ## test on thousands of random instances
-	$(BIN)/python -m pytest -n $(WORKERS) -m nightly
+nightly: $(VENV)/dev.stamp  ## test on thousands of random instances, and every property on new ones
+	$(BIN)/python -m pytest -n $(WORKERS) -m 'nightly or hypothesis'
 
 bench: $(VENV)/dev.stamp  ## measure speed, memory and gaps
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import settings
 
 # Machines differ and are shared; hence tests have no deadlines, and `make bench` measures speed.
-# The suite draws the same instances each time, so that a change is judged by what it changes; the
-# nightly sweeps draw new ones.
+# The suite draws the same instances each time, so that a change is judged by what it changes;
+# `make nightly` draws new ones, for its sweeps and for the properties of the suite.
 settings.register_profile("suite", deadline=None, derandomize=True)
 settings.register_profile("nightly", deadline=None)
 settings.load_profile("suite")
@@ -18,8 +18,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Draw new instances in the nightly sweeps."""
-    if config.getoption("markexpr") == "nightly":
+    """Draw new instances in `make nightly`."""
+    if config.getoption("markexpr").startswith("nightly"):
         settings.load_profile("nightly")
 
 
