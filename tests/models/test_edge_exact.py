@@ -213,8 +213,11 @@ def test_exact_is_never_below_the_bound_by_worker_types(monkeypatch: pytest.Monk
     assert found.certificate is not None and found.certificate["kind"] == "type-bound"
 
 
-def test_what_cp_sat_proves_is_proved_by_prices_where_they_can() -> None:
+def test_what_cp_sat_proves_is_proved_by_prices_where_they_can(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """CP-SAT closes the toys first; the certificate proves the optimum without it."""
+    monkeypatch.setattr(exact, "PROOF_SECONDS", 30.0)  # enough on a busy computer too
     for instance, optimum in ((TOY_A, 5), (TOY_B, 9)):
         found = run("exact", instance)
         assert found.certificate is not None
