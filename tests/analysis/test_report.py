@@ -9,6 +9,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+import toy_family
 from browser import PATIENCE, browse, needs_chromium
 from toy_family import toy
 
@@ -56,14 +57,14 @@ def store(run, instance, method, *, objective=None, bound=None, place=0, proof="
     )  # fmt: skip
 
 
-@pytest.fixture
-def run(tmp_path):
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
     """Return a run of four instances.
 
     even: 10 proved, `first` 15 = 1.5 times. wide: best 12, bound 10, so within 20 %; `first` 15 is
     between 15 / 12 = 1.25 and 15 / 10 = 1.5 times. free: 7 without a bound. lost: nothing.
     """
-    folder = tmp_path / "run"
+    folder = tmp_path_factory.mktemp("report") / "run"
     even, wide = toy(15, 10, name=HOSTILE), toy(15, 12, 10.5, name="wide")
     free, lost = toy(7, 8, name="free"), toy(1, name="lost")
     store(folder, even, "scan", kind="exact", objective=10.0, bound=10.0, place=1, status="optimal",
@@ -78,9 +79,13 @@ def run(tmp_path):
     return folder
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def page(run):
-    return report.write_report([run], run / "report.html").read_text(encoding="utf-8")
+    toy_family.register()
+    try:
+        return report.write_report([run], run / "report.html").read_text(encoding="utf-8")
+    finally:
+        toy_family.unregister()
 
 
 class Reader(HTMLParser):
@@ -298,8 +303,9 @@ def test_contradictions_come_first_and_in_red(tmp_path):
     assert "scan claims the" in text
 
 
-def test_the_same_run_gives_the_same_page(run, page):
-    assert report.write_report([run], run / "again.html").read_text(encoding="utf-8") == page
+def test_the_same_run_gives_the_same_page(run, page, tmp_path):
+    again = report.write_report([run], tmp_path / "again.html")
+    assert again.read_text(encoding="utf-8") == page
 
 
 def test_a_folder_that_is_no_run_is_refused(tmp_path):
@@ -547,39 +553,57 @@ def test_a_browser_draws_all_figures_and_reports_no_error(page, tmp_path):
     assert not re.findall(r"CONSOLE.*(?:Error|Refused|violates)", done.stderr)
 
 
-@needs_chromium
-@pytest.mark.parametrize("width", [320, 360, 768, 1024, 1400, 1600])
-def test_nothing_is_wider_than_the_screen(page, tmp_path, width):
-    """A frame: headless windows themselves cannot be that narrow."""
-    probe = (
-        "<script>addEventListener('load', () => setTimeout(() => {"
-        "const root = document.documentElement;"
-        "const tables = [...document.querySelectorAll('table[id]')];"
-        "document.querySelectorAll('section > details').forEach((each) => { each.open = true; });"
-        "setTimeout(() => {"
-        "const clipped = tables.filter((each) => "
-        "each.offsetWidth > each.parentElement.clientWidth + 1).length;"
-        "const summary = document.getElementById('summary-1');"
-        "const row = summary.tBodies[0].rows[0], all = row.cells.length;"
-        "const heads = summary.classList.contains('cards') ? 0"
-        ": [...summary.tHead.rows[0].cells].filter((each) => each.offsetWidth).length;"
-        "const fit = summary.parentElement.nextElementSibling;"
-        "if (!fit.hidden) fit.querySelector('button').click();"
-        "const cards = [...row.cells].slice(1).filter((each) => "
-        "!/^(none|normal)$/.test(getComputedStyle(each, '::before').content)).length;"
-        "parent.document.title = [innerWidth, root.scrollWidth - root.clientWidth, clipped,"
-        "heads === all ? 'whole' : cards === all - 1 ? 'cards' : 'cut'].join(' ');"
-        "}, 200);"
-        "}, 500));</script></body>"
+WIDTHS = [320, 360, 768, 1024, 1400, 1600]
+MEASURED = """
+addEventListener("load", () => setTimeout(() => {
+  const root = document.documentElement;
+  const tables = [...document.querySelectorAll("table[id]")];
+  document.querySelectorAll("section > details").forEach((each) => { each.open = true; });
+  setTimeout(() => {
+    const clipped = tables.filter((each) =>
+      each.offsetWidth > each.parentElement.clientWidth + 1).length;
+    const summary = document.getElementById("summary-1");
+    const row = summary.tBodies[0].rows[0], all = row.cells.length;
+    const heads = summary.classList.contains("cards") ? 0
+      : [...summary.tHead.rows[0].cells].filter((each) => each.offsetWidth).length;
+    const fit = summary.parentElement.nextElementSibling;
+    if (!fit.hidden) fit.querySelector("button").click();
+    const cards = [...row.cells].slice(1).filter((each) =>
+      !/^(none|normal)$/.test(getComputedStyle(each, "::before").content)).length;
+    parent.found([innerWidth, root.scrollWidth - root.clientWidth, clipped,
+      heads === all ? "whole" : cards === all - 1 ? "cards" : "cut"].join(" "));
+  }, 200);
+}, 500));
+"""
+FOUND = """
+const all = [];
+window.found = (text) => { all.push(text); document.title = all.join(", "); };
+"""
+
+
+@pytest.fixture(scope="module")
+def widths(page, tmp_path_factory):
+    """Return what a page found about its own width in frames of several widths.
+
+    Frames, because headless windows themselves cannot be that narrow.
+    """
+    inner = html.escape(page.replace("</body>", f"<script>{MEASURED}</script></body>"))
+    frames = "".join(
+        f'<iframe srcdoc="{inner}" style="width:{width}px;height:900px;border:0"></iframe>'
+        for width in WIDTHS
     )
-    inner = html.escape(page.replace("</body>", probe))
-    style = f"width:{width}px;height:900px;border:0"
-    frame = f'<iframe srcdoc="{inner}" style="{style}"></iframe>'
-    done = browse(f"<!doctype html><title>empty</title><body>{frame}", tmp_path, "--dump-dom")
-    title = re.search(r"<title>(.*?)</title>", done.stdout)
-    assert title is not None and title[1].startswith(f"{width} 0 0 ")  # no table scrolls
+    outer = f"<!doctype html><title>empty</title><script>{FOUND}</script><body>{frames}"
+    done = browse(outer, tmp_path_factory.mktemp("widths"), "--dump-dom")
+    found = re.search(r"<title>(.*?)</title>", done.stdout)[1].split(", ")
+    return {int(each.partition(" ")[0]): each for each in found}
+
+
+@needs_chromium
+@pytest.mark.parametrize("width", WIDTHS)
+def test_nothing_is_wider_than_the_screen(widths, width):
+    assert widths[width].startswith(f"{width} 0 0 ")  # no table scrolls
     # either all columns are shown, or the cards, which one can ask for, have them
-    assert title[1].endswith("whole" if width == 1600 else "cards")
+    assert widths[width].endswith("whole" if width == 1600 else "cards")
 
 
 PRINTED = """

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -318,10 +318,11 @@ def test_for_maximization_the_mean_objective_has_the_mean_ratio() -> None:
     assert (found["ratio_low"], found["objective"]) == (4, pytest.approx(3))  # the best is 12
 
 
+@settings(max_examples=25)
 @given(
     st.lists(
-        st.tuples(st.sampled_from("ij"), st.sampled_from("12"), st.sampled_from([NAN, 1, 2, 4])),
-        min_size=1, max_size=6,
+        st.tuples(st.sampled_from("ijk"), st.sampled_from("123"), st.sampled_from([NAN, 1, 2, 4])),
+        min_size=1, max_size=12,
     ),
     st.randoms(use_true_random=False),
 )  # fmt: skip
