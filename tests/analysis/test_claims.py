@@ -11,7 +11,7 @@ from schedgap.models import family
 
 @pytest.fixture(scope="module", params=FAMILIES)
 def small(request: pytest.FixtureRequest) -> Any:
-    return sg.generate(request.param, preset="small", seed=1)
+    return sg.generate(request.param, preset="small", seed=1, settings={"jobs": 4})
 
 
 def forged(instance: Any) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import schedgap as sg
+from schedgap.analysis.comparing import clusters
 from schedgap.analysis.comparing.clusters import DaskPool, perform_there
 from schedgap.analysis.comparing.compare import compare
 from schedgap.analysis.comparing.performing import new_task
@@ -94,7 +95,10 @@ def test_a_worker_with_other_source_is_refused() -> None:
         perform_there(INSTANCES[0], other, "ab12")
 
 
-def test_a_cluster_that_does_not_answer_gets_one_line(tmp_path: Path) -> None:
+def test_a_cluster_that_does_not_answer_gets_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clusters, "CONNECT", "1s")
     with pytest.raises(UsageError, match=r"cluster tcp://127\.0\.0\.1:9: cannot be reached"):
         compare(INSTANCES[0], run=tmp_path / "r", methods=["srtf"], cluster="tcp://127.0.0.1:9")
     assert not (tmp_path / "r").exists()

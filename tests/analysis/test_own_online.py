@@ -119,7 +119,7 @@ def test_failures_are_outcomes() -> None:
         return {"assignments": []}
 
     methods = [sg.online(each) for each in (partial, shapeless, stops)]
-    run = sg.compare([HARE], methods=methods, time_limit=2)
+    run = sg.compare([HARE], methods=methods, time_limit=1)
     found = {each.method: (each.outcome, each.message) for each in run.records}
     assert found["partial"][0] == "invalid" and "breaks V2" in found["partial"][1]
     assert found["shapeless"][0] == "invalid" and "no schedule of family" in found["shapeless"][1]
