@@ -1,6 +1,8 @@
 """Settings of the test suite."""
 
+import os
 import signal
+import sys
 
 import pytest
 from hypothesis import settings
@@ -12,9 +14,16 @@ settings.register_profile("suite", deadline=None, derandomize=True)
 settings.register_profile("nightly", deadline=None)
 settings.load_profile("suite")
 
+# The suite starts hundreds of processes: without compiled modules, each compiles the package again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 # Processes started in the background of a shell ignore Ctrl-C, but some tests send it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+LONGEST = ("test_notebooks", "test_adding_a_paper", "test_types")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -24,5 +33,5 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the notebooks first: they take longest, and the workers then share the rest evenly."""
-    items.sort(key=lambda item: "test_notebooks" not in item.nodeid)
+    """Run what takes longest first: the workers then share the rest evenly."""
+    items.sort(key=lambda item: not any(name in item.nodeid for name in LONGEST))

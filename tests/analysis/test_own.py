@@ -229,7 +229,7 @@ def test_methods_are_read_from_texts(here: Path) -> None:
 def test_the_command_line_takes_files_and_commands(
     here: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    command = 'cmd:python -c "import json,helper,sys; print(json.dumps(helper.GOOD))"'
+    command = 'cmd:python -B -c "import json,helper,sys; print(json.dumps(helper.GOOD))"'
     methods = f"srtf,./mine.py:my_rule,b=./mine.py:my_rule:beta=3,{command}"
     assert command_line(["compare", "toy.json", "--methods", methods, "--run", "r"]) == 0
     run = sg.Run("r")
