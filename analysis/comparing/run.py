@@ -282,7 +282,7 @@ class Run(StoredRun):
         file : path, optional
             By default `report.html` in the first run folder.
         """
-        from schedgap.analysis.report import write_report
+        from schedgap.analysis.report.page import write_report
 
         target = self.folders[0].path / "report.html" if file is None else Path(file)
         folders = [folder.path for folder in self.folders]

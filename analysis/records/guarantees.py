@@ -46,33 +46,35 @@ class Guarantees:
     def of(
         self,
         owner: Family,
-        sha256: str,
-        load: Callable[[], Instance],
         method: str,
         changed: Mapping[str, object],
-    ) -> Mapping[str, Any]:
-        """Return the guarantee of a method on an instance; empty if there is none.
+        load: Callable[[str], Instance],
+    ) -> Callable[[str], Mapping[str, Any]]:
+        """Return the guarantee of a method, by hash of the instance; empty if there is none.
 
         Parameters
         ----------
         owner : Family
             The family.
-        sha256 : str
-            Hash of the instance.
-        load : callable
-            Returns the instance; called only if the guarantee is not known.
         method : str
             Name of the method.
         changed : mapping
             Options of the method that do not have their defaults.
+        load : callable
+            Returns the instance with a hash; called only if the guarantee is not known.
         """
         options = json.dumps(sorted((name, repr(value)) for name, value in changed.items()))
-        key = " ".join((_code(owner), sha256, method, options))
-        if key not in self._known:
-            began = time.perf_counter()
-            self._known[key] = _evaluated(owner, load(), method, changed)
-            self._unsaved += time.perf_counter() - began
-        return self._known[key]
+        begins, ends = f"{_code(owner)} ", f" {method} {options}"
+
+        def on(sha256: str) -> Mapping[str, Any]:
+            key = f"{begins}{sha256}{ends}"
+            if key not in self._known:
+                began = time.perf_counter()
+                self._known[key] = _evaluated(owner, load(sha256), method, changed)
+                self._unsaved += time.perf_counter() - began
+            return self._known[key]
+
+        return on
 
     def save(self) -> None:
         """Write the results if their evaluation took long; do nothing if that cannot be done."""

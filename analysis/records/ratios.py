@@ -6,9 +6,15 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from schedgap.analysis.records.folder import TaskRecord
-from schedgap.analysis.results.bounds import contradict, meet, tighter
+from schedgap.analysis.results.bounds import NEGLIGIBLE, RELATIVE, contradict, meet, tighter
 from schedgap.instances.solution import CHECKABLE, Sense, SolutionFile
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +129,12 @@ def brackets(records: Iterable[TaskRecord]) -> dict[tuple[str, str], Bracket]:
     """
     groups: dict[tuple[str, str], list[TaskRecord]] = {}
     for record in records:
-        groups.setdefault((record.instance.sha256, record.problem), []).append(record)
+        key = record.instance.sha256, record.problem
+        group = groups.get(key)
+        if group is None:
+            groups[key] = [record]
+        else:
+            group.append(record)
     return {key: _bracket(group) for key, group in groups.items()}
 
 
@@ -135,13 +146,13 @@ def _bracket(group: Sequence[TaskRecord]) -> Bracket:
         solution = record.solution
         if solution is None or record.relaxed:
             continue
-        pick = min if solution.sense == "min" else max
-        if solution.objective is not None and (
-            best is None or pick(best, solution.objective) != best
+        value, own = solution.objective, solution.bound
+        if value is not None and (
+            best is None or (value < best if solution.sense == "min" else value > best)
         ):
-            best, best_by = solution.objective, record.label
-        if solution.bound is not None and tighter(bound, solution.bound, solution.sense) != bound:
-            bound, bound_by = solution.bound, record.label
+            best, best_by = value, record.label
+        if own is not None and tighter(bound, own, solution.sense) != bound:
+            bound, bound_by = own, record.label
     checkable = bound is not None and any(_shows(record, bound) for record in group)
     return Bracket(best, best_by, bound, bound_by, checkable)
 
@@ -157,39 +168,86 @@ def _shows(record: TaskRecord, bound: float) -> bool:
     return record.certified or (claim is not None and claim.kind in CHECKABLE)
 
 
-def objective_ratio(solution: SolutionFile, bracket: Bracket) -> RatioInterval | None:
-    """Return the ratio of a schedule to the optimum, or None without a schedule.
+@dataclass(frozen=True, slots=True)
+class Ratios:
+    """Ratios of many records, as arrays; NaN without a schedule or without a bound.
+
+    `low`, `high` are the ends of the ratio of the schedule to the optimum, `bound_low`,
+    `bound_high` those of the ratio of the optimum to the method's own bound.
+    """
+
+    low: Array
+    high: Array
+    bound_low: Array
+    bound_high: Array
+
+
+def ratios(solutions: Sequence[SolutionFile | None], of: Sequence[Bracket]) -> Ratios:
+    """Return the ratios of many records to the optimum, as `ratio_interval` does for one.
 
     Parameters
     ----------
-    solution : SolutionFile
-        Solution of a record.
-    bracket : Bracket
-        Best known schedule and bound of its instance.
+    solutions : sequence [k] of SolutionFile or None
+        Solutions of the records.
+    of : sequence [k] of Bracket
+        Best known schedule and bound of each one's instance.
     """
-    if solution.objective is None:
-        return None
-    best = solution.objective if bracket.best is None else bracket.best
-    return ratio_interval(solution.objective, best, bracket.bound, solution.sense)
+    value, own = (
+        _numbers(None if each is None else getattr(each, name) for each in solutions)
+        for name in ("objective", "bound")
+    )
+    largest = np.array([each is not None and each.sense == "max" for each in solutions], bool)
+    best, bound = _numbers(each.best for each in of), _numbers(each.bound for each in of)
+    known = np.where(np.isnan(best), value, best)
+    low = _divided(value, known, largest)
+    unknown = np.isnan(bound) | _contradicting(known, bound, largest)
+    high = np.where(_meeting(known, bound), low, _larger(low, _divided(value, bound, largest)))
+    high = np.where(unknown, math.inf, high)
+    without = np.isnan(value)
+    below, above = _divided(bound, own, largest), _divided(best, own, largest)
+    closed = _meeting(best, bound)
+    below_low = np.where(closed, above, below)
+    below_high = np.where(closed, above, _larger(below, above))
+    below_high = np.where(np.isnan(best), math.inf, below_high)
+    neither = np.isnan(own) | np.isnan(bound)
+    return Ratios(
+        *(np.where(without, math.nan, each) for each in (low, high)),
+        *(np.where(neither, math.nan, each) for each in (below_low, below_high)),
+    )
 
 
-def bound_ratio(solution: SolutionFile, bracket: Bracket) -> RatioInterval | None:
-    """Return the ratio of the optimum to a bound (>= 1), or None without a bound.
+def _numbers(values: Iterable[float | None]) -> Array:
+    return np.array([math.nan if value is None else value for value in values], float)
 
-    Parameters
-    ----------
-    solution : SolutionFile
-        Solution of a record.
-    bracket : Bracket
-        Best known schedule and bound of its instance.
-    """
-    if solution.bound is None or bracket.bound is None:
-        return None
-    low = divide(bracket.bound, solution.bound, solution.sense)
-    if bracket.best is None:
-        return RatioInterval(low, math.inf)
-    high = divide(bracket.best, solution.bound, solution.sense)
-    return RatioInterval(high, high) if bracket.closed else RatioInterval(low, max(low, high))
+
+def _divided(value: Array, reference: Array, largest: Mask) -> Array:
+    """Return what `divide` does, for arrays."""
+    above = np.where(largest, reference, value)
+    below = np.where(largest, value, reference)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        quotient = above / below
+    return np.where(below == 0, np.where(above == 0, 1.0, math.inf), quotient)
+
+
+def _meeting(objective: Array, bound: Array) -> Mask:
+    """Return what `meet` does, for arrays."""
+    larger = np.maximum(np.abs(objective), np.abs(bound))
+    with np.errstate(invalid="ignore"):
+        near: Mask = np.abs(objective - bound) <= RELATIVE * larger
+    return near & np.isfinite(bound)
+
+
+def _contradicting(objective: Array, bound: Array, largest: Mask) -> Mask:
+    """Return what `contradict` does, for arrays."""
+    larger = np.maximum(np.abs(objective), np.abs(bound))
+    with np.errstate(invalid="ignore"):
+        past = np.where(largest, objective - bound, bound - objective)
+        found: Mask = past > np.maximum(NEGLIGIBLE, RELATIVE * larger)
+    return found
+
+
+def _larger(low: Array, high: Array) -> Array:
+    return np.where(high > low, high, low)
 
 
 def refuted(record: TaskRecord, bracket: Bracket) -> bool:
@@ -252,7 +310,7 @@ def result(record: TaskRecord, bracket: Bracket) -> Result:
     return "failed" if record.outcome in ("memory", "crash", "error") else "incomplete"
 
 
-def completed(record: TaskRecord, bracket: Bracket) -> bool:
+def completed(record: TaskRecord, ended: Result) -> bool:
     """Return whether a method ended by itself with what methods of its kind are for.
 
     This is a claimed optimum, or a claim that there is no schedule, for an exact method; a bound
@@ -262,11 +320,11 @@ def completed(record: TaskRecord, bracket: Bracket) -> bool:
     ----------
     record : TaskRecord
         The record.
-    bracket : Bracket
-        Best known schedule and bound of its instance.
+    ended : str
+        Its `result`.
     """
     solution = record.solution
-    if solution is None or result(record, bracket) in ("wrong", "skipped"):
+    if solution is None or ended in ("wrong", "skipped"):
         return False
     if record.kind == "exact":
         return solution.status in ("optimal", "infeasible")

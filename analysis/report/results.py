@@ -2,23 +2,24 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from schedgap.analysis.evaluations.experiments import written
-from schedgap.analysis.evaluations.judging import Row as PlottedValue
 from schedgap.analysis.records.finds import Find, finds, variant
 from schedgap.analysis.records.folder import FAULTS, TaskRecord
 from schedgap.analysis.records.stored import StoredRun
 from schedgap.analysis.statistics.comparisons import gaps, pairs, profile
 from schedgap.analysis.statistics.summary import summary
-from schedgap.analysis.statistics.tables import changed_options, preset, ratios, table
+from schedgap.analysis.statistics.tables import changed_options, preset_of, ratios, table
 from schedgap.errors import UsageError
 from schedgap.models.family import family
 from schedgap.models.figure import Experiment
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from schedgap.analysis.evaluations.judging import Row as PlottedValue
 
 SHOWN = [
     "method", "instance", "ratio_low", "ratio_high", "bound_low", "bound_high", "seconds", "note",
@@ -112,19 +113,64 @@ class Row:
         return float(self.facts[f"{name}_low"]), float(self.facts[f"{name}_high"])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ReportData:
-    """The data that a report shows."""
+    """The data that a report shows; what only some parts of it show is computed when asked for."""
 
     run: StoredRun
     results: tuple[Result, ...]
-    rows: tuple[Row, ...]
-    rows_by_preset: tuple[Row, ...]
-    profiles: Mapping[str, Mapping[str, list[Pair]]]  # family -> method -> (factor, share)
-    figures: Mapping[str, tuple[Experiment, list[PlottedValue]]]  # of the papers, by file name
-    gaps: Sequence[Mapping[str, Any]] = ()  # rows of `statistics.comparisons.gaps`
-    completed: Sequence[Mapping[str, Any]] = ()  # and of `profile` by seconds
-    pairs: Sequence[Mapping[str, Any]] = ()  # rows of `statistics.comparisons.pairs`
+
+    @cached_property
+    def rows(self) -> tuple[Row, ...]:
+        """A row for each method."""
+        return self._rows(by_preset=False)
+
+    @cached_property
+    def rows_by_preset(self) -> tuple[Row, ...]:
+        """A row for each preset and method."""
+        return self._rows(by_preset=True)
+
+    @cached_property
+    def profiles(self) -> Mapping[str, Mapping[str, list[Pair]]]:
+        """Steps (factor, share) of the performance profiles, by family and method."""
+        profiles: dict[str, dict[str, list[Pair]]] = {}
+        for step in _records(_reached(profile(self.run))):
+            steps = profiles.setdefault(step["family"], {}).setdefault(step["method"], [])
+            steps.append((step["ratio"], step["share"]))
+        return profiles
+
+    @cached_property
+    def figures(self) -> Mapping[str, tuple[Experiment, list["PlottedValue"]]]:
+        """The figures of the papers, by file name."""
+        from schedgap.analysis.evaluations.experiments import written  # imports plotly
+
+        return written(self.run)
+
+    @cached_property
+    def gaps(self) -> Sequence[Mapping[str, Any]]:
+        """Rows of `statistics.comparisons.gaps`, of exact methods and bounds."""
+        found = self._provers
+        return _records(gaps(self.run, by_preset=False, methods=found)) if found else ()
+
+    @cached_property
+    def completed(self) -> Sequence[Mapping[str, Any]]:
+        """Rows of `statistics.comparisons.profile` by seconds, of exact methods and bounds."""
+        found = self._provers
+        return _records(_reached(profile(self.run, "seconds", methods=found))) if found else ()
+
+    @cached_property
+    def pairs(self) -> Sequence[Mapping[str, Any]]:
+        """Rows of `statistics.comparisons.pairs`, of the heuristics that are compared."""
+        chosen = {method for name in self.families for method in self.heuristics(name)}
+        return _records(pairs(self.run, by_preset=False, methods=chosen)) if chosen else ()
+
+    @property
+    def _provers(self) -> set[str]:
+        return {row.method for row in self.rows if row.kind in ("exact", "bound")}
+
+    def _rows(self, *, by_preset: bool) -> tuple[Row, ...]:
+        records = {(each.family, each.method): each.record for each in self.results}
+        return _rows(self.run, records, by_preset=by_preset)
 
     @property
     def families(self) -> list[str]:
@@ -167,40 +213,15 @@ def collect(run: StoredRun) -> ReportData:
     run : StoredRun
         The run.
     """
-    results = []
-    for record, row in zip(run.records, table(run)[SHOWN].to_dict("records"), strict=True):
-        results.append(
-            Result(
-                record=record,
-                method=row["method"],
-                instance=row["instance"],
-                ratio=(row["ratio_low"], row["ratio_high"]),
-                bound_ratio=(row["bound_low"], row["bound_high"]),
-                seconds=row["seconds"],
-                note=str(row["note"]),
-            )
+    frame = table(run)
+    columns = (frame[name].tolist() for name in SHOWN)
+    results = [
+        Result(record, method, instance, (low, high), (below, above), seconds, str(note))
+        for record, method, instance, low, high, below, above, seconds, note in zip(
+            run.records, *columns, strict=True
         )
-    profiles: dict[str, dict[str, list[Pair]]] = {}
-    for step in _reached(profile(run)).to_dict("records"):
-        steps = profiles.setdefault(step["family"], {}).setdefault(step["method"], [])
-        steps.append((step["ratio"], step["share"]))
-    records = {(each.family, each.method): each.record for each in results}
-    rows, rows_by_preset = (_rows(run, records, by_preset=each) for each in (False, True))
-    provers = {row.method for row in rows if row.kind in ("exact", "bound")}
-    report = ReportData(
-        run,
-        tuple(results),
-        rows,
-        rows_by_preset,
-        profiles,
-        written(run),
-        gaps=_records(gaps(run, by_preset=False, methods=provers)) if provers else (),
-        completed=_records(_reached(profile(run, "seconds", methods=provers))) if provers else (),
-    )
-    chosen = {method for name in report.families for method in report.heuristics(name)}
-    if not chosen:
-        return report
-    return replace(report, pairs=_records(pairs(run, by_preset=False, methods=chosen)))
+    ]
+    return ReportData(run, tuple(results))
 
 
 def _reached(steps: "pd.DataFrame") -> "pd.DataFrame":
@@ -251,7 +272,11 @@ def _finds(run: StoredRun, *, by_preset: bool) -> dict[tuple[str, str, str], tup
             continue
         here = (record.sense, variant(name, run.instance_data(sha256)))
         options = changed_options(record)
-        key = name, preset(run, record) if by_preset else "", run.configurations[id(record)]
+        key = (
+            name,
+            preset_of(run.facts[sha256]) if by_preset else "",
+            run.configurations[id(record)],
+        )
         found.setdefault(key, {}).update(
             (id(each), each)
             for each in known

@@ -1,9 +1,11 @@
 """Repetitions aggregated inside an instance, and the instances that methods are compared on."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from schedgap.analysis.names import natural
 from schedgap.analysis.statistics.estimators import (
@@ -94,7 +96,7 @@ def by_instance(records: pd.DataFrame) -> pd.DataFrame:
     )
     table["objective"] = table["value"].where(table["sense"] == "min", _inverse(table["value"]))
     table = table.reset_index().drop(columns="value")
-    return table.loc[_order(table)].reset_index(drop=True)
+    return table.iloc[_order(table)].reset_index(drop=True)
 
 
 def _inverse(values: "pd.Series[float]") -> "pd.Series[float]":
@@ -102,18 +104,21 @@ def _inverse(values: "pd.Series[float]") -> "pd.Series[float]":
         return 1.0 / values
 
 
-def _order(table: pd.DataFrame) -> list[int]:
-    """Return the index of a table in the order of its methods and instances."""
-    names = {text: natural(text) for name in ("method", "instance") for text in table[name]}
+def _order(table: pd.DataFrame) -> NDArray[np.intp]:
+    """Return the places of the rows of a table in the order of its methods and instances."""
     kinds = {kind: place for place, kind in enumerate(("exact", "bound", "algorithm", "baseline"))}
-    keys = {
-        index: (family, preset, problem, kinds[kind], rank, names[method], names[instance])
-        for index, family, preset, problem, kind, rank, method, instance in zip(
-            table.index, table["family"], table["preset"], table["problem"], table["kind"],
-            table["rank"], table["method"], table["instance"], strict=True,
-        )
-    }  # fmt: skip
-    return sorted(keys, key=keys.__getitem__)
+    keys = [_ranks(table[name], str) for name in GROUP]
+    keys += [table["kind"].map(kinds).to_numpy(), table["rank"].to_numpy()]
+    keys += [_ranks(table[name], natural) for name in ("method", "instance")]
+    return np.lexsort(keys[::-1])  # stable; the last key is the first in order
+
+
+def _ranks(names: "pd.Series[str]", order: Callable[[str], Any]) -> NDArray[np.intp]:
+    """Return the place of each name in an order of names; those of equal keys are equal."""
+    places, known = pd.factorize(names)
+    keys = [order(str(name)) for name in known]
+    ranks = {key: rank for rank, key in enumerate(sorted(set(keys)))}
+    return np.array([ranks[key] for key in keys], int)[places]
 
 
 def groups(
@@ -136,7 +141,7 @@ def groups(
     if not by_preset:
         ran = ran.assign(preset="")
     for names, group in ran.groupby(GROUP, sort=True):
-        yield dict(zip(GROUP, map(str, names), strict=True)), group.loc[_order(group)]
+        yield dict(zip(GROUP, map(str, names), strict=True)), group.iloc[_order(group)]
 
 
 def wide(group: pd.DataFrame, column: str) -> pd.DataFrame:

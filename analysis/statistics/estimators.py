@@ -96,8 +96,6 @@ def bootstrap(values: ArrayLike) -> Confidence:
 
 @lru_cache(maxsize=4096)  # the same sample is a row of several tables
 def _bootstrap(values: tuple[float, ...]) -> Confidence:
-    from scipy import stats
-
     sample = np.array(values)
     if len(sample) < FEWEST:
         return Confidence(math.nan, math.nan, "")
@@ -105,6 +103,8 @@ def _bootstrap(values: tuple[float, ...]) -> Confidence:
         return Confidence(float(sample.mean()), float(sample.mean()), "constant")
     if len(sample) > MANY:
         return _analytic(sample)
+    from scipy import stats
+
     mirrored = -sample[::-1]
     flip = tuple(mirrored) > tuple(sample)
     methods: tuple[IntervalMethod, ...] = ("BCa", "percentile")

@@ -67,9 +67,20 @@ def summary(
         - outside: rules of the program that some of the schedules need not obey. Such schedules do
           not count in the ratios.
     """
+    wanted = None if methods is None else tuple(methods)
+    key = f"summary {by_preset} {common} {wanted}"
+    if key not in run.tables:
+        run.tables[key] = _summary(run, by_preset, common, wanted)
+    copy: pd.DataFrame = run.tables[key].copy()
+    return copy
+
+
+def _summary(
+    run: StoredRun, by_preset: bool, common: bool, methods: tuple[str, ...] | None
+) -> pd.DataFrame:
     every, promised, each = records(run), ratios(run), instances(run)
     if methods is not None:
-        every, each = (frame[frame["method"].isin(list(methods))] for frame in (every, each))
+        every, each = (frame[frame["method"].isin(methods)] for frame in (every, each))
     if every.empty:
         return pd.DataFrame(columns=SUMMARY_COLUMNS)
     if not by_preset:

@@ -1,25 +1,25 @@
 """Tables of a run in pandas: by record, by schedule, by instance, and of progress."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
+from operator import attrgetter
+from typing import Any, cast
 
 import pandas as pd
 
 from schedgap.analysis.records.folder import TaskRecord
 from schedgap.analysis.records.generated import settings
-from schedgap.analysis.records.ratios import (
-    RatioInterval,
-    bound_ratio,
-    completed,
-    objective_ratio,
-    result,
-)
+from schedgap.analysis.records.index import Facts
+from schedgap.analysis.records.ratios import Result, completed, result
+from schedgap.analysis.records.ratios import ratios as ratio_arrays
 from schedgap.analysis.records.stored import StoredRun
 from schedgap.analysis.statistics.aggregates import by_instance
 from schedgap.errors import UsageError
 from schedgap.instances.families import FAMILIES
 from schedgap.models.family import family
+
+Columns = dict[str, Sequence[object]]
 
 
 def _once(make: Callable[[StoredRun], pd.DataFrame]) -> Callable[[StoredRun], pd.DataFrame]:
@@ -62,40 +62,37 @@ def table(run: StoredRun) -> pd.DataFrame:
         generator (see `schedgap.analysis.records.generated.settings`), such as `jobs`, with
         `_setting` behind a name that is taken.
     """
-    rows = []
-    for record in run.records:
-        solution = record.solution
-        bracket = run.brackets[record.instance.sha256, record.problem]
-        ratio = objective_ratio(solution, bracket) if solution is not None else None
-        own_bound = bound_ratio(solution, bracket) if solution is not None else None
-        rows.append(
-            {
-                **_identity(run, record),
-                "outcome": record.outcome,
-                "result": result(record, bracket),
-                "status": None if solution is None else solution.status,
-                "proof": "" if solution is None or solution.proof is None else solution.proof.kind,
-                "problem": record.problem,
-                "sense": record.sense,
-                "objective": None if solution is None else solution.objective,
-                "bound": None if solution is None else solution.bound,
-                "ratio_low": None if ratio is None else ratio.low,
-                "ratio_high": None if ratio is None else ratio.high,
-                "bound_low": None if own_bound is None else own_bound.low,
-                "bound_high": None if own_bound is None else own_bound.high,
-                "outside": ", ".join(record.relaxed),
-                "seconds": None if solution is None else solution.seconds,
-                "note": record.note,
-                **_circumstances(run, record),
-                "key": record.key,
-            }
-        )
-    frame = pd.DataFrame(rows, columns=TABLE_COLUMNS)
+    records = run.records
+    solutions = [record.solution for record in records]
+    brackets = [run.brackets[record.instance.sha256, record.problem] for record in records]
+    ratio = ratio_arrays(solutions, brackets)
+    columns: Columns = {
+        **_identity(run, records),
+        "outcome": [record.outcome for record in records],
+        "result": [result(*each) for each in zip(records, brackets, strict=True)],
+        **{
+            name: [None if each is None else getattr(each, name) for each in solutions]
+            for name in ("status", "objective", "bound", "seconds")
+        },
+        "proof": ["" if each is None or each.proof is None else each.proof.kind
+                  for each in solutions],
+        "problem": [record.problem for record in records],
+        "sense": [record.sense for record in records],
+        "ratio_low": ratio.low,
+        "ratio_high": ratio.high,
+        "bound_low": ratio.bound_low,
+        "bound_high": ratio.bound_high,
+        "outside": [", ".join(record.relaxed) for record in records],
+        "note": [record.note for record in records],
+        **_circumstances(run, records),
+        "key": [record.key for record in records],
+    }  # fmt: skip
     numbers = [
         "objective", "bound", "ratio_low", "ratio_high", "bound_low", "bound_high", "seconds",
         "time_limit", "memory_limit", "cpu_seconds", "start_seconds", "peak_memory_mb", "load",
         "load_reached",
     ]  # fmt: skip
+    frame = pd.DataFrame(columns, columns=TABLE_COLUMNS)
     frame = frame.astype(dict.fromkeys(numbers, float) | {"seed": "Int64"})
     generated = settings(run).rename(
         columns=lambda name: f"{name}_setting" if name in TABLE_COLUMNS else name
@@ -103,54 +100,68 @@ def table(run: StoredRun) -> pd.DataFrame:
     return frame.join(generated, on="instance")
 
 
-def _identity(run: StoredRun, record: TaskRecord) -> dict[str, object]:
-    """Return the columns that say which task a record belongs to."""
+def _identity(run: StoredRun, records: Sequence[TaskRecord]) -> Columns:
+    """Return the columns that say which task each record belongs to."""
+    names, facts = run.names, run.facts
+    instances = {
+        sha256: (preset_of(facts[sha256]), name, *_load(facts[sha256]))
+        for sha256, name in names.items()
+    }
+    which = [instances[record.instance.sha256] for record in records]
+    texts = ["preset", "instance", "trace", "load", "load_reached"]
+    configurations = run.configurations
     return {
-        "family": record.instance.family,
-        "preset": preset(run, record),
-        "instance": run.names[record.instance.sha256],
-        **_load(run, record),
-        "method": run.configurations[id(record)],
-        "kind": record.kind,
+        "family": [record.instance.family for record in records],
+        **{name: [each[place] for each in which] for place, name in enumerate(texts)},
+        "method": [configurations[id(record)] for record in records],
+        "kind": [record.kind for record in records],
     }
 
 
-def _load(run: StoredRun, record: TaskRecord) -> dict[str, object]:
-    """Return the trace and the load of a record's instance, as in its `meta`."""
-    meta = run.facts[record.instance.sha256]["meta"]
-    trace, load = meta.get("trace"), meta.get("load")
-    facts = load if isinstance(load, dict) else {}
-    numbers = [facts.get(key) for key in ("asked", "reached")]
+def preset_of(facts: Facts) -> str:
+    """Return the preset of an instance, or an empty text.
+
+    Parameters
+    ----------
+    facts : mapping
+        How it was generated, as in `StoredRun.facts`.
+    """
+    value = facts["meta"].get("preset", "")
+    return value if isinstance(value, str) else ""
+
+
+def _load(facts: Facts) -> tuple[str, float | None, float | None]:
+    """Return the trace of an instance, and its load: that asked for, and that reached."""
+    trace, load = facts["meta"].get("trace"), facts["meta"].get("load")
+    parts = load if isinstance(load, dict) else {}
+    numbers = [parts.get(key) for key in ("asked", "reached")]
     asked, reached = (each if isinstance(each, int | float) else None for each in numbers)
-    return {
-        "trace": trace if isinstance(trace, str) else "",
-        "load": asked,
-        "load_reached": reached,
+    return trace if isinstance(trace, str) else "", asked, reached
+
+
+def _circumstances(run: StoredRun, records: Sequence[TaskRecord]) -> Columns:
+    """Return the columns that say with what, where and when each task was run."""
+    sessions, configurations = run.sessions, run.configurations
+    hosts = {key: session.host for key, session in sessions.items()}
+    own: Columns = {
+        name: list(map(attrgetter(name), records))
+        for name in ("label", "seed", "time_limit", "memory_limit", "code", "session", "reused",
+                     "cpu_seconds", "start_seconds", "peak_memory_mb")
+    }  # fmt: skip
+    options = {id(record.options): record.options for record in records}
+    texts = {key: _options(each) for key, each in options.items()}
+    return own | {
+        "configuration": [configurations[id(record)] for record in records],
+        "engine": [record.engine or "" for record in records],
+        "options": [texts[id(record.options)] for record in records],
+        "schedgap": [record.versions.get("schedgap", "") for record in records],
+        "host": [hosts.get(record.session, "") for record in records],
+        "started": [record.started or "" for record in records],
     }
 
 
-def _circumstances(run: StoredRun, record: TaskRecord) -> dict[str, object]:
-    """Return the columns that say with what, where and when a task was run."""
-    session = run.sessions.get(record.session)
-    options = {name: value for name, value in record.options.items() if name != "time_limit"}
-    return {
-        "configuration": run.configurations[id(record)],
-        "label": record.label,
-        "engine": record.engine or "",
-        "options": ", ".join(f"{name}={value}" for name, value in options.items()),
-        "seed": record.seed,
-        "time_limit": record.time_limit,
-        "memory_limit": record.memory_limit,
-        "schedgap": record.versions.get("schedgap", ""),
-        "code": record.code,
-        "session": record.session,
-        "host": "" if session is None else session.host,
-        "started": record.started or "",
-        "cpu_seconds": record.cpu_seconds,
-        "start_seconds": record.start_seconds,
-        "peak_memory_mb": record.peak_memory_mb,
-        "reused": record.reused,
-    }
+def _options(options: Mapping[str, object]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in options.items() if name != "time_limit")
 
 
 CIRCUMSTANCES = [
@@ -185,32 +196,23 @@ def ratios(run: StoredRun) -> pd.DataFrame:
         guarantee whose assumptions hold), beyond (whether the ratio exceeds a guarantee whose
         assumptions do not hold).
     """
-    rows = []
-    for record in run.records:
-        solution = record.solution
-        if solution is None or solution.objective is None:
-            continue
-        bracket = run.brackets[record.instance.sha256, record.problem]
-        ratio = objective_ratio(solution, bracket)
-        assert ratio is not None
-        row = {
-            **_identity(run, record),
-            "problem": record.problem,
-            "objective": solution.objective,
-            "best": bracket.best,
-            "best_by": bracket.best_by,
-            "bound": bracket.bound,
-            "bound_by": bracket.bound_by,
-            "low": ratio.low,
-            "high": ratio.high,
-            "exact": ratio.exact,
-            "outside": ", ".join(record.relaxed),
-        }
-        rows.append(row | _guarantee(run, record, ratio))
+    every = table(run)
+    scheduled = every["objective"].notna().to_numpy()
+    records = [record for record, each in zip(run.records, scheduled, strict=True) if each]
+    brackets = [run.brackets[record.instance.sha256, record.problem] for record in records]
+    frame = every[scheduled].reset_index(drop=True)
+    frame = frame.rename(columns={"ratio_low": "low", "ratio_high": "high"})
+    frame = frame.assign(
+        **{
+            name: [getattr(each, name) for each in brackets]
+            for name in ("best", "best_by", "bound", "bound_by")
+        },
+        exact=frame["low"] == frame["high"],
+        **_guarantees(run, records, frame["low"].tolist()),
+    )
     run.guarantees.save()
-    frame = pd.DataFrame(rows, columns=RATIO_COLUMNS)
     numbers = ["objective", "best", "bound", "low", "high", "guarantee"]
-    return frame.astype(dict.fromkeys(numbers, float))
+    return frame[RATIO_COLUMNS].astype(dict.fromkeys(numbers, float))
 
 
 RATIO_COLUMNS = [
@@ -220,31 +222,46 @@ RATIO_COLUMNS = [
 ]  # fmt: skip
 
 
-def _guarantee(run: StoredRun, record: TaskRecord, ratio: RatioInterval) -> dict[str, object]:
-    """Return the paper's guarantee for this method, with its options, on this instance."""
-    none: dict[str, object] = {
-        "guarantee": None, "claim": "", "holds": None, "failed": "", "within": None,
-        "beyond": False,
-    }  # fmt: skip
-    owner = family(record.instance.family)
-    if record.problem or record.own:
-        return none
-    sha256 = record.instance.sha256
-    guarantee = run.guarantees.of(
-        owner, sha256, lambda: run.instance(sha256), record.method, changed_options(record)
-    )
-    if not guarantee:
-        return none
-    factor, holds = guarantee["factor"], guarantee["holds"]
-    exceeded = factor is not None and ratio.low > factor * (1 + 1e-9)
-    return {
-        "guarantee": factor,
-        "claim": guarantee["claim"],
-        "holds": holds,
-        "failed": "; ".join(guarantee["failed"]),
-        "within": None if factor is None or not holds else not exceeded,
-        "beyond": exceeded and not holds,
+def _guarantees(run: StoredRun, records: Sequence[TaskRecord], low: Sequence[float]) -> Columns:
+    """Return the paper's guarantee for each record: its method, options and instance."""
+    columns: dict[str, list[object]] = {
+        "guarantee": [None] * len(records),
+        "claim": [""] * len(records),
+        "holds": [None] * len(records),
+        "failed": [""] * len(records),
+        "within": [None] * len(records),
+        "beyond": [False] * len(records),
     }
+    groups: dict[tuple[str, str, int], list[int]] = {}
+    for place, record in enumerate(records):
+        if not (record.problem or record.own):
+            key = record.instance.family, record.method, id(record.options)
+            groups.setdefault(key, []).append(place)
+    for places in groups.values():
+        promise = _promise(run, records[places[0]])
+        for place in places:
+            guarantee = promise(records[place].instance.sha256)
+            if not guarantee:
+                continue
+            factor, holds = guarantee["factor"], guarantee["holds"]
+            exceeded = factor is not None and low[place] > factor * (1 + 1e-9)
+            columns["guarantee"][place] = factor
+            columns["claim"][place] = guarantee["claim"]
+            columns["holds"][place] = holds
+            columns["failed"][place] = "; ".join(guarantee["failed"])
+            columns["within"][place] = None if factor is None or not holds else not exceeded
+            columns["beyond"][place] = exceeded and not holds
+    objects = ("holds", "within")  # True, False or None
+    return {
+        name: pd.Series(values, dtype=object) if name in objects else values
+        for name, values in columns.items()
+    }
+
+
+def _promise(run: StoredRun, record: TaskRecord) -> Callable[[str], Mapping[str, Any]]:
+    """Return the guarantee of a record's method with its options, by hash of the instance."""
+    owner = family(record.instance.family)
+    return run.guarantees.of(owner, record.method, changed_options(record), run.instance)
 
 
 def changed_options(record: TaskRecord) -> dict[str, object]:
@@ -280,19 +297,18 @@ def records(run: StoredRun) -> pd.DataFrame:
         `schedgap.analysis.records.ratios.completed`), at_limit (seconds of a completed task,
         otherwise its time limit, infinite without one), par2 (the same with twice the limit).
     """
-    brackets = run.brackets
-    ended = pd.Series(
-        [
-            completed(record, brackets[record.instance.sha256, record.problem])
-            for record in run.records
-        ],
-        dtype=bool,
-    )
-    limit = pd.Series([record.time_limit for record in run.records], dtype=float)
     frame = table(run)
+    results = cast(Sequence[Result], frame["result"].tolist())
+    ended = pd.Series(list(map(completed, run.records, results)), dtype=bool)
+    limit = frame["time_limit"]
     known = limit.fillna(math.inf)
+    ranks: dict[tuple[str, str], int] = {}
+    for record in run.records:
+        method = record.instance.family, record.method
+        if method not in ranks:
+            ranks[method] = _rank(record)
     return frame.assign(
-        rank=[_rank(record) for record in run.records],
+        rank=[ranks[record.instance.family, record.method] for record in run.records],
         seed=["" if record.seed is None else str(record.seed) for record in run.records],
         limit=limit,
         completed=ended,
@@ -345,17 +361,3 @@ def progress(run: StoredRun) -> pd.DataFrame:
     ]
     columns = ["family", "instance", "method", "seconds", "objective", "bound", "key"]
     return pd.DataFrame(rows, columns=columns).astype({"objective": float, "bound": float})
-
-
-def preset(run: StoredRun, record: TaskRecord) -> str:
-    """Return the preset of a record's instance, or an empty text.
-
-    Parameters
-    ----------
-    run : StoredRun
-        The run.
-    record : TaskRecord
-        One of its records.
-    """
-    value = run.facts[record.instance.sha256]["meta"].get("preset", "")
-    return value if isinstance(value, str) else ""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from schedgap.analysis.pages.listing import presets as presets
     from schedgap.analysis.programs.models import model as model
     from schedgap.analysis.records.ratios import RatioInterval as RatioInterval
-    from schedgap.analysis.report import write_report as report
+    from schedgap.analysis.report.page import write_report as report
     from schedgap.analysis.results.solution import Solution as Solution
     from schedgap.analysis.results.solution import load_solution as load_solution
     from schedgap.analysis.results.verifying import verify as verify
@@ -81,7 +81,7 @@ _PUBLIC = {  # name -> "module:attribute", imported on first use
     "offered_load": "schedgap.instances.loads:offered_load",
     "register": "schedgap.models.family:register",
     "ratio": "schedgap.analysis.comparing.judged:ratio",
-    "report": "schedgap.analysis.report:write_report",
+    "report": "schedgap.analysis.report.page:write_report",
     "solve": "schedgap.analysis.solving.solve:solve",
     "trace_instances": "schedgap.instances.traces.matrix:trace_instances",
     "verify": "schedgap.analysis.results.verifying:verify",

@@ -20,12 +20,13 @@ def asked(monkeypatch):
 
 
 def ask(folder, owner, instance, asked):
-    def load():
+    def load(sha256):
+        assert sha256 == instance.sha256
         asked.append(instance.name)
         return instance
 
     known = Guarantees(folder)
-    answer = known.of(owner, instance.sha256, load, "first", {})
+    answer = known.of(owner, "first", {}, load)(instance.sha256)
     known.save()
     return answer
 
@@ -66,5 +67,6 @@ def test_each_method_and_option_has_a_guarantee_of_its_own(tmp_path):
     owner, instance, loaded = family("toy"), toy(1, 2), []
     known = Guarantees(tmp_path)
     for method, changed in (("first", {}), ("luck", {}), ("first", {"pause": 1.0})):
-        known.of(owner, instance.sha256, lambda: loaded.append(1) or instance, method, changed)
+        promise = known.of(owner, method, changed, lambda sha256: loaded.append(1) or instance)
+        promise(instance.sha256)
     assert len(loaded) == 3

@@ -12,8 +12,8 @@ import pytest
 
 from schedgap.analysis.comparing.compare import compare
 from schedgap.analysis.comparing.run import Run
-from schedgap.analysis.report import write_report
 from schedgap.analysis.report.loads import load_figure, load_figures
+from schedgap.analysis.report.page import write_report
 from schedgap.analysis.statistics.loads import FIRST_COME, METHODS, by_load, matrix, paper_algorithm
 from schedgap.cli import run as command
 from schedgap.instances.families import FAMILIES

@@ -1,6 +1,7 @@
 """Ratio arithmetic, on numbers made by hand."""
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,7 +10,8 @@ from hypothesis import strategies as st
 from toy_family import toy
 
 import schedgap as sg
-from schedgap.analysis.records.ratios import divide, ratio_interval
+from schedgap.analysis.records.ratios import Bracket, divide, ratio_interval, ratios
+from schedgap.analysis.results.bounds import meet
 from schedgap.errors import UsageError
 
 
@@ -35,6 +37,39 @@ def test_the_ratio_is_an_interval_until_the_optimum_is_known(
     found = ratio_interval(value, best, bound, sense)
     assert (found.low, found.high) == (pytest.approx(low), pytest.approx(high))
     assert found.exact == (low == high)
+
+
+NUMBERS = st.one_of(
+    st.sampled_from([0.0, 1.0, 1 + 5e-7, 1 - 5e-7, 2.0, -1.0, 1e-16]), st.floats(-3, 9)
+)
+MAYBE = st.one_of(st.none(), NUMBERS)
+
+
+@given(st.lists(st.tuples(MAYBE, MAYBE, MAYBE, MAYBE, st.sampled_from(["min", "max"]))))
+def test_ratios_of_many_records_are_those_of_each(rows: list[tuple[Any, ...]]) -> None:
+    """`low` and `high` by `ratio_interval`; those of the bound by the definition, in floats."""
+    solutions: Any = [
+        None if k % 5 == 4 else SimpleNamespace(objective=row[0], bound=row[1], sense=row[4])
+        for k, row in enumerate(rows)
+    ]
+    found = ratios(solutions, [Bracket(row[2], "", row[3], "") for row in rows])
+    for k, (value, own, best, bound, sense) in enumerate(rows):
+        ends = found.low[k], found.high[k]
+        if solutions[k] is None or value is None:
+            assert all(map(math.isnan, ends))
+        else:
+            each = ratio_interval(value, value if best is None else best, bound, sense)
+            assert ends == (each.low, each.high)
+        ends = found.bound_low[k], found.bound_high[k]
+        if solutions[k] is None or own is None or bound is None:
+            assert all(map(math.isnan, ends))
+            continue
+        low = divide(bound, own, sense)
+        if best is None:
+            assert ends == (low, math.inf)
+        else:
+            high = divide(best, own, sense)
+            assert ends == ((high, high) if meet(best, bound) else (low, max(low, high)))
 
 
 def test_dividing_by_nothing() -> None:

@@ -14,9 +14,9 @@ from browser import PATIENCE, browse, needs_chromium
 from toy_family import toy
 
 from schedgap import show
-from schedgap.analysis import report
 from schedgap.analysis.comparing.run import Run
 from schedgap.analysis.records.folder import Folder
+from schedgap.analysis.report import page as report
 from schedgap.analysis.report import pictures, words
 from schedgap.analysis.report.headline import headline, trouble
 from schedgap.analysis.report.results import collect

@@ -52,7 +52,7 @@ def enlarge(source: Path, target: Path, tasks: int) -> None:
 
 def main(arguments: list[str]) -> None:
     """Print CPU seconds of the first and the second report of each size, and its megabytes."""
-    from schedgap.analysis.report import write_report
+    from schedgap.analysis.report.page import write_report
 
     with tempfile.TemporaryDirectory() as folder:
         if arguments:

@@ -265,7 +265,7 @@ def report(
     ] = False,
 ) -> None:
     """Write a report of a run: one HTML page with ratios, profiles, bounds and schedules."""
-    from schedgap.analysis.report import write_report
+    from schedgap.analysis.report.page import write_report
 
     target = runs[0] / "report.html" if out is None else out
     check_place(target)
