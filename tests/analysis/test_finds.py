@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 import schedgap as sg
-from schedgap.analysis import report
 from schedgap.analysis.comparing.run import Run
 from schedgap.analysis.records.finds import finds, variant
-from schedgap.analysis.report import results
+from schedgap.analysis.report import page, results
 from schedgap.analysis.report.results import collect
 from schedgap.analysis.report.tables import overview_table, summary_table
 
@@ -51,15 +50,15 @@ def test_the_worst_ratio_stands_beside_the_guarantee(run: Run) -> None:
 
 
 def test_the_find_is_linked_and_can_be_saved(run: Run, tmp_path: Path) -> None:
-    page = report.write_report(run.folders[0].path, tmp_path / "page.html").read_text("utf-8")
-    assert '<a href="#finds-ring">≥ 9.210;' in page
-    assert '<details id="finds-ring">' in page
+    text = page.write_report(run.folders[0].path, tmp_path / "page.html").read_text("utf-8")
+    assert '<a href="#finds-ring">≥ 9.210;' in text
+    assert '<details id="finds-ring">' in text
     (code,) = re.findall(
-        r'href="data:application/json;base64,(.*?)" download="sjf-bco-1.json"', page
+        r'href="data:application/json;base64,(.*?)" download="sjf-bco-1.json"', text
     )
     saved = sg.load(json.loads(base64.b64decode(code)))
     assert saved.sha256 == FIND.instance.sha256
-    assert page.count('.json">') == len(finds("ring"))
+    assert text.count('.json">') == len(finds("ring"))
 
 
 def test_only_the_certain_end_is_stated(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
