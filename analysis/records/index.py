@@ -33,14 +33,24 @@ COMMON = (
     *("method", "label", "kind", "engine", "options", "problem", "sense", "relaxed"),
     *("time_limit", "memory_limit", "versions", "version", "code", "session", "own"),
 )
-OWN = (
+OWN = (  # the places of key and task count in `_record`
     *("key", "outcome", "message", "seed", "task", "started", "cpu_seconds", "start_seconds"),
     *("peak_memory_mb", "limited", "reused"),
 )
 SOLUTION_COMMON = (
-    *("family", "version", "method", "engine", "kind", "options", "seed", "sense", "versions"),
+    *("family", "version", "method", "engine", "kind", "options", "seed", "versions"),
 )
-SOLUTION_OWN = ("status", "objective", "bound", "seconds", "proof", "instance", "instance_sha256")
+# the places of proof, instance, hash and sense count in `_record`
+SOLUTION_OWN = (
+    "status",
+    "objective",
+    "bound",
+    "seconds",
+    "proof",
+    "instance",
+    "instance_sha256",
+    "sense",
+)
 META = ("preset", "settings", "seed", "trace", "load")  # how an instance was generated
 Stamp = tuple[int, int]  # time of change in nanoseconds, size in bytes
 Facts = dict[str, Any]  # `family` and `meta` of an instance file, unchecked
@@ -54,6 +64,8 @@ class IndexedSolution(SolutionFile):
     __slots__ = ("_record",)
 
     def __getattr__(self, name: str) -> Any:
+        if name in SOLUTION_COMMON:
+            return self._record.shared(name)
         if name == "trace":
             return self._record.rest("trace", lambda record: record.solution.trace)
         if name == "schedule":
@@ -67,7 +79,7 @@ class IndexedSolution(SolutionFile):
 class IndexedRecord(TaskRecord):
     """A record whose progress and certificate are read from its file when they are asked for."""
 
-    __slots__ = ("_line",)  # folder, name of the file, note, certified, rest
+    __slots__ = ("_line",)  # folder, name of the file, note, certified, rest, common values
 
     def read(self) -> TaskRecord:
         """Return the whole record from its file."""
@@ -76,6 +88,16 @@ class IndexedRecord(TaskRecord):
             facts = file.stat()
             return _whole(file, (facts.st_mtime_ns, facts.st_size))
         return read_record(file)
+
+    def shared(self, name: str) -> Any:
+        """Return a value of the solution that many records have in common.
+
+        Parameters
+        ----------
+        name : str
+            Its name in the solution.
+        """
+        return self._line[5][name]
 
     def rest(self, name: str, read: Callable[[TaskRecord], Any]) -> Any:
         """Return the trace or the progress, from the index or from the record.
@@ -210,7 +232,7 @@ class Index:
 
     def _new_lines(self, name: str, stamp: Stamp, record: TaskRecord) -> list[str]:
         """Return the lines of a record that are not in the index."""
-        text = json.dumps({"common": _common(record)}, sort_keys=True)
+        text = json.dumps({"common": _common(record)})
         mark = _mark(text.encode())
         new = [] if mark in self._common else [_line(text)]
         self._common.setdefault(mark, ({}, {}))
@@ -320,7 +342,7 @@ def _files(folder: Path) -> dict[str, Stamp]:
             name = entry.name
             if name.endswith(".json") and not name.startswith("."):
                 found[name] = _stamp(entry)
-    return dict(sorted(found.items()))
+    return {name: found[name] for name in sorted(found)}
 
 
 def _present(file: Path) -> TaskRecord | None:
@@ -389,6 +411,7 @@ def _own(name: str, record: TaskRecord) -> Row:
             "instance_sha256": None
             if found.instance_sha256 == which.sha256
             else found.instance_sha256,
+            "sense": None if found.sense == record.sense else found.sense,
         }
         solution = list(facts.values())
     instance = [which.name, which.family, which.sha256]
@@ -419,35 +442,30 @@ def _record(
     if which is None:
         which = InstanceRef(name=instance[0], family=instance[1], sha256=instance[2])
         references[place] = which
-    values = shared.copy()
-    values["instance"] = which
-    values.update(zip(OWN, own, strict=True))
-    if values["key"] is None:
-        values["key"] = name[:-5]
-    if values["task"] is None:
-        values["task"] = values["key"].partition("-")[0]
-    record: IndexedRecord = _new(IndexedRecord, values)
-    _set(record, "_line", (tasks, name, note, certified, rest))
-    values["solution"] = None
+    if own[0] is None:  # the key
+        own[0] = name[:-5]
+    if own[4] is None:  # the task
+        own[4] = own[0].partition("-")[0]
+    values = {**shared, "instance": which, "solution": None, **dict(zip(OWN, own, strict=True))}
+    record = _new(IndexedRecord)
+    _set(record, "__dict__", values)
+    _set(record, "_line", (tasks, name, note, certified, rest, parts))
     if solution is not None:
-        facts = parts.copy()
-        facts.update(zip(SOLUTION_OWN, solution, strict=True))
-        if facts["proof"] is not None:
-            facts["proof"] = ProofClaim(**facts["proof"])
-        if facts["instance"] is None:
-            facts["instance"] = which.name
-        if facts["instance_sha256"] is None:
-            facts["instance_sha256"] = which.sha256
-        values["solution"] = found = _new(IndexedSolution, facts)
+        if solution[4] is not None:
+            solution[4] = ProofClaim(**solution[4])
+        if solution[5] is None:
+            solution[5] = which.name
+        if solution[6] is None:
+            solution[6] = which.sha256
+        if solution[7] is None:
+            solution[7] = shared["sense"]
+        values["solution"] = found = _new(IndexedSolution)
+        _set(found, "__dict__", dict(zip(SOLUTION_OWN, solution, strict=True)))
         _set(found, "_record", record)
     return record
 
 
-_set = object.__setattr__
-
-
-def _new(cls: type[Any], values: dict[str, Any]) -> Any:
-    """Return a record with these values, which were validated before they were written."""
-    made: Any = object.__new__(cls)
-    _set(made, "__dict__", values)
-    return made
+_new, _set = (
+    object.__new__,
+    object.__setattr__,
+)  # the values were validated before they were written

@@ -5,6 +5,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -326,16 +327,14 @@ def _sorted(records: Sequence[TaskRecord]) -> list[TaskRecord]:
     instances: dict[tuple[object, ...], int] = {}  # place of each one in the order of all
     methods: dict[tuple[object, ...], int] = {}
     keys = []
+    facts = itemgetter("kind", "method", "label", "code", "time_limit", "memory_limit")
     for record in records:
-        which = record.instance
+        which, values = record.instance, vars(record)
         instance = which.family, first[which.sha256], which.sha256
-        method = (
-            *(which.family, record.kind, record.method, record.label, record.code),
-            *(record.time_limit, record.memory_limit),
-        )
+        method = which.family, *facts(values)
         instances[instance] = methods[method] = 0
         seed = -1 if record.seed is None else record.seed
-        keys.append((instance, method, seed, record.started or "", record.key))
+        keys.append((instance, method, seed, values["started"] or "", values["key"]))
     for ranked, order_of in ((instances, None), (methods, _place)):
         ranked.update({each: place for place, each in enumerate(sorted(ranked, key=order_of))})
     ranks = [(instances[key[0]], methods[key[1]], *key[2:]) for key in keys]

@@ -175,7 +175,14 @@ class ReportData:
     @property
     def families(self) -> list[str]:
         """The families in the report."""
-        return list(dict.fromkeys(each.family for each in self.results))
+        return list(self._by_family)
+
+    @cached_property
+    def _by_family(self) -> dict[str, list[Result]]:
+        found: dict[str, list[Result]] = {}
+        for each in self.results:
+            found.setdefault(each.record.instance.family, []).append(each)
+        return found
 
     def heuristics(self, name: str) -> list[str]:
         """Return the algorithms and baselines of a family that are compared in its figures.
@@ -202,7 +209,7 @@ class ReportData:
         name : str
             The family.
         """
-        return [each for each in self.results if each.family == name]
+        return self._by_family.get(name, [])
 
 
 def collect(run: StoredRun) -> ReportData:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from operator import attrgetter
+from operator import itemgetter
 from typing import Any, cast
 
 import pandas as pd
@@ -143,20 +143,22 @@ def _circumstances(run: StoredRun, records: Sequence[TaskRecord]) -> Columns:
     """Return the columns that say with what, where and when each task was run."""
     sessions, configurations = run.sessions, run.configurations
     hosts = {key: session.host for key, session in sessions.items()}
+    values = [vars(record) for record in records]
     own: Columns = {
-        name: list(map(attrgetter(name), records))
+        name: list(map(itemgetter(name), values))
         for name in ("label", "seed", "time_limit", "memory_limit", "code", "session", "reused",
                      "cpu_seconds", "start_seconds", "peak_memory_mb")
     }  # fmt: skip
-    options = {id(record.options): record.options for record in records}
-    texts = {key: _options(each) for key, each in options.items()}
+    options = [each["options"] for each in values]
+    places = list(map(id, options))  # of records from an index, many are one object
+    texts = {key: _options(each) for key, each in dict(zip(places, options, strict=True)).items()}
     return own | {
         "configuration": [configurations[id(record)] for record in records],
-        "engine": [record.engine or "" for record in records],
-        "options": [texts[id(record.options)] for record in records],
-        "schedgap": [record.versions.get("schedgap", "") for record in records],
-        "host": [hosts.get(record.session, "") for record in records],
-        "started": [record.started or "" for record in records],
+        "engine": [each["engine"] or "" for each in values],
+        "options": list(map(texts.__getitem__, places)),
+        "schedgap": [each["versions"].get("schedgap", "") for each in values],
+        "host": [hosts.get(each["session"], "") for each in values],
+        "started": [each["started"] or "" for each in values],
     }
 
 

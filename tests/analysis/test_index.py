@@ -215,3 +215,15 @@ def test_a_record_that_is_replaced_meanwhile_is_no_error(
     next((folder / "tasks").glob("*.json")).unlink()
     monkeypatch.setattr(index, "_files", lambda tasks: found)
     assert len(Run(folder)) == 11
+
+
+def test_options_are_in_the_order_of_the_record(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for file in (folder / "tasks").glob("*.json"):
+        data = json.loads(file.read_text())
+        file.write_text(json.dumps(data | {"options": {"z": 1, "a": 2}}))
+    plain = whole(folder, monkeypatch).table()
+    assert set(plain["options"]) == {"z=1, a=2"}
+    for _ in range(2):
+        assert Run(folder).table().equals(plain)

@@ -173,9 +173,11 @@ def show_run(
 ) -> None:
     """Show the results of run folders, together, as 'compare' does at its end."""
     from schedgap.analysis.comparing.run import Run
+    from schedgap.analysis.records.index import without_cycles
 
-    stored = Run(*runs, older=older)
-    show.run(stored, as_json=as_json, every=every)
+    with without_cycles():
+        stored = Run(*runs, older=older)
+        show.run(stored, as_json=as_json, every=every)
     raise typer.Exit(ContradictionError.exit_code if stored.contradictions else 0)
 
 
@@ -210,6 +212,7 @@ def table(
 ) -> None:
     """Write a table of run folders as CSV, Parquet, LaTeX or Markdown."""
     from schedgap.analysis.comparing.run import Run
+    from schedgap.analysis.records.index import without_cycles
     from schedgap.analysis.statistics.export import FORMATS, export
 
     if of not in TABLES:
@@ -221,11 +224,12 @@ def table(
         check_place(out)
     elif chosen == "parquet":
         raise UsageError("--format parquet: need --out FILE")
-    stored = Run(*runs, older=older)
-    text = export(getattr(stored, TABLES[of])(), chosen, out)
-    if out is None:
-        show.plain_text(str(text))
-    show.warnings(stored)
+    with without_cycles():
+        stored = Run(*runs, older=older)
+        text = export(getattr(stored, TABLES[of])(), chosen, out)
+        if out is None:
+            show.plain_text(str(text))
+        show.warnings(stored)
     raise typer.Exit(ContradictionError.exit_code if stored.contradictions else 0)
 
 
@@ -265,11 +269,13 @@ def report(
     ] = False,
 ) -> None:
     """Write a report of a run: one HTML page with ratios, profiles, bounds and schedules."""
+    from schedgap.analysis.records.index import without_cycles
     from schedgap.analysis.report.page import write_report
 
     target = runs[0] / "report.html" if out is None else out
     check_place(target)
-    written = write_report(runs, target, older=older)
+    with without_cycles():
+        written = write_report(runs, target, older=older)
     show.out().print(f"{written}", markup=False, soft_wrap=True)
 
 
