@@ -107,10 +107,11 @@ def _inverse(values: "pd.Series[float]") -> "pd.Series[float]":
 def _order(table: pd.DataFrame) -> NDArray[np.intp]:
     """Return the places of the rows of a table in the order of its methods and instances."""
     kinds = {kind: place for place, kind in enumerate(("exact", "bound", "algorithm", "baseline"))}
-    keys = [_ranks(table[name], str) for name in GROUP]
+    keys: list[NDArray[Any]] = [_ranks(table[name], str) for name in GROUP]
     keys += [table["kind"].map(kinds).to_numpy(), table["rank"].to_numpy()]
     keys += [_ranks(table[name], natural) for name in ("method", "instance")]
-    return np.lexsort(keys[::-1])  # stable; the last key is the first in order
+    order: NDArray[np.intp] = np.lexsort(keys[::-1])  # stable; the last key is the first in order
+    return order
 
 
 def _ranks(names: "pd.Series[str]", order: Callable[[str], Any]) -> NDArray[np.intp]:

@@ -19,7 +19,7 @@ from schedgap.errors import UsageError
 from schedgap.instances.families import FAMILIES
 from schedgap.models.family import family
 
-Columns = dict[str, Sequence[object]]
+Columns = dict[str, Any]  # lists, arrays or Series, with a value for each record
 
 
 def _once(make: Callable[[StoredRun], pd.DataFrame]) -> Callable[[StoredRun], pd.DataFrame]:
