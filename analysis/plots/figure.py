@@ -1,12 +1,17 @@
 """Plotly figures that a plain notebook shows, and that are saved as PDF, SVG, PNG or HTML."""
 
+import base64
+import io
 import os
+import uuid
 from collections.abc import Callable
 from pathlib import Path
+from string import Template
 from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 import plotly.io
+from plotly.offline import get_plotlyjs_version
 
 from schedgap.errors import UsageError
 
@@ -19,12 +24,36 @@ DASHES = {"dash": "--", "dot": ":"}
 INCH = 100  # pixels
 
 
+DOTS = 150  # per inch, of the picture in a notebook
+ALT = "Figure; with a network and scripts it is interactive"
+PAGE = Template("""<div id="$place">$picture</div>
+<script>
+(() => {
+  const place = document.getElementById("$place"), figure = $figure;
+  window.schedgapPlotly ??= window.Plotly ? Promise.resolve() : new Promise((done) => {
+    const script = document.createElement("script");
+    script.src = "$library";
+    script.onload = done;
+    document.head.append(script);
+  });
+  window.schedgapPlotly.then(() => {
+    if (!window.Plotly) return;
+    place.replaceChildren();
+    Plotly.newPlot(place, figure.data, figure.layout, { responsive: true });
+  });
+})();
+</script>""")
+
+
 class Figure(go.Figure):  # type: ignore[misc]
     """A Plotly figure that brings its own HTML, and can be saved for a paper.
 
     Without a chosen renderer, Plotly gives notebooks data that `jupyter nbconvert --to html` and
-    notebooks without Plotly's extension leave out. This figure also gives them HTML. A renderer
-    that was chosen, by `plotly.io.renderers.default` or PLOTLY_RENDERER, is used.
+    notebooks without Plotly's extension leave out. This figure also gives them a picture, for PDF
+    and for programs that draw no HTML, and HTML: the same picture, which the interactive figure
+    replaces as soon as plotly.js has been loaded from its server. Without a network, or without
+    scripts, the picture remains. A renderer that was chosen, by `plotly.io.renderers.default` or
+    PLOTLY_RENDERER, is used.
 
     Parameters
     ----------
@@ -76,9 +105,31 @@ class Figure(go.Figure):  # type: ignore[misc]
     ) -> Any:
         if not _automatic():
             return super()._repr_mimebundle_(include, exclude, validate, **kwargs)
-        page = plotly.io.to_html(self, full_html=False, include_plotlyjs="cdn", validate=False)
         data = plotly.io.renderers["plotly_mimetype"].to_mimebundle(self.to_plotly_json())
-        return {**data, "text/html": page, "text/plain": repr(type(self))}
+        picture = self._picture()
+        if picture:
+            data["image/png"] = picture
+        return {**data, "text/html": self._page(picture), "text/plain": repr(type(self))}
+
+    def _picture(self) -> str:
+        """Return the figure as PNG in Base64; empty if it has other parts than `on_paper` draws."""
+        usual = all(trace.type in ("bar", "scatter") for trace in self.data)
+        if self._draw is None and not (usual and "xaxis2" not in self.to_plotly_json()["layout"]):
+            return ""
+        file = io.BytesIO()
+        drawn = on_paper(self) if self._draw is None else self._draw()
+        drawn.savefig(file, format="png", dpi=DOTS)
+        return base64.b64encode(file.getvalue()).decode()
+
+    def _page(self, picture: str) -> str:
+        """Return HTML that shows the picture until the interactive figure can be drawn."""
+        image = f'<img alt="{ALT}" style="max-width: 100%" src="data:image/png;base64,{picture}">'
+        return PAGE.substitute(
+            place=f"figure-{uuid.uuid4()}",
+            picture=image if picture else "",
+            figure=self.to_json().replace("<", "\\u003c"),
+            library=f"https://cdn.plot.ly/plotly-{get_plotlyjs_version()}.min.js",
+        )
 
     def _ipython_display_(self) -> None:
         if not _automatic():

@@ -3,6 +3,7 @@
 import base64
 import html
 import tempfile
+import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -101,10 +102,23 @@ class Explorer:
             f'<img alt="Gantt charts" style="max-width: 100%" src="data:image/png;base64,{code}">'
         )
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        data = {"text/plain": repr(self), "text/html": self._repr_html_()}
+    def _ipython_display_(self) -> None:
+        """Show the picture and, where there are widgets, sliders that take its place.
+
+        Pages that draw no widgets, such as those of `jupyter nbconvert` without a network, keep the
+        picture: only a widget hides it.
+        """
+        from IPython.display import display
+
+        still = f"still-{uuid.uuid4()}"
+        page = f'<div class="{still}">{self._repr_html_()}</div>'
+        display({"text/plain": repr(self), "text/html": page}, raw=True)
         widgets = self._widgets()
-        return data if widgets is None else widgets._repr_mimebundle_() | data
+        if widgets is not None:
+            import ipywidgets
+
+            hiding = ipywidgets.HTML(f"<style>.{still} {{ display: none; }}</style>")
+            display(ipywidgets.VBox([*widgets.children, hiding]))
 
     def _widgets(self) -> Any:
         """Return the sliders and what they show, or None where there are no widgets."""

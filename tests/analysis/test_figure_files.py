@@ -1,7 +1,11 @@
 """Figures show themselves in plain notebooks, and are saved by one call."""
 
+import base64
+
 import plotly.io
 import pytest
+from browser import PATIENCE, browse, needs_chromium
+from plotly.offline import get_plotlyjs
 
 from schedgap.analysis.plots import charts, curves
 from schedgap.errors import UsageError
@@ -44,12 +48,55 @@ def test_a_gap_on_paper_has_the_same_curves():
     assert pane.get_xscale() == "log" and pane.get_xlabel() == "wall-clock time (s)"
 
 
-def test_without_a_chosen_renderer_a_figure_brings_html(monkeypatch):
+@pytest.fixture
+def chosen_by_nobody(monkeypatch):
+    """Leave the renderer to the figure."""
     monkeypatch.delenv("PLOTLY_RENDERER", raising=False)
     monkeypatch.setattr(plotly.io.renderers, "default", "plotly_mimetype")
+
+
+def test_without_a_chosen_renderer_a_figure_brings_html_and_a_picture(chosen_by_nobody):
     bundle = FIGURES["gantt"]()._repr_mimebundle_()
     assert "application/vnd.plotly.v1+json" in bundle
     assert "Plotly.newPlot" in bundle["text/html"]
+    assert base64.b64decode(bundle["image/png"]).startswith(b"\x89PNG")
+    assert f"data:image/png;base64,{bundle['image/png']}" in bundle["text/html"]
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_what_a_notebook_keeps_of_a_figure_is_small(name, chosen_by_nobody):
+    """Less than 200 kB each; plotly.js would be 4 MB."""
+    bundle = FIGURES[name]()._repr_mimebundle_()
+    assert 5_000 < len(bundle["image/png"]) < 90_000
+    assert len(bundle["text/html"]) - len(bundle["image/png"]) < 110_000
+
+
+def test_a_figure_with_parts_that_matplotlib_does_not_draw_has_no_picture(chosen_by_nobody):
+    figure = FIGURES["gaps"]()
+    figure.add_heatmap(z=[[1, 2]])
+    bundle = figure._repr_mimebundle_()
+    assert "image/png" not in bundle and "<img" not in bundle["text/html"]
+    assert "Plotly.newPlot" in bundle["text/html"]
+
+
+SEEN = """
+addEventListener("load", async () => {
+  await until(() => document.querySelector(".main-svg"));
+  const seen = [document.images.length, document.querySelectorAll(".main-svg").length];
+  document.body.dataset.seen = JSON.stringify(seen);
+});
+"""
+
+
+@needs_chromium
+@pytest.mark.parametrize(("library", "seen"), [(False, "[1,0]"), (True, "[0,3]")])
+def test_a_page_without_a_network_has_the_picture(tmp_path, chosen_by_nobody, library, seen):
+    part = FIGURES["gantt"]()._repr_mimebundle_()["text/html"]
+    loaded = f"<script>{get_plotlyjs()}</script>" if library else ""
+    short = PATIENCE.replace("500", "50")
+    page = f"<!doctype html><body>{loaded}{part}<script>{short}{SEEN}</script></body>"
+    done = browse(page, tmp_path, "--dump-dom")
+    assert f'data-seen="{seen}"' in done.stdout
 
 
 def test_a_chosen_renderer_is_used(monkeypatch):
