@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 BEST, BOUND = "best known", "bound"
 DASHES = {BEST: "dash", BOUND: "dot"}
+ERROR = "#888888"  # bars of errors, visible on white and on black
 FOLDER = "figures"  # in the run folder
 MOST_POINTS = 100  # that are drawn to learn the methods of the series
 RATIO, UPPER = "ratio to the optimum", " (at most)"
@@ -373,6 +374,7 @@ def chart(experiment: Experiment, measure: str, numbers: Sequence[Row]) -> Figur
                 ],
                 "thickness": 1,
                 "width": 3,
+                "color": ERROR,
             }
         figure.add_trace(
             shape

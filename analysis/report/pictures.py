@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from markupsafe import Markup
+
 from schedgap.analysis.evaluations import experiments
-from schedgap.analysis.evaluations.judging import Row, judge
+from schedgap.analysis.evaluations.judging import Judgement, Row, judge
 from schedgap.analysis.names import natural
 from schedgap.analysis.plots.charts import (
     GAP,
@@ -79,25 +81,35 @@ def paper_figures(report: ReportData, name: str) -> list[tuple[str, str, str, Fi
     for file, (experiment, numbers) in report.figures.items():
         if not file.startswith(f"{name}-"):
             continue
-        verdicts = " ".join(
-            f"The paper: {item.claim.text}. {item.verdict.capitalize()}: {item.measured}."
-            for item in judge(experiment, numbers)
-        )
+        verdicts = _verdicts(judge(experiment, numbers))
         for measure in dict.fromkeys(row.measure for row in numbers):
             values = [row for row in numbers if row.measure == measure]
             figures.append(
                 (
                     f"{file.removesuffix('.csv')}-{len(figures)}",
                     f"Fig. {experiment.figure}: {experiment.title}.",
-                    f"{verdicts} The best known schedule and the bound, if shown, are ours. "
-                    f"Means of {count(len({row.seed for row in values}), 'draw')}.",
+                    f"{measure[:1].upper()}{measure[1:]}, means of "
+                    f"{count(len({row.seed for row in values}), 'draw')}; the best known schedule "
+                    f"and the bound, if shown, are ours." + verdicts,
                     plotly_data(
                         experiments.chart(experiment, measure, values),
                         comma_separated(Row._fields, values),
                     ),
                 )
             )
+            verdicts = Markup("")  # the first chart of the figure has them
     return figures
+
+
+def _verdicts(judged: Iterable[Judgement]) -> Markup:
+    """Return what the paper claims of a figure, and what became of it, as a list."""
+    items = Markup("").join(
+        Markup("<li><strong>{}</strong>: {} ({})</li>").format(
+            item.verdict.capitalize(), item.claim.text, item.measured
+        )
+        for item in judged
+    )
+    return Markup('<ul class="claims">{}</ul>').format(items) if items else items
 
 
 def family_figures(report: ReportData, name: str) -> list[tuple[str, str, str, Figure]]:

@@ -8,6 +8,8 @@ import pytest
 from schedgap.analysis.evaluations import experiments
 from schedgap.analysis.evaluations.judging import Row, draws, judge
 from schedgap.analysis.plots.charts import comma_separated
+from schedgap.analysis.report.pictures import paper_figures
+from schedgap.analysis.report.results import ReportData
 from schedgap.errors import InputError
 from schedgap.models.figure import (
     Claim,
@@ -196,3 +198,15 @@ def test_settings_and_scale_are_part_of_the_file_name() -> None:
         "ring-figure-4@quick.csv",
         "ring-figure-4@quick,alpha=1,arrivals=together.csv",
     ]
+
+
+def test_the_report_lists_the_verdicts_once_for_a_figure_of_several_charts() -> None:
+    claim = best("A", ["B"], text="A <is> best", source="Section 7")
+    shown = figure(claim, metrics=("delay",))
+    numbers = rows({"A": [1.0, 2.0], "B": [3.0, 4.0]})
+    numbers += [row._replace(measure="delay") for row in numbers]
+    report = ReportData(None, (), (), (), {}, {"ring-4.csv": (shown, numbers)})  # type: ignore[arg-type]
+    first, second = (caption for _, _, caption, _ in paper_figures(report, "ring"))
+    assert first.startswith("Makespan, means of 1 draw; ")
+    assert first.count("<li>") == 1 and "<strong>Reproduced</strong>: A &lt;is&gt; best (" in first
+    assert second.startswith("Delay, means of 1 draw; ") and "<li>" not in second
