@@ -25,6 +25,7 @@ INCH = 100  # pixels
 
 
 DOTS = 150  # per inch, of the picture in a notebook
+FITTING = "width: 100%; max-width: 800px"  # of a picture in a notebook
 ALT = "Figure; with a network and scripts it is interactive"
 PAGE = Template("""<div id="$place">$picture</div>
 <script>
@@ -49,10 +50,10 @@ class Figure(go.Figure):  # type: ignore[misc]
     """A Plotly figure that brings its own HTML, and can be saved for a paper.
 
     Without a chosen renderer, Plotly gives notebooks data that `jupyter nbconvert --to html` and
-    notebooks without Plotly's extension leave out. This figure also gives them a picture, for PDF
-    and for programs that draw no HTML, and HTML: the same picture, which the interactive figure
-    replaces as soon as plotly.js has been loaded from its server. Without a network, or without
-    scripts, the picture remains. A renderer that was chosen, by `plotly.io.renderers.default` or
+    notebooks without Plotly's extension leave out. This figure also gives them a PDF, for
+    `jupyter nbconvert --to latex`, and HTML: a picture, which the interactive figure replaces as
+    soon as plotly.js has been loaded from its server. Without a network, or without scripts, the
+    picture remains. A renderer that was chosen, by `plotly.io.renderers.default` or
     PLOTLY_RENDERER, is used.
 
     Parameters
@@ -106,24 +107,24 @@ class Figure(go.Figure):  # type: ignore[misc]
         if not _automatic():
             return super()._repr_mimebundle_(include, exclude, validate, **kwargs)
         data = plotly.io.renderers["plotly_mimetype"].to_mimebundle(self.to_plotly_json())
-        picture = self._picture()
-        if picture:
-            data["image/png"] = picture
+        picture, paper = self._picture("png"), self._picture("pdf")
+        if paper:  # no PNG: JupyterLab would show that instead of the interactive figure
+            data["application/pdf"] = paper
         return {**data, "text/html": self._page(picture), "text/plain": repr(type(self))}
 
-    def _picture(self) -> str:
-        """Return the figure as PNG in Base64; empty if it has other parts than `on_paper` draws."""
+    def _picture(self, kind: str) -> str:
+        """Return the figure in Base64; empty if it has other parts than `on_paper` draws."""
         usual = all(trace.type in ("bar", "scatter") for trace in self.data)
         if self._draw is None and not (usual and "xaxis2" not in self.to_plotly_json()["layout"]):
             return ""
         file = io.BytesIO()
         drawn = on_paper(self) if self._draw is None else self._draw()
-        drawn.savefig(file, format="png", dpi=DOTS)
+        drawn.savefig(file, format=kind, dpi=DOTS)
         return base64.b64encode(file.getvalue()).decode()
 
     def _page(self, picture: str) -> str:
         """Return HTML that shows the picture until the interactive figure can be drawn."""
-        image = f'<img alt="{ALT}" style="max-width: 100%" src="data:image/png;base64,{picture}">'
+        image = f'<img alt="{ALT}" style="{FITTING}" src="data:image/png;base64,{picture}">'
         return PAGE.substitute(
             place=f"figure-{uuid.uuid4()}",
             picture=image if picture else "",

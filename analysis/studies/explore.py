@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from schedgap.analysis.comparing.judged import ratio
-from schedgap.analysis.plots.figure import Figure
+from schedgap.analysis.plots.figure import FITTING, Figure
 from schedgap.analysis.records.ratios import RatioInterval
 from schedgap.analysis.results.solution import Solution
 from schedgap.analysis.solving import live
@@ -82,8 +82,9 @@ class Explorer:
 
     def __repr__(self) -> str:
         first, second = (
-            f"{each.method} {each.status} {each.objective if each.schedule is not None else '-'}"
+            f"{each.method} {each.status} " + ("-" if value is None else f"{value:.10g}")
             for each in (self.solution, self.reference)
+            for value in (None if each.schedule is None else each.objective,)
         )
         known = f"ratio to the optimum {self.ratio or 'unknown'}"
         return f"{self.instance.name}: {first}; {second}; {known}"
@@ -98,9 +99,7 @@ class Explorer:
         with tempfile.TemporaryDirectory() as folder:
             data = self.figure.save(Path(folder) / "gantt.png").read_bytes()
         code = base64.b64encode(data).decode()
-        return (
-            f'<img alt="Gantt charts" style="max-width: 100%" src="data:image/png;base64,{code}">'
-        )
+        return f'<img alt="Gantt charts" style="{FITTING}" src="data:image/png;base64,{code}">'
 
     def _ipython_display_(self) -> None:
         """Show the picture and, where there are widgets, sliders that take its place.

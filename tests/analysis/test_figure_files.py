@@ -1,6 +1,7 @@
 """Figures show themselves in plain notebooks, and are saved by one call."""
 
 import base64
+import re
 
 import plotly.io
 import pytest
@@ -59,23 +60,25 @@ def test_without_a_chosen_renderer_a_figure_brings_html_and_a_picture(chosen_by_
     bundle = FIGURES["gantt"]()._repr_mimebundle_()
     assert "application/vnd.plotly.v1+json" in bundle
     assert "Plotly.newPlot" in bundle["text/html"]
-    assert base64.b64decode(bundle["image/png"]).startswith(b"\x89PNG")
-    assert f"data:image/png;base64,{bundle['image/png']}" in bundle["text/html"]
+    assert base64.b64decode(bundle["application/pdf"]).startswith(b"%PDF")
+    (picture,) = re.findall(r'src="data:image/png;base64,(.*?)"', bundle["text/html"])
+    assert base64.b64decode(picture).startswith(b"\x89PNG")
+    assert "image/png" not in bundle  # JupyterLab would show that and no interactive figure
 
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_what_a_notebook_keeps_of_a_figure_is_small(name, chosen_by_nobody):
     """Less than 200 kB each; plotly.js would be 4 MB."""
     bundle = FIGURES[name]()._repr_mimebundle_()
-    assert 5_000 < len(bundle["image/png"]) < 90_000
-    assert len(bundle["text/html"]) - len(bundle["image/png"]) < 110_000
+    assert 10_000 < len(bundle["text/html"]) < 150_000
+    assert len(bundle["application/pdf"]) < 50_000
 
 
 def test_a_figure_with_parts_that_matplotlib_does_not_draw_has_no_picture(chosen_by_nobody):
     figure = FIGURES["gaps"]()
     figure.add_heatmap(z=[[1, 2]])
     bundle = figure._repr_mimebundle_()
-    assert "image/png" not in bundle and "<img" not in bundle["text/html"]
+    assert "application/pdf" not in bundle and "<img" not in bundle["text/html"]
     assert "Plotly.newPlot" in bundle["text/html"]
 
 
