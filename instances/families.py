@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -53,9 +54,14 @@ class Families(Mapping[str, Source]):
 
         found: dict[str, Source] = {}
         for point in sorted(entry_points(group=GROUP), key=lambda each: (each.name, each.value)):
+            if point.name in self._known:
+                continue
             package = "" if point.dist is None else point.dist.name
-            found.setdefault(point.name, Source(point.module, package=package))
-        return {name: source for name, source in found.items() if name not in self._known}
+            used = found.setdefault(point.name, Source(point.module, package=package))
+            if used.package != package:
+                text = f"family {point.name} of package {package} is left out: {used.package} has"
+                warnings.warn(f"{text} one of this name", stacklevel=2)
+        return found
 
     def __getitem__(self, name: str) -> Source:
         return self._known[name] if name in self._known else self._installed[name]
@@ -112,6 +118,23 @@ FAMILIES = Families(
 )
 
 
+def outside(family: str) -> Any:
+    """Return a family of another package.
+
+    Parameters
+    ----------
+    family : str
+        Name of the family.
+
+    Raises
+    ------
+    UsageError
+        If it cannot be imported or breaks the contract.
+    """
+    contract = importlib.import_module("schedgap.models.family")  # it knows more than this room
+    return contract.family(family)
+
+
 def instance_class(family: str) -> type[Instance]:
     """Return the class of a family's instances.
 
@@ -132,7 +155,7 @@ def instance_class(family: str) -> type[Instance]:
         module, name = source.instances.split(":")
         cls: type[Instance] = getattr(importlib.import_module(module), name)
         return cls
-    own: type[Instance] = source.family().instances
+    own: type[Instance] = outside(family).instances
     return own
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from schedgap.errors import UsageError, choices
-from schedgap.instances.families import FAMILIES, instance_class
+from schedgap.errors import FamilyError, UsageError, choices
+from schedgap.instances.families import FAMILIES, instance_class, outside
 from schedgap.instances.instance import Instance
 from schedgap.instances.loads import LOAD, at_load, machines_setting
 from schedgap.instances.records import read_bytes
@@ -256,6 +256,9 @@ def generate(
                 pace=pace,
             )
         )
+        if not isinstance(generated, Generated) or not isinstance(generated.fields, Mapping):
+            need = "need Generated with the keys of the file"
+            raise FamilyError(f"family {family}: preset {name}: returned something else, {need}")
         unit = {} if generated.time_unit is None else {"time_unit": generated.time_unit}
         head = {"family": family, "version": 1, "name": title}
         about = {"meta": {**unit, "source": generated.source, **meta}}
@@ -351,7 +354,7 @@ def _generator(family: str) -> Generator:
     if source.generator:
         generator = importlib.import_module(source.generator).GENERATOR
     else:
-        generator = source.family().generator
+        generator = outside(family).generator
     if generator is None:
         raise UsageError(f"family {family} generates no instances: it has files only")
     return generator

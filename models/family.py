@@ -1,11 +1,14 @@
 """The contract between a family and the commands, runs and reports that serve all families."""
 
+import os
+import re
 import sys
+import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Generic, get_args
+from typing import TYPE_CHECKING, Any, Generic, cast, get_args
 
 from schedgap.errors import FamilyError, UsageError, choices
 from schedgap.instances.families import FAMILIES, OWN, Source
@@ -22,6 +25,8 @@ from schedgap.models.program import Program
 if TYPE_CHECKING:  # it loads NumPy
     from schedgap.instances.generate import Generator
     from schedgap.instances.mutations import Space
+
+_NAME = re.compile(r"[A-Za-z0-9][\w.+-]*")  # of methods: commands separate by ',', ':' and '='
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +168,10 @@ class Family(Generic[I, S]):
             function = getattr(self, part)
             if callable(function) and not isinstance(function, Guard):
                 object.__setattr__(self, part, Guard(str(self.name), part, function, accept))
+        repair = getattr(self.mutations, "repair", None)
+        if callable(repair) and not isinstance(repair, Guard):
+            guard = Guard(str(self.name), "mutations", repair, lambda returned: None)
+            object.__setattr__(self, "mutations", replace(self.mutations, repair=guard))
 
     def method(self, name: str) -> Method[I, S]:
         """Return a method by its name or alias; UsageError if there is none.
@@ -197,11 +206,29 @@ class Family(Generic[I, S]):
         return result if self.name in OWN else _checked(self.name, method.name, result)
 
 
+def _drawable(found: Any) -> Chart:
+    """Accept charts whose bars and links have finite times and texts where texts belong."""
+    chart = contract.is_a(Chart, "a Chart")(found)
+    texts = [chart.unit, *chart.lanes]
+    for bar in chart.bars:
+        contract.is_a(Bar, "bars")(bar)
+        texts += [bar.lane, bar.group, bar.text]
+        for value in (bar.start, bar.end, bar.share, bar.offset):
+            contract.number(value)
+    for link in chart.links:
+        contract.is_a(Link, "links")(link)
+        texts += [link.group, link.lane, link.to_lane]
+        for value in (link.start, link.end):
+            contract.number(value)
+    contract.all_are(str, "texts for lanes, groups and bars")(texts)
+    return cast(Chart, chart)
+
+
 _PARTS: Mapping[str, contract.Accept] = {
     "sense": contract.one_of("min", "max"),
     "check": contract.all_are(Violation, "violations"),
     "objective": contract.number,
-    "chart": contract.is_a(Chart, "a Chart"),
+    "chart": _drawable,
     "grid": contract.step,
     "problem": contract.is_a(str, "a text"),
     "refute": contract.optional(contract.is_a(str, "a text or None")),
@@ -258,7 +285,9 @@ def family(name: str) -> Family:
     try:
         found = source.family()
         fault = _fault(found) or (f"its name is '{found.name}'" if found.name != name else None)
-    except Exception as error:  # noqa: BLE001 - code of another package
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - code of another package; it may call sys.exit
         fault = f"{type(error).__name__}: {error}"
     if fault:
         raise UsageError(f"family {name} of package {source.package} cannot be used: {fault}")
@@ -337,10 +366,14 @@ def _fault(family: object) -> str | None:
         return "instances: need a subclass of Instance"
     if get_args(cls.model_fields["family"].annotation) != (name,):
         return f'instances: {cls.__name__} needs the field `family: Literal["{name}"]`'
-    if family.generator is not None and not hasattr(family.generator, "by_name"):
-        return "generator: need a Generator"
-    if family.mutations is not None and not hasattr(family.mutations, "repair"):
-        return "mutations: need a Space"
+    for part, kind in (("title", str), ("paper", Paper), ("programs", Mapping)):
+        if not isinstance(getattr(family, part), kind):
+            return f"{part}: {type(getattr(family, part)).__name__}, need {kind.__name__}"
+    for key, program in family.programs.items():
+        if not isinstance(program, Program):
+            return f"programs: {key!r} is no Program"
+    if fault := _fault_of_instances(family, cls):
+        return fault
     if not family.methods or not all(isinstance(each, Method) for each in family.methods):
         return "methods: need at least one Method"
     names = [*(each.name for each in family.methods), *family.aliases]
@@ -351,6 +384,10 @@ def _fault(family: object) -> str | None:
         return f"aliases: no method '{wrong[0]}'"
     kinds = get_args(Kind)
     for each in family.methods:
+        if not (isinstance(each.name, str) and _NAME.fullmatch(each.name)):
+            return f"method {each.name!r}: need a name of letters, digits and '-'"
+        if not (isinstance(each.summary, str) and isinstance(each.source, str)):
+            return f"method {each.name}: summary and source: need texts"
         if each.kind not in kinds:
             return f"method {each.name}: kind {each.kind!r}: need one of {', '.join(kinds)}"
         if not callable(each.run):
@@ -358,4 +395,39 @@ def _fault(family: object) -> str | None:
     for part in ("sense", "check", "objective", "chart"):
         if not callable(getattr(family, part)):
             return f"{part}: cannot be called"
+    return None
+
+
+def _fault_of_instances(family: Family, cls: type[Instance]) -> str | None:
+    """Return what is wrong with the generator of a family, or with what a search may change."""
+    if family.generator is not None:
+        if not hasattr(family.generator, "by_name"):
+            return "generator: need a Generator"
+        if family.generator.default not in family.generator.by_name:
+            return f"generator: no preset '{family.generator.default}', its default"
+    if family.mutations is not None:
+        if not isinstance(getattr(family.mutations, "lists", None), Mapping):
+            return "mutations: need a Space with the lists and their lengths"
+        if wrong := [name for name in family.mutations.lists if name not in cls.model_fields]:
+            return f"mutations: instances have no list '{wrong[0]}'"
+    return None
+
+
+def blamed(error: Exception) -> FamilyError | None:
+    """Return an error in the words for a family of another package whose code raised it.
+
+    Parameters
+    ----------
+    error : Exception
+        As raised; None is returned where no code of such a family was running.
+    """
+    files = {frame.filename for frame in traceback.extract_tb(error.__traceback__)}
+    for name in FAMILIES:
+        module = sys.modules.get(FAMILIES[name].models.partition(".")[0])
+        file = getattr(module, "__file__", None)
+        if name in OWN or file is None:
+            continue
+        home = os.path.dirname(file) + os.sep if hasattr(module, "__path__") else file
+        if any(each.startswith(home) for each in files):
+            return FamilyError(f"family {name}: {contract.fault(error)}")
     return None

@@ -103,11 +103,11 @@ def perform(
     """
     spec = _spec(instance, task.choice, task.limits, task.seed)
     record = partial(_record, instance, task, spec, session, utc_now())
-    reason = spec.method.unsupported_reason(instance)
-    if reason:
-        return record(None, "skipped", reason)
     run: MethodRun | None = None
     try:
+        reason = spec.method.unsupported_reason(instance)
+        if reason:
+            return record(None, "skipped", str(reason))
         run = run_task(instance, spec, interrupt=interrupt)
         verified = partial(verified_in_child, interrupt=interrupt)
         solution = with_evidence(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from schedgap.analysis.records.stored import StoredRun
 from schedgap.analysis.results.solution import Solution
-from schedgap.errors import InputError
+from schedgap.errors import ContradictionError, InputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +44,8 @@ class Run(StoredRun):
         """Verify every stored solution again and describe each violation.
 
         Schedules, objectives, statuses, certified bounds and proofs are checked against the
-        instances; nothing else in the folder is trusted. The list is empty if all are correct.
+        instances, and claims against the schedules of other methods; nothing else in the folder is
+        trusted. The list is empty if all are correct.
         """
         from schedgap.analysis.results.verifying import verify
 
@@ -60,14 +61,14 @@ class Run(StoredRun):
                 solution = Solution.bind(instance, dict(stored))
                 with_file = solution.with_proof_file(self.file(record))
                 verdict = verify(instance, with_file, certificate)
-            except InputError as error:
+            except (InputError, ContradictionError) as error:
                 wrong.append(f"{record.instance.name}: {record.label}: {error}")
             else:
                 wrong += [
                     f"{record.instance.name}: {record.label}: {item.rule}: {item.message}"
                     for item in verdict.violations
                 ]
-        return wrong
+        return wrong + [text for text in self.contradictions if text not in wrong]
 
     def table(self) -> "pd.DataFrame":
         """Return a table with a row for each record: objective, bound, ratio interval, time."""

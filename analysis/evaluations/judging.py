@@ -3,8 +3,10 @@
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Literal, NamedTuple
 
+from schedgap.errors import FamilyError
 from schedgap.models.figure import Claim, Draw, Experiment, MissingValueError, Position
 
 VerdictWord = Literal["reproduced", "refuted", "mixed", "not testable", "not measured"]
@@ -114,6 +116,10 @@ def _judgement(experiment: Experiment, claim: Claim, measured: Sequence[Draw]) -
             number = None if claim.measure is None else claim.measure(draw)
         except (MissingValueError, ZeroDivisionError):
             continue
+        if true not in (True, False) or not (number is None or isinstance(number, Real)):
+            need = "need True or False, and a number of `measure`"
+            text = f"family {experiment.family}: claim '{claim.text}': returned {true!r}"
+            raise FamilyError(f"{text} and {number!r}, {need}")
         used.append(draw)
         held += true
         numbers += [] if number is None else [number]

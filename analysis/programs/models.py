@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from schedgap.errors import SchedgapError, UsageError, choices
+from schedgap.errors import FamilyError, SchedgapError, UsageError, choices
 from schedgap.instances.instance import Instance
 from schedgap.models.family import Family, family
 
@@ -146,6 +146,16 @@ def build(instance: Instance, key: str, *, narrow: bool = False) -> "pyo.Concret
     if isinstance(built, LinearProgram):
         sense = owner.sense(instance)
         built = as_model(built, key, sense=sense, unit=program.unit(instance))
+    return _pyomo_model(built, instance.family, key)
+
+
+def _pyomo_model(built: object, owner: str, key: str) -> "pyo.ConcreteModel":
+    """Return what a program's builder gave; FamilyError unless it is a Pyomo model."""
+    import pyomo.environ as pyo
+
+    if not isinstance(built, pyo.ConcreteModel):
+        what = f"returned {type(built).__name__}, need a Pyomo ConcreteModel or a LinearProgram"
+        raise FamilyError(f"family {owner}: program {key}: {what}")
     return built
 
 
@@ -212,10 +222,12 @@ def exported(
     from schedgap.solvers.programs.indices import rename_indices
 
     owner = family(instance.family)
-    program = owner.programs[program_name(owner, name)]
+    key = program_name(owner, name)
+    program = owner.programs[key]
     built = program(instance)
     if isinstance(built, LinearProgram):
         return replace(built, integer=None) if relax else built
+    built = _pyomo_model(built, owner.name, key)
     rename_indices(built, program.index_names(owner.index_names(instance)))
     if relax:
         relax_integers(built)

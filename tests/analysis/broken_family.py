@@ -10,8 +10,9 @@ from typing import Any
 import toy_family
 from toy_family import Pick, ToyInstance
 
-from schedgap.models.family import Chart
+from schedgap.models.family import Bar, Chart
 from schedgap.models.method import Method, MethodResult, RunContext
+from schedgap.models.program import Program
 
 RUBBISH = {"none": None, "text": "x", "number": 3, "nan": float("nan"), "list": [1, None]}
 
@@ -21,7 +22,7 @@ def breaks(part: str, function: Callable[..., Any]) -> Any:
 
     def broken(instance: ToyInstance, *arguments: Any, **keywords: Any) -> Any:
         named, _, how = instance.name.partition(" ")
-        if named != part:
+        if named != part or how == "odd":
             return function(instance, *arguments, **keywords)
         if how == "raises":
             raise ZeroDivisionError("division\nby zero")
@@ -71,6 +72,12 @@ def run(instance: ToyInstance, call: RunContext) -> Any:
     return MethodResult(Pick(0), bound=instance.values[0])
 
 
+def chart(instance: ToyInstance, schedule: Any) -> Chart:
+    """Return a chart without bars, or with a bar that has no end."""
+    bars = (Bar("lane", 0.0, float("nan"), "a", "a"),) if instance.name == "chart odd" else ()
+    return Chart(("lane",), bars, "s")
+
+
 def method(name: str, function: Any) -> Method:
     return Method(name, "exact", function, "", "test")
 
@@ -83,13 +90,20 @@ PROMISE = replace(
 FAMILY = replace(
     toy_family.FAMILY,
     paper=replace(toy_family.PAPER, guarantees={"G1": PROMISE}),
-    methods=(method("exact", breaks("method", run)),),
+    methods=(
+        replace(
+            method("exact", breaks("method", run)),
+            unsupported_reason=breaks("unsupported", lambda instance: None),
+        ),
+        method("lowest", lambda instance, call: MethodResult(Pick(1), bound=instance.values[1])),
+    ),
+    programs={"paper": Program("x", "exact", breaks("program", lambda instance: 3))},
     aliases={},
     instances=ToyInstance,
     sense=breaks("sense", lambda instance: instance.sense),
     check=breaks("check", toy_family.check),
     objective=breaks("objective", toy_family.objective),
-    chart=breaks("chart", lambda instance, schedule: Chart(("lane",), (), "s")),
+    chart=breaks("chart", chart),
     grid=breaks("grid", lambda instance: 1.0),
     refute=breaks("refute", lambda instance, options: None),
     metrics=breaks("metrics", lambda instance, schedule: {}),

@@ -76,25 +76,61 @@ def test_what_a_method_may_leave_out_is_no_fault() -> None:
 
 def test_a_run_goes_on_and_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = ["fine", *(each for each in FAULTS if not each.startswith(("sense", "grid")))]
-    names += ["chart raises", "chart nan"]
+    names += ["chart raises", "chart nan", "chart odd", "unsupported raises"]
     for place, name in enumerate(names):
         data = instance(name, 3, 1, 10 + place).to_data()
         (tmp_path / f"{place:02}.json").write_text(json.dumps(data))
     run = str(tmp_path / "run")
-    assert cli.run(["compare", str(tmp_path), "--run", run, "--workers", "1"]) == 0
+    asked = ["compare", str(tmp_path), "--methods", "exact", "--run", run, "--workers", "1"]
+    assert cli.run(asked) == 0
     outcomes = {each.instance.name: each.outcome for each in sg.Run(run).records}
-    fine = {"fine", "chart raises", "chart nan"}
+    fine = {"fine", "chart raises", "chart nan", "chart odd"}
     assert outcomes == {name: "done" if name in fine else "error" for name in names}
     page = tmp_path / "page.html"
     assert cli.run(["report", run, "--out", str(page)]) == 0
     assert "family toy: chart: ZeroDivisionError" in page.read_text()
+    assert "family toy: chart: returned NaN, need a finite number" in page.read_text()
     capsys.readouterr()
     data = instance("guarantee raises").to_data()
     (tmp_path / "run2.json").write_text(json.dumps(data))
     other = str(tmp_path / "run2")
-    assert cli.run(["compare", str(tmp_path / "run2.json"), "--run", other, "--workers", "1"]) == 2
+    asked = ["compare", str(tmp_path / "run2.json"), "--methods", "exact", "--run", other]
+    assert cli.run([*asked, "--workers", "1"]) == 2
     (line,) = [each for each in capsys.readouterr().err.splitlines() if "guarantee" in each][-1:]
     assert line.startswith("schedgap: family toy: guarantee: ZeroDivisionError")
+
+
+def test_a_run_with_claims_that_schedules_refute_is_wrong(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, run = tmp_path / "fine.json", str(tmp_path / "run")
+    file.write_text(json.dumps(instance("fine", 3, 1, 2).to_data()))
+    assert cli.run(["compare", str(file), "--run", run, "--workers", "1"]) == 70
+    capsys.readouterr()
+    assert cli.run(["verify", run]) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert said == [
+        "fine: exact claims the optimum 3, lowest has a schedule of 1",
+        "2 tasks: 1 wrong",
+    ]
+
+
+def test_what_is_no_part_of_the_contract_is_blamed_on_the_family(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, said in (
+        ("program raises", "family toy: ZeroDivisionError: division\\nby zero (broken_family.py"),
+        ("program number", "family toy: program paper: returned int, need a Pyomo ConcreteModel"),
+        ("unsupported raises", "family toy: ZeroDivisionError"),
+    ):
+        file = tmp_path / "it.json"
+        file.write_text(json.dumps(instance(name).to_data()))
+        asked = ["export", str(file), "--model", "paper", "--out", str(tmp_path / "it.lp")]
+        asked = asked if "program" in name else ["solve", str(file), "--method", "exact"]
+        assert cli.run(asked) == 2
+        err = capsys.readouterr().err
+        assert err.startswith(f"schedgap: {said}") and err.count("\n") == 1, err
+        assert not (tmp_path / "it.lp").exists()
 
 
 def test_families_of_this_package_are_not_wrapped() -> None:

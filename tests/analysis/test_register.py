@@ -1,5 +1,6 @@
 """Families from outside: what `register` and the entry points accept, and what they say."""
 
+import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -14,6 +15,8 @@ import toy_family
 import schedgap as sg
 from schedgap.errors import UsageError
 from schedgap.instances.families import FAMILIES, GROUP, OWN, Families, from_data
+from schedgap.instances.generate import Generator
+from schedgap.instances.mutations import Space
 from schedgap.models import families, family
 
 OUTSIDE = replace(toy_family.FAMILY, instances=toy_family.ToyInstance)
@@ -71,6 +74,16 @@ METHODS = OUTSIDE.methods
         ({"methods": (replace(METHODS[0], kind="rule"),)}, "method scan: kind 'rule': need one of"),
         ({"methods": (replace(METHODS[0], run=None),)}, "method scan: run cannot be called"),
         ({"objective": None}, "objective: cannot be called"),
+        ({"title": None}, "title: NoneType, need str"),
+        ({"paper": None}, "paper: NoneType, need Paper"),
+        ({"programs": []}, "programs: list, need Mapping"),
+        ({"programs": {"paper": print}}, "programs: 'paper' is no Program"),
+        ({"generator": Generator((), "small")}, "generator: no preset 'small', its default"),
+        ({"mutations": Space({"jobs": 3})}, "mutations: instances have no list 'jobs'"),
+        ({"mutations": Space(5)}, "mutations: need a Space"),  # type: ignore[arg-type]
+        ({"methods": (replace(METHODS[0], name="a,b:c"),)}, "method 'a,b:c': need a name of"),
+        ({"methods": (replace(METHODS[0], name=""),)}, "method '': need a name of letters"),
+        ({"methods": (replace(METHODS[0], summary=None),)}, "method scan: summary and source"),
     ],
 )
 def test_a_family_that_breaks_the_contract_is_refused(changes: Any, said: str) -> None:
@@ -128,6 +141,8 @@ def test_installed_families_are_found(site: Path) -> None:
         ("1 / 0", "ZeroDivisionError"),
         ("x = 1", "AttributeError"),
         ("FAMILY = 3", "FAMILY is of type int, not Family"),
+        ("import sys; sys.exit(0)", "SystemExit: 0"),
+        ("raise BaseException('x')", "BaseException: x"),
     ],
 )
 def test_an_installed_family_that_is_broken_is_named(site: Path, source: str, said: str) -> None:
@@ -139,6 +154,16 @@ def test_an_installed_family_that_is_broken_is_named(site: Path, source: str, sa
         warnings.simplefilter("always")
         assert [each.name for each in families()] == list(OWN)  # the others can be used
     assert [str(each.message) for each in heard] == [f"left out: {one.value}"]
+    for use in (lambda: sg.generate("toy"), lambda: sg.load({"family": "toy"})):
+        with pytest.raises(UsageError, match=re.escape(str(one.value))):
+            use()
+
+
+def test_of_two_packages_with_one_name_the_second_is_named(site: Path) -> None:
+    for package in ("toy_one", "toy_two"):
+        install(site, "toy", package, "FAMILY = 3")
+    with pytest.warns(UserWarning, match="toy of package toy_two is left out: toy_one has one"):
+        assert FAMILIES["toy"].package == "toy_one"
 
 
 def test_the_names_of_this_package_are_its_own(site: Path) -> None:

@@ -106,6 +106,11 @@ def run(arguments: list[str]) -> int:
             return 2
         if os.environ.get("SCHEDGAP_DEBUG"):
             traceback.print_exc()
+        from schedgap.models.family import blamed
+
+        if outsider := blamed(error):
+            show.note(str(outsider))
+            return outsider.exit_code
         show.note(f"internal error: {type(error).__name__}: {error} (SCHEDGAP_DEBUG=1 shows more)")
         return 70
 

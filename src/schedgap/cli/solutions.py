@@ -91,8 +91,10 @@ def solve(
         show.solution(result)
     reason = result.trace.get("note") or result.trace.get("stopped", "")
     if result.exit_code or reason:
-        reason = reason or "stopped at its limit"
-        show.note(f"{instance}: {result.method}: {result.status}: {reason}")
+        if not reason and result.status == "unknown":
+            reason = "stopped at its limit"
+        words = (f"{instance}", result.method, result.status, reason)
+        show.note(": ".join(word for word in words if word))
     raise typer.Exit(result.exit_code)
 
 

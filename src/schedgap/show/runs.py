@@ -272,7 +272,8 @@ def run(result: "Run", *, as_json: bool, every: bool = False, stored: bool = Tru
         for record in result.failures:
             note(f"{record.instance.name}: {record.label}: {record.outcome}: {record.message}")
         for record in result.incomplete:
-            reason = record.note or "stopped at its limit"
+            claimed = record.solution is not None and record.solution.status == "infeasible"
+            reason = record.note or ("infeasible" if claimed else "stopped at its limit")
             note(f"{record.instance.name}: {record.label}: no schedule: {reason}")
     warnings(result)
 
