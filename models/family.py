@@ -168,10 +168,11 @@ class Family(Generic[I, S]):
             function = getattr(self, part)
             if callable(function) and not isinstance(function, Guard):
                 object.__setattr__(self, part, Guard(str(self.name), part, function, accept))
-        repair = getattr(self.mutations, "repair", None)
-        if callable(repair) and not isinstance(repair, Guard):
+        space = self.mutations
+        repair = getattr(space, "repair", None)
+        if space is not None and callable(repair) and not isinstance(repair, Guard):
             guard = Guard(str(self.name), "mutations", repair, lambda returned: None)
-            object.__setattr__(self, "mutations", replace(self.mutations, repair=guard))
+            object.__setattr__(self, "mutations", replace(space, repair=guard))
 
     def method(self, name: str) -> Method[I, S]:
         """Return a method by its name or alias; UsageError if there is none.
