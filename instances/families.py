@@ -67,7 +67,7 @@ class Families(Mapping[str, Source]):
         return self._known[name] if name in self._known else self._installed[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._known or name in self._installed
+        return isinstance(name, str) and (name in self._known or name in self._installed)
 
     def __iter__(self) -> Iterator[str]:
         return iter({**self._known, **self._installed})

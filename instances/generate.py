@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from schedgap.errors import FamilyError, UsageError, choices
+from schedgap.instances.arguments import a_mapping, a_path, a_text, checked
 from schedgap.instances.families import FAMILIES, instance_class, outside
 from schedgap.instances.instance import Instance
 from schedgap.instances.loads import LOAD, at_load, machines_setting
@@ -180,6 +181,14 @@ def small_preset(family: str) -> str:
     return "small" if "small" in generator.by_name else generator.default
 
 
+@checked(
+    family=a_text,
+    preset=a_text,
+    settings=a_mapping,
+    jobs_from=a_path,
+    machines_from=a_path,
+    rates_from=a_path,
+)
 def generate(
     family: str,
     *,

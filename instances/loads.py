@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from schedgap.errors import UsageError
+from schedgap.instances.arguments import an_instance, checked
 from schedgap.instances.families import OWN
 from schedgap.instances.instance import Instance
 from schedgap.instances.settings import Option
@@ -33,6 +34,7 @@ EACH = 40  # up to this number of machines, every smaller number is tried
 Build = Callable[[float, int], Instance]  # from factor on times between arrivals, and machines
 
 
+@checked(instance=an_instance)
 def offered_load(instance: Instance) -> float:
     """Return the offered load of an instance: work demanded over capacity in the arrival span.
 

@@ -417,20 +417,32 @@ def plain(value: object) -> Any:
     ----------
     value : object
         The data.
+
+    Raises
+    ------
+    InputError
+        If they are nested too deeply, or contain themselves.
     """
+    try:
+        return _plain(value)
+    except RecursionError:
+        raise InputError("nested too deeply") from None
+
+
+def _plain(value: object) -> Any:
     kind = type(value)
     if kind is str or kind is int or kind is float or kind is bool or value is None:
         return value
     if isinstance(value, BaseModel):
         return plain_record(value)
     if isinstance(value, Mapping):
-        return {plain(key): plain(item) for key, item in value.items()}
+        return {_plain(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
+        return [_plain(item) for item in value]
     if hasattr(value, "columns") and hasattr(value, "to_dict"):  # a table of pandas
         return _table_rows(value)
     if hasattr(value, "tolist"):  # numbers and arrays of NumPy and pandas
-        return plain(value.tolist())
+        return _plain(value.tolist())
     return value
 
 
@@ -689,10 +701,10 @@ def write_text(file: str | os.PathLike[str], text: str) -> None:
     InputError
         If the file cannot be written.
     """
-    target = Path(file)
     try:
+        target = Path(file)
         handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    except (OSError, ValueError) as error:
+    except (OSError, TypeError, ValueError) as error:
         raise InputError(f"cannot be written: {_reason(error)}", file=str(file)) from None
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:

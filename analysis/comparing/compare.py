@@ -28,6 +28,17 @@ from schedgap.analysis.solving import live
 from schedgap.analysis.solving.choices import Choice
 from schedgap.analysis.solving.tasks import task_spec
 from schedgap.errors import EngineUnavailableError, InputError, UsageError
+from schedgap.instances.arguments import (
+    A_LIMIT,
+    MEMORY,
+    a_function,
+    a_path,
+    a_text,
+    checked,
+    refuse,
+    several,
+    whole,
+)
 from schedgap.instances.families import load
 from schedgap.instances.instance import Instance
 from schedgap.instances.records import validate
@@ -46,6 +57,15 @@ DEFAULT_TIME_LIMIT = 60.0  # seconds per task
 BRIEF = 5.0  # seconds within which the computer's speed is not measured again
 
 
+@checked(
+    run=a_path,
+    methods=several,
+    workers=whole(1),
+    time_limit=A_LIMIT,
+    memory_limit=MEMORY,
+    cluster=a_text,
+    on_record=a_function,
+)
 def compare(
     targets: Target | Iterable[Target],
     *,
@@ -109,9 +129,9 @@ def compare(
     problems, figures = _problems(targets)
     limits = Limits(*(None if each is None else float(each) for each in (time_limit, memory_limit)))
     chosen = None if methods is None else _chosen(methods)
+    if chosen is not None and not chosen:
+        raise UsageError("methods: need at least one")
     tasks = list(_tasks(problems, chosen, limits, seed))
-    if workers is not None and workers < 1:
-        raise UsageError(f"workers {workers}: need an integer >= 1")
     temporary = tempfile.mkdtemp(prefix="schedgap-run-") if run is None else None
     folder = Folder(temporary or run or "")
     plan = _Plan(folder, {item.sha256: item for item, _ in problems}, retried)
@@ -198,8 +218,14 @@ def _seconds(record: TaskRecord) -> float:
     return (record.cpu_seconds or 0.0) if solution is None else solution.seconds
 
 
+def _an_outcome(value: object) -> str | None:
+    """Need a flag, or names."""
+    return None if isinstance(value, bool | str) else several(value) and "a flag or names"
+
+
 def _retried(retry: bool | str | Iterable[str]) -> frozenset[str]:
     """Return the outcomes of tasks that are run again."""
+    refuse("retry", retry, _an_outcome)
     if isinstance(retry, bool):
         return frozenset(FAILURES if retry else ())
     names = [name.strip() for name in retry.split(",")] if isinstance(retry, str) else [*retry]
@@ -218,6 +244,8 @@ def _problems(targets: Target | Iterable[Target]) -> tuple[list[Problem], dict[s
     Only the instances of figures have methods of their own.
     """
     single = isinstance(targets, Instance | Experiment | str | os.PathLike)
+    if not single:
+        refuse("targets", targets, several)
     given = [targets] if single else list(cast(Iterable[Target], targets))
     problems: list[Problem] = []
     figures: dict[str, Experiment] = {}
@@ -233,10 +261,18 @@ def _problems(targets: Target | Iterable[Target]) -> tuple[list[Problem], dict[s
     return problems, figures
 
 
+def _a_target(value: object) -> str | None:
+    """Need an instance, or a path."""
+    return a_path(value) and "an instance, a figure, or a file or folder of instances"
+
+
 def _figures(target: Target) -> dict[str, Experiment]:
     if isinstance(target, Experiment):
         return {experiments.file_name(target): target}
-    if isinstance(target, Instance) or Path(target).exists():
+    if isinstance(target, Instance):
+        return {}
+    refuse("target", target, _a_target)
+    if Path(target).exists():
         return {}
     return experiments.suite(str(target))
 

@@ -25,6 +25,7 @@ from schedgap.analysis.results.solution import Solution, load_solution
 from schedgap.analysis.results.verifying import is_schedule, verify, verify_file
 from schedgap.analysis.solving.tasks import installed_versions
 from schedgap.errors import InputError, UsageError
+from schedgap.instances.arguments import a_name, a_path, an_instance, checked
 from schedgap.instances.instance import Instance, html_table
 from schedgap.instances.records import plain, read_json
 from schedgap.instances.solution import Sense
@@ -149,6 +150,7 @@ class JudgedSchedule:
             raise InputError(f"{self.name} cannot be drawn: {self._first()}") from None
         return gantt(chart, titles=(f"{self.name}: {self._first()}", ""))
 
+    @checked(file=a_path)
     def save(self, file: str | os.PathLike[str]) -> None:
         """Write a solution file, which `verify` and `load_solution` read.
 
@@ -181,6 +183,7 @@ class JudgedSchedule:
             "references": [asdict(each) for each in self.references],
         }
 
+    @checked(run=a_path)
     def store(self, run: str | os.PathLike[str]) -> None:
         """Put the schedule into a run folder, beside the results of methods.
 
@@ -406,6 +409,7 @@ def interval(given: Known, references: "list[Known]") -> RatioInterval:
     return ratio_interval(given.objective, best, bound, sense)
 
 
+@checked(instance=an_instance, name=a_name)
 def judge(
     instance: Instance,
     schedule: "Mapping[str, object] | str | os.PathLike[str] | Any",
@@ -453,6 +457,8 @@ def _read(instance: Instance, given: Any) -> tuple[Any, Verdict, float | None]:
             return data, verdict, None
         solution = load_solution(file, instance)
     else:
+        if isinstance(given, Instance):
+            raise InputError("need a schedule, not an instance", path="schedule")
         if hasattr(given, "to_data") and not isinstance(given, Solution):
             given = given.to_data(instance)
         if not isinstance(given, Mapping | Solution):

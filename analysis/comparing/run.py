@@ -8,6 +8,16 @@ from typing import TYPE_CHECKING, Any, Literal
 from schedgap.analysis.records.stored import StoredRun
 from schedgap.analysis.results.solution import Solution
 from schedgap.errors import ContradictionError, InputError
+from schedgap.instances.arguments import (
+    a_flag,
+    a_path,
+    a_text,
+    checked,
+    numbers,
+    one_of,
+    positive,
+    texts,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,6 +92,7 @@ class Run(StoredRun):
 
         return ratios(self)
 
+    @checked(by_preset=a_flag, common=a_flag, methods=texts)
     def summary(
         self,
         *,
@@ -111,6 +122,7 @@ class Run(StoredRun):
 
         return by_load(self)
 
+    @checked(by_preset=a_flag, methods=texts)
     def pairs(
         self, *, by_preset: bool = True, methods: Collection[str] | None = None
     ) -> "pd.DataFrame":
@@ -127,6 +139,7 @@ class Run(StoredRun):
 
         return pairs(self, by_preset=by_preset, methods=methods)
 
+    @checked(by_preset=a_flag, shift=positive(), methods=texts)
     def times(
         self,
         *,
@@ -149,6 +162,7 @@ class Run(StoredRun):
 
         return times(self, by_preset=by_preset, shift=shift, methods=methods)
 
+    @checked(by=one_of("objective", "seconds"), by_preset=a_flag, methods=texts)
     def virtual_best(
         self,
         by: Literal["objective", "seconds"] = "objective",
@@ -171,6 +185,7 @@ class Run(StoredRun):
 
         return virtual_best(self, by, by_preset=by_preset, methods=methods)
 
+    @checked(by_preset=a_flag, methods=texts)
     def integrals(
         self, *, by_preset: bool = True, methods: Collection[str] | None = None
     ) -> "pd.DataFrame":
@@ -187,6 +202,7 @@ class Run(StoredRun):
 
         return integrals(self, by_preset=by_preset, methods=methods)
 
+    @checked(seconds=numbers, by_preset=a_flag, methods=texts)
     def gaps(
         self,
         seconds: Iterable[float] | None = None,
@@ -223,6 +239,7 @@ class Run(StoredRun):
 
         return progress(self)
 
+    @checked(by=one_of("objective", "seconds"), methods=texts)
     def profile(
         self,
         by: Literal["objective", "seconds"] = "objective",
@@ -242,6 +259,7 @@ class Run(StoredRun):
 
         return profile(self, by, methods=methods)
 
+    @checked(x=a_text, y=a_text, color=a_text, methods=texts)
     def plot(
         self,
         x: str,
@@ -275,6 +293,7 @@ class Run(StoredRun):
 
         return plot(self, x, y, color=color, methods=methods)
 
+    @checked(file=a_path)
     def report(self, file: str | os.PathLike[str] | None = None) -> Path:
         """Write the report and return its path.
 

@@ -28,6 +28,7 @@ from schedgap.analysis.own.child import (
 )
 from schedgap.analysis.own.fingerprint import command_code, file_code, function_code
 from schedgap.errors import InputError, InvalidScheduleError, UsageError
+from schedgap.instances.arguments import a_function, checked
 from schedgap.instances.instance import Instance
 from schedgap.instances.records import parse_json
 from schedgap.instances.settings import Option
@@ -152,6 +153,7 @@ def _no_arrivals(owner: Family, instance: Instance) -> str | None:
     return None
 
 
+@checked(function=a_function)
 def online(function: Callable[..., Any]) -> Online:
     """Make a function an online algorithm, which is called whenever jobs arrive.
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from schedgap.analysis.programs.models import program_sizes
 from schedgap.errors import UsageError
+from schedgap.instances.arguments import a_text, checked
 from schedgap.instances.families import FAMILIES
 from schedgap.instances.generate import Preset
 from schedgap.instances.generate import presets as presets_of
@@ -119,6 +120,7 @@ def _program_rows(owner: Family) -> Iterator[dict[str, Any]]:
         }
 
 
+@checked(name=a_text)
 def methods(name: str | None = None) -> Listing:
     """Return a row for each method and alias of one family or of all families.
 
@@ -155,6 +157,7 @@ def _row(owner: Family, method: Method, name: str, alias_of: str | None) -> dict
     }
 
 
+@checked(name=a_text)
 def presets(name: str | None = None) -> Listing:
     """Return a row for each preset of one family or of all families.
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from schedgap.errors import FamilyError, SchedgapError, UsageError, choices
+from schedgap.instances.arguments import a_flag, a_text, an_instance, checked
 from schedgap.instances.instance import Instance
 from schedgap.models.family import Family, family
 
@@ -59,6 +60,7 @@ def program_name(owner: Family, name: str) -> str:
     raise UsageError(f"family {owner.name} has no program '{name}': {choices(name, known)}")
 
 
+@checked(instance=an_instance, name=a_text, relax=a_flag, narrow=a_flag, symmetry=a_flag)
 def model(
     instance: Instance,
     name: str = "paper",

@@ -19,6 +19,7 @@ from filelock import FileLock, Timeout
 from pydantic import Field
 
 from schedgap.errors import InputError
+from schedgap.instances.arguments import a_path, refuse
 from schedgap.instances.instance import Instance
 from schedgap.instances.records import (
     Many,
@@ -198,6 +199,7 @@ class Folder:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
+        refuse("run folder", path, a_path)
         self.path = Path(path)
         self.tasks, self.instances = self.path / "tasks", self.path / "instances"
         self.sessions = self.path / "sessions"

@@ -17,6 +17,7 @@ from schedgap.analysis.records.ratios import Bracket, brackets, contradictions
 from schedgap.analysis.records.sessions import DRIFT, Session, drift, read_sessions
 from schedgap.analysis.records.sources import family_code, method_code
 from schedgap.errors import InputError
+from schedgap.instances.arguments import a_flag, a_name, checked
 from schedgap.instances.families import FAMILIES, from_data
 from schedgap.instances.instance import Instance
 from schedgap.instances.records import canonical_json, read_json
@@ -40,6 +41,7 @@ class StoredRun:
         Whether to include the results of older source code.
     """
 
+    @checked(older=a_flag)
     def __init__(self, *folders: str | os.PathLike[str], older: bool = False) -> None:
         self.folders = tuple(Folder(folder) for folder in folders)
         self._indices = [Index(folder.path) for folder in self.folders]
@@ -131,6 +133,7 @@ class StoredRun:
     def __len__(self) -> int:
         return len(self.records)
 
+    @checked(sha256=a_name)
     def instance(self, sha256: str) -> Instance:
         """Return an instance by its hash.
 
@@ -160,6 +163,7 @@ class StoredRun:
         files = [folder.instances / f"{sha256}.json" for folder in self.folders]
         return [file for file in files if file.exists()] or files[:1]
 
+    @checked(sha256=a_name)
     def instance_data(self, sha256: str) -> dict[str, Any]:
         """Return the unchecked JSON data of an instance by its hash.
 

@@ -41,6 +41,7 @@ from schedgap.analysis.report.tables import (
 )
 from schedgap.analysis.statistics.loads import by_load
 from schedgap.analysis.statistics.tables import table
+from schedgap.instances.arguments import a_flag, a_path, checked, refuse
 from schedgap.instances.records import write_text
 from schedgap.models.family import family
 
@@ -48,6 +49,7 @@ LEVEL = 6  # of compression
 MAX_ROWS = 300  # of the table of all results in the page as it opens; the others are unpacked
 
 
+@checked(out=a_path, older=a_flag)
 def write_report(
     runs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     out: str | os.PathLike[str] | None = None,
@@ -70,10 +72,19 @@ def write_report(
     InputError
         If a folder is not a run folder, or the file cannot be written.
     """
+    refuse("runs", runs, _folders)
     folders = [runs] if isinstance(runs, str | os.PathLike) else list(runs)
     target = Path(folders[0]) / "report.html" if out is None else Path(out)
     write_text(target, render(collect(StoredRun(*folders, older=older))))
     return target
+
+
+def _folders(runs: object) -> str | None:
+    """Need a run folder, or several."""
+    given = runs if isinstance(runs, list | tuple) else [runs]
+    if not given:
+        return "at least one run folder"
+    return "a run folder, or a list of them" if any(map(a_path, given)) else None
 
 
 def render(report: ReportData) -> str:

@@ -9,7 +9,8 @@ from typing import Any, Self
 
 from pydantic import PrivateAttr
 
-from schedgap.errors import InputError
+from schedgap.errors import InputError, UsageError
+from schedgap.instances.arguments import a_path, an_instance, checked
 from schedgap.instances.instance import Instance, html_table
 from schedgap.instances.records import (
     Record,
@@ -44,6 +45,7 @@ class Solution(SolutionFile):
     _verified: str = PrivateAttr(default="")  # hash of the data that were verified
 
     @classmethod
+    @checked(instance=an_instance)
     def bind(
         cls,
         instance: Instance,
@@ -101,7 +103,7 @@ class Solution(SolutionFile):
         """
         kept = (
             {}
-            if changes.get("bound", self.bound) != self.bound
+            if plain(changes.get("bound", self.bound)) != self.bound
             else {"certificate": self._certificate}
         )
         data = changed(plain(self.to_data()), changes)
@@ -167,6 +169,7 @@ class Solution(SolutionFile):
         """Why the proof file that the solution names is not there; empty if it is."""
         return self._proof_fault
 
+    @checked(file=a_path)
     def with_proof_file(self, file: Path) -> Self:
         """Return a copy with the proof that it names, read from the folder of a file.
 
@@ -206,6 +209,7 @@ class Solution(SolutionFile):
         copy._proof_data, copy._verified = data, self._verified
         return copy
 
+    @checked(file=a_path)
     def save(self, file: str | os.PathLike[str]) -> None:
         """Write the solution file and, if the bound has a certificate, the certificate file.
 
@@ -247,6 +251,10 @@ class Solution(SolutionFile):
         """
         from schedgap.analysis.plots.charts import gantt
 
+        if not isinstance(compare_with, Solution | None):
+            raise UsageError(
+                f"no chart: need a solution to compare with, not {type(compare_with).__name__}"
+            )
         both = [self] if compare_with is None else [self, compare_with]
         charts = [solution._chart() for solution in both]
         titles = tuple(solution._title() for solution in both)
@@ -311,6 +319,7 @@ def certificate_file(file: str | os.PathLike[str]) -> Path:
     return path.with_name(f"{stem}.certificate.json")
 
 
+@checked(file=a_path, instance=an_instance)
 def load_solution(file: str | os.PathLike[str], instance: Instance) -> Solution:
     """Read a solution file and, if there is one, its certificate file.
 

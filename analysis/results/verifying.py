@@ -8,6 +8,7 @@ from schedgap.analysis.results.bounds import contradict, meet, on_grid
 from schedgap.analysis.results.optimality import ProofCheck, check_claim, number
 from schedgap.analysis.results.solution import Solution, certificate_file, load_solution
 from schedgap.errors import ContradictionError, InputError
+from schedgap.instances.arguments import an_instance, checked
 from schedgap.instances.instance import Instance
 from schedgap.instances.records import plain, read_json
 from schedgap.instances.solution import Sense, SolutionFile
@@ -15,6 +16,7 @@ from schedgap.instances.verdict import ClaimStatus, Verdict, Violation
 from schedgap.models.family import Family, family
 
 
+@checked(instance=an_instance)
 def verify(
     instance: Instance,
     solution: Solution | Mapping[str, object],

@@ -10,6 +10,7 @@ from typing import Any, Literal, cast
 from schedgap.analysis.results.bounds import meet, on_grid
 from schedgap.analysis.results.solution import Solution
 from schedgap.errors import InputError
+from schedgap.instances.arguments import a_number
 from schedgap.instances.families import FAMILIES
 from schedgap.instances.instance import Instance
 from schedgap.instances.solution import ProofKind
@@ -43,6 +44,13 @@ class Evidence:
     kind: ProofKind | None = None
     data: Mapping[str, Any] | None = None
     note: str = ""
+
+
+def an_effort(value: object) -> str | None:
+    """Need how long a proof is looked for."""
+    words = isinstance(value, str) and value in ("auto", "off")
+    number = a_number(value) is None and float(value) >= 0  # type: ignore[arg-type]
+    return None if words or number else "'auto', 'off' or a number of seconds"
 
 
 def with_evidence(

@@ -13,7 +13,7 @@ from schedgap.analysis.results.bounds import contradict, derive_status, meet, on
 from schedgap.analysis.results.solution import Solution
 from schedgap.analysis.solving import live
 from schedgap.analysis.solving.choices import Choice
-from schedgap.analysis.solving.proving import Effort, with_evidence
+from schedgap.analysis.solving.proving import Effort, an_effort, with_evidence
 from schedgap.analysis.solving.tasks import MethodRun, OnMessage, TaskSpec, run_task, task_spec
 from schedgap.errors import (
     ContradictionError,
@@ -23,6 +23,7 @@ from schedgap.errors import (
     OwnMethodError,
     UsageError,
 )
+from schedgap.instances.arguments import A_LIMIT, MEMORY, a_function, a_text, an_instance, checked
 from schedgap.instances.families import OWN
 from schedgap.instances.instance import Instance
 from schedgap.instances.solution import Sense
@@ -34,6 +35,14 @@ if TYPE_CHECKING:
     import pyomo.environ as pyo
 
 
+@checked(
+    instance=an_instance,
+    engine=a_text,
+    time_limit=A_LIMIT,
+    memory_limit=MEMORY,
+    proof=an_effort,
+    on_message=a_function,
+)
 def solve(
     instance: Instance,
     method: "str | Callable[..., Any] | Own | pyo.ConcreteModel" = "exact",

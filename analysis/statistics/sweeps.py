@@ -13,6 +13,7 @@ from schedgap.analysis.records.stored import StoredRun
 from schedgap.analysis.statistics.aggregates import by_instance, compared
 from schedgap.analysis.statistics.tables import records
 from schedgap.errors import UsageError, choices
+from schedgap.instances.arguments import a_text, checked
 from schedgap.instances.generate import generate
 from schedgap.instances.instance import Instance
 
@@ -31,6 +32,7 @@ MOST = 10_000  # instances of a grid
 LEAST_SECONDS = 1e-4  # shorter times are drawn as this
 
 
+@checked(family=a_text, preset=a_text)
 def grid(
     family: str,
     *,

@@ -15,6 +15,7 @@ from schedgap.analysis.results.solution import Solution
 from schedgap.analysis.solving import live
 from schedgap.analysis.solving.solve import solve
 from schedgap.errors import InputError, SchedgapError, UsageError
+from schedgap.instances.arguments import a_text, checked, positive
 from schedgap.instances.generate import generate, presets, small_preset
 from schedgap.instances.instance import Instance
 from schedgap.instances.settings import Option
@@ -181,6 +182,7 @@ def _range(option: Option, chosen: Mapping[str, object]) -> tuple[int, int, int]
     return value, int(option.least or 1), max(value, 2 * int(option.default))
 
 
+@checked(name=a_text, preset=a_text, method=a_text, against=a_text, time_limit=positive())
 def explore(
     name: str,
     *,

@@ -1,13 +1,12 @@
 """Sizes and linear relaxations of all programs of an instance, side by side."""
 
-import math
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from schedgap.analysis.programs.models import model, program_sizes
 from schedgap.analysis.solving.solve import solve
-from schedgap.errors import UsageError
+from schedgap.instances.arguments import a_flag, a_number, an_instance, checked, positive
 from schedgap.instances.families import FAMILIES
 from schedgap.instances.instance import Instance
 from schedgap.models.family import family, family_of
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+@checked(instance=an_instance, best=a_number, time_limit=positive(), relaxations=a_flag)
 def formulations(
     instance: Instance,
     *,
@@ -49,8 +49,6 @@ def formulations(
     """
     import pandas as pd
 
-    if not 0 < time_limit < math.inf:
-        raise UsageError(f"time limit {time_limit}: need a number > 0")
     owner = family(instance.family)
     if best is None:
         best = solve(instance, "exact", time_limit=time_limit).objective

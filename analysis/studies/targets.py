@@ -138,7 +138,8 @@ def target_of(
     space(name)  # or the error that there is none
     if chosen.kind == "bound":
         raise UsageError(f"method {chosen.name} is a bound and has no schedules")
-    other = Choice(against) if against in OPTIMUM else _read(against)
+    optimum = isinstance(against, str) and against in OPTIMUM
+    other = Choice(str(against)) if optimum else _read(against)
     _check_other(owner, chosen, parsed, other)
     if guarantee is not None:
         _check_guarantee(owner, guarantee, chosen, options, other)

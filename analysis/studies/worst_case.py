@@ -16,12 +16,36 @@ from schedgap.analysis.studies.chains import State, search, shrunk
 from schedgap.analysis.studies.finds import REFUTED, PathLike, WorstCase, annotated, made_folder
 from schedgap.analysis.studies.targets import MOST_WORKERS, Chosen, positive, target_of
 from schedgap.errors import UsageError
+from schedgap.instances.arguments import (
+    A_LIMIT,
+    a_flag,
+    a_function,
+    a_mapping,
+    a_number,
+    a_path,
+    a_text,
+    checked,
+    several,
+    whole,
+)
 
 _ENOUGH = 1.05  # a score at which the search for a refutation ends
 _SHARE = 0.75  # of the time limit, for the search; the rest is for shrinking
 _NONE = "no instance found on which"
 
 
+@checked(
+    family=a_text,
+    guarantee=a_text,
+    preset=a_text,
+    settings=a_mapping,
+    fixed=several,
+    time_limit=A_LIMIT,
+    enough=a_number,
+    shrink=a_flag,
+    out=a_path,
+    on_progress=a_function,
+)
 def worst_case(
     family: str,
     method: Chosen,
@@ -103,8 +127,6 @@ def worst_case(
     )
     if time_limit is None and evaluations is None:
         raise UsageError("no time limit: give a number of evaluations")
-    if time_limit is not None and not 0 < time_limit < math.inf:
-        raise UsageError(f"time limit {time_limit}: need a number > 0")
     workers = positive(workers, "workers", MOST_WORKERS)
     if evaluations is not None:
         evaluations = positive(evaluations, "evaluations")
@@ -144,6 +166,14 @@ def worst_case(
     return found
 
 
+@checked(
+    family=a_text,
+    methods=several,
+    time_limit=A_LIMIT,
+    evaluations=whole(1),
+    workers=whole(1, MOST_WORKERS),
+    out=a_path,
+)
 def worst_grid(
     family: str,
     methods: Sequence[Chosen],
@@ -182,6 +212,9 @@ def worst_grid(
     """
     import pandas as pd
 
+    methods = list(methods)
+    if not methods:
+        raise UsageError("methods: need at least one")
     names = [_name(family, method, jobs, seed) for method in methods]
     for name in names:
         if names.count(name) > 1:

@@ -12,11 +12,13 @@
 from importlib.resources import files
 
 from schedgap.errors import UsageError, choices
+from schedgap.instances.arguments import a_text, checked
 from schedgap.instances.families import OWN, from_data
 from schedgap.instances.instance import Instance
 from schedgap.instances.records import parse_json
 
 
+@checked(family=a_text)
 def library(family: str | None = None) -> list[Instance]:
     """Return the instances on which methods are known to do badly, by family and name.
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from schedgap.errors import InputError, SchedgapError, UsageError, choices
+from schedgap.instances.arguments import a_function, a_path, checked, several, texts
 from schedgap.instances.families import FAMILIES
 from schedgap.instances.generate import generate
 from schedgap.instances.instance import Instance
@@ -80,6 +81,7 @@ class Trace:
     rates: Path | None
 
 
+@checked(folder=a_path, families=texts, loads=several, seeds=several, on_note=a_function)
 def trace_instances(
     folder: str | os.PathLike[str],
     *,
@@ -118,6 +120,7 @@ def trace_instances(
         If the folder has no file of a known format, or a file is invalid.
     """
     note = on_note or (lambda line: None)
+    seeds = list(seeds)
     names = list(FAMILIES) if families is None else list(families)
     for name in names:
         if name not in FAMILIES:

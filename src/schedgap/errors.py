@@ -103,6 +103,6 @@ def choices(name: str, known: Iterable[str]) -> str:
     from difflib import get_close_matches
 
     names = list(known)
-    close = get_close_matches(name, names, n=1)
+    close = get_close_matches(str(name)[:100], names, n=1)
     hint = f" (did you mean '{close[0]}'?)" if close else ""
     return f"choose one of {', '.join(names) or 'none'}{hint}"

@@ -158,7 +158,7 @@ def test_models_of_others_are_refused() -> None:
         sg.solve(toy, sg.model(toy), engine="cp-sat")
     with pytest.raises(UsageError, match="a method must be a name or a function"):
         sg.solve(toy, 3)  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="time limit 1 s"):
+    with pytest.raises(UsageError, match="time limit '1 s'"):
         sg.solve(toy, sg.model(toy), time_limit="1 s")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="time limit -1"):
         sg.solve(toy, sg.model(toy), time_limit=-1)
