@@ -29,6 +29,7 @@ from typing import Any, Literal, NamedTuple
 import psutil
 
 from schedgap.solvers.children.clock import was_limited
+from schedgap.solvers.children.watchdog import MARK, marks, watch
 from schedgap.solvers.children.worker import read_frame, write_frame
 
 ChildOutcome = Literal["done", "timeout", "memory", "crash", "error"]
@@ -136,7 +137,8 @@ def run_child(
 
     Notes
     -----
-    May be called from several threads and from child processes. A child dies with its parent.
+    May be called from several threads and from child processes. A child dies with its parent, and
+    on Linux what a method of the user's own has started does too (`watchdog`).
     """
     begin = time.monotonic()
     arguments = pickle.dumps((args, kwargs), protocol=pickle.HIGHEST_PROTOCOL)
@@ -186,7 +188,8 @@ class _Worker:
     """A child process with its pipes; threads read its frames and its standard error."""
 
     def __init__(self) -> None:
-        environment = {**os.environ, **_ENVIRONMENT, _DEPTH: str(_depth() + 1)}
+        own = {_DEPTH: str(_depth() + 1), MARK: marks()}
+        environment = {**os.environ, **_ENVIRONMENT, **own}
         self.process = subprocess.Popen(
             [
                 sys.executable,
@@ -479,6 +482,8 @@ _idle_lock = threading.Lock()
 
 def _take(engine: str | None) -> _Worker:
     """Return an idle worker of an engine, or a new one."""
+    if engine is not None and engine.startswith("own-"):
+        watch()
     with _idle_lock:
         spare = _idle.get((os.getpid(), engine))
         worker = spare.pop() if spare else None

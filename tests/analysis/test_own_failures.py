@@ -4,6 +4,7 @@ import json
 import os
 import random
 import stat
+import subprocess
 import sys
 import threading
 import time
@@ -423,3 +424,51 @@ def test_a_command_may_use_files(tmp_path: Path) -> None:
     assert "wrote no file" in outcome(f"{other} {{schedule}}").message
     with pytest.raises(UsageError, match=r"no program '\./nothing'"):
         sg.solve(TOY, "cmd:./nothing {instance}")
+
+
+STARTER = """
+import subprocess, sys, time
+import schedgap as sg
+
+def starts(instance):
+    for apart in (False, True):
+        program = "import os, time; print(os.getpid(), flush=True); time.sleep(300)"
+        subprocess.Popen([sys.executable, "-c", program], stdout=open(PIDS, "a"),
+                         start_new_session=apart)
+    time.sleep(300)
+
+if __name__ == "__main__":
+    PIDS = sys.argv[1]
+    sg.solve(sg.generate("hare", preset="small", seed=1, settings={"jobs": 2}), starts)
+"""
+
+
+def running(pid: int) -> bool:
+    """Return whether a process runs; one that has ended may wait for its parent to notice."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the marks of processes are read in /proc")
+def test_what_a_method_has_started_dies_with_a_killed_parent(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(STARTER)
+    pids = tmp_path / "pids"
+    parent = subprocess.Popen([sys.executable, tmp_path / "script.py", pids])
+    try:
+        until = time.monotonic() + 60
+        while not pids.exists() or len(pids.read_text().splitlines()) < 2:
+            assert time.monotonic() < until and parent.poll() is None
+            time.sleep(0.05)
+    finally:
+        parent.kill()
+        parent.wait()
+    started = [int(line) for line in pids.read_text().split()]
+    until = time.monotonic() + 10
+    while any(map(running, started)) and time.monotonic() < until:
+        time.sleep(0.05)
+    alive = [pid for pid in started if running(pid)]
+    for pid in alive:
+        psutil.Process(pid).kill()
+    assert not alive
