@@ -29,7 +29,6 @@ LESSONS = {  # what a lesson looks inside of: modules whose steps it shows one b
         "schedgap.models.elastic.placement",
     },
     "hare": {"schedgap.models.hare.algorithms.algorithm_1"},
-    "proofs": {"schedgap.models.proofs", "schedgap.solvers.proofs.checker"},
     "ring": {
         "schedgap.models.mechanisms.knapsack",
         "schedgap.models.ring.algorithms.sjf_bco",

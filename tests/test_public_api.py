@@ -18,7 +18,7 @@ import pydantic
 import pytest
 
 import schedgap
-from schedgap import extend
+from schedgap import extend, proof
 
 SNAPSHOT = Path(__file__).parent / "data" / "public_api.txt"
 WIDTH = 100
@@ -129,10 +129,14 @@ def described(name: str, found: object) -> str:
 
 
 def public_api() -> str:
-    """What `schedgap` and `schedgap.extend` give, one paragraph for each name."""
+    """What `schedgap`, `schedgap.extend` and `schedgap.proof` give, one paragraph for each name."""
     names = [described(name, getattr(schedgap, name)) for name in sorted(schedgap.__all__)]
     further = sorted({*extend.__all__} - {*schedgap.__all__})
     names += ["# schedgap.extend", *(described(name, getattr(extend, name)) for name in further)]
+    names += [
+        "# schedgap.proof",
+        *(described(name, getattr(proof, name)) for name in proof.__all__),
+    ]
     return "\n\n".join(names) + "\n"
 
 

@@ -2,13 +2,46 @@
 
 Only the instance, the family's `models/<family>/proof.py` and `solvers/proofs/checker.py` are
 loaded, no engine and no search. Exit codes: 0 proved, 1 the proof does not show its claim, 2 bad
-input.
+input. The parts of the checker are names of this module, imported when they are first used.
+
+>>> from schedgap.proof import check_proof, read_proof
 """
 
 import sys
 import time
+from typing import TYPE_CHECKING
 
+from schedgap import lazy
 from schedgap.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from schedgap.models.proofs import check_proof as check_proof
+    from schedgap.models.proofs import read_proof as read_proof
+    from schedgap.solvers.proofs.checker import IntegerProgram as IntegerProgram
+    from schedgap.solvers.proofs.checker import ProgramSpace as ProgramSpace
+    from schedgap.solvers.proofs.checker import RefusedError as RefusedError
+    from schedgap.solvers.proofs.checker import check_tree as check_tree
+
+_PUBLIC = {  # name -> module, imported on first use
+    "IntegerProgram": "schedgap.solvers.proofs.checker",
+    "ProgramSpace": "schedgap.solvers.proofs.checker",
+    "RefusedError": "schedgap.solvers.proofs.checker",
+    "check_proof": "schedgap.models.proofs",
+    "check_tree": "schedgap.solvers.proofs.checker",
+    "read_proof": "schedgap.models.proofs",
+}
+
+__all__ = [
+    "IntegerProgram",
+    "ProgramSpace",
+    "RefusedError",
+    "check_proof",
+    "check_tree",
+    "main",
+    "read_proof",
+]
+
+__getattr__, __dir__ = lazy.attributes(__name__, _PUBLIC)
 
 
 def main(arguments: list[str]) -> int:
