@@ -28,7 +28,6 @@ LESSONS = {  # what a lesson looks inside of: modules whose steps it shows one b
         "schedgap.models.elastic.modes",
         "schedgap.models.elastic.placement",
     },
-    "hare": {"schedgap.models.hare.algorithms.algorithm_1"},
     "ring": {
         "schedgap.models.mechanisms.knapsack",
         "schedgap.models.ring.algorithms.sjf_bco",
