@@ -26,12 +26,16 @@ class Guard:
         The family's function; errors of `schedgap.errors` pass.
     accept : callable
         Returns the result in its proper form, or raises TypeError.
+    fresh : bool
+        Whether the instance, the first argument, is read again from its data: what was computed
+        from it and changed since has no part in a verdict.
     """
 
     family: str
     part: str
     function: Callable[..., Any]
     accept: Accept
+    fresh: bool = False
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         """Call the function.
@@ -46,6 +50,9 @@ class Guard:
         FamilyError
             If it fails, or what it returns breaks the contract.
         """
+        if self.fresh:
+            instance, *others = arguments
+            arguments = (type(instance).from_data(instance.to_data()), *others)
         try:
             return self.accept(self.function(*arguments, **keywords))
         except (SchedgapError, ContradictionError):

@@ -167,12 +167,13 @@ class Family(Generic[I, S]):
         for part, accept in _PARTS.items():  # what other packages do is checked at run time
             function = getattr(self, part)
             if callable(function) and not isinstance(function, Guard):
-                object.__setattr__(self, part, Guard(str(self.name), part, function, accept))
+                guard = Guard(str(self.name), part, function, accept, part in _VERDICTS)
+                object.__setattr__(self, part, guard)
         space = self.mutations
         repair = getattr(space, "repair", None)
         if space is not None and callable(repair) and not isinstance(repair, Guard):
-            guard = Guard(str(self.name), "mutations", repair, lambda returned: None)
-            object.__setattr__(self, "mutations", replace(space, repair=guard))
+            guarded = Guard(str(self.name), "mutations", repair, lambda returned: None)
+            object.__setattr__(self, "mutations", replace(space, repair=guarded))
 
     def method(self, name: str) -> Method[I, S]:
         """Return a method by its name or alias; UsageError if there is none.
@@ -240,6 +241,9 @@ _PARTS: Mapping[str, contract.Accept] = {
     "suite": contract.all_are(Instance, "instances"),
     "experiments": contract.all_are(Experiment, "experiments"),
 }
+
+
+_VERDICTS = frozenset({"check", "objective", "check_certificate"})
 
 
 def _checked(family: str, method: str, result: object) -> MethodResult:

@@ -100,6 +100,14 @@ def test_a_run_goes_on_and_is_reported(tmp_path: Path, capsys: pytest.CaptureFix
     assert line.startswith("schedgap: family toy: guarantee: ZeroDivisionError")
 
 
+def test_a_changed_object_is_no_other_instance() -> None:
+    changed = instance("fine", 3, 1)
+    changed.__dict__["values"] = (3.0, 1.0, 0.0)  # as a method may, which has the object
+    verdict = sg.verify(changed, {"place": 2})
+    assert [each.rule for each in verdict.violations] == ["V1"]
+    assert sg.verify(changed, {"place": 1}).objective == 1
+
+
 def test_a_run_with_claims_that_schedules_refute_is_wrong(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

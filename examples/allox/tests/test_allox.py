@@ -3,6 +3,7 @@
 from itertools import permutations, product
 from typing import Any
 
+import pyomo.environ as pyo
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -79,6 +80,15 @@ def test_prices_prove_the_bound_of_the_relaxation() -> None:
     relaxed = sg.solve(problem, "lp")
     assert relaxed.bound == 7 == brute_force(problem)
     assert exact.check_certificate(problem, relaxed.certificate or {}) == pytest.approx(7)
+
+
+def test_a_constraint_may_be_added_to_the_program() -> None:
+    """The jobs run one after the other: later than in any schedule as good as AlloX's."""
+    problem = instance([(0, 2, 1)] * 4)
+    model = programs.time_indexed(problem)
+    model.no_gpu = pyo.Constraint(expr=sum(x for (_, kind, _), x in model.x.items()
+                                           if kind == "gpu") == 0)  # fmt: skip
+    assert solve_program(model, "highs", clock=Clock(20)).objective == pytest.approx(2 + 4 + 6 + 8)
 
 
 def test_the_longest_jobs_have_schedules() -> None:

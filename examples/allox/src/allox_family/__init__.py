@@ -40,9 +40,11 @@ FAMILY: sg.Family[AlloxInstance, AlloxSchedule] = sg.Family(
     check_certificate=_at("exact:check_certificate"),
     programs={
         "matching": sg.Program("jobs to positions; exact if all are queued", "relaxation",
-                               _at("programs:matching"), read=_at("programs:read")),
+                               _at("programs:matching"), read=_at("programs:read"),
+                               also=("paper",)),
         "time-indexed": sg.Program("jobs to starts on a kind of machine", "exact",
-                                   _at("programs:time_indexed"), read=_at("programs:read")),
+                                   _at("programs:time_indexed"), read=_at("programs:read"),
+                                   narrow=_at("programs:narrow")),
     },
     suite=_at("paper:suite"),
     experiments=_at("paper:experiments"),

@@ -10,7 +10,7 @@ import pyomo.environ as pyo
 import schedgap.extend as sg
 from allox_family.algorithms import allox
 from allox_family.instance import AlloxInstance, AlloxSchedule
-from allox_family.programs import excess, matching, read, time_indexed
+from allox_family.programs import excess, matching, narrow, read
 from allox_family.rules import objective
 
 Call = sg.RunContext[AlloxSchedule]
@@ -102,4 +102,4 @@ def exact(instance: AlloxInstance, call: Call) -> Result:
 
 def program(instance: AlloxInstance) -> Any:
     """Return the paper's program if it is exact for the instance, and else ours."""
-    return (time_indexed if any(instance.arrival.values()) else matching)(instance)
+    return (narrow if any(instance.arrival.values()) else matching)(instance)

@@ -31,12 +31,19 @@ def excess(instance: AlloxInstance) -> int:
     return sum(least) - max(job.arrival + n for job, n in zip(instance.jobs, least, strict=True))
 
 
-def time_indexed(instance: AlloxInstance) -> Any:
+def narrow(instance: AlloxInstance) -> Any:
+    """Return the program over the slots in which a schedule ends that is as good as AlloX's."""
+    known = objective(instance, allox(instance).to_data(instance))
+    return time_indexed(instance, int(known) - excess(instance))
+
+
+def time_indexed(instance: AlloxInstance, end: int | None = None) -> Any:
     """Return the program over (job, kind of machine, start), which knows when jobs arrive.
 
-    A schedule in which a job ends later than `end` is worse than AlloX's.
+    No job ends later than `end`, by default when all have run one after the other.
     """
-    end = int(objective(instance, allox(instance).to_data(instance))) - excess(instance)
+    if end is None:
+        end = sum(max(job.cpu, job.gpu) for job in instance.jobs) + max(instance.arrival.values())
     cost: dict[tuple[str, str, int], int] = {}  # of (job, kind, start)
     running: dict[tuple[str, int], list[tuple[str, str, int]]] = {}  # at (kind, slot)
     for job in instance.jobs:
