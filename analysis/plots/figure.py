@@ -101,6 +101,19 @@ class Figure(go.Figure):  # type: ignore[misc]
             raise UsageError(f"{file}: cannot be saved: need one of {', '.join(FORMATS)}, .html")
         return path
 
+    def show(self, *args: Any, **kwargs: Any) -> None:
+        """Show the figure, in a notebook as the result of a cell.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            As for `plotly.graph_objects.Figure.show`.
+        """
+        if args or kwargs or not _automatic():
+            super().show(*args, **kwargs)
+        else:
+            self._ipython_display_()
+
     def _repr_mimebundle_(
         self, include: Any = None, exclude: Any = None, validate: bool = True, **kwargs: Any
     ) -> Any:
@@ -114,7 +127,10 @@ class Figure(go.Figure):  # type: ignore[misc]
 
     def _picture(self, kind: str) -> str:
         """Return the figure in Base64; empty if it has other parts than `on_paper` draws."""
-        usual = all(trace.type in ("bar", "scatter") for trace in self.data)
+        usual = all(
+            trace.type == "scatter" or (trace.type == "bar" and trace.orientation != "h")
+            for trace in self.data
+        )
         if self._draw is None and not (usual and "xaxis2" not in self.to_plotly_json()["layout"]):
             return ""
         file = io.BytesIO()

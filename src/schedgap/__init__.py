@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from schedgap.analysis.pages.listing import methods as methods
     from schedgap.analysis.pages.listing import models as models
     from schedgap.analysis.pages.listing import presets as presets
+    from schedgap.analysis.plots.figure import Figure as Figure
     from schedgap.analysis.programs.models import model as model
     from schedgap.analysis.records.ratios import RatioInterval as RatioInterval
     from schedgap.analysis.report.page import write_report as report
@@ -88,6 +89,7 @@ _PUBLIC = {  # name -> "module:attribute", imported on first use
     "families": "schedgap.analysis.pages.listing:families",
     "presets": "schedgap.analysis.pages.listing:presets",
     "Explorer": "schedgap.analysis.studies.explore:Explorer",
+    "Figure": "schedgap.analysis.plots.figure:Figure",
     "explore": "schedgap.analysis.studies.explore:explore",
     "formulations": "schedgap.analysis.studies.formulations:formulations",
     "HareInstance": "schedgap.instances.hare:HareInstance",
@@ -106,6 +108,7 @@ __all__ = [
     "ElasticInstance",
     "Explorer",
     "Family",
+    "Figure",
     "HareInstance",
     "Instance",
     "JudgedSchedule",

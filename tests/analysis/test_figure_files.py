@@ -8,6 +8,7 @@ import pytest
 from browser import PATIENCE, browse, needs_chromium
 from plotly.offline import get_plotlyjs
 
+import schedgap
 from schedgap.analysis.plots import charts, curves
 from schedgap.errors import UsageError
 from schedgap.models.family import Bar, Chart
@@ -100,6 +101,14 @@ def test_a_page_without_a_network_has_the_picture(tmp_path, chosen_by_nobody, li
     page = f"<!doctype html><body>{loaded}{part}<script>{short}{SEEN}</script></body>"
     done = browse(page, tmp_path, "--dump-dom")
     assert f'data-seen="{seen}"' in done.stdout
+
+
+def test_a_figure_that_is_shown_is_displayed_with_html(monkeypatch, chosen_by_nobody):
+    shown = []
+    monkeypatch.setattr("IPython.display.display", lambda data, raw: shown.append(data))
+    schedgap.Figure([{"type": "scatter", "x": [1, 2], "y": [3, 4]}]).show()
+    (data,) = shown
+    assert "Plotly.newPlot" in data["text/html"] and "application/pdf" in data
 
 
 def test_a_chosen_renderer_is_used(monkeypatch):
