@@ -27,6 +27,7 @@ INCH = 100  # pixels
 DOTS = 150  # per inch, of the picture in a notebook
 FITTING = "width: 100%; max-width: 800px"  # of a picture in a notebook
 ALT = "Figure; with a network and scripts it is interactive"
+NO_PICTURE = "<p>This figure needs scripts and a network.</p>"
 PAGE = Template("""<div id="$place">$picture</div>
 <script>
 (() => {
@@ -143,7 +144,7 @@ class Figure(go.Figure):  # type: ignore[misc]
         image = f'<img alt="{ALT}" style="{FITTING}" src="data:image/png;base64,{picture}">'
         return PAGE.substitute(
             place=f"figure-{uuid.uuid4()}",
-            picture=image if picture else "",
+            picture=image if picture else NO_PICTURE,
             figure=self.to_json().replace("<", "\\u003c"),
             library=f"https://cdn.plot.ly/plotly-{get_plotlyjs_version()}.min.js",
         )

@@ -80,6 +80,7 @@ def test_a_figure_with_parts_that_matplotlib_does_not_draw_has_no_picture(chosen
     figure.add_heatmap(z=[[1, 2]])
     bundle = figure._repr_mimebundle_()
     assert "application/pdf" not in bundle and "<img" not in bundle["text/html"]
+    assert "<p>This figure needs scripts and a network.</p>" in bundle["text/html"]
     assert "Plotly.newPlot" in bundle["text/html"]
 
 
