@@ -135,7 +135,10 @@ class Figure(go.Figure):  # type: ignore[misc]
         if self._draw is None and not (usual and "xaxis2" not in self.to_plotly_json()["layout"]):
             return ""
         file = io.BytesIO()
-        drawn = on_paper(self) if self._draw is None else self._draw()
+        try:
+            drawn = on_paper(self) if self._draw is None else self._draw()
+        except (KeyError, TypeError, ValueError):  # such as dates, or a trace without x
+            return ""
         drawn.savefig(file, format=kind, dpi=DOTS)
         return base64.b64encode(file.getvalue()).decode()
 
@@ -179,8 +182,9 @@ def on_paper(figure: go.Figure) -> "matplotlib_figure.Figure":
     made = matplotlib_figure.Figure(figsize=(6.5, max(2.4, height)), layout="constrained")
     pane = made.subplots()
     previous: Any = None
-    for trace in data["data"]:
-        previous = _draw_trace(pane, trace, previous)
+    for trace, drawn in zip(data["data"], figure.data, strict=True):
+        # arrays are encoded in the data
+        previous = _draw_trace(pane, trace | {"x": drawn.x, "y": drawn.y}, previous)
     for which in ("x", "y"):
         _set_axis(pane, which, layout.get(f"{which}axis", {}))
     pane.spines[["top", "right"]].set_visible(False)

@@ -3,6 +3,7 @@
 import base64
 import re
 
+import numpy as np
 import plotly.io
 import pytest
 from browser import PATIENCE, browse, needs_chromium
@@ -82,6 +83,16 @@ def test_a_figure_with_parts_that_matplotlib_does_not_draw_has_no_picture(chosen
     assert "application/pdf" not in bundle and "<img" not in bundle["text/html"]
     assert "<p>This figure needs scripts and a network.</p>" in bundle["text/html"]
     assert "Plotly.newPlot" in bundle["text/html"]
+
+
+def test_a_figure_of_arrays_has_a_picture_and_one_without_x_has_none(chosen_by_nobody):
+    for x, pictured in ((np.array([1, 2]), True), (np.array(["2020-01", "2020-02"]), True),
+                        (None, False)):  # fmt: skip
+        figure = schedgap.Figure()
+        figure.add_scatter(x=x, y=np.array([3.5, 4.5]))
+        bundle = figure._repr_mimebundle_()
+        assert ("application/pdf" in bundle) == pictured
+        assert "Plotly.newPlot" in bundle["text/html"]
 
 
 SEEN = """
