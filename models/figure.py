@@ -163,7 +163,7 @@ class Experiment:
 def curves(
     values: Iterable[Position],
     seeds: Iterable[int],
-    make: Callable[[int, Any], Instance],
+    make: Callable[[int, Any], Instance | None],
     methods: Mapping[str, Named],
     **figure: Any,
 ) -> Experiment:
@@ -176,7 +176,8 @@ def curves(
     seeds : iterable of int
         Seeds of the instances, one draw each.
     make : callable
-        Takes a seed and a position on the axis and returns the instance.
+        Takes a seed and a position on the axis and returns the instance; None if the workload has
+        none there, so that nothing is measured on this draw.
     methods : mapping
         Method by name of the series.
     **figure
@@ -188,6 +189,8 @@ def curves(
         for seed in draws:
             for x in axis:
                 instance = make(seed, x)
+                if instance is None:
+                    continue
                 for series, method in methods.items():
                     name = method if isinstance(method, str) else method(instance, x)
                     yield Point(x, seed, series, instance, name)

@@ -25,6 +25,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, Literal
 
+from schedgap.errors import UsageError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.instances.generate import generate
 from schedgap.models.figure import (
@@ -172,6 +173,13 @@ class _Figures:
         assert isinstance(instance, ElasticInstance)
         return instance
 
+    def if_any(self, seed: int, **settings: object) -> ElasticInstance | None:
+        """Return one instance; None if the servers are so small that none can hold a worker."""
+        try:
+            return self.draw(seed, **settings)
+        except UsageError:
+            return None
+
     def value(self, **figure: Any) -> Experiment:
         """Return a figure of weighted completion times."""
         return curves(
@@ -222,7 +230,7 @@ class _Figures:
             return self.value(
                 figure=figure, title=f"Five policies by the number of servers, {framework}",
                 x="servers", values=self.scale.servers,
-                make=lambda seed, x: self.draw(seed, servers=x, **fixed),
+                make=lambda seed, x: self.if_any(seed, servers=x, **fixed),
                 methods=POLICIES, setting=setting, metrics=(MEAN,),
                 claims=(*claims_of_policies(figure, framework), *claims_of_servers(figure)),
             )  # fmt: skip

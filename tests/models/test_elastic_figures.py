@@ -215,3 +215,14 @@ def test_a_preempted_job_loses_the_slots_of_a_restart(method):
     assert any(len(job["segments"]) > 1 for job in dear.schedule["jobs"].values())
     assert cheap.objective < dear.objective
     assert sg.verify(instance, dear).violations == ()
+
+
+def test_where_no_server_can_hold_a_worker_nothing_is_measured():
+    """At full scale, the servers of seed 5 at a capacity of 0.2 are too small, but for 100."""
+    figures = experiments(seeds=(5,), servers=(100, 125))
+    (scarce,) = [
+        each for each in figures if (each.figure, each.setting) == ("3", {"capacity": 0.2})
+    ]
+    assert {point.x for point in scarce.points} == {100}
+    (usual,) = [each for each in figures if (each.figure, each.setting) == ("3", {})]
+    assert {point.x for point in usual.points} == {100, 125}
