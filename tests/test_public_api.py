@@ -6,6 +6,7 @@ What others call changes on purpose or not at all. After a change on purpose, wr
 """
 
 import difflib
+import importlib
 import inspect
 import re
 import types
@@ -22,6 +23,7 @@ from schedgap import extend, proof
 
 SNAPSHOT = Path(__file__).parent / "data" / "public_api.txt"
 WIDTH = 100
+STEPS = ("dmlrs", "edge", "elastic", "hare", "ring")
 
 
 def spelt(hint: object) -> str:
@@ -128,8 +130,15 @@ def described(name: str, found: object) -> str:
     return f"{name}: {spelt(type(found))}"
 
 
+def plain(name: str, found: Callable) -> str:
+    """A step with its parameters, without types: those of arrays change with NumPy."""
+    parameters = inspect.signature(found).parameters.values()
+    bare = [each.replace(annotation=each.empty) for each in parameters]
+    return call(name, inspect.Signature(bare))
+
+
 def public_api() -> str:
-    """What `schedgap`, `schedgap.extend` and `schedgap.proof` give, one paragraph for each name."""
+    """What the public modules give, one paragraph for each name; steps in one for each family."""
     names = [described(name, getattr(schedgap, name)) for name in sorted(schedgap.__all__)]
     further = sorted({*extend.__all__} - {*schedgap.__all__})
     names += ["# schedgap.extend", *(described(name, getattr(extend, name)) for name in further)]
@@ -137,6 +146,10 @@ def public_api() -> str:
         "# schedgap.proof",
         *(described(name, getattr(proof, name)) for name in proof.__all__),
     ]
+    for family in STEPS:
+        steps = importlib.import_module(f"schedgap.steps.{family}")
+        lines = [plain(name, getattr(steps, name)) for name in sorted(steps.__all__)]
+        names += [f"# schedgap.steps.{family}", "\n".join(lines)]
     return "\n\n".join(names) + "\n"
 
 

@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 from schedgap.analysis.pages.families import page, with_finds
+from schedgap.analysis.pages.steps import steps_page
 from schedgap.instances.families import OWN
 
 for each in sys.argv[2:] or OWN:
@@ -11,3 +12,6 @@ for each in sys.argv[2:] or OWN:
 worst = Path(sys.argv[1], "worst-cases.md")
 if worst.exists():
     worst.write_text(with_finds(worst.read_text(encoding="utf-8")), encoding="utf-8")
+steps = Path(sys.argv[1], "steps.md")
+if steps.exists():
+    steps.write_text(steps_page(), encoding="utf-8")

@@ -10,8 +10,10 @@ import pytest
 from schedgap.analysis.pages import families
 from schedgap.analysis.pages.families import page as generated
 from schedgap.analysis.pages.families import table_of_finds, with_finds
+from schedgap.analysis.pages.steps import steps_page
 from schedgap.analysis.records.finds import finds
 from schedgap.instances import FAMILIES
+from schedgap.instances.families import OWN
 from schedgap.instances.library import library
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -38,6 +40,12 @@ def test_every_table_row_has_the_cells_of_its_head(name: str) -> None:
         cells = line.replace("\\|", "").count("|")
         assert width in (0, cells), line
         width = cells
+
+
+def test_the_page_on_steps_is_up_to_date() -> None:
+    text = (DOCS / "steps.md").read_text()
+    assert text == steps_page(), "run `make docs`"
+    assert "- `simulate`: " in text and all(f"\n## {name}\n" in text for name in OWN)
 
 
 def test_the_page_on_worst_cases_has_the_table_of_the_library() -> None:
