@@ -7,9 +7,9 @@ import re
 import pytest
 from browser import PATIENCE, browse, needs_chromium
 
-from schedgap.analysis import report
 from schedgap.analysis.comparing.compare import compare
 from schedgap.analysis.comparing.run import Run
+from schedgap.analysis.report import page as report
 from schedgap.analysis.report import replay as module
 from schedgap.analysis.report.pictures import explorer
 from schedgap.analysis.report.replay import replay

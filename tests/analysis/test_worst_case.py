@@ -172,7 +172,7 @@ def test_what_does_not_exist_is_named(arguments: tuple[str, str], message: str) 
         ({"jobs": 0}, "need an integer >= 1"),
         ({"workers": 0}, "need an integer >= 1"),
         ({"preset": "huge"}, "no preset 'huge'"),
-        ({"fixed": "arrival"}, "need a list of keys"),
+        ({"fixed": "arrival"}, "fixed 'arrival': need a list"),
         ({"gpu_rule": "finish"}, "no option 'gpu_rule'"),
     ],
 )
