@@ -14,10 +14,19 @@ ROOT = Path(__file__).resolve().parents[1]
 TOP = """
 import os, time
 from pathlib import Path
+from coverage import CoverageData, CoverageException
 from schedgap.solvers.children.processes import run_child
 
-def wait(send, folder):
-    while not [*Path(folder).glob("data.*")]:  # of this process: the other one leaves none
+def written(file):  # the file is there before what is in it
+    data = CoverageData(basename=str(file))
+    try:
+        data.read()
+        return bool(data.measured_files())
+    except CoverageException:  # not yet, or its journal
+        return False
+
+def wait(send, folder):  # for data of this process: the other one leaves none
+    while not any(written(each) for each in Path(folder).glob("data.*")):
         time.sleep(0.1)
 
 if __name__ == "__main__":
