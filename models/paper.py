@@ -42,7 +42,9 @@ class Guarantee:
     is no guarantee. `verdict` says whether the claim is true; `tests` show it. With `ours` the
     assumptions are not the paper's, and an instance that fails them may refute the claim. `measure`
     is for a claim that is not on a schedule's value: from an instance to the factor by which the
-    claim is missed there, 1 if it is kept.
+    claim is missed there, 1 if it is kept; `near`, from an instance on which it is kept to how near
+    it is to being missed, from 0 to 1, leads a search that would otherwise see the same value
+    everywhere.
     """
 
     claim: str
@@ -55,6 +57,7 @@ class Guarantee:
     options: tuple[str, ...] = ()
     ours: bool = False
     measure: Callable[[Any], float] | None = None
+    near: Callable[[Any], float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,8 @@ class WorstCase:
         What was maximised: the lower end of the ratio; with `guarantee`, that over the claimed
         factor, or how far the claim is missed.
     found_score : float
-        Score before shrinking.
+        Score before shrinking; as in `curve`, a value below 1 of a claim that is measured is how
+        nearly it is missed (`Guarantee.near`).
     evaluations : int
         Instances evaluated by all chains.
     shrink_evaluations : int
@@ -202,7 +203,7 @@ class WorstCase:
         return title + html_table(self.facts())
 
 
-def annotated(found: WorstCase, workers: int) -> Instance:
+def annotated(found: WorstCase, workers: int, limits: Mapping[str, Any]) -> Instance:
     """Return the instance of a find with `meta.worst_case`, as in `instances/library`.
 
     Parameters
@@ -211,6 +212,8 @@ def annotated(found: WorstCase, workers: int) -> Instance:
         The find.
     workers : int
         Number of chains of the search.
+    limits : mapping
+        Arguments of `worst_case` by which the search ends at the same instance again.
     """
     target, factor = found.target, found.guarantee.get("factor")
     values = [each.objective for each in found.references if each.objective is not None]
@@ -233,7 +236,19 @@ def annotated(found: WorstCase, workers: int) -> Instance:
         "evaluations": found.evaluations,
         "seconds": round(found.seconds),
     }
+    if target.own is None and target.other is None:
+        facts["found"]["call"] = _call(target, workers) | limits
     return found.instance.replace(meta={**found.instance.meta, "worst_case": facts})
+
+
+def _call(target: Target, workers: int) -> dict[str, Any]:
+    """Return the arguments of `worst_case` for a search, but for its limits."""
+    call: dict[str, Any] = {"family": target.family, "method": target.method}
+    call |= {} if target.against == "exact" else {"against": target.against}
+    plain = ("guarantee", "preset", "settings", "jobs", "fixed")
+    given = {name: getattr(target, name) for name in plain} | {"fixed": list(target.fixed)}
+    call |= {name: value for name, value in given.items() if value}
+    return call | {"seed": target.seed, "workers": workers} | dict(target.options)
 
 
 def _plain(ratio: RatioInterval) -> list[float | None]:

@@ -17,6 +17,7 @@ from schedgap.instances.families import FAMILIES
 from schedgap.instances.instance import Instance
 from schedgap.models.family import Family, family
 from schedgap.models.method import Budget, Method, MethodResult, NullProgress, RunContext
+from schedgap.models.paper import Guarantee
 from schedgap.solvers.children.clock import Clock
 
 _METHOD_SECONDS = 5.0  # limit of one method on one instance
@@ -80,8 +81,7 @@ class Evaluator:
 
     def _score(self, instance: Instance, need: float) -> Score | None:
         if self.claim is not None and self.claim.measure is not None:
-            measured = self.claim.measure(instance)
-            return Score(measured, measured, 1.0) if measured > 0 else None
+            return self._measured(self.claim, instance)
         factor = self._factor(instance)
         if factor is None or self.method.unsupported_reason(instance) is not None:
             return None
@@ -105,6 +105,15 @@ class Evaluator:
         best = (min if sense == "min" else max)(known)
         ratio = divide(value, best, sense)
         return Score(ratio / factor, value, best) if 0 < ratio < math.inf else None
+
+    def _measured(self, claim: Guarantee, instance: Instance) -> Score | None:
+        """Return by what factor a claim is missed; if it is not, a score < 1 says how nearly."""
+        assert claim.measure is not None
+        measured = claim.measure(instance)
+        score = measured
+        if claim.near is not None and measured <= 1:
+            score = 0.5 + 0.5 * min(max(claim.near(instance), 0.0), 1.0)
+        return Score(score, measured, 1.0) if measured > 0 else None
 
     def _factor(self, instance: Instance) -> float | None:
         """Return by what a ratio is divided; None if the claim says nothing on the instance."""

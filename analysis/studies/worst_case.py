@@ -130,6 +130,7 @@ def worst_case(
     workers = positive(workers, "workers", MOST_WORKERS)
     if evaluations is not None:
         evaluations = positive(evaluations, "evaluations")
+    given = {} if enough is None else {"enough": enough}
     if enough is None:
         enough = _ENOUGH if guarantee is not None else math.inf
     state = State(target, workers, None if out is None else made_folder(out))
@@ -160,7 +161,10 @@ def worst_case(
         curve=state.curve(),
         faults=tuple(state.faults),
     )
-    found = replace(found, instance=annotated(found, workers))
+    limits: dict[str, Any] = {"time_limit": None}
+    limits["evaluations"] = max(chain.evaluations for chain in state.chains)
+    limits |= given | ({} if shrink else {"shrink": False})
+    found = replace(found, instance=annotated(found, workers, limits))
     if out is not None:
         found.save(out)
     return found

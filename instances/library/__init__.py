@@ -5,7 +5,8 @@
 - `method`, `options`, `objective`: what does badly, and the value of its schedule;
 - `against`, `reference`: what it is compared with, the optimum for "exact", and the value of that;
 - `ratio`: [low, high], high null where it is not known;
-- `found`: seed, evaluations and seconds of the search, and the number of workers;
+- `found`: seed, evaluations and seconds of the search, the number of workers, and `call`, the
+  arguments with which `worst_case` searches again;
 - `refutes`, `score`: the claim of the paper that the instance refutes, and how far it is missed.
 """
 

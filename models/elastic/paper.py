@@ -275,6 +275,7 @@ GUARANTEES = {
             "test_theorem_1_fails_inside_a_run",
         ),
         measure=Lazy(f"{_AT}.guarantees:theorem_1_missed"),
+        near=Lazy(f"{_AT}.guarantees:theorem_1_near"),
     ),
     "theorem_2": Guarantee(
         claim="A_maxweight finds a schedule feasible for (7), (8) and prices feasible for (9)",

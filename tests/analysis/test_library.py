@@ -5,6 +5,7 @@ import pytest
 import schedgap as sg
 from schedgap.analysis.studies.certifying import SECOND
 from schedgap.analysis.studies.finds import WorstCase
+from schedgap.analysis.studies.library import searched
 from schedgap.errors import UsageError
 from schedgap.instances.families import OWN
 from schedgap.instances.instance import Instance
@@ -59,3 +60,13 @@ def test_a_find_shows_itself() -> None:
     assert "<table>" in found._repr_html_()
     assert len(found.gantt().data) > 0
     assert found.plot().data[0].y[-1] == found.score
+
+
+def test_a_find_says_how_to_search_for_it_again() -> None:
+    found = sg.worst_case("ring", "lpt-pack", jobs=2, evaluations=4, seed=3, time_limit=None)
+    again = searched(found.instance)
+    assert again.meta["worst_case"]["found"]["call"] == {
+        "family": "ring", "method": "lpt-pack", "jobs": 2, "seed": 3, "workers": 1,
+        "evaluations": 4, "time_limit": None,
+    }  # fmt: skip
+    assert again.sha256 == found.instance.sha256

@@ -1,5 +1,6 @@
 """Algorithms 4-7 in printed form against the fast search, and the study of Theorem 1."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,13 @@ from hypothesis import strategies as st
 
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.instances.library import library
-from schedgap.models.elastic.algorithms.a_maxweight import batch_of, constants, serve_batch
-from schedgap.models.elastic.algorithms.guarantees import theorem_1_missed
+from schedgap.models.elastic.algorithms.a_maxweight import (
+    ArrivedJob,
+    batch_of,
+    constants,
+    serve_batch,
+)
+from schedgap.models.elastic.algorithms.guarantees import theorem_1_missed, theorem_1_near
 from schedgap.models.elastic.algorithms.pricing import PricedRun, PricedServers
 from schedgap.models.elastic.algorithms.subroutines import (
     SubroutineInput,
@@ -213,28 +219,53 @@ def test_exact_placements_are_exact_on_thousands_of_cases() -> None:
     assert (exact.nothing, exact.invalid, exact.worse, exact.ratio) == (0, 0, 0, 1.0)
 
 
-def test_theorem_1_fails_inside_a_run() -> None:
-    """At the prices after the first job, enumeration finds a cheaper split than Algorithm 4."""
-    instance = next(
-        each for each in library("elastic") if each.name == "a-maxweight-theorem-1-2"
-    )  # fmt: skip
-    view, (first, second) = batch_of(instance)
+def _windows(instance: ElasticInstance) -> Iterator[tuple[SubroutineInput, ArrivedJob]]:
+    """Yield each job of a batch with the prices that A_maxweight has when it comes to it."""
+    view, jobs = batch_of(instance)
     const, deadline = constants(instance), instance.deadline
-    ((_, run),) = serve_batch(view, [first], deadline, const).served
-    free = np.repeat(view.capacity[None].astype(float), deadline - 1, axis=0)
-    for h, used in view.usage(run.mode, run.workers, run.ps).items():
-        free[run.start - 1 : run.end - 1, h] -= used
-    share = 1 - free / np.where(view.capacity > 0, view.capacity, 1)
-    price = (const.lam ** np.where(view.capacity > 0, share, 0) - 1) * const.per_unit
-    situation = SubroutineInput(view, price, free, deadline)
-    least = np.inf
-    for mode in second.modes:
-        for start in range(1, deadline - mode.duration + 1):
+    for place, each in enumerate(jobs):
+        served = serve_batch(view, jobs[:place], deadline, const).served
+        free = np.repeat(view.capacity[None].astype(float), deadline - 1, axis=0)
+        for _, run in served:
+            for h, used in view.usage(run.mode, run.workers, run.ps).items():
+                free[run.start - 1 : run.end - 1, h] -= used
+        share = 1 - free / np.where(view.capacity > 0, view.capacity, 1)
+        price = (const.lam ** np.where(view.capacity > 0, share, 0) - 1) * const.per_unit
+        yield SubroutineInput(view, price, free, deadline), each
+
+
+def _placements(situation: SubroutineInput, job: ArrivedJob) -> Iterator[tuple[float, float]]:
+    """Yield, for each split mode and start, the costs of the best placement and Algorithm 4's."""
+    for mode in (each for each in job.modes if not each.central):
+        for start in range(1, situation.deadline - mode.duration + 1):
             prices, left = situation.window(start, mode.duration)
-            omega = prices @ view.worker_demand[mode.worker_type]
-            zeta = prices @ view.ps_demand[mode.ps_type]
-            found = None if mode.central else best_split(view.demand(mode), omega, zeta, left)
-            least = least if found is None else min(least, found.cost)
-    printed = cheapest_split(situation, second.job).cost
-    assert printed / least == pytest.approx(theorem_1_missed(instance))
-    assert printed > 1.05 * least
+            omega = prices @ situation.view.worker_demand[mode.worker_type]
+            zeta = prices @ situation.view.ps_demand[mode.ps_type]
+            given = situation.view.demand(mode), omega, zeta, left
+            best, greedy = best_split(*given), greedy_split(*given)
+            yield (
+                np.inf if best is None else best.cost,
+                np.inf if greedy is None else greedy.cost,
+            )
+
+
+@pytest.mark.parametrize(
+    "instance",
+    [each for each in library("elastic") if "theorem-1" in each.name],
+    ids=lambda each: each.name,
+)
+def test_theorem_1_fails_inside_a_run(instance: ElasticInstance) -> None:
+    """At the prices of the run, enumeration finds a cheaper split than Algorithm 4."""
+    ratios, shares = [1.0], [0.0]
+    for situation, each in _windows(instance):
+        costs = np.array([*_placements(situation, each)]).reshape(-1, 2)
+        costs = costs[np.isfinite(costs[:, 0])]
+        if not len(costs):
+            continue
+        printed = cheapest_split(situation, each.job)
+        if printed is not None and costs[:, 0].min() > 0:
+            ratios.append(printed.cost / costs[:, 0].min())
+        shares.append(np.mean(costs[:, 1] > costs[:, 0] * (1 + 1e-9)))
+    assert max(ratios) == pytest.approx(theorem_1_missed(instance))
+    assert max(ratios) > 1.05
+    assert max(shares) == pytest.approx(theorem_1_near(instance))
