@@ -85,7 +85,7 @@ def suite(text: str, *, quick: bool = False) -> dict[str, Experiment]:
         if rest == "s" or text in (file.removesuffix(".csv"), f"{name}-figure-{each.figure}")
     }
     if not chosen:
-        names = [file.removesuffix(".csv") for file in figures]
+        names = dict.fromkeys(f"{name}-figure-{each.figure}" for each in figures.values())
         raise UsageError(f"family {name} has no {text}: {choices(text, names)}")
     return chosen
 

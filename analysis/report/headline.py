@@ -114,6 +114,8 @@ def _algorithms(report: ReportData, name: str) -> str:
 def _sentence(who: str, results: list[Result]) -> str:
     ran = [each for each in results if each.record.outcome != "skipped"]
     solved = [each for each in ran if each.objective is not None]
+    if not ran:
+        return f"{who} was skipped."
     if not solved:
         return f"{who} found no schedule."
     mean, worst = mean_and_worst(solved)

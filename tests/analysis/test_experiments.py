@@ -123,6 +123,10 @@ def test_suites_are_told_by_their_names(tmp_path: Path) -> None:
         compare("ring-figure-9", run=tmp_path)
     with pytest.raises(UsageError, match="choose one of none"):
         experiments.suite("toy-figures")
+    with pytest.raises(UsageError) as caught:
+        experiments.suite("ring-figure-99")
+    assert "choose one of ring-figure-4, ring-figure-5, " in str(caught.value)
+    assert "@" not in str(caught.value)  # a figure, not each of its settings
 
 
 def test_a_figure_of_ratios_shows_those_to_the_best_known_schedule_and_to_the_bound() -> None:

@@ -199,6 +199,16 @@ def test_one_schedule_is_optimal_and_several_are_always_so(tmp_path):
         assert sentence == f"The paper’s algorithm first is {always}optimal."
 
 
+@pytest.mark.parametrize(
+    ("outcome", "said"), [("skipped", "was skipped"), ("done", "found no schedule")]
+)
+def test_a_skipped_algorithm_did_not_search_in_vain(tmp_path, outcome, said):
+    store(tmp_path, toy(2), "first", outcome=outcome, objective=None)
+    store(tmp_path, toy(2), "scan", kind="exact", objective=2.0, bound=2.0, place=1)
+    _, (sentence,) = headline(collect(Run(tmp_path)))
+    assert sentence == f"The paper’s algorithm first {said}."
+
+
 def test_a_guarantee_that_does_not_hold_is_in_the_headline(tmp_path):
     # the toy family promises twice the optimum for less than four values; 30 / 10 is more
     store(tmp_path, toy(30, 10), "first", objective=30.0)

@@ -379,6 +379,7 @@ def test_compare_names_what_failed(schedgap: Call, toy_file: Call, tmp_path: Pat
     said = "ValueError: a bug of ours (toy_family.py, line "
     assert f"t: fails: error: family toy: method fails: {said}" in done.err
     assert "t: crash: crash: SIGSEGV\n" in done.err
+    assert "/5 t: crash: crash, feasible, 1, " in done.err
     assert "t: partial: no schedule: 1 of 2 jobs left\n" in done.err
     assert done.err.count("\n") == 1 + 5 + 3  # progress, then three remarks
 

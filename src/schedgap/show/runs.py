@@ -84,11 +84,9 @@ def _line(record: "TaskRecord | None", done: int, total: int) -> None:
         note(f"{done} of {total} tasks are done")
         return
     solution = record.solution
-    facts: list[str] = [record.outcome]
-    if record.outcome == "done" and solution is not None:
-        facts = [solution.status]
+    facts: list[str] = [] if record.outcome == "done" and solution is not None else [record.outcome]
     if solution is not None:
-        facts += [number(solution.objective), f"{solution.seconds:.3g} s"]
+        facts += [solution.status, number(solution.objective), f"{solution.seconds:.3g} s"]
     note(f"{done}/{total} {record.instance.name}: {record.label}: {', '.join(facts)}")
 
 
@@ -274,7 +272,8 @@ def run(result: "Run", *, as_json: bool, every: bool = False, stored: bool = Tru
         for record in result.incomplete:
             claimed = record.solution is not None and record.solution.status == "infeasible"
             reason = record.note or ("infeasible" if claimed else "stopped at its limit")
-            note(f"{record.instance.name}: {record.label}: no schedule: {reason}")
+            missing = "bound" if record.kind == "bound" else "schedule"
+            note(f"{record.instance.name}: {record.label}: no {missing}: {reason}")
     warnings(result)
 
 
