@@ -1,8 +1,9 @@
 """Guarantees of the papers on the instances of a run, kept in the run folder.
 
 Some are evaluated on a run of the algorithm, or on all modes of all jobs, which takes long for
-hundreds of instances. The file `guarantees.json` in the run folder has the results by instance,
-method, options, and source code; it may be deleted at any time.
+hundreds of instances. The file `guarantees.json` in the run folder has the results by source code,
+instance, method and options, and a check sum: results of other source code and a file that was
+edited or damaged are not used, and go when it is written again. It may be deleted at any time.
 """
 
 import hashlib
@@ -11,18 +12,21 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from schedgap.analysis.records.sources import family_code
+from schedgap.analysis.records.sources import family_code, module_code
 from schedgap.errors import InputError
 from schedgap.instances.families import OWN
 from schedgap.instances.instance import Instance
 from schedgap.instances.records import write_text
 from schedgap.models.contract import Guard
 from schedgap.models.family import Family
+from schedgap.models.method import Lazy
 
 NAME = "guarantees.json"
+VERSION = 2  # of the file; 1: results alone
 SLOW = 0.5  # seconds of evaluation from which on the results are written
+Known = dict[str, dict[str, dict[str, Any]]]  # by source code, then by instance and method
 
 
 class Guarantees:
@@ -36,12 +40,9 @@ class Guarantees:
 
     def __init__(self, folder: Path) -> None:
         self._file = folder / NAME
-        self._known: dict[str, dict[str, Any]] = {}
+        self._known = _read(self._file)
+        self._present: set[str] = set()  # hashes of source code that were asked for
         self._unsaved = 0.0
-        with suppress(OSError, ValueError):
-            data = json.loads(self._file.read_text(encoding="utf-8"))
-            if isinstance(data, dict) and all(isinstance(each, dict) for each in data.values()):
-                self._known = data
 
     def of(
         self,
@@ -64,24 +65,41 @@ class Guarantees:
             Returns the instance with a hash; called only if the guarantee is not known.
         """
         options = json.dumps(sorted((name, repr(value)) for name, value in changed.items()))
-        begins, ends = f"{_code(owner)} ", f" {method} {options}"
+        code = _code(owner)
+        self._present.add(code)
+        known = self._known.setdefault(code, {})
 
         def on(sha256: str) -> Mapping[str, Any]:
-            key = f"{begins}{sha256}{ends}"
-            if key not in self._known:
+            key = f"{sha256} {method} {options}"
+            if key not in known:
                 began = time.perf_counter()
-                self._known[key] = _evaluated(owner, load(sha256), method, changed)
+                known[key] = _evaluated(owner, load(sha256), method, changed)
                 self._unsaved += time.perf_counter() - began
-            return self._known[key]
+            return known[key]
 
         return on
 
     def save(self) -> None:
         """Write the results if their evaluation took long; do nothing if that cannot be done."""
         if self._unsaved > SLOW:
+            known = {code: each for code, each in self._known.items() if code in self._present}
+            data = {"version": VERSION, "sha256": _sum(known), "guarantees": known}
             with suppress(InputError):
-                write_text(self._file, json.dumps(self._known))
+                write_text(self._file, json.dumps(data))
             self._unsaved = 0.0
+
+
+def _read(file: Path) -> Known:
+    """Return the results in a file; none if it is not as `save` has written it."""
+    with suppress(OSError, ValueError, TypeError, LookupError):
+        data = json.loads(file.read_text(encoding="utf-8"))
+        if data["version"] == VERSION and data["sha256"] == _sum(data["guarantees"]):
+            return cast(Known, data["guarantees"])
+    return {}
+
+
+def _sum(known: Known) -> str:
+    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
 
 
 def _evaluated(
@@ -111,7 +129,17 @@ def _facts(guarantee: Mapping[str, Any]) -> dict[str, Any]:
 def _code(owner: Family) -> str:
     """Return a hash of the source of a family and of which guarantee is that of which method."""
     claims = [
-        (name, each.methods, each.options, getattr(each.evaluate, "name", ""))
+        (name, each.methods, each.options, _evaluator(owner.name, each.evaluate))
         for name, each in owner.paper.guarantees.items()
     ]
     return f"{family_code(owner.name)}-{hashlib.sha256(repr(claims).encode()).hexdigest()[:8]}"
+
+
+def _evaluator(name: str, evaluate: Callable[..., Any]) -> str:
+    """Return what identifies the function of a guarantee, beside the source of its family.
+
+    That does not cover `paper.py`, where another package may have the function.
+    """
+    if name in OWN and isinstance(evaluate, Lazy):
+        return evaluate.name
+    return module_code(evaluate.load() if isinstance(evaluate, Lazy) else evaluate)

@@ -78,7 +78,7 @@ def method_code(owner: Family, method: Method) -> str:
         function = function.load()
     if _is_covered(getattr(function, "__module__", ""), owner.name):
         return code
-    return f"{code}+{_own_code(function)}"
+    return f"{code}+{module_code(function)}"
 
 
 def _is_ours(name: str) -> bool:
@@ -90,8 +90,14 @@ def _is_covered(module: str, family: str) -> bool:
     return _is_ours(module) or module.partition(".")[0] == _root(family).partition(".")[0]
 
 
-def _own_code(function: Callable[..., Any]) -> str:
-    """Return a hash of a function's module or, in a notebook, of the function itself."""
+def module_code(function: Callable[..., Any]) -> str:
+    """Return a hash of a function's module or, in a notebook, of the function itself.
+
+    Parameters
+    ----------
+    function : callable
+        Any function.
+    """
     source: bytes
     try:
         file = inspect.getsourcefile(inspect.unwrap(function))

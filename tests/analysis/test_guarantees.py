@@ -51,6 +51,35 @@ def test_a_guarantee_of_other_source_is_evaluated_again(tmp_path, asked, monkeyp
     assert asked == ["a", "a", "a"]
 
 
+def test_results_of_other_source_go_when_the_file_is_written_again(tmp_path, asked, monkeypatch):
+    owner, instance = family("toy"), toy(1, 2, name="a")
+    ask(tmp_path, owner, instance, asked)
+    first = (tmp_path / guarantees.NAME).read_text()
+    monkeypatch.setattr(guarantees, "family_code", lambda name: "other")
+    ask(tmp_path, owner, instance, asked)
+    second = json.loads((tmp_path / guarantees.NAME).read_text())["guarantees"]
+    assert [code.partition("-")[0] for code in second] == ["other"]
+    assert not set(second) & set(json.loads(first)["guarantees"])
+
+
+def test_an_edited_file_is_not_believed(tmp_path, asked):
+    owner, instance = family("toy"), toy(1, 2, name="a")
+    file = tmp_path / guarantees.NAME
+    honest = ask(tmp_path, owner, instance, asked)
+    file.write_text(file.read_text().replace('"factor": 2.0', '"factor": 9.0'))
+    assert '"factor": 9.0' in file.read_text()
+    assert ask(tmp_path, owner, instance, asked) == honest and asked == ["a", "a"]
+    assert '"factor": 9.0' not in file.read_text()  # written again
+
+
+def test_another_function_of_a_family_elsewhere_is_another_guarantee(tmp_path, asked, monkeypatch):
+    owner, instance = family("toy"), toy(1, 2, name="a")
+    ask(tmp_path, owner, instance, asked)
+    monkeypatch.setattr(guarantees, "module_code", lambda function: "changed paper.py")
+    ask(tmp_path, owner, instance, asked)
+    assert asked == ["a", "a"]
+
+
 @pytest.mark.parametrize("text", ["", "[1]", json.dumps({"a": 1}), "{"])
 def test_a_damaged_file_is_ignored(tmp_path, asked, text):
     (tmp_path / guarantees.NAME).write_text(text)
