@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from schedgap.analysis.records.ratios import divide
-from schedgap.analysis.report.results import ReportData, Result, mean_and_worst
+from schedgap.analysis.report.results import Means, ReportData
 from schedgap.analysis.report.words import (
     count,
     in_words,
@@ -15,9 +15,11 @@ from schedgap.analysis.report.words import (
     tightness,
     times_the_optimum,
 )
-from schedgap.instances.solution import CHECKABLE
+from schedgap.analysis.results.bounds import contradict
+from schedgap.instances.solution import CHECKABLE, Sense
 
 VARIANT = "solved only as a variant of the problem"
+CONTRADICTORY = "with a schedule that refutes a bound"
 
 
 def headline(report: ReportData) -> tuple[str, list[str]]:
@@ -53,7 +55,7 @@ def _known(report: ReportData, names: Iterable[str]) -> str:
     gaps: list[float | None] = []
     counts: Counter[str] = Counter()
     infeasible: dict[str, bool] = {}  # by instance; whether one of the claims can be checked
-    senses = {}
+    senses: dict[str, Sense] = {}
     for each in report.results:
         sha256, solution = each.record.instance.sha256, each.record.solution
         senses[sha256] = each.record.sense
@@ -74,6 +76,8 @@ def _known(report: ReportData, names: Iterable[str]) -> str:
             gaps.append(1.0)
         elif bracket.bound is None:
             gaps.append(math.inf)
+        elif contradict(bracket.best, bracket.bound, senses[sha256]):
+            counts[CONTRADICTORY] += 1
         else:
             gaps.append(divide(bracket.best, bracket.bound, senses[sha256]))
     return tightness(gaps, counts)
@@ -90,46 +94,48 @@ def _algorithms(report: ReportData, name: str) -> str:
         if row.family == name and row.kind == "algorithm" and not row.own
     }
     only_ours = all(ours.values())
-    by_method: dict[str, list[Result]] = {}
-    for each in report.of(name):
-        plain = each.record.label == each.record.method
-        if plain and ours.get(each.method) == only_ours:
-            by_method.setdefault(each.method, []).append(each)
-    who = "The paper’s algorithm" if len(by_method) == 1 else "The paper’s"
+    senses = {each.method: each.record.sense for each in report.of(name)}
+    plain = [each.method for each in report.of(name) if each.record.label == each.record.method]
+    chosen = [method for method in dict.fromkeys(plain) if ours.get(method) == only_ours]
+    who = "The paper’s algorithm" if len(chosen) == 1 else "The paper’s"
     exceeded = {row.method: row.exceeded for row in report.rows if row.family == name}
     sentences = []
-    for method, results in by_method.items():
-        sentences.append(_sentence(f"Our {method}" if only_ours else f"{who} {method}", results))
+
+    def add(subject: str, method: str) -> None:
+        means = report.own_means.get((name, method))
+        sentences.append(_sentence(subject, means, senses[method]))
+
+    for method in chosen:
+        add(f"Our {method}" if only_ours else f"{who} {method}", method)
         if exceeded[method] and not only_ours:
             where = count(exceeded[method], "instance")
             sentences.append(f"On {where} it exceeds its guarantee although the assumptions hold.")
-    own: dict[str, list[Result]] = {}
-    for each in report.of(name):
-        if each.record.own:
-            own.setdefault(each.method, []).append(each)
-    sentences += [_sentence(f"Your own {method}", results) for method, results in own.items()]
+    own = [each.method for each in report.of(name) if each.record.own]
+    for method in dict.fromkeys(own):
+        add(f"Your own {method}", method)
     return " ".join(sentences)
 
 
-def _sentence(who: str, results: list[Result]) -> str:
-    ran = [each for each in results if each.record.outcome != "skipped"]
-    solved = [each for each in ran if each.objective is not None]
-    if not ran:
+def _sentence(who: str, means: Means | None, sense: Sense) -> str:
+    """Return how good a method is, over its own instances, and on how many its result is wrong."""
+    if means is None:
         return f"{who} was skipped."
-    if not solved:
-        return f"{who} found no schedule."
-    mean, worst = mean_and_worst(solved)
-    if ran[0].record.sense == "min" or mean == (1, 1):
-        text = f"{who} is {times_the_optimum(mean, worst, len(solved))}"
+    if not means.scheduled:
+        text = f"{who} found no {'valid ' if means.wrong else ''}schedule"
+    elif not means.n:
+        text = f"{who} has no finite ratio to the optimum"
+    elif sense == "min" or means.mean == (1, 1):
+        text = f"{who} is {times_the_optimum(means.mean, means.worst, means.n)}"
     else:
         value = f"the value of {who[:1].lower()}{who[1:]}"
-        text = f"The optimum is {in_words(ratio_text(*mean))} times {value}"
-        text += on_average(mean, worst)
-    if len(solved) < len(ran):
-        text += f", on the runs with a schedule ({len(solved)} of {len(ran)})"
-    infinite = sum(math.isinf(each.ratio[0]) for each in solved)
-    if infinite:
-        text += f", apart from {count(infinite, 'infinite ratio')}"
+        text = f"The optimum is {in_words(ratio_text(*means.mean))} times {value}"
+        text += on_average(means.mean, means.worst)
+    if 0 < means.scheduled < means.instances:
+        text += f", on the instances with a schedule ({means.scheduled} of {means.instances})"
+    if means.n and means.infinite:
+        text += f", apart from {count(means.infinite, 'infinite ratio')}"
+    if means.wrong:
+        text += f". On {count(means.wrong, 'instance')} its result is wrong"
     return f"{text}."
 
 

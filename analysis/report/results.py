@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from schedgap.analysis.records.finds import Find, finds, variant
 from schedgap.analysis.records.folder import FAULTS, TaskRecord
 from schedgap.analysis.records.stored import StoredRun
 from schedgap.analysis.statistics.comparisons import gaps, pairs, profile
 from schedgap.analysis.statistics.summary import summary
-from schedgap.analysis.statistics.tables import changed_options, preset_of, ratios, table
+from schedgap.analysis.statistics.tables import changed_options, instances, preset_of, table
 from schedgap.errors import UsageError
 from schedgap.models.family import family
 from schedgap.models.figure import Experiment
@@ -26,6 +28,7 @@ SHOWN = [
 ]  # fmt: skip
 MAX_COMPARED = 8  # methods in a profile and in a table of pairs
 Pair = tuple[float, float]  # lower and upper end; NaN if unknown
+UNKNOWN: Pair = (math.nan, math.nan)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +116,24 @@ class Row:
         return float(self.facts[f"{name}_low"]), float(self.facts[f"{name}_high"])
 
 
+@dataclass(frozen=True, slots=True)
+class Means:
+    """Ratios of a method over its own instances of the unmodified problem.
+
+    `mean` and `worst` are over the `n` instances with a finite ratio; of all `instances` that it
+    tried, `scheduled` have a schedule of each repetition, `wrong` a wrong result and `infinite` an
+    infinite ratio (x/0).
+    """
+
+    mean: Pair
+    worst: Pair
+    n: int
+    instances: int
+    scheduled: int
+    wrong: int
+    infinite: int
+
+
 @dataclass(frozen=True)
 class ReportData:
     """The data that a report shows; what only some parts of it show is computed when asked for."""
@@ -129,6 +150,11 @@ class ReportData:
     def rows_by_preset(self) -> tuple[Row, ...]:
         """A row for each preset and method."""
         return self._rows(by_preset=True)
+
+    @cached_property
+    def own_means(self) -> Mapping[tuple[str, str], Means]:
+        """Means over each method's own instances, by family and method."""
+        return _own_means(self.run)
 
     @cached_property
     def profiles(self) -> Mapping[str, Mapping[str, list[Pair]]]:
@@ -243,9 +269,7 @@ def _records(frame: "pd.DataFrame") -> list[dict[str, Any]]:
 def _rows(
     run: StoredRun, records: Mapping[tuple[str, str], TaskRecord], *, by_preset: bool
 ) -> tuple[Row, ...]:
-    promised = ratios(run)
     found = _finds(run, by_preset=by_preset)
-    exceeded = promised[promised["within"].eq(False)].to_dict("records")
     return tuple(
         Row(
             family=facts["family"],
@@ -255,11 +279,7 @@ def _rows(
             ours=_ours(records[facts["family"], facts["method"]]),
             own=records[facts["family"], facts["method"]].own,
             facts={str(key): value for key, value in facts.items()},
-            exceeded=sum(
-                (row["family"], row["method"]) == (facts["family"], facts["method"])
-                and (not by_preset or row["preset"] == facts["preset"])
-                for row in exceeded
-            ),
+            exceeded=int(facts["exceeded"]),
             finds=found.get((facts["family"], facts["preset"], facts["method"]), ()),
         )
         for facts in summary(run, by_preset=by_preset).to_dict("records")
@@ -302,16 +322,24 @@ def _ours(record: TaskRecord) -> bool:
         return False
 
 
-def mean_and_worst(results: list[Result]) -> tuple[Pair, Pair]:
-    """Return the mean and the worst ratio as intervals, without infinite ratios (x/0).
-
-    Parameters
-    ----------
-    results : list of Result
-        Results of one method.
-    """
-    pairs = [each.ratio for each in results if each.inside and math.isfinite(each.ratio[0])]
-    if not pairs:
-        return (math.nan, math.nan), (math.nan, math.nan)
-    lows, highs = zip(*pairs, strict=True)
-    return (math.fsum(lows) / len(lows), math.fsum(highs) / len(highs)), (max(lows), max(highs))
+def _own_means(run: StoredRun) -> dict[tuple[str, str], Means]:
+    """Return the means of each method over its own instances, by family and method."""
+    frame = instances(run)
+    frame = frame[frame["problem"].eq("") & frame["result"].ne("skipped")]
+    found: dict[tuple[str, str], Means] = {}
+    for (name, method), group in frame.groupby(["family", "method"], sort=False):
+        known = group[np.isfinite(group["ratio_low"].to_numpy(float))]
+        lows, highs = (known[f"ratio_{end}"].tolist() for end in ("low", "high"))
+        n = len(known)
+        found[str(name), str(method)] = Means(
+            mean=(math.fsum(lows) / n, math.fsum(highs) / n) if n else UNKNOWN,
+            worst=(float(known["worst_low"].max()), float(known["worst_high"].max()))
+            if n
+            else UNKNOWN,
+            n=n,
+            instances=len(group),
+            scheduled=int(group["scheduled"].sum()),
+            wrong=int(group["result"].eq("wrong").sum()),
+            infinite=int(np.isinf(group["ratio_low"].to_numpy(float)).sum()),
+        )
+    return found

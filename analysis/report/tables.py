@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from schedgap.analysis.evaluations.judging import judge
 from schedgap.analysis.records.folder import TaskRecord
-from schedgap.analysis.report.results import Pair, ReportData, Result, Row, mean_and_worst
+from schedgap.analysis.report.results import Pair, ReportData, Result, Row
 from schedgap.analysis.report.words import (
     UNKNOWN,
     at_least,
@@ -218,7 +218,7 @@ def overview_table(report: ReportData) -> Table | None:
     known = any(name == "worst found" for name, _ in columns)
     return Table(
         "overview-table",
-        "Ratio to the optimum: the bar is the interval that contains the mean over n schedules, "
+        "Ratio to the optimum: the bar is the interval that contains the mean over n instances, "
         "the ticks those of the worst, and the dashed line is the largest guarantee. 1 is optimal; "
         "the scale is logarithmic." + (f" {WORST_FOUND}" if known else ""),
         tuple((name, cells[0].number) for name, cells in columns),
@@ -227,10 +227,9 @@ def overview_table(report: ReportData) -> Table | None:
 
 
 def _over_own_instances(report: ReportData, row: Row) -> Row:
-    """Return a row with the means over all schedules of the method, not over a common set."""
-    own = [each for each in report.of(row.family) if each.method == row.method]
-    (low, high), _ = mean_and_worst(own)
-    number = sum(each.inside and math.isfinite(each.ratio[0]) for each in own)
+    """Return a row with the means over all instances of the method, not over a common set."""
+    own = report.own_means.get((row.family, row.method))
+    (low, high), number = (own.mean, own.n) if own else ((math.nan, math.nan), 0)
     return replace(row, facts={**row.facts, "mean_low": low, "mean_high": high, "n": number})
 
 

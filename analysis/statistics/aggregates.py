@@ -28,7 +28,8 @@ def by_instance(records: pd.DataFrame) -> pd.DataFrame:
     Seeds are repetitions, and so are several records of one seed. Of these, those with a schedule
     count; a seed without any leaves its instance without a mean, because a mean over the seeds
     that went well would be that of another experiment. So does a seed one of whose records is
-    wrong, whatever the others say.
+    wrong, whatever the others say. Where a method was skipped for want of an engine or a licence,
+    and ran elsewhere, the records that ran count alone.
 
     Parameters
     ----------
@@ -49,7 +50,7 @@ def by_instance(records: pd.DataFrame) -> pd.DataFrame:
     key = [*GROUP, "method", "instance"]
     columns = ["kind", "rank", "sense"]
     frame = records.sort_values([*key, "seed", "seconds", "objective", "key"], kind="stable")
-    frame = frame.assign(grade=frame["result"].map(_RANKS))
+    frame = _without_skipped(frame, key).assign(grade=frame["result"].map(_RANKS))
     wrong = frame["result"] == "wrong"
     if wrong.any():  # all records of the seed
         wrong = wrong.groupby([frame[name] for name in (*key, "seed")]).transform("any")
@@ -97,6 +98,15 @@ def by_instance(records: pd.DataFrame) -> pd.DataFrame:
     table["objective"] = table["value"].where(table["sense"] == "min", _inverse(table["value"]))
     table = table.reset_index().drop(columns="value")
     return table.iloc[_order(table)].reset_index(drop=True)
+
+
+def _without_skipped(frame: pd.DataFrame, key: list[str]) -> pd.DataFrame:
+    """Remove skipped records of a method and an instance that have others."""
+    skipped = frame["result"] == "skipped"
+    if not skipped.any():
+        return frame
+    everywhere = skipped.groupby([frame[name] for name in key]).transform("all")
+    return frame[~skipped | everywhere]
 
 
 def _inverse(values: "pd.Series[float]") -> "pd.Series[float]":

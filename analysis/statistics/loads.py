@@ -3,14 +3,14 @@
 The instances are those of `schedgap.trace_instances`, or any others with a load.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import pandas as pd
 
 from schedgap.analysis.records.ratios import RatioInterval
 from schedgap.analysis.records.stored import StoredRun
-from schedgap.analysis.statistics.tables import table
+from schedgap.analysis.statistics.tables import instances, table
 from schedgap.models.family import family
 
 FIRST_COME = {"hare": "gavel-fifo", "ring": "first-fit"}  # family -> baseline; else `fifo`
@@ -31,8 +31,8 @@ def by_load(run: StoredRun) -> pd.DataFrame:
     Parameters
     ----------
     run : StoredRun
-        The run. Records of instances without a load, of modified problems, and of schedules that
-        need not obey all rules are left out.
+        The run. Instances without a load, modified problems, and schedules that need not obey all
+        rules or are wrong are left out; repetitions are aggregated inside an instance.
 
     Returns
     -------
@@ -40,32 +40,35 @@ def by_load(run: StoredRun) -> pd.DataFrame:
         Columns: family, trace (empty without one), load (asked for), reached (mean of the loads
         reached), role (paper: the first algorithm of the paper; fifo: its baseline that serves the
         jobs in order of arrival, for ring in list order; best: the algorithm or baseline with the
-        smallest mean ratio), method, instances, proved (those whose optimum is known), schedules,
-        low, high (means of both ends of the ratio over the schedules; `high` may be infinite).
+        smallest mean ratio), method, instances, proved (those whose optimum is known), schedules
+        (instances on which the method has a ratio), low, high (means of both ends of the ratio over
+        these; `high` may be infinite).
     """
-    frame = table(run)
-    frame = frame[frame["load"].notna() & (frame["problem"] == "") & (frame["outside"] == "")]
+    place = table(run).drop_duplicates("instance").set_index("instance")
+    frame = instances(run).join(place[["trace", "load", "load_reached"]], on="instance")
+    frame = frame[frame["load"].notna() & (frame["problem"] == "") & (frame["result"] != "skipped")]
+    closed = {name: run.brackets.get((sha256, "")) for sha256, name in run.names.items()}
+    known = {name for name, bracket in closed.items() if bracket is not None and bracket.closed}
     rows = [
         {"family": name, "trace": trace, "load": load, **row}
         for (name, trace, load), group in frame.groupby(["family", "trace", "load"], sort=True)
-        for row in _roles(str(name), group)
+        for row in _roles(str(name), group, known)
     ]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _roles(name: str, group: pd.DataFrame) -> Iterable[dict[str, object]]:
-    """Yield the rows of one family, trace and load."""
+def _roles(name: str, group: pd.DataFrame, known: Collection[str]) -> Iterable[dict[str, object]]:
+    """Yield the rows of one family, trace and load; `known` are instances whose optimum is."""
     tried = group[group["kind"].isin(["algorithm", "baseline"])]
-    exact = group["ratio_low"].notna() & (group["ratio_low"] == group["ratio_high"])
-    known = set(group.loc[exact | (group["status"] == "optimal"), "instance"])
+    every = group.drop_duplicates("instance")
     common = {
-        "reached": group.drop_duplicates("instance")["load_reached"].mean(),
-        "instances": group["instance"].nunique(),
-        "proved": len(known),
+        "reached": every["load_reached"].mean(),
+        "instances": len(every),
+        "proved": int(every["instance"].isin(known).sum()),
     }
     scheduled = tried[tried["ratio_low"].notna()]
     means = scheduled.groupby("method").agg(
-        schedules=("instance", "nunique"), low=("ratio_low", "mean"), high=("ratio_high", "mean")
+        schedules=("instance", "size"), low=("ratio_low", "mean"), high=("ratio_high", "mean")
     )
     wanted = {"paper": paper_algorithm(name), "fifo": FIRST_COME.get(name, "fifo")}
     full = means[means["schedules"] == means["schedules"].max()] if len(means) else means

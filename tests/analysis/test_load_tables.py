@@ -9,6 +9,8 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from test_report import store
+from toy_family import toy
 
 from schedgap.analysis.comparing.compare import compare
 from schedgap.analysis.comparing.run import Run
@@ -65,6 +67,23 @@ def test_the_table_has_the_papers_algorithm_the_first_come_and_the_best(run: Run
         if role == "best":
             assert row["low"] == pytest.approx(tried["ratio_low"].min())
         assert row["instances"] == row["schedules"] == 1
+
+
+def test_repetitions_count_once_and_a_refuted_claim_is_no_known_optimum(
+    tmp_path: Path,
+) -> None:
+    """Of two instances, one has its record twice, and one a bound that a schedule refutes."""
+    for place, (best, bound) in enumerate([(10.0, 10.0), (10.0, 20.0)]):
+        load = {"load": {"asked": 1.0, "reached": 1.0}, "trace": "t"}
+        instance = toy(20 + 20 * place, 10, name=f"i{place}").replace(meta=load)
+        store(tmp_path, instance, "first", objective=20.0 + 20 * place)
+        store(tmp_path, instance, "scan", kind="exact", objective=best, bound=bound, place=1,
+              status="optimal")  # fmt: skip
+        if not place:
+            store(tmp_path, instance, "first", objective=20.0, key="again")
+    row = Run(tmp_path).loads().iloc[0]
+    assert row[["role", "method", "instances", "schedules"]].tolist() == ["paper", "first", 2, 2]
+    assert row["low"] == 3 and row["proved"] == 1
 
 
 def test_the_matrix_has_a_column_for_each_load(run: Run) -> None:

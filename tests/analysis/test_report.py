@@ -20,7 +20,7 @@ from schedgap.analysis.report import page as report
 from schedgap.analysis.report import pictures, words
 from schedgap.analysis.report.headline import headline, trouble
 from schedgap.analysis.report.results import collect
-from schedgap.analysis.report.tables import pairs_table, summary_table
+from schedgap.analysis.report.tables import overview_table, pairs_table, summary_table
 from schedgap.errors import InputError
 from strategies.hare_examples import THREE_UNIT_TASKS
 
@@ -807,3 +807,56 @@ def luminance(parts):
     shares = [part / 255 for part in parts]
     light = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in shares]
     return 0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2]
+
+
+# --- repetitions and wrong results ----------------------------------------------------------------
+
+
+def test_repetitions_of_one_instance_count_once_in_the_headline(tmp_path):
+    """2 (twice, on two computers) and 4 times the optimum: 3 on average over two instances."""
+    for name, value in {"a": 20, "b": 40}.items():
+        instance = toy(value, 10, name=name)
+        store(tmp_path, instance, "first", objective=float(value))
+        store(tmp_path, instance, "scan", kind="exact", objective=10.0, bound=10.0, place=1)
+    store(tmp_path, toy(20, 10, name="a"), "first", objective=20.0, key="again")
+    found = collect(Run(tmp_path))
+    assert headline(found)[1] == [
+        "The paper’s algorithm first is 3.000 times the optimum on average, at worst 4.000 times. "
+        "On 1 instance it exceeds its guarantee although the assumptions hold."
+    ]
+    (row,) = [dict(zip([name for name, _ in table.columns], each, strict=True))
+              for table in (overview_table(found),) for each in table.rows]  # fmt: skip
+    assert (row["mean ratio"].text, row["n"].text) == ("3.000", "2")
+
+
+def test_a_guarantee_exceeded_twice_on_one_instance_is_exceeded_on_one(tmp_path):
+    instance = toy(30, 10)
+    store(tmp_path, instance, "first", objective=30.0)
+    store(tmp_path, instance, "first", objective=30.0, key="again")
+    store(tmp_path, instance, "scan", kind="exact", objective=10.0, bound=10.0, place=1)
+    (sentence,) = headline(collect(Run(tmp_path)))[1]
+    assert "On 1 instance it exceeds" in sentence
+
+
+def test_a_refuted_bound_proves_no_optimum(tmp_path):
+    """`scan` claims that 20 is the least; `first` has a schedule of 10."""
+    instance = toy(10, 20)
+    store(tmp_path, instance, "first", objective=10.0)
+    store(tmp_path, instance, "scan", kind="exact", objective=20.0, bound=20.0, place=1,
+          status="optimal")  # fmt: skip
+    head, (sentence,) = headline(collect(Run(tmp_path)))
+    assert head == "1 instance of toy: with a schedule that refutes a bound."
+    assert sentence == ("The paper’s algorithm first is at an unknown distance from the optimum.")
+
+
+def test_wrong_results_of_a_method_are_in_its_sentence(tmp_path):
+    good, bad = toy(20, 10, name="good"), toy(30, 10, name="bad")
+    for instance in (good, bad):
+        store(tmp_path, instance, "scan", kind="exact", objective=10.0, bound=10.0, place=1)
+    store(tmp_path, good, "mine", objective=20.0, own=True)
+    store(tmp_path, bad, "mine", outcome="invalid", message="no place 7", own=True)
+    (sentence,) = headline(collect(Run(tmp_path)))[1]
+    assert sentence == (
+        "Your own mine is 2.000 times the optimum, on the instances with a schedule (1 of 2). "
+        "On 1 instance its result is wrong."
+    )

@@ -311,6 +311,21 @@ def test_one_wrong_repetition_is_wrong() -> None:
     assert (found["result"], found["level"]) == ("wrong", 2)
 
 
+def test_a_record_skipped_for_want_of_a_licence_does_not_count_beside_one_that_ran() -> None:
+    none = row("i", "1", NAN, result="skipped")
+    found = by_instance(
+        pd.DataFrame([row("i", "1", 2), none, row("j", "1", NAN, result="skipped")])
+    )
+    assert found[["tasks", "result"]].to_numpy().tolist() == [[1, "feasible"], [1, "skipped"]]
+    assert found[["at_limit", "par2"]].iloc[0].tolist() == [1, 1]
+    other = by_instance(pd.DataFrame([row("i", "1", 2), row("i", "2", NAN, result="skipped")]))
+    assert (other["ratio_low"][0], other["result"][0], other["repetitions"][0]) == (
+        2,
+        "feasible",
+        1,
+    )
+
+
 def test_for_maximization_the_mean_objective_has_the_mean_ratio() -> None:
     rows = [row("i", "1", 2, sense="max", ratio_low=6.0), row("i", "2", 6, sense="max",
                                                               ratio_low=2.0)]  # fmt: skip
