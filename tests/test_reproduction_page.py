@@ -1,5 +1,6 @@
 """The page of claims follows from its data, and the data from the source."""
 
+import re
 from itertools import islice
 from pathlib import Path
 
@@ -20,6 +21,18 @@ REMEASURED = 3  # points of each family, of methods that end at once
 def test_the_page_is_what_the_data_say() -> None:
     page = (DOCS / reproduction.PAGE).read_text(encoding="utf-8")
     assert page == reproduction.page(DATA), "run: schedgap figure all --quick --out docs"
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_claim_with_a_word_of_degree_says_what_is_judged(name: str) -> None:
+    vague = re.compile(
+        r"obviously|significantly|slightly|dramatically|greatly|much (larger|better)"
+    )
+    figures = experiments.suite(f"{name}-figures", quick=True).values()
+    claims = {claim.text for each in figures for claim in each.claims if claim.holds}
+    assert claims
+    unclear = {text for text in claims if vague.search(text) and "(judged: " not in text}
+    assert unclear - {text for text in unclear if "(we " in text} == set()
 
 
 @pytest.mark.parametrize("name", FAMILIES)

@@ -286,7 +286,7 @@ def policy_claims(number: str, axis: str, direction: Literal["rises", "falls"]) 
     source = f"Section VI, Fig. {number}"
     word = "grows" if direction == "rises" else "falls"
     text = f"The total completion time of {{}} {word} with the number of {axis}"
-    better = "A_online is obviously better than {}"
+    better = "A_online is obviously better than {} (judged: better)"
     use = "A_online uses more of the workers than FIFO, DRF and BatchSche"
     return [
         moves([A_ONLINE], direction, text=text.format(A_ONLINE), source=source),
@@ -333,7 +333,10 @@ def paid_claims(number: str) -> list[Claim]:
     number : str
         Of the figure.
     """
-    text = "With the overhead of preemption, A_online is slightly better than Preemptive"
+    text = (
+        "With the overhead of preemption, A_online is slightly better than Preemptive (judged: "
+        "better)"
+    )
     return [best(A_ONLINE, [PREEMPTIVE], text=text, source=f"Section VI, Fig. {number}")]
 
 
@@ -349,7 +352,8 @@ def _tend_together(draw: Draw) -> bool:
 
 GRADIENT_CLAIMS = [
     best(PREEMPTIVE, [A_ONLINE], source="Section VI, Fig. 11",
-         text="Preemptive is significantly better than A_online as gradients grow"),
+         text="Preemptive is significantly better than A_online as gradients grow (judged: "
+         "better)"),
     Claim("The lead of Preemptive grows with the gradients", "Section VI, Fig. 11",
           lambda draw: _lead(draw, draw.xs[-1]) > _lead(draw, draw.xs[0]),
           lambda draw: _lead(draw, draw.xs[-1]) / _lead(draw, draw.xs[0]), "x"),

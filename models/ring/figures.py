@@ -471,7 +471,7 @@ CLAIMS_6 = (
         "% of the time less, where it is least",
     ),
     _difference(
-        "The idle time of the workers of FF drops dramatically",
+        "The idle time of the workers of FF drops dramatically (judged: it drops)",
         "Section 7, Fig. 6",
         lambda draw: _ends(draw, "FF", IDLE)[0],
         lambda draw: _ends(draw, "FF", IDLE)[1],
