@@ -272,8 +272,13 @@ def written(run: StoredRun) -> dict[str, tuple[Experiment, list[Row]]]:
 
 
 def _is_current(run: StoredRun, file: Path) -> bool:
-    """Return whether no record was added to a run, or removed, after a file was written."""
-    return run.folders[0].tasks.stat().st_mtime_ns <= file.stat().st_mtime_ns
+    """Return whether no record was added to a run, or removed, after a file was written.
+
+    `cp -a` and `rsync -a` add records and then set the time of modification of the folder back, but
+    not the time of its last change of any kind.
+    """
+    tasks = run.folders[0].tasks.stat()
+    return max(tasks.st_mtime_ns, tasks.st_ctime_ns) <= file.stat().st_mtime_ns
 
 
 @dataclass(frozen=True, slots=True)
