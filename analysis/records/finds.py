@@ -3,15 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal, get_origin
+from typing import Any
 
-from schedgap.instances.families import OWN, instance_class
+from schedgap.analysis.records.switches import Variant, variant
+from schedgap.instances.families import OWN
 from schedgap.instances.instance import Instance
 from schedgap.instances.library import library
 from schedgap.instances.solution import Sense
 from schedgap.models.family import family
-
-Variant = tuple[tuple[str, str], ...]  # switches of an instance and their values
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +20,7 @@ class Find:
     `low` and `high` are the ends of the ratio to the optimum; only `low` is certain where `high` is
     larger, or None. `claimed` is the paper's factor on the instance, whether or not its assumptions
     hold there. `refutes` names a guarantee of the family, which is missed by the factor `score`.
+    `variant` are the switches of the instance.
     """
 
     instance: Instance
@@ -34,16 +34,12 @@ class Find:
     claimed: float | None
     refutes: str
     score: float | None
+    variant: Variant
 
     @property
     def name(self) -> str:
         """The method with its options, as in the tables of a run."""
         return ":".join((self.method, *(f"{key}={value}" for key, value in self.options.items())))
-
-    @property
-    def variant(self) -> Variant:
-        """The switches of the instance."""
-        return variant(self.instance.family, self.instance.to_data())
 
 
 @cache
@@ -73,31 +69,5 @@ def _find(instance: Instance) -> Find:
         claimed=facts.get("claimed"),
         refutes=facts.get("refutes", ""),
         score=facts.get("score"),
+        variant=variant(instance.family, instance.to_data()),
     )
-
-
-def variant(name: str, data: Mapping[str, Any]) -> Variant:
-    """Return the switches of an instance, those of its keys that have one of a few words.
-
-    A ratio that was found for one objective or reading of the paper says nothing about another.
-
-    Parameters
-    ----------
-    name : str
-        Name of the family.
-    data : mapping
-        Data of the instance; absent keys have their defaults.
-    """
-    return tuple(
-        (key, str(data.get(key, default)).lower()) for key, default in _switches(name).items()
-    )
-
-
-@cache
-def _switches(name: str) -> Mapping[str, object]:
-    """Return the defaults of the keys of a family's instances that are switches."""
-    return {
-        key: field.default
-        for key, field in instance_class(name).model_fields.items()
-        if key != "family" and (field.annotation is bool or get_origin(field.annotation) is Literal)
-    }

@@ -20,12 +20,14 @@ from pathlib import Path
 from typing import Any
 
 from schedgap.analysis.records.folder import InstanceRef, TaskRecord, read_record
+from schedgap.analysis.records.switches import variant
 from schedgap.errors import InputError
+from schedgap.instances import families
 from schedgap.instances.records import read_json, write_text
 from schedgap.instances.solution import ProofClaim, SolutionFile
 
 NAME = "index.jsonl"
-FORMAT = {"index": "schedgap", "version": 5}
+FORMAT = {"index": "schedgap", "version": 6}
 LEAST = 500  # records from which on an index is written
 SHORT = 300  # characters of a trace that is kept in the index
 FEW = 20  # points of progress that are kept in the index
@@ -53,7 +55,7 @@ SOLUTION_OWN = (
 )
 META = ("preset", "settings", "seed", "trace", "load")  # how an instance was generated
 Stamp = tuple[int, int]  # time of change in nanoseconds, size in bytes
-Facts = dict[str, Any]  # `family` and `meta` of an instance file, unchecked
+Facts = dict[str, Any]  # `family`, `meta` and `switches` of an instance file, unchecked
 Row = list[Any]  # name, time, size, mark, instance, own values, solution, note, certified
 Common = tuple[dict[str, Any], dict[str, Any]]  # values of record and solution
 
@@ -250,8 +252,8 @@ class Index:
         Returns
         -------
         dict
-            `family` and a part of `meta` (`META`) of each file, as they are in it; the file may
-            not be an instance with this hash.
+            `family`, a part of `meta` (`META`) and `switches` of each file, as they are in it; the
+            file may not be an instance with this hash.
 
         Raises
         ------
@@ -319,7 +321,9 @@ _NONE: tuple[None, bytes] = (None, b"")
 
 
 def generated_by(data: Mapping[str, Any]) -> Facts:
-    """Return how an instance was generated: `family` and a part of `meta`, unchecked.
+    """Return how an instance was generated: `family`, a part of `meta`, and switches, unchecked.
+
+    The switches (see `schedgap.analysis.records.switches`) are those of families of this package.
 
     Parameters
     ----------
@@ -329,7 +333,9 @@ def generated_by(data: Mapping[str, Any]) -> Facts:
     meta = data.get("meta")
     known = meta if isinstance(meta, dict) else {}
     part = {name: known[name] for name in META if name in known}
-    return {"family": data.get("family"), "meta": part}
+    name = data.get("family")
+    facts = {"family": name, "meta": part}
+    return facts | ({"switches": dict(variant(name, data))} if name in families.OWN else {})
 
 
 def _files(folder: Path) -> dict[str, Stamp]:

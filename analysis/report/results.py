@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from schedgap.analysis.records.finds import Find, finds, variant
+from schedgap.analysis.records.finds import Find, finds
 from schedgap.analysis.records.folder import FAULTS, TaskRecord
 from schedgap.analysis.records.stored import StoredRun
+from schedgap.analysis.records.switches import Variant, switches, variant
 from schedgap.analysis.statistics.comparisons import gaps, pairs, profile
 from schedgap.analysis.statistics.summary import summary
 from schedgap.analysis.statistics.tables import changed_options, instances, preset_of, table
@@ -297,7 +298,7 @@ def _finds(run: StoredRun, *, by_preset: bool) -> dict[tuple[str, str, str], tup
         known = [each for each in finds(name) if each.method == record.method]
         if not known or record.own or record.problem:
             continue
-        here = (record.sense, variant(name, run.instance_data(sha256)))
+        here = (record.sense, _variant(run, name, sha256))
         options = changed_options(record)
         key = (
             name,
@@ -310,6 +311,14 @@ def _finds(run: StoredRun, *, by_preset: bool) -> dict[tuple[str, str, str], tup
             if (each.sense, each.variant) == here and dict(each.options) == options
         )
     return {key: tuple(each.values()) for key, each in found.items()}
+
+
+def _variant(run: StoredRun, name: str, sha256: str) -> Variant:
+    """Return the switches of an instance: from the index, unless it is of another version."""
+    known = run.facts[sha256].get("switches", {})
+    if known.keys() == switches(name).keys():
+        return tuple((key, known[key]) for key in switches(name))
+    return variant(name, run.instance_data(sha256))
 
 
 def _ours(record: TaskRecord) -> bool:

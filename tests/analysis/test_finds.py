@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -10,10 +11,13 @@ import pytest
 
 import schedgap as sg
 from schedgap.analysis.comparing.run import Run
-from schedgap.analysis.records.finds import finds, variant
+from schedgap.analysis.records import index
+from schedgap.analysis.records.finds import finds
+from schedgap.analysis.records.switches import variant
 from schedgap.analysis.report import page, results
 from schedgap.analysis.report.results import collect
 from schedgap.analysis.report.tables import overview_table, summary_table
+from schedgap.errors import InputError
 
 FIND = finds("ring")[1]  # one job, on which sjf-bco is 175 / 19 times the optimum
 METHODS = ["sjf-bco", "branch-simulate", "lpt-pack"]
@@ -68,6 +72,26 @@ def test_only_the_certain_end_is_stated(run: Run, monkeypatch: pytest.MonkeyPatc
     refuting = replace(FIND, low=1.0, high=1.0, refutes="lemma_3", score=1.2)
     monkeypatch.setattr(results, "finds", lambda name: (refuting,))
     assert found(run)["sjf-bco"] == "refutes Lemma 3"
+
+
+def test_instances_of_a_large_run_are_not_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "LEAST", 1)
+    plain = found(run_of(FIND.instance, tmp_path))
+    file = tmp_path / "instances" / f"{FIND.instance.sha256}.json"
+    times = file.stat()
+    file.write_text(" " * times.st_size)  # same size and time: what the index says counts
+    os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+    rows = results._finds(Run(tmp_path), by_preset=False)
+    assert [each.instance.name for each in rows["ring", "", "sjf-bco"]] and plain["sjf-bco"]
+    text = (tmp_path / index.NAME).read_text()
+    for switch in dict(FIND.variant):
+        text = text.replace(f'"{switch}"', '"of_another_version"')
+    lines = [index._line(line[9:]) if line[8:9] == " " else line for line in text.splitlines()]
+    (tmp_path / index.NAME).write_text("\n".join(lines) + "\n")
+    with pytest.raises(InputError):  # the file, which is not an instance any more, is read
+        results._finds(Run(tmp_path), by_preset=False)
 
 
 def test_a_find_of_another_reading_or_of_other_options_is_not_stated(
