@@ -5,6 +5,7 @@ What others call changes on purpose or not at all. After a change on purpose, wr
     python tests/test_public_api.py
 """
 
+import ast
 import difflib
 import importlib
 import inspect
@@ -165,6 +166,30 @@ def test_the_public_names_and_signatures_are_the_ones_on_file() -> None:
             + "\n".join(lines),
             pytrace=False,
         )
+
+
+@pytest.mark.parametrize("name", ["", ".extend", ".proof", *(f".steps.{each}" for each in STEPS)])
+def test_names_are_at_run_time_what_type_checkers_take_them_for(name: str) -> None:
+    """Two steps may have the same parameters, so that the signatures do not tell them apart."""
+    module = importlib.import_module(f"schedgap{name}")
+    tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
+    block = next(
+        each
+        for each in tree.body
+        if isinstance(each, ast.If) and ast.unparse(each.test) == "TYPE_CHECKING"
+    )
+    typed = {
+        alias.asname: f"{node.module}:{alias.name}"
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.asname is not None
+    }
+    places = {
+        each: place if ":" in place else f"{place}:{each}" for each, place in module._PUBLIC.items()
+    }
+    assert places and places.items() <= typed.items()
+    assert typed.keys() - places.keys() <= {"models"}  # a package and a function
 
 
 def test_the_text_has_no_address_and_no_module() -> None:
