@@ -132,6 +132,12 @@ def test_a_wrong_answer_is_worse_than_none_and_none_is_worse_than_a_schedule() -
     assert paired([NAN], [NAN], levels=([0], [0])).ties == 1  # both say that there is no schedule
 
 
+def test_what_a_tie_is_depends_on_the_size_of_the_objectives() -> None:
+    near = paired([1e12, 5.0], [1e12 + 1, 5.0 + 1e-12])
+    assert (near.ties, near.ratio) == (2, 1.0)
+    assert paired([1e-12], [2e-12]).wins == 1
+
+
 def test_senses_may_differ_between_instances() -> None:
     found = paired([2, 2], [1, 1], ["min", "max"])
     assert (found.wins, found.losses, found.ratio) == (1, 1, pytest.approx(1))
@@ -211,6 +217,11 @@ def test_the_common_set_is_where_all_have_a_value() -> None:
     assert statistics.common_set(known[:0]) == ([], [])
 
 
+def test_methods_with_more_values_come_first() -> None:
+    known = pd.DataFrame({"two": [1, 1, 0, 0], "three": [0, 1, 1, 1]}, index=list("wxyz"))
+    assert statistics.common_set(known.astype(bool)) == (["x", "y", "z"], ["three"])
+
+
 def test_the_virtual_best_by_hand() -> None:
     costs = pd.DataFrame({"a": [1.0, 4.0, NAN], "b": [2.0, 2.0, NAN], "c": [8.0, INF, 3.0]})
     found = statistics.virtual_best(costs)
@@ -221,6 +232,13 @@ def test_the_virtual_best_by_hand() -> None:
     assert found.loc["c", ["n", "others_n"]].tolist() == [2, 2]
     assert found.loc["c", "contribution"] == pytest.approx(1)
     assert found.loc["c", "mean"] == pytest.approx(24**0.5)  # 8 and 3
+
+
+def test_contributions_are_of_shifted_times_and_near_ones_are_ties() -> None:
+    found = statistics.virtual_best(pd.DataFrame({"a": [1.0], "b": [3.0]}), shift=1.0)
+    assert found["contribution"].to_dict() == pytest.approx({"a": 2.0, "b": 1.0})  # 4 to 2
+    equal = statistics.virtual_best(pd.DataFrame({"a": [1.0], "b": [1.0 + 1e-12]}))
+    assert equal["best"].tolist() == [1, 1] and equal["alone"].tolist() == [0, 0]
 
 
 def test_an_answer_of_infinite_cost_is_an_answer() -> None:
