@@ -8,6 +8,7 @@ import pytest
 from jupyter_client.manager import start_new_kernel
 
 import schedgap as sg
+from schedgap.analysis.solving import live
 from schedgap.errors import UsageError
 
 SHOWN = """
@@ -71,6 +72,38 @@ def test_an_explorer_draws_what_is_asked_for_and_says_the_ratio() -> None:
     assert found.redraw(2, jobs=4).instance.sha256 != first.sha256
     assert found.redraw(1, jobs=4).instance.sha256 == first.sha256
     assert "<img" in found._repr_html_()
+
+
+def test_sliders_draw_what_they_say(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = sg.explore("ring", against="lpt-pack", seed=25, jobs=4, horizon=150)
+    monkeypatch.setattr(live, "in_notebook", lambda: True)
+    seed, jobs, servers, _ = found._widgets().children
+    assert [(each.value, each.min, each.max) for each in (seed, jobs, servers)] == [
+        (25, 0, 25), (4, 1, 12), (3, 1, 6)
+    ]  # fmt: skip
+    seed.value = 7
+    assert found.instance.meta["seed"] == 7
+    assert found.instance.meta["settings"] == {"jobs": 4, "horizon": 150}  # no defaults
+    jobs.value = 6  # its default
+    assert len(found.instance.jobs) == 6 and found.instance.meta["settings"]["horizon"] == 150
+    before = found.instance
+    capsys.readouterr()
+    found._show({"jobs": -1})
+    assert "jobs=-1: need an integer" in capsys.readouterr().out
+    assert found.instance is before
+
+
+def test_an_explorer_has_the_preset_and_the_method_that_are_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = sg.explore("ring", preset="toy", method="first-fit", against="area")
+    assert (found.instance.name, found.solution.method) == ("ring-toy", "first-fit")
+    assert found.reference.schedule is None and found.figure is not None
+    assert found.ratio is not None and found.ratio.low == 1.0  # area is a bound
+    monkeypatch.setattr(live, "in_notebook", lambda: True)
+    assert len(found._widgets().children) == 1  # nothing can be changed: no slider
 
 
 def test_unknown_names_are_one_line() -> None:

@@ -6,6 +6,7 @@ import pyomo.environ as pyo
 import pytest
 
 import schedgap as sg
+from schedgap.analysis.programs.solve_model import _compiled, _same
 from schedgap.errors import InputError, UsageError
 from schedgap.solvers.engines.availability import is_installed
 
@@ -239,3 +240,36 @@ def test_a_hash_of_another_instance_is_refused_by_verify() -> None:
     mine = sg.solve(TINY["dmlrs"], sg.model(TINY["dmlrs"]))
     with pytest.raises(InputError, match="not a solution of this instance"):
         sg.verify(TOYS["dmlrs"], mine.to_data())
+
+
+def small_program(**changes: Any) -> pyo.ConcreteModel:
+    """Return a program of two columns and two rows; a value of `changes` replaces a number."""
+    given = {
+        "cost": 3, "least": 1, "most": 9, "row": 5, "low": 2, "factor": 4, "offset": 7, "domain":
+        pyo.Integers, "sense": pyo.minimize, "rows": "few", "columns": "y", "square": 0,
+    } | changes  # fmt: skip
+    program = pyo.ConcreteModel()
+    program.x = pyo.Var(bounds=(given["least"], given["most"]), domain=given["domain"])
+    program.add_component(given["columns"], pyo.Var(bounds=(0, 1)))
+    y = program.component(given["columns"])
+    program.add_component(given["rows"], pyo.Constraint(expr=program.x + y <= given["row"]))
+    program.least = pyo.Constraint(expr=given["factor"] * program.x - y >= given["low"])
+    objective = given["cost"] * program.x + y + given["offset"] + given["square"] * y * y
+    program.value = pyo.Objective(expr=objective, sense=given["sense"])
+    return program
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"cost": 4}, {"least": 0}, {"most": 8}, {"row": 6}, {"low": 1}, {"factor": 3},
+        {"offset": 6}, {"domain": pyo.Reals}, {"sense": pyo.maximize}, {"rows": "other"},
+        {"columns": "z"}, {"square": 1},
+    ],
+)  # fmt: skip
+def test_every_change_of_a_program_is_seen(change: dict[str, Any]) -> None:
+    before, after = _compiled(small_program()), _compiled(small_program(**change))
+    assert before is not None and after is not None
+    assert _same(before, _compiled(small_program()))
+    assert not _same(before, after) and not _same(after, before)
+    assert not _same(before, None)
