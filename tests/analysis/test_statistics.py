@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from schedgap.analysis.statistics import estimators as statistics
-from schedgap.analysis.statistics.aggregates import by_instance
+from schedgap.analysis.statistics.aggregates import by_instance, compared
 from schedgap.analysis.statistics.estimators import holm, paired, paired_ratios, wilcoxon
 
 NAN, INF = math.nan, math.inf
@@ -342,6 +342,38 @@ def test_a_record_skipped_for_want_of_a_licence_does_not_count_beside_one_that_r
         "feasible",
         1,
     )
+
+
+def test_of_a_wrong_seed_only_the_wrong_records_count() -> None:
+    bounds = {"bound_low": 1.0, "bound_high": 2.0, "status": "optimal", "at_limit": 3.0}
+    wrong = row("i", "1", 1, result="wrong", at_limit=10.0)
+    found = by_instance(pd.DataFrame([row("i", "1", 1, **bounds), wrong])).iloc[0]
+    assert found["at_limit"] == 10.0
+    assert found[["bound_low", "bound_high", "ratio_low", "ratio_high"]].isna().all()
+    assert not found[["scheduled", "optimal", "proved", "completed"]].any()
+
+
+def test_an_optimum_is_proved_with_evidence_only_and_by_all_seeds() -> None:
+    claimed = row("i", "1", 1, status="optimal", result="feasible")
+    proved = row("i", "1", 1, status="optimal", result="solved")
+    flags = ["scheduled", "optimal", "proved", "completed"]
+
+    def of(*rows: dict[str, object]) -> list[bool]:
+        return by_instance(pd.DataFrame([*rows]))[flags].iloc[0].tolist()
+
+    assert of(claimed) == [True, True, False, True]
+    assert of(claimed, proved, row("i", "1", NAN)) == [True, True, True, True]  # of one seed
+    assert of(proved, row("i", "2", 1)) == [True, False, False, True]
+    assert of(proved, row("i", "2", NAN)) == [False, False, False, False]
+
+
+def test_algorithms_are_compared_before_baselines() -> None:
+    rows = [row(name, "", 1, method="m") for name in "wx"]
+    rows += [row(name, "", 1, method="a", kind="baseline") for name in "yz"]
+    group = by_instance(pd.DataFrame(rows))
+    found = compared(group, "ratio_low")
+    assert {name: sorted(each["instance"]) for name, each in found.items()} == {"m": ["w", "x"]}
+    assert set(compared(group, "ratio_low", common=False)) == {"m", "a"}
 
 
 def test_for_maximization_the_mean_objective_has_the_mean_ratio() -> None:

@@ -13,6 +13,7 @@ from schedgap.errors import InputError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic import FAMILY
 from schedgap.models.elastic.bounds.certificates import check_certificate
+from schedgap.models.elastic.bounds.coarse_lp import fallback_costs
 from schedgap.models.elastic.bounds.coarse_prices import BlockPrices, PoolPricer, server_pools
 from schedgap.models.elastic.bounds.configurations import configurations, containers
 from schedgap.models.elastic.bounds.container_prices import (
@@ -100,6 +101,18 @@ def test_an_unbounded_dual_shows_a_horizon_that_is_too_short() -> None:
     instance = instance_of([J1] * 4, horizon=3, horizon_policy="closed")
     assert brute_force(instance) == math.inf
     assert run("dual-lp", instance).infeasible
+
+
+def test_the_cost_of_a_run_after_the_last_priced_slot() -> None:
+    """J1 takes 3 slots and has weight 3, J2 one slot and weight 5 and arrives in slot 2."""
+    assert fallback_costs(TOY, 4).tolist() == [3 * (5 + 3), 5 * (5 + 1)]
+    assert fallback_costs(TOY, 0).tolist() == [3 * (1 + 3), 5 * (2 + 1)]
+    assert fallback_costs(BATCH, 3).tolist() == [
+        2 * sum(job.weight for job in BATCH.jobs) * (BATCH.horizon + 1)
+    ] * len(BATCH.jobs)  # fmt: skip
+    closed = TOY.replace(horizon_policy="closed")
+    latest = sum(job.weight * (closed.horizon + 1) for job in closed.jobs)
+    assert (fallback_costs(closed, 4) > latest).all()
 
 
 def test_golden_section_finds_the_least() -> None:
