@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.instances.library import library
+from schedgap.models.elastic.algorithms import guarantees
 from schedgap.models.elastic.algorithms.a_maxweight import (
     ArrivedJob,
     batch_of,
     constants,
     serve_batch,
+    split_windows,
 )
 from schedgap.models.elastic.algorithms.guarantees import theorem_1_missed, theorem_1_near
 from schedgap.models.elastic.algorithms.pricing import PricedRun, PricedServers
@@ -32,7 +34,7 @@ from schedgap.models.elastic.algorithms.theorem_1 import main, study
 from schedgap.models.elastic.modes import Mode, cluster, modes
 from schedgap.models.elastic.placement import tie_margin
 from strategies.elastic import elastic_instances, instance_of
-from strategies.elastic_examples import RING, THEOREM_1_PRICES, theorem_1
+from strategies.elastic_examples import BATCH, RING, THEOREM_1_PRICES, theorem_1
 
 TAU = 9
 
@@ -269,3 +271,13 @@ def test_theorem_1_fails_inside_a_run(instance: ElasticInstance) -> None:
     assert max(ratios) == pytest.approx(theorem_1_missed(instance))
     assert max(ratios) > 1.05
     assert max(shares) == pytest.approx(theorem_1_near(instance))
+
+
+def test_jobs_without_a_placement_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    nowhere = BATCH.replace(deadline=2)  # no split mode is that short
+    assert all(not np.isfinite(least).any() for least, _ in split_windows(nowhere))
+    assert theorem_1_near(nowhere) == 0.0 and theorem_1_missed(nowhere) == 1.0
+    costs = [("a", np.inf, np.inf), ("b", 2.0, np.inf), ("c", 0.0, 1.0), ("d", 2.0, 3.0)]
+    for count, missed in ((0, 1.0), (3, 1.0), (4, 1.5)):
+        monkeypatch.setattr(guarantees, "split_costs", lambda _, count=count: iter(costs[:count]))
+        assert theorem_1_missed(BATCH) == missed
