@@ -262,23 +262,31 @@ def _guarantees(run: StoredRun, records: Sequence[TaskRecord], low: Sequence[flo
 
 def _promise(run: StoredRun, record: TaskRecord) -> Callable[[str], Mapping[str, Any]]:
     """Return the guarantee of a record's method with its options, by hash of the instance."""
+    changed = changed_options(record)
+    if changed is None:
+        return lambda sha256: {}
     owner = family(record.instance.family)
-    return run.guarantees.of(owner, record.method, changed_options(record), run.instance)
+    return run.guarantees.of(owner, record.method, changed, run.instance)
 
 
-def changed_options(record: TaskRecord) -> dict[str, object]:
+def changed_options(record: TaskRecord) -> dict[str, object] | None:
     """Return the options of a record's method that do not have their defaults.
+
+    None if this version has no such method, or none with these options.
 
     Parameters
     ----------
     record : TaskRecord
         A record of a method of the family, not of the user's own.
     """
-    options = {
-        option: option.parse(record.options[option.name])
-        for option in family(record.instance.family).method(record.method).options
-        if option.name in record.options
-    }
+    try:
+        options = {
+            option: option.parse(record.options[option.name])
+            for option in family(record.instance.family).method(record.method).options
+            if option.name in record.options
+        }
+    except UsageError:
+        return None
     return {option.name: value for option, value in options.items() if value != option.default}
 
 
