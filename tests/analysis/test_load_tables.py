@@ -4,6 +4,7 @@ import io
 import math
 import shutil
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,39 @@ def test_a_star_says_that_all_optima_are_known() -> None:
     other = row | {"load": 2.0, "proved": 1, "high": 1.5}
     shown = matrix(pd.DataFrame([row, other]))
     assert shown["load 1"][0] == "1.2500*" and shown["load 2"][0] == "1.2500 to 1.5000"
+
+
+def test_the_best_has_a_schedule_of_every_instance_and_obeys_all_rules() -> None:
+    facts = [  # instance, load reached, method, kind, low, high, outside, problem
+        ("a", 0.8, "hare", "algorithm", 2.0, 2.0, "", ""),
+        ("b", 1.2, "hare", "algorithm", 1.0, 1.5, "", ""),
+        ("a", 0.8, "list", "baseline", 1.0, 1.0, "", ""),
+        ("a", 0.8, "gavel-fifo", "baseline", 3.0, 3.0, "", ""),
+        ("b", 1.2, "gavel-fifo", "baseline", 2.0, 3.0, "", ""),
+        ("a", 0.8, "exact", "exact", 1.0, 1.0, "", ""),
+        ("a", 0.8, "srtf", "baseline", 1.0, 1.0, "7", ""),
+        ("b", 1.2, "srtf", "baseline", 1.0, 1.0, "7", ""),
+        ("b", 1.2, "fifo", "baseline", 1.0, 1.0, "", "fixed"),
+    ]
+    names = ["instance", "load_reached", "method", "kind", "ratio_low", "ratio_high", "outside",
+             "problem"]  # fmt: skip
+    frame = pd.DataFrame(facts, columns=names)
+    frame = frame.assign(family="hare", trace="t", load=1.0, status="feasible")
+    by_role = by_load(Given({"table": frame})).set_index("role")  # type: ignore[arg-type]
+    assert by_role["method"].to_dict() == {"paper": "hare", "fifo": "gavel-fifo", "best": "hare"}
+    assert by_role.loc["paper", ["low", "high", "schedules"]].tolist() == [1.5, 1.75, 2]
+    assert by_role.loc["best", ["instances", "proved"]].tolist() == [2, 1]
+    assert by_role["reached"].tolist() == pytest.approx([1.0] * 3)  # of instances, not of records
+    frame.loc[frame["instance"] == "b", "status"] = "optimal"
+    again = by_load(Given({"table": frame}))  # type: ignore[arg-type]
+    assert set(again["proved"]) == {2}
+
+
+@dataclass
+class Given:
+    """A run whose table is known."""
+
+    tables: dict[str, pd.DataFrame]
 
 
 def test_a_run_without_loads_has_an_empty_table(hare_record: Run) -> None:
