@@ -5,20 +5,20 @@ import html
 import os
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import Field, PrivateAttr
+from pydantic import AfterValidator, Field, PrivateAttr
 
 from schedgap.instances.records import (
     FileSchema,
     FrozenDict,
     Id,
-    Keyed,
     Record,
     Version,
     canonical_json,
     changed,
     copy_json,
+    json_data,
     plain,
     plain_record,
     validate,
@@ -39,7 +39,9 @@ class Instance(Record):
     """Version of the file format."""
     name: Id
     """Shown in tables; not part of the hash."""
-    meta: Keyed[Any] = Field(default_factory=FrozenDict)
+    meta: Annotated[dict[str, Any], AfterValidator(json_data), AfterValidator(FrozenDict)] = Field(
+        default_factory=FrozenDict
+    )
     """Free data, apart from keys that the family requires; not part of the hash."""
 
     _data: Mapping[str, Any] = PrivateAttr(default_factory=dict)

@@ -7,12 +7,15 @@ import json
 import math
 import os
 import re
+import reprlib
 import tempfile
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import pairwise, zip_longest
+from numbers import Real
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, Self, TypeVar
 
@@ -334,16 +337,33 @@ def _fault(value: Any, depth: int = 0) -> Fault | None:
         if depth == DEEPEST:
             raise InputError(f"nested too deeply: more than {DEEPEST} levels")
         for key, item in value.items() if kind is dict else enumerate(value):
+            if kind is dict and not (type(key) is str and _is_text(key)):
+                what = "valid Unicode text" if type(key) is str else "a text"
+                return f"a key that is not {what}", ()
             fault = _fault(item, depth + 1)
             if fault is not None:
                 return fault[0], (key, *fault[1])
-            if type(key) is str and not _is_text(key):
-                return "a key that is not valid Unicode text", ()
+        return None
     if kind is _Duplicate:
         return "duplicate key", (value.key,)
-    if value is _TOO_LARGE:
+    if value is _TOO_LARGE or (kind is int and abs(value) >= 10**310):
         return "number too large", ()
-    return None
+    known = kind in (int, bool, type(None))
+    return None if known else (f"a value of type {kind.__name__} is no JSON data", ())
+
+
+def json_data(value: Item) -> Item:
+    """Return a value if it is strict JSON data, which a file can hold; for validators.
+
+    Parameters
+    ----------
+    value : object
+        The value.
+    """
+    fault = _fault(value)
+    if fault is not None:
+        raise problem(fault[0], *fault[1])
+    return value
 
 
 def _is_text(value: str) -> bool:
@@ -436,19 +456,38 @@ def _plain(value: object) -> Any:
     if isinstance(value, BaseModel):
         return plain_record(value)
     if isinstance(value, Mapping):
-        return {_plain(key): _plain(item) for key, item in value.items()}
+        return {
+            key if isinstance(key, tuple) else _plain(key): _plain(item)
+            for key, item in value.items()
+        }
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
     if hasattr(value, "columns") and hasattr(value, "to_dict"):  # a table of pandas
         return _table_rows(value)
     if hasattr(value, "tolist"):  # numbers and arrays of NumPy and pandas
-        return _plain(value.tolist())
+        listed = value.tolist()
+        return float(value) if type(listed) is kind else _plain(listed)  # type: ignore[arg-type]
+    if isinstance(value, Real | Decimal) and not isinstance(value, int | float):
+        return _number_of(value)
     return value
+
+
+def _number_of(value: Real | Decimal) -> float:
+    """Return a fraction or a decimal number as the nearest float."""
+    try:
+        return float(value)
+    except (OverflowError, ValueError):  # too large; a signalling NaN
+        return math.nan
 
 
 def _table_rows(table: Any) -> list[dict[str, Any]]:
     """Return the rows of a pandas DataFrame as JSON data."""
-    if any(name is not None for name in table.index.names):
+    named = [str(name) for name in table.index.names if name is not None]
+    columns = Counter([*named, *map(str, table.columns)])
+    for column, count in columns.items():
+        if count > 1:
+            raise InputError(f"a table has {count} columns '{column}'")
+    if named:
         table = table.reset_index()
     rows: list[dict[str, Any]] = []
     for cells in table.to_dict("records"):
@@ -463,6 +502,8 @@ def _table_rows(table: Any) -> list[dict[str, Any]]:
                 place = place.setdefault(name, {})
                 if not isinstance(place, dict):
                     raise InputError(f"a table has both '{name}' and '{column}' as columns")
+            if key in place:
+                raise InputError(f"a table has '{column}' in two columns")
             place[key] = value
         rows.append(row)
     return rows
@@ -639,14 +680,17 @@ def _number(value: float) -> str:
 
 
 def short(value: object) -> str:
-    """Return a JSON value as text of at most 40 characters.
+    """Return a value as text of at most 40 characters, as JSON if it can be.
 
     Parameters
     ----------
-    value : JSON data
+    value : object
         The value.
     """
-    text = json.dumps(value, ensure_ascii=False, default=str)
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    except (TypeError, ValueError):  # keys that are no texts; data that contain themselves
+        text = reprlib.repr(value)
     return text if len(text) <= 40 else text[:37] + "..."
 
 

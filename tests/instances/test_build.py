@@ -2,7 +2,10 @@
 
 import html.parser
 import json
+import math
 import random
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +103,52 @@ def test_names_of_the_wrong_type_are_one_line(kind: object) -> None:
 def test_only_files_and_data_are_loaded(given: Any) -> None:
     with pytest.raises(InputError, match="need a file or its data, not"):
         sg.load(given)
+
+
+TABLE = pd.DataFrame(
+    {"id": ["a"], "arrival": [0], "weight": [1], "rounds": [1], "tasks_per_round": [1],
+     "training_time.fast": [1]}
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (pd.concat([TABLE, TABLE[["weight"]] + 6], axis=1), "a table has 2 columns 'weight'"),
+        (TABLE.rename_axis("id"), "a table has 2 columns 'id'"),
+        (TABLE.assign(training_time=[{"fast": 9}]), "a table has 'training_time' in two columns"),
+    ],
+)
+def test_what_a_table_says_twice_is_refused(table: pd.DataFrame, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        sg.instance("hare", gpus=["fast"], jobs=table)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("number", [Decimal("2.5"), Fraction(5, 2), np.longdouble(2.5)])
+def test_numbers_of_other_classes_become_floats(number: Any) -> None:
+    table = TABLE.astype(object).assign(weight=[number])
+    built: Any = sg.instance("hare", gpus=["fast"], jobs=table)
+    assert type(built.jobs[0].weight) is float and sg.load(built.to_data()).sha256 == built.sha256
+    assert built.replace(meta={**built.meta, "x": number}).meta["x"] == 2.5
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({1, 2}, "meta.x: a value of type set is no JSON data"),
+        (math.nan, "meta.x: not a finite number"),
+        ([{1: 2}], "meta.x[0]: a key that is not a text"),
+        ({(1, 2): 3}, "meta.x: a key that is not a text"),
+        (10**400, "meta.x: number too large"),
+        (Decimal("1e999"), "meta.x: not a finite number"),
+    ],
+    ids=["set", "nan", "number-as-key", "pair-as-key", "long", "large-decimal"],
+)
+def test_meta_is_what_a_file_can_hold(value: object, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        SMALL["ring"].replace(meta={**SMALL["ring"].meta, "x": value})
+    assert str(caught.value) == message
 
 
 def test_ids_are_never_given_twice() -> None:
