@@ -40,6 +40,7 @@ _MAX_IDLE_MB = 500  # larger idle workers are closed
 _QUOTA = Path(
     "/sys/fs/cgroup/cpu.max"
 )  # CPU limit of a Linux container: "quota period" or "max ..."
+_MOST_WAITING = 64  # messages that are read ahead; a child that sends more waits in `send`
 _LONGEST_LINE = 1 << 16  # bytes of the standard error that are read at once
 _DEPTH = "SCHEDGAP_CHILD_DEPTH"
 _ENVIRONMENT = {
@@ -210,6 +211,8 @@ class _Worker:
         self.peak_mb = 0.0  # of the task
         self.before = self.last = _Usage()  # at the start of the task, and as last observed
         self.frames: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self.room = threading.Semaphore(_MOST_WAITING)
+        self.killed = False
         self.stderr_lines: deque[str] = deque(maxlen=40)
         self.watched = psutil.Process(self.process.pid)
         for loop in (self._read_frames, self._read_stderr):
@@ -219,8 +222,16 @@ class _Worker:
         assert self.process.stdout is not None
         with self.process.stdout as stream, contextlib.suppress(OSError):
             while (frame := read_frame(stream)) is not None:
+                if not self.killed:
+                    self.room.acquire()
                 self.frames.put(frame)
         self.frames.put(None)
+
+    def next_frame(self, wait: float) -> bytes | None:
+        """Return the next frame, None at the end; queue.Empty if there is none within a time."""
+        frame = self.frames.get(timeout=wait)
+        self.room.release()
+        return frame
 
     def _read_stderr(self) -> None:
         assert self.process.stderr is not None
@@ -287,6 +298,8 @@ class _Worker:
 
     def kill(self) -> None:
         """Kill the process and its descendants, and wait for its end."""
+        self.killed = True
+        self.room.release()  # for the thread that reads what it had sent
         if self.process.poll() is None:
             for process in self._tree():
                 with contextlib.suppress(psutil.Error):
@@ -395,7 +408,7 @@ def _attend(
                 worker.kill()
         try:
             wait = 5.0 if killed else max(0.0, min(next_check, deadline) - time.monotonic())
-            frame = worker.frames.get(timeout=wait)
+            frame = worker.next_frame(wait)
         except queue.Empty:
             if killed:
                 return reply(killed)

@@ -20,6 +20,13 @@ def count(send: Any, number: int) -> str:
     return "counted"
 
 
+def pour(send: Any) -> None:
+    number = 0
+    while True:
+        send((number, "x" * 10_000))
+        number += 1
+
+
 def count_then_hang(send: Any, number: int) -> None:
     count(send, number)
     hang(send)

@@ -58,6 +58,18 @@ def test_a_hang_in_native_code_is_killed_in_time_and_its_messages_are_kept() -> 
 
 
 @posix
+def test_a_child_that_sends_faster_than_it_is_heard_waits_and_ends_at_its_limit() -> None:
+    heard: list[int] = []
+
+    def slow(message: tuple[int, str]) -> None:
+        time.sleep(0.01)
+        heard.append(message[0])
+
+    reply = run_child("child_tasks:pour", limit=0.5, on_message=slow)
+    assert reply.outcome == "timeout" and heard == [*range(len(heard))]
+    assert 0 < len(heard) < 2000  # without waiting it sends more than ten thousand
+
+
 def test_a_crash_says_its_signal_and_last_words() -> None:
     heard: list[str] = []
     reply = run_child("child_tasks:crash", on_message=heard.append)
