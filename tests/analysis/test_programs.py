@@ -36,6 +36,18 @@ def test_indices_are_those_of_the_instance() -> None:
         program.x["J9", 1, 1]
 
 
+def test_rows_of_equal_jobs_have_named_indices() -> None:
+    toy: Any = TOYS["dmlrs"]
+    job, machine = toy.jobs[0], toy.machines[0]
+    twins = toy.replace(
+        jobs=[job, job.replace(id="a,b[1]")], machines=[machine, machine.replace(id="m")]
+    )
+    for name in ("milp-machine", "lbbd"):
+        program = sg.model(twins, name, symmetry=True)
+        slots = [slot for *pair, slot in program.cut_jobs if pair == [job.id, "a,b[1]"]]
+        assert len(slots) == len(program.cut_jobs) > 0
+
+
 @pytest.mark.parametrize(("name", "program"), EVERY)
 def test_every_index_is_named_and_no_number_changes(name: str, program: str) -> None:
     instance, owner = TOYS[name], family(name)

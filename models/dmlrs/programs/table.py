@@ -15,7 +15,7 @@ _COMPLETIONS = {
     "eq_3": "job slot",
     "eq_6": "job slot",
     "cut_cover": "job",
-    "cut_jobs": "job job",
+    "cut_jobs": "job job slot",
 }
 _PRINTED = _COMPLETIONS | {
     "z": "job slot machine",
