@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from schedgap.errors import InputError, UsageError, choices
+from schedgap.errors import FamilyWarning, InputError, UsageError, choices
 from schedgap.instances.instance import Instance
 from schedgap.instances.records import read_json
 
@@ -60,7 +60,7 @@ class Families(Mapping[str, Source]):
             used = found.setdefault(point.name, Source(point.module, package=package))
             if used.package != package:
                 text = f"family {point.name} of package {package} is left out: {used.package} has"
-                warnings.warn(f"{text} one of this name", stacklevel=2)
+                warnings.warn(f"{text} one of this name", FamilyWarning, stacklevel=2)
         return found
 
     def __getitem__(self, name: str) -> Source:

@@ -4,11 +4,13 @@ import hashlib
 import html
 import os
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, wraps
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, Field, PrivateAttr
 
+from schedgap.instances import contract
+from schedgap.instances.contract import Guard
 from schedgap.instances.records import (
     FileSchema,
     FrozenDict,
@@ -24,6 +26,28 @@ from schedgap.instances.records import (
     validate,
     write_json,
 )
+
+_PARTS: Mapping[str, contract.Accept] = {  # that a class may define
+    "summary": contract.named_texts,
+    "demands": contract.demands,
+    "warnings": contract.texts,
+}
+
+
+def _is_ours(cls: type) -> bool:
+    return cls.__module__.partition(".")[0] == __name__.partition(".")[0]
+
+
+def _guarded(part: str, method: Any, accept: contract.Accept) -> Any:
+    """Return a method of a class of another package, which is checked as functions of families."""
+    if not callable(method):
+        return method
+
+    @wraps(method)
+    def checked(instance: "Instance") -> Any:
+        return Guard(instance.family, f"instances: {part}", method, accept)(instance)
+
+    return checked
 
 
 class Instance(Record):
@@ -46,6 +70,12 @@ class Instance(Record):
 
     _data: Mapping[str, Any] = PrivateAttr(default_factory=dict)
 
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        for part, accept in _PARTS.items():
+            if part in cls.__dict__ and not _is_ours(cls):
+                setattr(cls, part, _guarded(part, cls.__dict__[part], accept))
+
     @classmethod
     def from_data(cls, data: Mapping[str, object]) -> Self:
         """Return an instance from JSON data; `Instance` itself returns one of the family they name.
@@ -66,7 +96,10 @@ class Instance(Record):
             found: Any = families.from_data(data)
             return found  # type: ignore[no-any-return]
         given = plain(data)
-        instance = validate(cls, given)
+        name = given.get("family") if isinstance(given, Mapping) else ""
+        part = f"instances: {cls.__name__}"
+        read = validate if _is_ours(cls) else Guard(str(name), part, validate, contract.anything)
+        instance: Self = read(cls, given)
         instance._data = given
         return instance
 

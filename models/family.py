@@ -10,16 +10,16 @@ from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Generic, cast, get_args
 
-from schedgap.errors import FamilyError, UsageError, choices
+from schedgap.errors import FamilyError, FamilyWarning, UsageError, choices
+from schedgap.instances import contract
+from schedgap.instances.contract import Guard
 from schedgap.instances.families import FAMILIES, OWN, Source
 from schedgap.instances.instance import Instance
 from schedgap.instances.solution import Kind, Sense
 from schedgap.instances.verdict import Violation
-from schedgap.models import contract
-from schedgap.models.contract import Guard
-from schedgap.models.figure import Experiment
+from schedgap.models.figure import Claim, Experiment, MissingValueError, Point
 from schedgap.models.method import I, Method, MethodResult, RunContext, S
-from schedgap.models.paper import Paper
+from schedgap.models.paper import Guarantee, Paper
 from schedgap.models.program import Program
 
 if TYPE_CHECKING:  # it loads NumPy
@@ -169,11 +169,8 @@ class Family(Generic[I, S]):
             if callable(function) and not isinstance(function, Guard):
                 guard = Guard(str(self.name), part, function, accept, part in _VERDICTS)
                 object.__setattr__(self, part, guard)
-        space = self.mutations
-        repair = getattr(space, "repair", None)
-        if space is not None and callable(repair) and not isinstance(repair, Guard):
-            guarded = Guard(str(self.name), "mutations", repair, lambda returned: None)
-            object.__setattr__(self, "mutations", replace(space, repair=guarded))
+        for part, guarded in _NESTED.items():
+            object.__setattr__(self, part, guarded(str(self.name), getattr(self, part)))
 
     def method(self, name: str) -> Method[I, S]:
         """Return a method by its name or alias; UsageError if there is none.
@@ -226,6 +223,116 @@ def _drawable(found: Any) -> Chart:
     return cast(Chart, chart)
 
 
+def _methods(family: str, found: Any) -> Any:
+    """Return methods whose reason against an instance is guarded; anything else as it is."""
+    if not isinstance(found, tuple):
+        return found
+    accept = contract.optional(contract.is_a(str, "a text or None"))
+    return tuple(
+        replace(each, unsupported_reason=contract.guarded(
+            family, f"method {each.name}: unsupported_reason", each.unsupported_reason, accept))
+        if isinstance(each, Method) else each
+        for each in found
+    )  # fmt: skip
+
+
+def _programs(family: str, found: Any) -> Any:
+    """Return programs whose builders are guarded; what reads values is asked for any values."""
+    if not isinstance(found, Mapping):
+        return found
+
+    def guarded(key: str, program: Program) -> Program:
+        def part(function: Any, accept: contract.Accept) -> Any:
+            return contract.guarded(family, f"program {key}", function, accept)
+
+        return replace(
+            program,
+            build=part(program.build, contract.anything),
+            narrow=part(program.narrow, contract.anything),
+            unit=part(program.unit, contract.number),
+        )
+
+    return {
+        key: guarded(key, each) if isinstance(each, Program) else each
+        for key, each in found.items()
+    }
+
+
+def _paper(family: str, found: Any) -> Any:
+    """Return a paper whose guarantees are guarded."""
+    if not isinstance(found, Paper) or not isinstance(found.guarantees, Mapping):
+        return found
+
+    def guarded(name: str, claim: Guarantee) -> Guarantee:
+        part = f"guarantee {name}"
+        return replace(
+            claim,
+            evaluate=contract.guarded(family, part, claim.evaluate, contract.mapping),
+            measure=contract.guarded(family, part, claim.measure, contract.number),
+        )
+
+    claims = {
+        name: guarded(name, each) if isinstance(each, Guarantee) else each
+        for name, each in found.guarantees.items()
+    }
+    return replace(found, guarantees=claims)
+
+
+def _presets(family: str, found: Any) -> Any:
+    """Return a generator whose presets are guarded."""
+    presets = getattr(found, "presets", None)
+    if not isinstance(presets, tuple) or not all(hasattr(each, "make") for each in presets):
+        return found
+    makes = [
+        contract.guarded(family, f"preset {each.name}", each.make, contract.anything)
+        for each in presets
+    ]
+    made = [replace(each, make=make) for each, make in zip(presets, makes, strict=True)]
+    return replace(found, presets=tuple(made))
+
+
+def _space(family: str, found: Any) -> Any:
+    """Return a space whose repair is guarded."""
+    if not callable(getattr(found, "repair", None)):
+        return found
+    repair = contract.guarded(family, "mutations", found.repair, lambda returned: None)
+    return replace(found, repair=repair)
+
+
+_NESTED: Mapping[str, Callable[[str, Any], Any]] = {
+    "methods": _methods,
+    "programs": _programs,
+    "paper": _paper,
+    "generator": _presets,
+    "mutations": _space,
+}
+
+
+def _figures(found: Any) -> list[Experiment]:
+    """Accept figures; drawing their points and judging their claims is guarded."""
+    figures = contract.all_are(Experiment, "experiments")(found)
+    return [replace(each, draw=_drawn(each), claims=_claims(each)) for each in figures]
+
+
+def _drawn(figure: Experiment) -> Any:
+    accept = contract.all_are(Point, "points")
+    return contract.guarded(figure.family, f"figure {figure.figure}", figure.draw, accept)
+
+
+def _claims(figure: Experiment) -> Any:
+    contract.all_are(Claim, "claims")(figure.claims)
+    passes = MissingValueError, ZeroDivisionError  # the draw is not measured
+
+    def part(claim: Claim, function: Any) -> Any:
+        name = f"claim '{claim.text}'"
+        return contract.guarded(figure.family, name, function, contract.anything, *passes)
+
+    return tuple(
+        replace(each, holds=part(each, each.holds), measure=part(each, each.measure))
+        for each in figure.claims
+    )
+
+
 _PARTS: Mapping[str, contract.Accept] = {
     "sense": contract.one_of("min", "max"),
     "check": contract.all_are(Violation, "violations"),
@@ -239,10 +346,9 @@ _PARTS: Mapping[str, contract.Accept] = {
     "null_schedule": contract.json_data,
     "check_certificate": contract.number,
     "suite": contract.all_are(Instance, "instances"),
-    "experiments": contract.all_are(Experiment, "experiments"),
+    "experiments": _figures,
+    "index_names": contract.mapping,
 }
-
-
 _VERDICTS = frozenset({"check", "objective", "check_certificate"})
 
 
@@ -287,15 +393,17 @@ def family(name: str) -> Family:
     if not source.package:
         found: Family = source.family()
         return found
+    cause: BaseException | None = None
     try:
         found = source.family()
         fault = _fault(found) or (f"its name is '{found.name}'" if found.name != name else None)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - code of another package; it may call sys.exit
-        fault = f"{type(error).__name__}: {error}"
+        fault, cause = f"{type(error).__name__}: {error}", error
     if fault:
-        raise UsageError(f"family {name} of package {source.package} cannot be used: {fault}")
+        said = f"family {name} of package {source.package} cannot be used: {fault}"
+        raise UsageError(said) from cause
     return found
 
 
@@ -306,7 +414,7 @@ def families() -> list[Family]:
         try:
             found.append(family(name))
         except UsageError as error:
-            warnings.warn(f"left out: {error}", stacklevel=2)
+            warnings.warn(f"left out: {error}", FamilyWarning, stacklevel=2)
     return found
 
 

@@ -147,7 +147,7 @@ class Experiment:
     claims: tuple[Claim, ...]
     series: tuple[str, ...]
     draw: Callable[[], Iterable[Point]]
-    brackets: tuple[str, ...]
+    brackets: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ()
     setting: Mapping[str, float | str] = field(default_factory=dict)
     time_limit: float = 60.0  # seconds for each task

@@ -16,10 +16,10 @@ from typing import Any, cast
 
 from schedgap.analysis.records.sources import family_code, module_code
 from schedgap.errors import InputError
+from schedgap.instances.contract import Guard
 from schedgap.instances.families import OWN
 from schedgap.instances.instance import Instance
 from schedgap.instances.records import write_text
-from schedgap.models.contract import Guard
 from schedgap.models.family import Family
 from schedgap.models.method import Lazy
 
@@ -140,6 +140,7 @@ def _evaluator(name: str, evaluate: Callable[..., Any]) -> str:
 
     That does not cover `paper.py`, where another package may have the function.
     """
-    if name in OWN and isinstance(evaluate, Lazy):
-        return evaluate.name
-    return module_code(evaluate.load() if isinstance(evaluate, Lazy) else evaluate)
+    function = evaluate.function if isinstance(evaluate, Guard) else evaluate
+    if name in OWN and isinstance(function, Lazy):
+        return function.name
+    return module_code(function.load() if isinstance(function, Lazy) else function)

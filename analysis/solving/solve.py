@@ -24,10 +24,10 @@ from schedgap.errors import (
     UsageError,
 )
 from schedgap.instances.arguments import A_LIMIT, MEMORY, a_function, a_text, an_instance, checked
+from schedgap.instances.contract import Guard, json_object
 from schedgap.instances.families import OWN
 from schedgap.instances.instance import Instance
 from schedgap.instances.solution import Sense
-from schedgap.models.contract import Guard, json_object
 from schedgap.models.family import Family, family_of
 from schedgap.models.method import check_instance
 

@@ -64,7 +64,7 @@ def certify(target: Target, data: Mapping[str, Any], time_limit: float = 60.0) -
         guarantee = dict(claim.evaluate(instance, **changed))
         if claim.measure is not None:
             score = claim.measure(instance)
-        elif guarantee["factor"] and (guarantee["holds"] or claim.ours):
+        elif guarantee.get("factor") and (guarantee.get("holds") or claim.ours):
             score = over_claim(ratio, guarantee["factor"])
         else:
             score = 0.0  # the claim says nothing on this instance

@@ -120,8 +120,8 @@ class Evaluator:
         if self.claim is None:
             return 1.0
         said = self.claim.evaluate(instance, **changed_options(self.method, self.target.options))
-        factor: float | None = said["factor"]
-        return factor if said["holds"] or self.claim.ours else None
+        factor: float | None = said.get("factor")
+        return factor if said.get("holds") or self.claim.ours else None
 
     def _quick_bound(self, instance: Instance) -> float | None:
         """Return the bound of the longest job alone."""

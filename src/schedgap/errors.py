@@ -74,6 +74,10 @@ class FamilyError(SchedgapError):
     """A family of another package that breaks the contract; names the part and the fault."""
 
 
+class FamilyWarning(UserWarning):
+    """A family of another package that is left out; names the package."""
+
+
 class OwnMethodError(SchedgapError):
     """A user's own method that failed: it raised an error, or returned no schedule."""
 

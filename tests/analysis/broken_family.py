@@ -5,12 +5,15 @@ Child processes can import it, because they have this process's `sys.path`.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import toy_family
+from pydantic import model_validator
 from toy_family import Pick, ToyInstance
 
+from schedgap.instances.generate import Generator, Preset
 from schedgap.models.family import Bar, Chart
+from schedgap.models.figure import Claim, Experiment
 from schedgap.models.method import Method, MethodResult, RunContext
 from schedgap.models.program import Program
 
@@ -29,6 +32,27 @@ def breaks(part: str, function: Callable[..., Any]) -> Any:
         return RUBBISH[how]
 
     return broken
+
+
+class Talking(ToyInstance):
+    """An instance that fails to say what it is."""
+
+    @model_validator(mode="after")
+    def _odd(self) -> Self:
+        assert 1 / (self.name != "validator")
+        return self
+
+    def summary(self) -> dict[str, str]:
+        """Return the number of values."""
+        return breaks("summary", lambda _: {"of values": str(len(self.values))})(self)
+
+    def demands(self) -> tuple[str, list[float]]:
+        """Return nothing."""
+        return breaks("demands", lambda _: ("", []))(self)
+
+    def warnings(self) -> tuple[str, ...]:
+        """Return nothing."""
+        return breaks("warnings", lambda _: ())(self)
 
 
 class Local:
@@ -87,8 +111,19 @@ PROMISE = replace(
     methods=("exact",),
     evaluate=breaks("guarantee", lambda instance: {}),
 )
+
+
+def experiments(*, quick: bool = False) -> list[Experiment]:
+    """Return a figure whose points are a number, and a claim on the length of a draw."""
+    claims = (Claim("odd", "", lambda draw: len(draw) > 0),)
+    points: Any = lambda: 3  # noqa: E731
+    return [Experiment("toy", "1", "", "x", "value", claims, ("a",), points)]
+
+
 FAMILY = replace(
     toy_family.FAMILY,
+    generator=Generator((Preset("zero", "", lambda request: 1 // request.seed),), "zero"),
+    experiments=experiments,
     paper=replace(toy_family.PAPER, guarantees={"G1": PROMISE}),
     methods=(
         replace(

@@ -97,7 +97,7 @@ def test_a_run_goes_on_and_is_reported(tmp_path: Path, capsys: pytest.CaptureFix
     asked = ["compare", str(tmp_path / "run2.json"), "--methods", "exact", "--run", other]
     assert cli.run([*asked, "--workers", "1"]) == 2
     (line,) = [each for each in capsys.readouterr().err.splitlines() if "guarantee" in each][-1:]
-    assert line.startswith("schedgap: family toy: guarantee: ZeroDivisionError")
+    assert line.startswith("schedgap: family toy: guarantee G1: ZeroDivisionError")
 
 
 def test_a_changed_object_is_no_other_instance() -> None:
@@ -127,9 +127,9 @@ def test_what_is_no_part_of_the_contract_is_blamed_on_the_family(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name, said in (
-        ("program raises", "family toy: ZeroDivisionError: division\\nby zero (broken_family.py"),
+        ("program raises", "family toy: program paper: ZeroDivisionError: division\\nby zero (bro"),
         ("program number", "family toy: program paper: returned int, need a Pyomo ConcreteModel"),
-        ("unsupported raises", "family toy: ZeroDivisionError"),
+        ("unsupported raises", "family toy: method exact: unsupported_reason: ZeroDivisionError"),
     ):
         file = tmp_path / "it.json"
         file.write_text(json.dumps(instance(name).to_data()))
@@ -141,8 +141,56 @@ def test_what_is_no_part_of_the_contract_is_blamed_on_the_family(
         assert not (tmp_path / "it.lp").exists()
 
 
+def said_of(broken: Any) -> str:
+    """Return the message of the error in Python, which has the error of the family as its cause."""
+    with pytest.raises(FamilyError) as caught:
+        broken()
+    assert isinstance(caught.value.__cause__, ZeroDivisionError | TypeError)
+    return str(caught.value)
+
+
+def test_python_names_the_part_and_keeps_the_cause() -> None:
+    owner = _family("toy")
+    unsupported = said_of(lambda: sg.solve(instance("unsupported raises")))
+    assert unsupported.startswith("family toy: method exact: unsupported_reason: ZeroDivisionError")
+    program = said_of(lambda: sg.model(instance("program raises"), "paper"))
+    assert program.startswith("family toy: program paper: ZeroDivisionError")
+    claim = owner.paper.guarantees["G1"]
+    promise = said_of(lambda: claim.evaluate(instance("guarantee raises")))
+    assert promise.startswith("family toy: guarantee G1: ZeroDivisionError")
+    preset = said_of(lambda: sg.generate("toy"))
+    assert preset.startswith("family toy: preset zero: ZeroDivisionError")
+    (figure,) = owner.experiments(quick=True) if owner.experiments else []
+    assert said_of(lambda: figure.points).startswith(
+        "family toy: figure 1: returned 3, need points"
+    )
+    draw: Any = None
+    held = said_of(lambda: figure.claims[0].holds(draw))
+    assert held.startswith("family toy: claim 'odd': TypeError")
+
+
+@pytest.mark.parametrize("part", ["summary", "demands", "warnings"])
+@pytest.mark.parametrize("how", ["raises", "none", "number"])
+def test_what_instances_say_of_themselves_is_checked(part: str, how: str) -> None:
+    broken = broken_family.Talking.from_data(instance(f"{part} {how}").to_data())
+    said = said_of(getattr(broken, part))
+    assert said.startswith(f"family toy: instances: {part}: ")
+    if part == "summary":
+        assert said_of(lambda: repr(broken)) == said_of(broken._repr_html_) == said
+    fine = broken_family.Talking.from_data(instance("fine").to_data())
+    assert repr(fine) == "<toy instance 'fine': of values 3>"
+
+
+def test_a_validator_that_fails_is_named() -> None:
+    data = instance("fine").to_data() | {"name": "validator"}
+    said = said_of(lambda: broken_family.Talking.from_data(data))
+    assert said.startswith(
+        "family toy: instances: Talking: ZeroDivisionError: division by zero (br"
+    )
+
+
 def test_families_of_this_package_are_not_wrapped() -> None:
-    from schedgap.models.contract import Guard
+    from schedgap.instances.contract import Guard
 
     own, other = _family("hare"), _family("toy")
     assert not isinstance(own.check, Guard) and isinstance(other.check, Guard)

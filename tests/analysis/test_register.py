@@ -13,6 +13,7 @@ import pytest
 import toy_family
 
 import schedgap as sg
+from schedgap import cli
 from schedgap.errors import UsageError
 from schedgap.instances.families import FAMILIES, GROUP, OWN, Families, from_data
 from schedgap.instances.generate import Generator
@@ -154,6 +155,7 @@ def test_an_installed_family_that_is_broken_is_named(site: Path, source: str, sa
         warnings.simplefilter("always")
         assert [each.name for each in families()] == list(OWN)  # the others can be used
     assert [str(each.message) for each in heard] == [f"left out: {one.value}"]
+    assert (one.value.__cause__ is None) == (source == "FAMILY = 3")
     for use in (lambda: sg.generate("toy"), lambda: sg.load({"family": "toy"})):
         with pytest.raises(UsageError, match=re.escape(str(one.value))):
             use()
@@ -164,6 +166,16 @@ def test_of_two_packages_with_one_name_the_second_is_named(site: Path) -> None:
         install(site, "toy", package, "FAMILY = 3")
     with pytest.warns(UserWarning, match="toy of package toy_two is left out: toy_one has one"):
         assert FAMILIES["toy"].package == "toy_one"
+
+
+def test_a_warning_is_one_line_of_the_command_line(
+    site: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install(site, "toy", "toy_unusable", "FAMILY = 3")
+    said = "family toy of package toy_unusable cannot be used: FAMILY is of type int, not Family"
+    for _ in range(2):
+        assert cli.run(["methods"]) == 0
+        assert capsys.readouterr().err == f"schedgap: left out: {said}\n"
 
 
 def test_the_names_of_this_package_are_its_own(site: Path) -> None:

@@ -5,8 +5,9 @@ import os
 import signal
 import sys
 import traceback
+import warnings
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -15,6 +16,7 @@ from schedgap.cli.parser import app
 from schedgap.errors import (
     ContradictionError,
     FamilyError,
+    FamilyWarning,
     SchedgapError,
 )
 
@@ -85,6 +87,22 @@ def run(arguments: list[str]) -> int:
     arguments : list of str
         The arguments without the name of the program.
     """
+    with warnings.catch_warnings():
+        usual, told = warnings.showwarning, set[str]()
+        warnings.simplefilter("always", FamilyWarning)
+
+        def in_one_line(message: Warning | str, category: type[Warning], *where: Any) -> None:
+            if not issubclass(category, FamilyWarning):
+                usual(message, category, *where)
+            elif str(message) not in told:
+                told.add(str(message))
+                show.note(str(message))
+
+        warnings.showwarning = in_one_line
+        return _run(arguments)
+
+
+def _run(arguments: list[str]) -> int:
     try:
         code = app(args=_with_retry(arguments), prog_name="schedgap", standalone_mode=False)
         sys.stdout.flush()

@@ -29,6 +29,8 @@ class Guard:
     fresh : bool
         Whether the instance, the first argument, is read again from its data: what was computed
         from it and changed since has no part in a verdict.
+    passes : tuple of type
+        Further errors that pass.
     """
 
     family: str
@@ -36,6 +38,7 @@ class Guard:
     function: Callable[..., Any]
     accept: Accept
     fresh: bool = False
+    passes: tuple[type[Exception], ...] = ()
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         """Call the function.
@@ -55,10 +58,33 @@ class Guard:
             arguments = (type(instance).from_data(instance.to_data()), *others)
         try:
             return self.accept(self.function(*arguments, **keywords))
-        except (SchedgapError, ContradictionError):
+        except (SchedgapError, ContradictionError, *self.passes):
             raise
         except Exception as error:
             raise FamilyError(f"family {self.family}: {self.part}: {fault(error)}") from error
+
+
+def guarded(
+    family: object, part: str, function: Any, accept: Accept, *passes: type[Exception]
+) -> Any:
+    """Return a function of a family of another package as a `Guard`; what is none as it is.
+
+    Parameters
+    ----------
+    family : object
+        Name of the family.
+    part : str
+        Name of the part.
+    function : Any
+        The family's function; a guard stays as it is.
+    accept : callable
+        As for `Guard`.
+    *passes : type
+        As for `Guard`.
+    """
+    if not callable(function) or isinstance(function, Guard):
+        return function
+    return Guard(str(family), part, function, accept, passes=passes)
 
 
 def fault(error: Exception) -> str:
@@ -218,6 +244,58 @@ def optional(accept: Accept) -> Accept:
         What else is accepted.
     """
     return lambda found: None if found is None else accept(found)
+
+
+def anything(found: Any) -> Any:
+    """Accept anything: the caller checks it.
+
+    Parameters
+    ----------
+    found : Any
+        As returned.
+    """
+    return found
+
+
+def named_texts(found: Any) -> dict[str, str]:
+    """Accept mappings from texts to texts.
+
+    Parameters
+    ----------
+    found : Any
+        As returned.
+    """
+    if not isinstance(found, Mapping):
+        raise ReturnedError(found, "texts by name")
+    all_are(str, "texts by name")((*found.keys(), *found.values()))
+    return dict(found)
+
+
+def demands(found: Any) -> tuple[str, list[float]]:
+    """Accept pairs of a text and a list of finite numbers.
+
+    Parameters
+    ----------
+    found : Any
+        As returned.
+    """
+    pair = found if isinstance(found, tuple | list) and len(found) == 2 else ()
+    if not pair or not isinstance(pair[0], str) or not isinstance(pair[1], Iterable):
+        raise ReturnedError(found, "a name, and a number for each job")
+    return pair[0], [number(each) for each in pair[1]]
+
+
+def mapping(found: Any) -> dict[str, Any]:
+    """Accept mappings from texts to anything.
+
+    Parameters
+    ----------
+    found : Any
+        As returned.
+    """
+    if not isinstance(found, Mapping) or not all(isinstance(key, str) for key in found):
+        raise ReturnedError(found, "a mapping with texts as keys")
+    return dict(found)
 
 
 def json_data(found: Any) -> Any:
