@@ -13,6 +13,7 @@ import plotly.graph_objects as go
 import plotly.io
 from plotly.offline import get_plotlyjs_version
 
+from schedgap.analysis.plots.on_paper import on_paper
 from schedgap.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
 
 FORMATS = (".pdf", ".svg", ".png")
 AUTOMATIC = ("", "plotly_mimetype")  # renderers that nobody chose
-DASHES = {"dash": "--", "dot": ":"}
-INCH = 100  # pixels
-
-
 DOTS = 150  # per inch, of the picture in a notebook
 FITTING = "width: 100%; max-width: 800px"  # of a picture in a notebook
 ALT = "Figure; with a network and scripts it is interactive"
@@ -90,14 +87,13 @@ class Figure(go.Figure):  # type: ignore[misc]
         Raises
         ------
         UsageError
-            If it has another suffix.
+            If it has another suffix, or traces that Matplotlib does not draw.
         """
         path = Path(file)
         if path.suffix == ".html":
             self.write_html(path)
         elif path.suffix in FORMATS:
-            drawn = on_paper(self) if self._draw is None else self._draw()
-            drawn.savefig(path, dpi=200)
+            self._on_paper().savefig(path, dpi=200)
         else:
             raise UsageError(f"{file}: cannot be saved: need one of {', '.join(FORMATS)}, .html")
         return path
@@ -128,19 +124,23 @@ class Figure(go.Figure):  # type: ignore[misc]
 
     def _picture(self, kind: str) -> str:
         """Return the figure in Base64; empty if it has other parts than `on_paper` draws."""
-        usual = all(
-            trace.type == "scatter" or (trace.type == "bar" and trace.orientation != "h")
-            for trace in self.data
-        )
-        if self._draw is None and not (usual and "xaxis2" not in self.to_plotly_json()["layout"]):
-            return ""
         file = io.BytesIO()
         try:
-            drawn = on_paper(self) if self._draw is None else self._draw()
-        except (KeyError, TypeError, ValueError):  # such as dates, or a trace without x
+            self._on_paper().savefig(file, format=kind, dpi=DOTS)
+        except UsageError:
             return ""
-        drawn.savefig(file, format=kind, dpi=DOTS)
         return base64.b64encode(file.getvalue()).decode()
+
+    def _on_paper(self) -> "matplotlib_figure.Figure":
+        """Return the figure as one of Matplotlib."""
+        if self._draw is not None:
+            return self._draw()
+        try:
+            return on_paper(self)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:  # values of any kind
+            raise UsageError(
+                f"no picture: Matplotlib cannot draw it ({error}): save .html"
+            ) from error
 
     def _page(self, picture: str) -> str:
         """Return HTML that shows the picture until the interactive figure can be drawn."""
@@ -164,85 +164,3 @@ class Figure(go.Figure):  # type: ignore[misc]
 def _automatic() -> bool:
     chosen = "PLOTLY_RENDERER" in os.environ
     return not chosen and (plotly.io.renderers.default or "") in AUTOMATIC
-
-
-def on_paper(figure: go.Figure) -> "matplotlib_figure.Figure":
-    """Return a figure of lines, points and bars as one of Matplotlib.
-
-    Parameters
-    ----------
-    figure : plotly.graph_objects.Figure
-        With scatter and bar traces on one pair of axes.
-    """
-    from matplotlib import figure as matplotlib_figure
-
-    data = figure.to_plotly_json()
-    layout = data["layout"]
-    height = (layout.get("height") or 340) / INCH
-    made = matplotlib_figure.Figure(figsize=(6.5, max(2.4, height)), layout="constrained")
-    pane = made.subplots()
-    previous: Any = None
-    for trace, drawn in zip(data["data"], figure.data, strict=True):
-        # arrays are encoded in the data
-        previous = _draw_trace(pane, trace | {"x": drawn.x, "y": drawn.y}, previous)
-    for which in ("x", "y"):
-        _set_axis(pane, which, layout.get(f"{which}axis", {}))
-    pane.spines[["top", "right"]].set_visible(False)
-    handles, names = pane.get_legend_handles_labels()
-    if names and layout.get("showlegend") is not False:
-        made.legend(handles, names, loc="outside lower left", ncols=4, fontsize=7, frameon=False)
-    return made
-
-
-def _draw_trace(pane: Any, trace: dict[str, Any], previous: Any) -> Any:
-    """Draw a trace and return its coordinates; a filled one is a band down to `previous`."""
-    xs, ys = list(trace["x"]), [_number(y) for y in trace["y"]]
-    name = _text(trace.get("name") or "") if trace.get("showlegend", True) else None
-    line, marker = trace.get("line", {}), trace.get("marker", {})
-    if trace["type"] == "bar":
-        pane.bar([str(x) for x in xs], ys, 0.6, color=marker.get("color"), label=name)
-        return xs, ys
-    xs = [_number(x) for x in xs] if not any(isinstance(x, str) for x in xs) else xs
-    mode = trace.get("mode", "lines")
-    if "lines" in mode:
-        style = "steps-post" if line.get("shape") == "hv" else "default"
-        pane.plot(
-            xs, ys, DASHES.get(line.get("dash", ""), "-"), drawstyle=style, linewidth=1.2,
-            color=line.get("color"), label=name,
-        )  # fmt: skip
-        name = None
-    if "markers" in mode:
-        pane.scatter(
-            xs, ys, s=12, c=marker.get("color", line.get("color")), alpha=0.8, label=name,
-            linewidths=0,
-        )  # fmt: skip
-    if trace.get("fill") == "tonexty" and previous is not None:
-        pane.fill_between(xs, ys, previous[1], color=line.get("color"), alpha=0.2, linewidth=0)
-    return xs, ys
-
-
-def _set_axis(pane: Any, which: str, axis: dict[str, Any]) -> None:
-    log = axis.get("type") == "log"
-    if log:
-        getattr(pane, f"set_{which}scale")("log")
-    if axis.get("range"):
-        ends = [10.0**end if log else end for end in axis["range"]]
-        getattr(pane, f"set_{which}lim")(*ends)
-    if axis.get("tickvals") is not None:
-        texts = [_text(text) for text in axis.get("ticktext", axis["tickvals"])]
-        getattr(pane, f"set_{which}ticks")(list(axis["tickvals"]), texts, fontsize=7)
-        getattr(pane, f"{which}axis").minorticks_off()
-    title = (axis.get("title") or {}).get("text")
-    getattr(pane, f"set_{which}label")(_text(title or ""), fontsize=8)
-    pane.tick_params(axis=which, labelsize=7)
-
-
-def _number(value: Any) -> float:
-    return float("nan") if value is None else float(value)
-
-
-def _text(text: object) -> str:
-    """Return text for Matplotlib: no HTML entities, and dollar signs are no mathematics."""
-    import html
-
-    return html.unescape(str(text)).replace("$", r"\$").lstrip("_")

@@ -6,9 +6,9 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 
 from schedgap.analysis.plots.charts import TEMPLATE, in_order, plain
+from schedgap.analysis.plots.figure import Figure
 from schedgap.analysis.records.stored import StoredRun
 from schedgap.analysis.statistics.aggregates import by_instance, compared
 from schedgap.analysis.statistics.tables import records
@@ -209,7 +209,7 @@ def plot(
     *,
     color: str = "method",
     methods: Collection[str] | None = None,
-) -> go.Figure:
+) -> Figure:
     """Return a figure of means over a setting, with the range of single instances.
 
     A mean ratio that is known as an interval is drawn as a band between two lines.
@@ -239,7 +239,7 @@ def plot(
         for names, group in table.groupby(lines, sort=False)
     }
     palette = in_order(groups)
-    figure = go.Figure()
+    figure = Figure()
     for name, group in groups.items():
         _add_line(figure, name, group, x, palette[name])
     figure.update_layout(
@@ -252,7 +252,7 @@ def plot(
     return figure
 
 
-def _add_line(figure: go.Figure, name: str, group: pd.DataFrame, x: str, color: str) -> None:
+def _add_line(figure: Figure, name: str, group: pd.DataFrame, x: str, color: str) -> None:
     places = [str(value) if isinstance(value, bool) else value for value in group[x]]
     counts = np.stack([group["n"], group["of"], group["low"], group["least"]], axis=1)
     shown = np.isfinite(group["high"])

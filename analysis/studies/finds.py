@@ -97,9 +97,9 @@ class WorstCase:
 
     def plot(self) -> Any:
         """Return the best score over the evaluations, as a Plotly figure; the claim is a line."""
-        from plotly import graph_objects
+        from schedgap.analysis.plots.figure import Figure
 
-        figure = graph_objects.Figure()
+        figure = Figure()
         counts = [count for count, _ in self.curve] + [max(self.evaluations, 1)]
         scores = [score for _, score in self.curve]
         figure.add_scatter(

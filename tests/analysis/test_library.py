@@ -59,7 +59,8 @@ def test_a_find_shows_itself() -> None:
     assert "ratio to optimum" in repr(found)
     assert "<table>" in found._repr_html_()
     assert len(found.gantt().data) > 0
-    assert found.plot().data[0].y[-1] == found.score
+    curve = found.plot()
+    assert curve.data[0].y[-1] == found.score and isinstance(curve, sg.Figure)
 
 
 def test_a_find_says_how_to_search_for_it_again() -> None:

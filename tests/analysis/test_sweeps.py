@@ -140,7 +140,7 @@ def test_a_ratio_without_a_bound_is_open(tmp_path: Path) -> None:
     assert list(trace.y) == [1.0] and list(trace.marker.symbol) == ["triangle-up-open"]
 
 
-def test_the_figure_shows_the_means_and_their_range(run: Run) -> None:
+def test_the_figure_shows_the_means_and_their_range(run: Run, tmp_path: Path) -> None:
     figure = run.plot("jobs", methods=["first"])
     (trace,) = figure.data
     assert trace.name == "first" and list(trace.x) == [10, 20]
@@ -148,6 +148,7 @@ def test_the_figure_shows_the_means_and_their_range(run: Run) -> None:
     assert list(trace.error_y.arrayminus) == pytest.approx([2, 0])
     assert figure.layout.xaxis.title.text == "jobs"
     assert run.plot("jobs", "seconds").layout.yaxis.type == "log"
+    assert figure.save(tmp_path / "jobs.png").stat().st_size > 5000
 
 
 @pytest.mark.parametrize(
