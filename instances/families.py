@@ -118,6 +118,20 @@ FAMILIES = Families(
 )
 
 
+def known(name: object) -> str:
+    """Return a text for messages on an unknown family: the known ones, and what else to do.
+
+    Parameters
+    ----------
+    name : object
+        The unknown name.
+    """
+    text = choices(str(name), FAMILIES)
+    if "did you mean" in text or not str(name).isidentifier():
+        return text
+    return f"{text}, or install the package that has '{name}'"
+
+
 def outside(family: str) -> Any:
     """Return a family of another package.
 
@@ -149,7 +163,7 @@ def instance_class(family: str) -> type[Instance]:
         If there is no such family.
     """
     if family not in FAMILIES:
-        raise UsageError(f"no family '{family}': {choices(family, FAMILIES)}")
+        raise UsageError(f"no family '{family}': {known(family)}")
     source = FAMILIES[family]
     if source.instances:
         module, name = source.instances.split(":")
@@ -178,7 +192,7 @@ def from_data(data: object) -> Instance:
         raise InputError("missing key", path="family")
     family = data["family"]
     if not isinstance(family, str) or family not in FAMILIES:
-        raise InputError(f"unknown family: {choices(str(family), FAMILIES)}", path="family")
+        raise InputError(f"unknown family: {known(family)}", path="family")
     return instance_class(family).from_data(data)
 
 

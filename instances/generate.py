@@ -13,7 +13,7 @@ import numpy as np
 
 from schedgap.errors import FamilyError, UsageError, choices
 from schedgap.instances.arguments import a_mapping, a_path, a_text, checked
-from schedgap.instances.families import FAMILIES, instance_class, outside
+from schedgap.instances.families import FAMILIES, instance_class, known, outside
 from schedgap.instances.instance import Instance
 from schedgap.instances.loads import LOAD, at_load, machines_setting
 from schedgap.instances.records import read_bytes
@@ -357,7 +357,7 @@ def apportion(total: int, shares: Sequence[float]) -> list[int]:
 
 def _generator(family: str) -> Generator:
     if family not in FAMILIES:
-        raise UsageError(f"no family '{family}': {choices(family, FAMILIES)}")
+        raise UsageError(f"no family '{family}': {known(family)}")
     source = FAMILIES[family]
     generator: Generator | None
     if source.generator:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, cast, get_args
 from schedgap.errors import FamilyError, FamilyWarning, UsageError, choices
 from schedgap.instances import contract
 from schedgap.instances.contract import Guard
-from schedgap.instances.families import FAMILIES, OWN, Source
+from schedgap.instances.families import FAMILIES, OWN, Source, known
 from schedgap.instances.instance import Instance
 from schedgap.instances.solution import Kind, Sense
 from schedgap.instances.verdict import Violation
@@ -388,7 +388,7 @@ def family(name: str) -> Family:
         If there is none, or if that of another package cannot be imported or breaks the contract.
     """
     if name not in FAMILIES:
-        raise UsageError(f"no family '{name}': {choices(name, FAMILIES)}")
+        raise UsageError(f"no family '{name}': {known(name)}")
     source = FAMILIES[name]
     if not source.package:
         found: Family = source.family()

@@ -159,7 +159,7 @@ def times_the_optimum(mean: tuple[float, float], worst: tuple[float, float], sch
     """
     low, high = mean
     if low == high == 1 and worst == (1, 1):
-        return "optimal" if schedules == 1 else "always optimal"
+        return "optimal" if schedules == 1 else "optimal on every instance"
     if math.isinf(high) and low <= 1:
         return "at an unknown distance from the optimum"
     return f"{in_words(ratio_text(*mean))} times the optimum{on_average(mean, worst)}"

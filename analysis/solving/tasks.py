@@ -81,8 +81,11 @@ class TaskSpec:
         }
 
     def versions(self) -> dict[str, str]:
-        """Return the versions of Python, this package and the engines, by package."""
+        """Return the versions of Python, this package, the family's and the engines, by package."""
         versions = installed_versions()
+        source = FAMILIES.get(self.family.name)
+        if source is not None and source.package:
+            versions[source.package] = _version(source.package)
         for engine in self.engines:
             package = ENGINES[engine][0]
             versions[package] = _version(package)

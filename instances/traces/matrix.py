@@ -7,9 +7,9 @@ from math import floor, log10
 from pathlib import Path
 from typing import Any
 
-from schedgap.errors import InputError, SchedgapError, UsageError, choices
+from schedgap.errors import InputError, SchedgapError, UsageError
 from schedgap.instances.arguments import a_function, a_path, checked, several, texts
-from schedgap.instances.families import FAMILIES
+from schedgap.instances.families import FAMILIES, known
 from schedgap.instances.generate import generate
 from schedgap.instances.instance import Instance
 from schedgap.instances.loads import LOAD, TOLERANCE, cluster_time, machines_setting
@@ -124,7 +124,7 @@ def trace_instances(
     names = list(FAMILIES) if families is None else list(families)
     for name in names:
         if name not in FAMILIES:
-            raise UsageError(f"no family '{name}': {choices(name, FAMILIES)}")
+            raise UsageError(f"no family '{name}': {known(name)}")
     wanted = [LOAD.parse(load) for load in loads]
     if not wanted or not names or not seeds:
         raise UsageError("need at least one load, one family and one seed")

@@ -14,7 +14,7 @@ import toy_family
 
 import schedgap as sg
 from schedgap import cli
-from schedgap.errors import UsageError
+from schedgap.errors import SchedgapError, UsageError
 from schedgap.instances.families import FAMILIES, GROUP, OWN, Families, from_data
 from schedgap.instances.generate import Generator
 from schedgap.instances.mutations import Space
@@ -133,6 +133,20 @@ def test_installed_families_are_found(site: Path) -> None:
     assert "toy" in FAMILIES and FAMILIES["toy"].package == "toy_installed"
     assert [each.name for each in families()] == [*OWN, "toy"]
     assert sg.methods("toy")[0]["family"] == "toy"
+
+
+def test_a_solution_names_the_version_of_the_package(site: Path) -> None:
+    install(site, "toy", "toy_dated", "import toy_family\nfrom dataclasses import replace\n"
+            "FAMILY = replace(toy_family.FAMILY, instances=toy_family.ToyInstance)\n")  # fmt: skip
+    solution = sg.solve(toy_family.toy(3, 1))
+    assert solution.objective == 1 and solution.to_data()["versions"]["toy_dated"] == "1.0"
+
+
+def test_of_a_package_that_is_not_installed_the_family_is_named() -> None:
+    for use in (lambda: sg.generate("allox"), lambda: sg.load({"family": "allox"}),
+                lambda: family("allox"), lambda: sg.methods("allox")):  # fmt: skip
+        with pytest.raises(SchedgapError, match=r"dmlrs, or install the package that has 'allox'$"):
+            use()
 
 
 @pytest.mark.parametrize(
