@@ -94,7 +94,6 @@ def _algorithms(report: ReportData, name: str) -> str:
         if row.family == name and row.kind == "algorithm" and not row.own
     }
     only_ours = all(ours.values())
-    senses = {each.method: each.record.sense for each in report.of(name)}
     plain = [each.method for each in report.of(name) if each.record.label == each.record.method]
     chosen = [method for method in dict.fromkeys(plain) if ours.get(method) == only_ours]
     who = "The paper’s algorithm" if len(chosen) == 1 else "The paper’s"
@@ -102,8 +101,7 @@ def _algorithms(report: ReportData, name: str) -> str:
     sentences = []
 
     def add(subject: str, method: str) -> None:
-        means = report.own_means.get((name, method))
-        sentences.append(_sentence(subject, means, senses[method]))
+        sentences.append(_sentence(subject, report.own_means.get((name, method))))
 
     for method in chosen:
         add(f"Our {method}" if only_ours else f"{who} {method}", method)
@@ -116,7 +114,7 @@ def _algorithms(report: ReportData, name: str) -> str:
     return " ".join(sentences)
 
 
-def _sentence(who: str, means: Means | None, sense: Sense) -> str:
+def _sentence(who: str, means: Means | None) -> str:
     """Return how good a method is, over its own instances, and on how many its result is wrong."""
     if means is None:
         return f"{who} was skipped."
@@ -124,7 +122,7 @@ def _sentence(who: str, means: Means | None, sense: Sense) -> str:
         text = f"{who} found no {'valid ' if means.wrong else ''}schedule"
     elif not means.n:
         text = f"{who} has no finite ratio to the optimum"
-    elif sense == "min" or means.mean == (1, 1):
+    elif means.sense == "min" or means.mean == (1, 1):
         text = f"{who} is {times_the_optimum(means.mean, means.worst, means.n)}"
     else:
         value = f"the value of {who[:1].lower()}{who[1:]}"

@@ -123,7 +123,7 @@ class Means:
 
     `mean` and `worst` are over the `n` instances with a finite ratio; of all `instances` that it
     tried, `scheduled` have a schedule of each repetition, `wrong` a wrong result and `infinite` an
-    infinite ratio (x/0).
+    infinite ratio (x/0). `sense` is that of the first instance.
     """
 
     mean: Pair
@@ -133,6 +133,7 @@ class Means:
     scheduled: int
     wrong: int
     infinite: int
+    sense: str
 
 
 @dataclass(frozen=True)
@@ -350,5 +351,6 @@ def _own_means(run: StoredRun) -> dict[tuple[str, str], Means]:
             scheduled=int(group["scheduled"].sum()),
             wrong=int(group["result"].eq("wrong").sum()),
             infinite=int(np.isinf(group["ratio_low"].to_numpy(float)).sum()),
+            sense=str(group["sense"].iloc[0]),
         )
     return found

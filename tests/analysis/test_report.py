@@ -849,6 +849,15 @@ def test_a_refuted_bound_proves_no_optimum(tmp_path):
     assert sentence == ("The paper’s algorithm first is at an unknown distance from the optimum.")
 
 
+def test_an_instance_that_a_method_does_not_support_does_not_turn_its_sentence_round(tmp_path):
+    store(tmp_path, toy(20, 10), "first", objective=20.0)
+    store(tmp_path, toy(20, 10), "scan", kind="exact", objective=10.0, bound=10.0, place=1)
+    other = toy(5, 10, sense="max", name="z")
+    store(tmp_path, other, "first", outcome="skipped", message="only for sense=min")
+    (sentence,) = headline(collect(Run(tmp_path)))[1]
+    assert sentence == "The paper’s algorithm first is 2.000 times the optimum."
+
+
 def test_wrong_results_of_a_method_are_in_its_sentence(tmp_path):
     good, bad = toy(20, 10, name="good"), toy(30, 10, name="bad")
     for instance in (good, bad):
