@@ -115,13 +115,22 @@ class StoredRun:
 
     @property
     def warnings(self) -> list[str]:
-        """Lines on what a reader of the tables should know: older results, and drift."""
+        """Lines on what a reader of the tables should know: other source code, and drift."""
         lines = []
         shown = {id(record) for record in self.records}
         left_out = sum(id(record) not in shown for record in self.older)
         if left_out:
             which = "result is" if left_out == 1 else "results are"
             lines.append(f"{left_out} {which} of older code: left out; --older to include")
+        codes = Counter((record.instance.family, record.code) for record in self.records)
+        other = sum(number for each, number in codes.items() if _is_other(*each))
+        other = 0 if self.includes_older else other
+        if other:
+            which = "result is" if other == 1 else "results are"
+            lines.append(
+                f"{other} {which} of other code than that installed: "
+                "'compare' runs such tasks again"
+            )
         moved = self.drift()
         if moved is not None and moved > DRIFT:
             lines.append(
@@ -300,6 +309,12 @@ def older_records(records: Sequence[TaskRecord]) -> list[TaskRecord]:
                 older += [record for record in each if record.code != code]
     chosen = {id(record) for record in older}
     return [record for record in records if id(record) in chosen]
+
+
+def _is_other(name: str, code: str) -> bool:
+    """Return whether code of a family is not that installed, if both are known."""
+    installed = _installed(name) if code else ""
+    return bool(installed) and code.partition("+")[0] != installed
 
 
 def _present(installed: str, group: Sequence[TaskRecord], part: Callable[[str], str]) -> str:

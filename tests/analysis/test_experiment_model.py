@@ -177,6 +177,14 @@ def test_a_changed_method_is_run_again_and_what_it_does_is_seen(tmp_path: Path) 
     assert said == [["done"], ["error"]]
 
 
+def test_a_run_of_other_code_alone_is_shown_with_a_word(tmp_path: Path) -> None:
+    assert quick(tmp_path / "r", "first").warnings == []
+    edit(tmp_path / "r", "first", code="0123456789ab")
+    lines = ["2 results are of other code than that installed: 'compare' runs such tasks again"]
+    assert [each for each in Run(tmp_path / "r").warnings if "code" in each] == lines
+    assert [each for each in Run(tmp_path / "r", older=True).warnings if "code" in each] == []
+
+
 # --- merged folders --------------------------------------------------------------------------
 
 
