@@ -1,0 +1,284 @@
+"""Strict JSON: documents, files that hold one, and paths in them."""
+
+import json
+import math
+import os
+import re
+import reprlib
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from schedgap.errors import InputError
+
+DEEPEST = 50  # levels of a JSON document
+
+
+# --- documents ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Duplicate:
+    """Marks an object with a duplicate key."""
+
+    key: str
+
+
+_TOO_LARGE = object()  # marks an integer that exceeds every float
+
+
+def _integer(digits: str) -> object:
+    return int(digits) if len(digits) <= 310 else _TOO_LARGE
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object] | _Duplicate:
+    data = dict(pairs)
+    if len(data) == len(pairs):
+        return data
+    count = Counter(key for key, _ in pairs)
+    return _Duplicate(next(key for key, _ in pairs if count[key] > 1))
+
+
+def json_path(parts: Iterable[str | int]) -> str:
+    """Return a path as text, such as `jobs[1].training_time.T4`.
+
+    Parameters
+    ----------
+    parts : iterable of str or int
+        Keys and indices.
+    """
+    text = ""
+    for part in parts:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        elif re.fullmatch(r"[\w/+-]{1,60}", part):
+            text += f".{part}" if text else part
+        else:  # a key that would be ambiguous
+            text += f"[{short(part)}]"
+    return text
+
+
+Fault = tuple[str, tuple[str | int, ...]]  # what is wrong, and where
+
+
+def json_fault(value: Any, depth: int = 0) -> Fault | None:
+    """Return the first violation of strict JSON that Python's parser accepts, or None.
+
+    Parameters
+    ----------
+    value : object
+        JSON data.
+    depth : int
+        Levels above them.
+    """
+    kind = type(value)
+    if kind is float:
+        return None if math.isfinite(value) else ("not a finite number", ())
+    if kind is str:
+        return None if _is_text(value) else ("not valid Unicode text", ())
+    if kind is dict or kind is list:
+        if depth == DEEPEST:
+            raise InputError(f"nested too deeply: more than {DEEPEST} levels")
+        for key, item in value.items() if kind is dict else enumerate(value):
+            if kind is dict and not (type(key) is str and _is_text(key)):
+                what = "valid Unicode text" if type(key) is str else "a text"
+                return f"a key that is not {what}", ()
+            fault = json_fault(item, depth + 1)
+            if fault is not None:
+                return fault[0], (key, *fault[1])
+        return None
+    if kind is _Duplicate:
+        return "duplicate key", (value.key,)
+    if value is _TOO_LARGE or (kind is int and abs(value) >= 10**310):
+        return "number too large", ()
+    known = kind in (int, bool, type(None))
+    return None if known else (f"a value of type {kind.__name__} is no JSON data", ())
+
+
+def _is_text(value: str) -> bool:
+    if value.isascii():
+        return True
+    try:
+        value.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+    return True
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Parse one strict JSON document.
+
+    Parameters
+    ----------
+    text : str or bytes
+        The document.
+
+    Raises
+    ------
+    InputError
+        If it is not JSON, or has duplicate keys, NaN or trailing data.
+    """
+    try:
+        if isinstance(text, bytes):
+            text = text.decode("utf-8")
+        if text.startswith("\ufeff"):
+            raise InputError("not JSON: starts with a byte order mark; save as UTF-8 without it")
+        value = json.loads(text, object_pairs_hook=_object, parse_int=_integer)
+    except UnicodeDecodeError as error:
+        raise InputError(f"not UTF-8 text (byte {error.start})") from None
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}",
+            path=f"line {error.lineno} column {error.colno}",
+        ) from None
+    except RecursionError:
+        raise InputError("not JSON: nested too deeply") from None
+    fault = json_fault(value)
+    if fault is not None:
+        raise InputError(fault[0], path=json_path(fault[1]))
+    return value
+
+
+def copy_json(value: object) -> Any:
+    """Return a deep copy of JSON data.
+
+    Parameters
+    ----------
+    value : JSON data
+        The data.
+    """
+    if isinstance(value, Mapping):
+        return {key: copy_json(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [copy_json(item) for item in value]
+    return value
+
+
+def short(value: object) -> str:
+    """Return a value as text of at most 40 characters, as JSON if it can be.
+
+    Parameters
+    ----------
+    value : object
+        The value.
+    """
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    except (TypeError, ValueError):  # keys that are no texts; data that contain themselves
+        text = reprlib.repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def canonical_json(value: object) -> str:
+    """Return canonical JSON: sorted keys, no spaces, shortest round-trip floats.
+
+    Parameters
+    ----------
+    value : JSON data
+        The data.
+    """
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+
+
+# --- files -------------------------------------------------------------------------------------
+
+
+def read_bytes(file: str | os.PathLike[str]) -> bytes:
+    """Return the bytes of a file.
+
+    Parameters
+    ----------
+    file : path
+        The file.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read.
+    """
+    try:
+        return Path(file).read_bytes()
+    except (OSError, ValueError) as error:  # ValueError: a null character in the name
+        raise InputError(f"cannot be read: {_reason(error)}", file=str(file)) from None
+
+
+def _reason(error: Exception) -> str:
+    return (getattr(error, "strerror", None) or str(error)).lower()
+
+
+def read_json(file: str | os.PathLike[str]) -> Any:
+    """Return the content of a strict JSON file.
+
+    Parameters
+    ----------
+    file : path
+        The file.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or is not strict JSON.
+    """
+    try:
+        return parse_json(read_bytes(file))
+    except InputError as error:
+        raise error.inside(str(file)) from None
+
+
+def write_text(file: str | os.PathLike[str], text: str) -> None:
+    """Write a file atomically: write a temporary file, fsync, rename.
+
+    Parameters
+    ----------
+    file : path
+        The file.
+    text : str
+        Its content.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written.
+    """
+    try:
+        target = Path(file)
+        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    except (OSError, TypeError, ValueError) as error:
+        raise InputError(f"cannot be written: {_reason(error)}", file=str(file)) from None
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, target)
+    except BaseException as error:
+        Path(temporary).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise InputError(f"cannot be written: {_reason(error)}", file=str(file)) from None
+        raise
+
+
+def write_json(file: str | os.PathLike[str], value: Any, *, indent: int | None = 1) -> None:
+    """Write a JSON document atomically.
+
+    Parameters
+    ----------
+    file : path
+        The file.
+    value : JSON data
+        Its content.
+    indent : int or None
+        Indentation; None for one line.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written.
+    """
+    write_text(file, json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False) + "\n")
