@@ -139,6 +139,22 @@ def test_no_mean_is_said_where_a_value_of_it_is_missing() -> None:
     assert (judgement.held, judgement.draws, judgement.mean) == (2, 2, False)
 
 
+def test_draws_and_numbers_are_in_order_and_a_zero_is_a_value() -> None:
+    claim = Claim(
+        holds=lambda draw: draw.value("A", 10) == 0.0, measure=lambda draw: draw.value("B", 10),
+        unit="x", **WORDS,
+    )  # fmt: skip
+    taken = [
+        row
+        for seed, number in ((3, 5.0), (1, 9.0), (2, 7.0))
+        for row in rows({"A": [0.0], "B": [number]}, seed)
+    ]
+    assert [draw.value("B", 10) for draw in draws(figure(claim), taken)] == [9.0, 7.0, 5.0]
+    (found,) = judge(figure(claim), taken)
+    assert found.numbers == (5.0, 7.0, 9.0) and found.measured.endswith("7 x [5, 9]")
+    assert found.mean is True
+
+
 def test_a_draw_that_compares_nothing_is_not_measured() -> None:
     """All policies earn nothing, or a percentage of zero is asked for."""
     zero, some = rows({"A": [0.0, 0.0], "B": [0.0, 0.0]}, 0), rows({"A": [2.0], "B": [1.0]}, 1)

@@ -75,6 +75,10 @@ def test_what_lies_outside_the_program_is_in_no_comparison(tmp_path: Path) -> No
     assert found.pairs().empty
     assert found.integrals()["method"].tolist() == ["scan"]
     assert found.profile()["method"].tolist() == ["scan"]
+    exact(tmp_path, "b")
+    store(tmp_path, "b", "weak", 10.0, kind="baseline", seconds=5.0)  # all rules, on another one
+    mixed = row(Run(tmp_path).integrals(), method="weak")
+    assert mixed["primal_low"] == pytest.approx((10 + 5) / 2)
 
 
 def test_an_incumbent_does_not_become_worse(tmp_path: Path) -> None:
@@ -92,14 +96,15 @@ def test_guarantees_of_instances_are_put_together() -> None:
     facts = [  # instance, guarantee, holds, within, beyond
         ("a", 2.0, True, True, False), ("a", 2.5, True, False, False),
         ("b", 4.0, False, None, True), ("c", None, False, None, False),
+        ("d", 3.0, False, None, True),
     ]  # fmt: skip
     names = ["instance", "guarantee", "holds", "within", "beyond"]
     frame = pd.DataFrame(facts, columns=names).assign(family="toy", preset="p", method="m")
     frame["guarantee"] = frame["guarantee"].astype(float)
     found = _guarantees(frame).iloc[0]
     assert found[["guarantee_low", "guarantee_high"]].tolist() == [2.0, 4.0]
-    assert found["holds"] == pytest.approx(1 / 3)
-    assert found[["exceeded", "beyond"]].tolist() == [1, 1]
+    assert found["holds"] == pytest.approx(1 / 4)
+    assert found[["exceeded", "beyond"]].tolist() == [1, 2]
 
 
 @pytest.mark.parametrize(
