@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from test_report import store
+from reports import store
 from toy_family import toy
 
 from schedgap import show
