@@ -346,10 +346,7 @@ def chart(experiment: Experiment, measure: str, numbers: Sequence[Row]) -> Figur
     numbers : sequence of Row
         As returned by `rows`.
     """
-    shown = shown_rows(experiment, measure, numbers)
-    label = shown[0].measure if shown else measure
-    found = curves(label, shown)
-    palette = _palette(experiment, found)
+    label, found, palette = _drawn(experiment, measure, numbers)
     figure = Figure()
     for each in found:
         bars = each.printed and any(isinstance(x, str) for x in each.xs)
@@ -399,6 +396,16 @@ def chart(experiment: Experiment, measure: str, numbers: Sequence[Row]) -> Figur
     return figure.drawn_by(lambda: picture(experiment, measure, numbers))
 
 
+def _drawn(
+    experiment: Experiment, measure: str, numbers: Sequence[Row]
+) -> tuple[str, list[Curve], dict[str, str]]:
+    """Return what a chart shows: the name of its measure, its curves, and their colours."""
+    shown = shown_rows(experiment, measure, numbers)
+    label = shown[0].measure if shown else measure
+    found = curves(label, shown)
+    return label, found, _palette(experiment, found)
+
+
 def _dash(series: str) -> str:
     return DASHES.get(series, "dot" if series.endswith(UPPER) else "solid")
 
@@ -421,10 +428,7 @@ def picture(
     """
     from matplotlib import figure as matplotlib_figure
 
-    shown = shown_rows(experiment, measure, numbers)
-    measure = shown[0].measure if shown else measure
-    found = curves(measure, shown)
-    palette = _palette(experiment, found)
+    label, found, palette = _drawn(experiment, measure, numbers)
     verdicts = "\n".join(
         line
         for item in judge(experiment, numbers)
@@ -474,8 +478,8 @@ def picture(
                 xs, each.means, reach, fmt="none", ecolor=color, elinewidth=0.8, capsize=2
             )
     pane.set_xlabel(literal(experiment.x))
-    pane.set_ylabel(literal(measure))
-    if measure != RATIO:
+    pane.set_ylabel(literal(label))
+    if label != RATIO:
         pane.set_ylim(bottom=min(0.0, pane.get_ylim()[0]))
     pane.spines[["top", "right"]].set_visible(False)
     if pane.get_legend_handles_labels()[0]:

@@ -12,6 +12,7 @@ from schedgap.analysis.statistics.export import export
 from schedgap.analysis.statistics.readable import _guarantee_text, as_html, readable
 from schedgap.analysis.statistics.summary import _guarantees
 from schedgap.analysis.statistics.tables import changed_options
+from schedgap.models.family import family
 
 NAN, INF = math.nan, math.inf
 
@@ -63,6 +64,8 @@ def test_a_method_that_is_no_more_has_no_guarantee(run: Run) -> None:
     here = {"family": "ring", "name": "a", "sha256": "0" * 64}
     ring = able.model_copy(update={"method": "sjf-bco", "instance": here})
     assert changed_options(ring) == {}
+    usual = {each.name: each.default for each in family("ring").method("sjf-bco").options}
+    assert changed_options(ring.model_copy(update={"options": usual})) == {}
     for options, found in (({"kappa": 2}, {"kappa": 2}), ({"kappa": "no number"}, None)):
         assert changed_options(ring.model_copy(update={"options": options})) == found
 
