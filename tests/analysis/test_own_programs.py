@@ -246,7 +246,7 @@ def small_program(**changes: Any) -> pyo.ConcreteModel:
     """Return a program of two columns and two rows; a value of `changes` replaces a number."""
     given = {
         "cost": 3, "least": 1, "most": 9, "row": 5, "low": 2, "factor": 4, "offset": 7, "domain":
-        pyo.Integers, "sense": pyo.minimize, "rows": "few", "columns": "y", "square": 0,
+        pyo.Integers, "sense": pyo.minimize, "rows": "few", "columns": "y", "square": 0, "sign": 1,
     } | changes  # fmt: skip
     program = pyo.ConcreteModel()
     program.x = pyo.Var(bounds=(given["least"], given["most"]), domain=given["domain"])
@@ -255,7 +255,7 @@ def small_program(**changes: Any) -> pyo.ConcreteModel:
     program.add_component(given["rows"], pyo.Constraint(expr=program.x + y <= given["row"]))
     program.least = pyo.Constraint(expr=given["factor"] * program.x - y >= given["low"])
     objective = given["cost"] * program.x + y + given["offset"] + given["square"] * y * y
-    program.value = pyo.Objective(expr=objective, sense=given["sense"])
+    program.value = pyo.Objective(expr=given["sign"] * objective, sense=given["sense"])
     return program
 
 
@@ -273,3 +273,12 @@ def test_every_change_of_a_program_is_seen(change: dict[str, Any]) -> None:
     assert _same(before, _compiled(small_program()))
     assert not _same(before, after) and not _same(after, before)
     assert not _same(before, None)
+
+
+def test_the_sense_and_quadratic_terms_are_part_of_a_program() -> None:
+    before, after = small_program(), small_program(sense=pyo.maximize, sign=-1)  # same arrays
+    one, other = _compiled(before), _compiled(after)
+    assert one is not None and other is not None and not _same(one, other)
+    one, other = _compiled(small_program(square=1)), _compiled(small_program(square=2))
+    assert one is not None and _same(one, _compiled(small_program(square=1)))
+    assert not _same(one, other)
