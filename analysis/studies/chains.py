@@ -4,7 +4,7 @@ import math
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -213,7 +213,7 @@ def search(
         with ThreadPoolExecutor(len(state.chains)) as pool:
             tasks = [pool.submit(work, worker) for worker in range(len(state.chains))]
             try:
-                for task in tasks:
+                for task in as_completed(tasks):
                     task.result()
             except BaseException:
                 interrupt.set()

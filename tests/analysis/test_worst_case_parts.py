@@ -1,6 +1,7 @@
 """The parts of a search for worst cases: scores over claims, shrinking, what a find says."""
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,10 +11,14 @@ import pytest
 from test_worst_case_certainty import silent, target
 
 import schedgap as sg
+from schedgap.analysis.studies import chains
+from schedgap.analysis.studies.annealing import Chain
 from schedgap.analysis.studies.certifying import certify
+from schedgap.analysis.studies.chains import State, search
 from schedgap.analysis.studies.finds import WorstCase, annotated
 from schedgap.analysis.studies.scores import Evaluator, Score
 from schedgap.analysis.studies.shrinking import _fewer, _simpler_numbers, shrink
+from schedgap.errors import InputError
 from schedgap.instances.mutations import space
 from schedgap.models.paper import Guarantee
 
@@ -81,6 +86,23 @@ def test_a_find_says_how_to_repeat_its_search(find: WorstCase) -> None:
         "fixed": ["bandwidth_between"], "seed": 5, "workers": 2, "order": "given",
         "evaluations": 9,
     }  # fmt: skip
+
+
+def test_an_error_of_one_chain_ends_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = State(target("ring", "list-scheduling"), 2, None)
+    first = state.chains[0]
+    stopped: list[bool] = []
+
+    def piece(chosen: Any, chain: Chain, *rest: Any) -> Chain:
+        if chain is not first:
+            raise InputError("no such thing")
+        stopped.append(rest[-1].wait(60.0))
+        return chain
+
+    monkeypatch.setattr(chains, "_piece", piece)
+    with pytest.raises(InputError, match="no such thing"):
+        search(state, math.inf, None, math.inf, None)
+    assert stopped == [True]
 
 
 # --- shrinking -------------------------------------------------------------------------------
