@@ -237,7 +237,7 @@ def annotated(found: WorstCase, workers: int, limits: Mapping[str, Any]) -> Inst
         "seconds": round(found.seconds),
     }
     if target.own is None and target.other is None:
-        facts["found"]["call"] = _call(target, workers) | limits
+        facts["found"]["call"] = {**_call(target, workers), **limits}
     return found.instance.replace(meta={**found.instance.meta, "worst_case": facts})
 
 
