@@ -1,5 +1,6 @@
 """Solve a program that its user may have changed, and verify the schedule that it gives."""
 
+import io
 import math
 import time
 from collections.abc import Callable, Mapping
@@ -116,7 +117,7 @@ def solve_model(
     origin = _origin(instance, program)
     begun = time.monotonic()
     arrays = _compiled(program)
-    changed = arrays is None or not _same(arrays, _compiled(_rebuilt(instance, origin)))
+    changed = _is_changed(program, arrays, _rebuilt(instance, origin))
     chosen = _engine(arrays, engine)
     progress: list[tuple[float, float | None, float | None]] = []
     is_exact = not changed and not origin.is_relaxed
@@ -178,6 +179,22 @@ def _compiled(program: "pyo.ConcreteModel") -> "PyomoArrays | None":
         return compile_model(program, quadratic=True)
     except InfeasibleModelError:
         return None
+
+
+def _is_changed(
+    program: "pyo.ConcreteModel", arrays: "PyomoArrays | None", rebuilt: "pyo.ConcreteModel"
+) -> bool:
+    """Return whether a model is not the one that was built; without arrays, whether it reads so."""
+    if arrays is None:
+        return _text(program) != _text(rebuilt)
+    return not _same(arrays, _compiled(rebuilt))
+
+
+def _text(program: "pyo.ConcreteModel") -> str:
+    """Return all rows, columns and sets of a model as Pyomo prints them."""
+    stream = io.StringIO()
+    program.pprint(ostream=stream)
+    return stream.getvalue()
 
 
 def _same(one: "PyomoArrays", other: "PyomoArrays | None") -> bool:
@@ -529,7 +546,8 @@ class _Outcome:
     def _note(self) -> str:
         """Return what a reader must know, in one line."""
         if self.facts["status"] == "infeasible" and self._kind() != "exact":
-            return "the changed program is infeasible; this says nothing about the instance"
+            which = "changed program" if self.changed else "program"
+            return f"the {which} is infeasible; this says nothing about the instance"
         if self.broken:
             return f"its solution is no schedule of the instance: {self.broken[0]}"
         if self.changed:

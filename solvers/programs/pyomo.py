@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     import pyomo.environ as pyo
 
 
+FEASIBLE = 1e-6  # relative tolerance of rows, as of the engines
+
+
 @dataclass(frozen=True, slots=True)
 class Quadratic:
     """`lower <= sum_k coefficient_k x_first_k x_second_k + sum_l linear_l x_column_l <= upper`."""
@@ -116,7 +119,7 @@ def compile_model(model: "pyo.ConcreteModel", *, quadratic: bool = False) -> Pyo
     if len(objectives) > 1:
         raise UsageError(f"the model has {len(objectives)} active objectives, not one")
     try:
-        return _compile_linear(model)
+        return _compile_rows(model)
     except InfeasibleConstraintException as error:
         raise InfeasibleModelError(str(error)) from None
     except InvalidExpressionError as error:
@@ -128,13 +131,46 @@ def compile_model(model: "pyo.ConcreteModel", *, quadratic: bool = False) -> Pyo
     for row in curved:
         row.deactivate()
     try:
-        arrays = _compile_linear(model)
+        arrays = _compile_rows(model)
     except InfeasibleConstraintException as error:
         raise InfeasibleModelError(str(error)) from None
+    except InvalidExpressionError as error:  # a power of fixed variables, which Pyomo leaves
+        raise UsageError(
+            f"{str(error).rstrip('.')}: where variables are fixed, give them equal bounds instead"
+        ) from None
     finally:
         for row in curved:
             row.activate()
     return _with_quadratics(arrays, curved)
+
+
+def _compile_rows(model: "pyo.ConcreteModel") -> PyomoArrays:
+    """Compile the linear rows, without those of fixed variables that only round-off violates."""
+    import pyomo.environ as pyo
+    from pyomo.common.errors import InfeasibleConstraintException
+
+    try:
+        return _compile_linear(model)
+    except InfeasibleConstraintException:
+        rows = model.component_data_objects(pyo.Constraint, active=True)
+        met = [row for row in rows if row.body.is_fixed() and _nearly_met(row)]
+        for row in met:
+            row.deactivate()
+        try:
+            return _compile_linear(model)
+        finally:
+            for row in met:
+                row.activate()
+
+
+def _nearly_met(row: Any) -> bool:
+    """Return whether a constant row holds up to the tolerance of the engines."""
+    import pyomo.environ as pyo
+
+    body, low, high = (pyo.value(each) for each in (row.body, row.lower, row.upper))
+    return (low is None or body >= low - FEASIBLE * max(1.0, abs(low))) and (
+        high is None or body <= high + FEASIBLE * max(1.0, abs(high))
+    )
 
 
 def solve_compiled(

@@ -282,3 +282,37 @@ def test_the_sense_and_quadratic_terms_are_part_of_a_program() -> None:
     one, other = _compiled(small_program(square=1)), _compiled(small_program(square=2))
     assert one is not None and _same(one, _compiled(small_program(square=1)))
     assert not _same(one, other)
+
+
+def test_an_unchanged_program_that_is_infeasible_when_built_is_not_called_changed() -> None:
+    instance = TINY["edge"].replace(jobs=[TINY["edge"].jobs[0].replace(epochs=10_000)])
+    program = sg.model(instance, "milp-mode")
+    mine = sg.solve(instance, program)
+    assert not mine.program["changed"] and mine.status == "infeasible"
+    assert sg.solve(instance, "exact", time_limit=20).status == "infeasible"
+    relaxed = sg.solve(instance, sg.model(instance, "milp-mode", relax=True))
+    assert relaxed.status == "unknown" and "changed" not in repr(relaxed)
+    program.more = pyo.Var(bounds=(0, 1))
+    mine = sg.solve(instance, program)
+    assert mine.program["changed"] and mine.status == "unknown"
+
+
+def test_variables_fixed_at_a_solution_do_not_make_a_program_infeasible() -> None:
+    instance = TINY["hare"]
+    program = sg.model(instance, "fluid-lp")
+    best = sg.solve(instance, program).program["objective"]
+    for column in program.component_data_objects(pyo.Var):
+        column.fix(column.value * (1 + 1e-9))  # as an engine's tolerance leaves it
+    again = sg.solve(instance, program)
+    assert again.program["objective"] == pytest.approx(best) and again.bound is None
+    program.mine = pyo.Constraint(expr=column >= column.value + 1)
+    assert sg.solve(instance, program).program["status"] == "infeasible"
+
+
+@pytest.mark.skipif(not is_installed("gurobi"), reason="Gurobi is not installed")
+def test_a_power_of_fixed_variables_is_one_line() -> None:
+    program = sg.model(TINY["hare"], "relaxed-miqcp")
+    program.y["J1", :, :, "GPU1"].fix(0.5)
+    program.y["J2", :, :, "GPU1"].fix(0.5)
+    with pytest.raises(UsageError, match=r"eq_9\[GPU1\].* equal bounds"):
+        sg.solve(TINY["hare"], program)
