@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,8 @@ from schedgap.instances.records import write_json, write_text
 PathLike = str | os.PathLike[str]
 
 _SHOWN = 3  # faults in a table
+_FILES = ("instance", "find", "search")  # of a folder, beside those of the methods
+_FACTS = ("claim", "faults", "instance", "objective", "search")  # that are no methods
 REFUTED = 1 + 1e-6  # a score above this refutes a claim
 
 
@@ -147,13 +149,16 @@ class WorstCase:
         Parameters
         ----------
         folder : path
-            Where; created if needed. `instance.json`, `find.json`, `METHOD.json` of each solution,
-            `gantt.html` and `curve.html`.
+            Where; created if needed. `instance.json`, `find.json`, `METHOD.json` of each solution
+            (`METHOD-2.json` if that is taken), `gantt.html` and `curve.html`.
         """
         place = made_folder(folder)
         write_json(place / "instance.json", self.instance.to_data())
+        taken = set(_FILES)
         for each in (self.solution, *self.references):
-            each.save(place / f"{each.method}.json")
+            name = _free(each.method, taken)
+            taken.add(name.casefold())
+            each.save(place / f"{name}.json")
         write_json(place / "find.json", self.to_data())
         for name, figure in (("gantt", self.gantt()), ("curve", self.plot())):
             write_text(place / f"{name}.html", figure.to_html(include_plotlyjs="cdn"))
@@ -177,9 +182,10 @@ class WorstCase:
             if each.outside:
                 facts[f"rules of {each.method}"] = each.outside
         for each in self.references:
-            facts[each.method] = " ".join(
-                f"{name} {value:.10g}"
-                for name, value in (("objective", each.objective), ("bound", each.bound))
+            name = f"method {each.method}" if each.method in _FACTS else each.method
+            facts[name] = " ".join(
+                f"{what} {value:.10g}"
+                for what, value in (("objective", each.objective), ("bound", each.bound))
                 if value is not None
             )
         facts["search"] = (
@@ -201,6 +207,15 @@ class WorstCase:
     def _repr_html_(self) -> str:
         title = f"<b>{self.target.family} {self.target.method}</b>"
         return title + html_table(self.facts())
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    """Return the name of a file that is not taken; upper and lower case are the same."""
+    number, free = 1, name
+    while free.casefold() in taken:
+        number += 1
+        free = f"{name}-{number}"
+    return free
 
 
 def annotated(found: WorstCase, workers: int, limits: Mapping[str, Any]) -> Instance:

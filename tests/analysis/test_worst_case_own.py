@@ -106,6 +106,23 @@ def test_an_own_method_is_compared_with_others() -> None:
         sg.worst_case("ring", fifo, beta=1)
 
 
+@pytest.mark.parametrize(
+    ("name", "other", "files"),
+    [("search", "Instance", ["search-2", "Instance-2"]), ("x", "x", ["x", "x-2"])],
+)
+def test_no_method_takes_the_file_of_another(
+    name: str, other: str, files: list[str], tmp_path: Path
+) -> None:
+    rule, against = sg.own(fifo, name=name), sg.own(fifo, name=other)
+    for _ in range(2):  # the second time the search is continued
+        found = sg.worst_case("ring", rule, against=against, out=tmp_path, **FEW)
+        assert sg.load(tmp_path / "instance.json") == found.instance
+        for file, method in zip(files, (name, other), strict=True):
+            stored = sg.load_solution(tmp_path / f"{file}.json", found.instance)
+            assert stored.method == method
+    assert "instance" in found.facts() and "seed 0" in found.facts()["search"]
+
+
 def test_a_file_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from typer.testing import CliRunner
 

@@ -546,6 +546,8 @@ def test_worst_case_says_what_is_wrong_in_one_line(schedgap: Call) -> None:
         ("ring --method sjf-bco --guarantee theorem_9", "no guarantee 'theorem_9'"),
         ("toy --method first", "does not say what a search may change"),
         ("ring --method a,b --grid --guarantee theorem_5", "--grid compares methods"),
+        ("ring --method a,b --grid --preset small", "leave out --preset and --fixed"),
+        ("ring --method a,b --grid --fixed arrival", "leave out --preset and --fixed"),
     ):
         done = schedgap("worst-case", *words.split())
         assert done.code == 2

@@ -93,6 +93,10 @@ def worst_case(
     if grid:
         if options or guarantee or against != "exact":
             raise UsageError("--grid compares methods with their default options with each other")
+        if preset is not None or fixed is not None:
+            raise UsageError(
+                "--grid starts from the default preset: leave out --preset and --fixed"
+            )
         names = [name.strip() for name in words(method)]
         table = search.worst_grid(
             family, names, time_limit=time_limit, evaluations=evaluations, jobs=jobs, seed=seed,
@@ -100,6 +104,7 @@ def worst_case(
         )  # fmt: skip
         show.grid(table, as_json=as_json)
         return
+    what = "worst ratio" if guarantee is None else "best score"
     with show.solving(f"worst case of {method}") as on_message:
         found = search.worst_case(
             family,
@@ -117,7 +122,7 @@ def worst_case(
             on_progress=None
             if on_message is None
             else lambda done, best: on_message(
-                ("phase", 0.0, f"{done} instances, worst ratio {best:.4g}")
+                ("phase", 0.0, f"{done} instances, {what} {best:.4g}")
             ),
             **options,
         )
