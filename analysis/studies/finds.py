@@ -14,12 +14,14 @@ from schedgap.analysis.studies.targets import Target
 from schedgap.errors import InputError
 from schedgap.instances.instance import Instance, html_table
 from schedgap.instances.records import write_json, write_text
+from schedgap.models.family import family
 
 PathLike = str | os.PathLike[str]
 
 _SHOWN = 3  # faults in a table
 _FILES = ("instance", "find", "search")  # of a folder, beside those of the methods
 _FACTS = ("claim", "faults", "instance", "objective", "search")  # that are no methods
+_LED = "found_score and curve: a value below 1 says how nearly the claim is missed"
 REFUTED = 1 + 1e-6  # a score above this refutes a claim
 
 
@@ -92,6 +94,12 @@ class WorstCase:
         ]
         return len(closed) >= 2 and all(meet(closed[0], value) for value in closed)
 
+    @property
+    def _is_led(self) -> bool:
+        """Whether scores below 1 are not the measure of the claim, but how nearly it is missed."""
+        claims = family(self.target.family).paper.guarantees
+        return self.target.guarantee is not None and claims[self.target.guarantee].near is not None
+
     def gantt(self) -> Any:
         """Return the Gantt chart of the method's schedule above that of the first reference."""
         shown = (each for each in self.references if each.schedule is not None)
@@ -113,6 +121,7 @@ class WorstCase:
         elif factor is not None:
             figure.add_hline(factor, line_dash="dot", annotation_text=self.guarantee["claim"])
         what = "over the claim" if self.target.guarantee else "ratio"
+        what += " (below 1: how nearly it is missed)" if self._is_led else ""
         figure.update_layout(
             xaxis_title="evaluations of a chain",
             yaxis_title=f"{self.target.method}: worst {what}",
@@ -141,7 +150,7 @@ class WorstCase:
             "seconds": round(self.seconds, 1),
             "curve": [list(point) for point in self.curve],
             "faults": list(self.faults),
-        }
+        } | ({"note": _LED} if self._is_led else {})
 
     def save(self, folder: PathLike) -> None:
         """Write the instance, the solutions with their evidence, the find and its pictures.

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from schedgap.analysis.own.methods import Own
 from schedgap.analysis.records.ratios import divide
 from schedgap.analysis.solving.tasks import run_task, task_spec
+from schedgap.analysis.studies.finds import REFUTED
 from schedgap.analysis.studies.targets import Options, Target, allowed, changed_options, references
 from schedgap.errors import FamilyError, InvalidScheduleError, OwnMethodError, SchedgapError
 from schedgap.instances.families import FAMILIES
@@ -111,7 +112,7 @@ class Evaluator:
         assert claim.measure is not None
         measured = claim.measure(instance)
         score = measured
-        if claim.near is not None and measured <= 1:
+        if claim.near is not None and measured <= REFUTED:
             score = 0.5 + 0.5 * min(max(claim.near(instance), 0.0), 1.0)
         return Score(score, measured, 1.0) if measured > 0 else None
 

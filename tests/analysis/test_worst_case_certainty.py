@@ -1,5 +1,6 @@
 """What may not become a find: stopped methods, relaxed references, false bounds, other problems."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -171,3 +172,23 @@ def test_options_of_the_other_method_belong_to_the_search() -> None:
         "hare", "srtf", against="hare:gpu_rule=finish", jobs=2, evaluations=3, time_limit=None,
         shrink=False,
     ).ratio.low)  # fmt: skip
+
+
+def test_how_nearly_a_claim_is_missed_is_not_shown_as_its_measure() -> None:
+    claimed = target("elastic", "a-maxweight", guarantee="theorem_1")
+    evaluator, toy = Evaluator(claimed), sg.generate("elastic", preset="toy")
+    assert evaluator.claim is not None
+    for measured, score in ((1.0, 0.625), (1 + 1e-12, 0.625), (1.25, 1.25)):  # 1e-12: round-off
+        evaluator.claim = dataclasses.replace(
+            evaluator.claim, measure=lambda _, found=measured: found, near=lambda _: 0.25
+        )
+        found = evaluator.score(toy)
+        assert found is not None and found.score == score and found.value == measured
+    find = sg.worst_case(
+        "elastic", "a-maxweight", guarantee="theorem_1", jobs=1, evaluations=1, time_limit=None,
+        shrink=False,
+    )  # fmt: skip
+    data = find.to_data()
+    assert data["found_score"] < 1 == data["score"] and not find.refuted
+    assert data["note"].startswith("found_score and curve: a value below 1")
+    assert "below 1: how nearly it is missed" in find.plot().layout.yaxis.title.text
