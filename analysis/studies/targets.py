@@ -10,6 +10,7 @@ from schedgap.errors import UsageError, choices
 from schedgap.instances.families import instance_class
 from schedgap.instances.generate import generate, presets, small_preset
 from schedgap.instances.mutations import Space, space
+from schedgap.instances.records import plain
 from schedgap.instances.settings import whole_number
 from schedgap.models.family import Family, family
 from schedgap.models.method import Method
@@ -148,28 +149,29 @@ def target_of(
         raise UsageError(f"family {name} has no preset '{preset}': {choices(preset, known)}")
     if jobs is not None:
         jobs = positive(jobs, "jobs")
-    if isinstance(fixed, str) or not all(isinstance(key, str) for key in fixed):
+    keys = [] if isinstance(fixed, str) else list(fixed)  # it may be a generator
+    if isinstance(fixed, str) or not all(isinstance(key, str) for key in keys):
         raise UsageError("fixed: need a list of keys")
     seed = whole_number(seed, "seed", most=2**31 - 1)
     start = preset or small_preset(name)
     usual = dict(space(name).start) if start == small_preset(name) else {}
     if jobs is not None:
         usual = {key: value for key, value in usual.items() if key not in ("jobs", "tasks")}
-    given = usual | _batch_settings(name, chosen.name) | dict(settings or {})
+    given = plain(usual | _batch_settings(name, chosen.name) | dict(settings or {}))
     known[start].parse(given)
-    if fixed:
+    if keys:
         data = generate(name, preset=start, settings=given).to_data()
-        _check_keys(name, fixed, {**data, "meta": {}})
+        _check_keys(name, keys, {**data, "meta": {}})
     return Target(
         name,
         chosen.name,
-        dict(options),
+        plain(options),
         other.method,
         guarantee,
         preset,
         given,
         jobs,
-        tuple(fixed),
+        tuple(sorted(set(keys))),
         seed,
         own,
         other.own,

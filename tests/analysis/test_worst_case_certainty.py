@@ -1,6 +1,7 @@
 """What may not become a find: stopped methods, relaxed references, false bounds, other problems."""
 
 import dataclasses
+import json
 import math
 
 import numpy as np
@@ -149,6 +150,22 @@ def test_another_problem_has_no_ratio() -> None:
         sg.worst_case("hare", "big-m", synchronization="fixed")
     with pytest.raises(UsageError, match="solve different problems"):
         sg.worst_case("hare", "srtf", against="big-m:synchronization=fixed")
+
+
+def test_a_target_is_plain_data_whatever_it_was_given_as() -> None:
+    keys = ("iterations", "arrival", "iterations")
+    given = targets.target_of(
+        "ring", "sjf-bco", "exact", None, None, {"servers": np.int64(2)}, np.int32(3),
+        (key for key in keys if key != "arrival"), np.int64(1), {"kappa": np.int64(2)},
+    )  # fmt: skip
+    assert given.fixed == ("iterations",) and given.settings["servers"] == 2
+    assert json.loads(json.dumps(given.to_data())) == given.to_data()
+    first, second = ("gpus", "iterations"), {"iterations", "gpus"}
+    ends = [
+        targets.target_of("ring", "lpt-pack", "exact", None, None, None, 3, fixed, 0, {})
+        for fixed in (first, second)
+    ]
+    assert ends[0] == ends[1]
 
 
 def test_workers_are_limited_and_an_engine_is_not_chosen() -> None:
