@@ -21,6 +21,7 @@ _PIECE, _PIECE_SECONDS = 50, 4.0  # evaluations and seconds of a chain between t
 _HANG_SECONDS = 40.0  # after which a piece of a chain is killed
 _SHRINK_EVALUATIONS = 3000
 _STATE = "search.json"
+KILLED = "a method was killed"
 
 
 class _StoredState(Record):
@@ -138,6 +139,25 @@ class State:
         chain = min(ended, key=lambda each: each.reached(enough))
         return chain.best, chain.best_score
 
+    def repeats(self, enough: float) -> int | None:
+        """Return a number of evaluations after which a search finds `first` again.
+
+        It is None if a chain was stopped before as many, after which it could have found a better
+        instance, or if a chain was killed.
+
+        Parameters
+        ----------
+        enough : float
+            The score.
+        """
+        _, score = self.first(enough)
+        count = min(
+            each.reached(min(score, enough)) for each in self.chains if each.best_score >= score
+        )
+        behind = any(each.evaluations < count for each in self.chains)
+        killed = any(text.startswith(KILLED) for text in self.faults)
+        return None if behind or killed or math.isinf(count) else int(count)
+
     def left(self, worker: int, evaluations: int | None, enough: float) -> int:
         """Return how many instances a chain may evaluate until its next report; 0 at its end.
 
@@ -250,7 +270,7 @@ def _piece(
         return advanced
     if reply.outcome == "error":
         reply.result()
-    chain.interrupted(f"a method was killed ({reply.outcome})", best)
+    chain.interrupted(f"{KILLED} ({reply.outcome})", best)
     return chain
 
 

@@ -227,7 +227,7 @@ def _free(name: str, taken: Collection[str]) -> str:
     return free
 
 
-def annotated(found: WorstCase, workers: int, limits: Mapping[str, Any]) -> Instance:
+def annotated(found: WorstCase, workers: int, limits: Mapping[str, Any] | None) -> Instance:
     """Return the instance of a find with `meta.worst_case`, as in `instances/library`.
 
     Parameters
@@ -236,8 +236,9 @@ def annotated(found: WorstCase, workers: int, limits: Mapping[str, Any]) -> Inst
         The find.
     workers : int
         Number of chains of the search.
-    limits : mapping
-        Arguments of `worst_case` by which the search ends at the same instance again.
+    limits : mapping or None
+        Arguments of `worst_case` by which the search ends at the same instance again; None if a
+        time limit had an influence.
     """
     target, factor = found.target, found.guarantee.get("factor")
     values = [each.objective for each in found.references if each.objective is not None]
@@ -260,7 +261,7 @@ def annotated(found: WorstCase, workers: int, limits: Mapping[str, Any]) -> Inst
         "evaluations": found.evaluations,
         "seconds": round(found.seconds),
     }
-    if target.own is None and target.other is None:
+    if limits is not None and target.own is None and target.other is None:
         facts["found"]["call"] = {**_call(target, workers), **limits}
     return found.instance.replace(meta={**found.instance.meta, "worst_case": facts})
 

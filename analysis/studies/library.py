@@ -38,6 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     given = sys.argv[1:] if arguments is None else list(arguments)
     for find in [each for name in given for each in library(name)] if given else library():
+        if "call" not in find.meta["worst_case"]["found"]:
+            sys.stdout.write(f"{find.family} {find.name}: does not say how it was searched for\n")
+            continue
         again = searched(find)
         again.save(_FOLDER / find.family / f"{find.name}.json")
         facts = again.meta["worst_case"]

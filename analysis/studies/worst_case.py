@@ -142,14 +142,15 @@ def worst_case(
             f"{_NONE} {target.method} has a ratio, in {state.evaluations} evaluations"
             + (f": {state.faults[0]}" if state.faults else "")
         )
-    used = 0
+    used, whole_shrink = 0, True
     if shrink:
         floor = score * (1 - 1e-9)
         if guarantee is not None and score > REFUTED:
             floor = min(floor, _ENOUGH)
         begun = time.monotonic()
-        left = math.inf if time_limit is None else time_limit - state.seconds
-        data, used = shrunk(target, data, floor, max(left, 5.0))
+        left = math.inf if time_limit is None else max(time_limit - state.seconds, 5.0)
+        data, used = shrunk(target, data, floor, left)
+        whole_shrink = time.monotonic() - begun < left
         state.seconds += time.monotonic() - begun
     found = certify(target, data)
     found = replace(
@@ -161,10 +162,10 @@ def worst_case(
         curve=state.curve(),
         faults=tuple(state.faults),
     )
-    limits: dict[str, Any] = {"time_limit": None}
-    limits["evaluations"] = max(chain.evaluations for chain in state.chains)
-    limits |= given | ({} if shrink else {"shrink": False})
-    found = replace(found, instance=annotated(found, workers, limits))
+    count = state.repeats(enough) if whole_shrink else None
+    limits = {"time_limit": None, "evaluations": count} | given
+    limits |= {} if shrink else {"shrink": False}
+    found = replace(found, instance=annotated(found, workers, None if count is None else limits))
     if out is not None:
         found.save(out)
     return found

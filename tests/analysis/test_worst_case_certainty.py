@@ -131,6 +131,12 @@ def test_a_search_ends_at_the_same_instance_however_far_the_other_chains_are() -
     assert state.first(1.05) == ({"b": 1}, 1.1)
     assert state.first(math.inf) == ({"a": 1}, 9.0)
     assert state.left(0, None, 1.05) == state.left(1, None, 1.05) == 0
+    assert state.repeats(1.05) == 55
+    assert state.repeats(math.inf) is None  # with 60 evaluations the second may find more
+    second.evaluations = 70
+    assert state.repeats(math.inf) == 60
+    first.faults = ["a method was killed (timeout)"]
+    assert state.repeats(math.inf) is None
 
 
 def test_the_seed_decides_the_find_of_two_workers() -> None:
