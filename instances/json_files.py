@@ -231,13 +231,26 @@ def read_json(file: str | os.PathLike[str]) -> Any:
 
 
 def write_text(file: str | os.PathLike[str], text: str) -> None:
-    """Write a file atomically: write a temporary file, fsync, rename.
+    """Write a file of text as `write_bytes` does.
 
     Parameters
     ----------
     file : path
         The file.
     text : str
+        Its content.
+    """
+    write_bytes(file, text.encode("utf-8"))
+
+
+def write_bytes(file: str | os.PathLike[str], content: bytes) -> None:
+    """Write a file atomically: write a temporary file, fsync, rename.
+
+    Parameters
+    ----------
+    file : path
+        The file.
+    content : bytes
         Its content.
 
     Raises
@@ -251,8 +264,8 @@ def write_text(file: str | os.PathLike[str], text: str) -> None:
     except (OSError, TypeError, ValueError) as error:
         raise InputError(f"cannot be written: {_reason(error)}", file=str(file)) from None
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
         os.chmod(temporary, 0o644)

@@ -36,6 +36,7 @@ from schedgap.instances.json_files import parse_json as parse_json
 from schedgap.instances.json_files import read_bytes as read_bytes
 from schedgap.instances.json_files import read_json as read_json
 from schedgap.instances.json_files import short as short
+from schedgap.instances.json_files import write_bytes as write_bytes
 from schedgap.instances.json_files import write_json as write_json
 from schedgap.instances.json_files import write_text as write_text
 

@@ -15,6 +15,8 @@ from plotly.offline import get_plotlyjs_version
 
 from schedgap.analysis.plots.on_paper import on_paper
 from schedgap.errors import UsageError
+from schedgap.instances.arguments import a_path, checked
+from schedgap.instances.records import write_bytes, write_text
 
 if TYPE_CHECKING:
     from matplotlib import figure as matplotlib_figure
@@ -75,6 +77,7 @@ class Figure(go.Figure):  # type: ignore[misc]
         self._draw = draw
         return self
 
+    @checked(file=a_path)
     def save(self, file: str | os.PathLike[str]) -> Path:
         """Save the figure and return the path of the file.
 
@@ -88,12 +91,16 @@ class Figure(go.Figure):  # type: ignore[misc]
         ------
         UsageError
             If it has another suffix, or traces that Matplotlib does not draw.
+        InputError
+            If the file cannot be written.
         """
         path = Path(file)
         if path.suffix == ".html":
-            self.write_html(path)
+            write_text(path, self.to_html())
         elif path.suffix in FORMATS:
-            self._on_paper().savefig(path, dpi=200)
+            content = io.BytesIO()
+            self._on_paper().savefig(content, format=path.suffix[1:], dpi=200)
+            write_bytes(path, content.getvalue())
         else:
             raise UsageError(f"{file}: cannot be saved: need one of {', '.join(FORMATS)}, .html")
         return path

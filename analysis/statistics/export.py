@@ -11,8 +11,8 @@ import pandas as pd
 from schedgap.analysis.records.ratios import RatioInterval
 from schedgap.analysis.statistics.readable import readable
 from schedgap.analysis.statistics.summary import SUMMARY_COLUMNS
-from schedgap.errors import InputError, UsageError
-from schedgap.instances.records import write_text
+from schedgap.errors import UsageError
+from schedgap.instances.records import write_bytes, write_text
 
 Format = Literal["csv", "parquet", "latex", "markdown"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -59,11 +59,7 @@ def export(frame: pd.DataFrame, format: Format, file: Path | str | None = None) 
     if format == "parquet":
         data = _parquet(frame)
         if file is not None:
-            try:
-                Path(file).write_bytes(data)
-            except OSError as error:
-                reason = (error.strerror or str(error)).lower()
-                raise InputError(f"cannot be written: {reason}", file=str(file)) from None
+            write_bytes(file, data)
         return data
     if format == "csv":
         text = frame.to_csv(index=False, lineterminator="\n")

@@ -11,7 +11,7 @@ from plotly.offline import get_plotlyjs
 
 import schedgap
 from schedgap.analysis.plots import charts, curves
-from schedgap.errors import UsageError
+from schedgap.errors import InputError, UsageError
 from schedgap.models.family import Bar, Chart
 
 CHART = Chart(("gpu",), (Bar("gpu", 0, 2, "J1", "J1"), Bar("gpu", 2, 3, "J2", "J2")), "s")
@@ -38,6 +38,19 @@ def test_a_figure_is_saved_in_each_format(tmp_path, name, kind):
 def test_an_unknown_format_is_refused(tmp_path):
     with pytest.raises(UsageError, match=r"figure.gif: cannot be saved: need one of .pdf"):
         FIGURES["gantt"]().save(tmp_path / "figure.gif")
+
+
+@pytest.mark.parametrize("kind", ["png", "html"])
+def test_a_figure_that_cannot_be_written_is_one_line(tmp_path, kind):
+    figure, old = FIGURES["gaps"](), tmp_path / f"old.{kind}"
+    with pytest.raises(InputError, match=r"figure.\w+: cannot be written: no such file"):
+        figure.save(tmp_path / "none" / f"figure.{kind}")
+    old.mkdir()
+    with pytest.raises(InputError, match=r"old.\w+: cannot be written: "):
+        figure.save(old)
+    assert [each.name for each in tmp_path.iterdir()] == [old.name]  # nothing half written
+    with pytest.raises(UsageError, match="file None: need"):
+        figure.save(None)
 
 
 def test_a_gap_on_paper_has_the_same_curves():
