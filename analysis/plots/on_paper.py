@@ -95,11 +95,12 @@ def _panes(made: Any, figure: go.Figure) -> "dict[tuple[str, str], _Pane]":
 
 
 def _cells(domains: Iterable[Sequence[float]]) -> tuple[list[float], dict[float, int]]:
-    """Return the sizes of the cells between the starts of domains, and the cell of each start."""
-    starts = sorted({round(low, 4) for low, _ in domains})
-    ends = [*starts[1:], 1.0]
-    sizes = [max(1e-3, end - start) for start, end in zip(starts, ends, strict=True)]
-    return sizes, {start: place for place, start in enumerate(starts)}
+    """Return the sizes of the cells that begin where domains do, and the cell of each start."""
+    sizes: dict[float, float] = {}
+    for low, high in domains:  # one that spans several cells is not the least of those from there
+        sizes[round(low, 4)] = max(1e-3, min(high - low, sizes.get(round(low, 4), 1.0)))
+    starts = sorted(sizes)
+    return [sizes[start] for start in starts], {start: place for place, start in enumerate(starts)}
 
 
 def _categories(figure: go.Figure, name: str) -> list[str] | None:
@@ -284,11 +285,16 @@ class _Pane:
             at = self.places(axis.tickvals, which)
             getattr(pane, f"set_{which}ticks")(at, [_text(text) for text in texts], **SMALL)
             getattr(pane, f"{which}axis").minorticks_off()
+        elif not log and all(isinstance(each, int) for each in self._all(which)):
+            getattr(pane, f"{which}axis").get_major_locator().set_params(integer=True)
         self._set_limits(which, axis, log)
         pane.tick_params(axis=which, which="both", labelsize=7)
         if axis.showticklabels is False:
             pane.tick_params(axis=which, labelleft=False, labelbottom=False)
         getattr(pane, f"set_{which}label")(_text(axis.title.text or ""), fontsize=8)
+
+    def _all(self, which: str) -> list[Any]:
+        return [value for trace, _ in self.traces for value in _values(trace, which)]
 
     def _set_limits(self, which: str, axis: Any, log: bool) -> None:
         pane, set_limits = self.drawn, getattr(self.drawn, f"set_{which}lim")

@@ -50,9 +50,13 @@ def test_one_colour_axis_is_one_scale_and_reversed_axes_are():
         figure.add_heatmap(z=[[row, 10 * row]], y=["m"], coloraxis="coloraxis", row=row, col=1)
     figure.update_layout(coloraxis={"colorscale": "Blues", "colorbar": {"title": "price"}})
     figure.update_yaxes(autorange="reversed")
-    upper, lower, bar = on_paper(figure).axes
+    drawn = on_paper(figure)
+    upper, lower, bar = drawn.axes
     assert [pane.collections[0].get_clim() for pane in (upper, lower)] == [(1, 20), (1, 20)]
     assert bar.get_ylabel() == "price"
+    drawn.draw_without_rendering()  # lays the panes out
+    heights = [pane.get_position().height for pane in (upper, lower)]
+    assert heights[0] == pytest.approx(heights[1], rel=0.02)
     assert upper.yaxis_inverted() and upper.get_position().y0 > lower.get_position().y1
     assert upper.get_xlim() == lower.get_xlim() == (-0.5, 1.5)
 
