@@ -282,8 +282,9 @@ class _Pane:
             getattr(pane, f"set_{which}ticks")(range(0, len(names), step), shown, **SMALL)
         elif axis.tickvals is not None:
             texts = axis.tickvals if axis.ticktext is None else axis.ticktext
-            at = self.places(axis.tickvals, which)
+            at, ends = self.places(axis.tickvals, which), getattr(pane, f"get_{which}lim")()
             getattr(pane, f"set_{which}ticks")(at, [_text(text) for text in texts], **SMALL)
+            getattr(pane, f"set_{which}lim")(ends)  # ticks outside are not shown
             getattr(pane, f"{which}axis").minorticks_off()
         elif not log and all(isinstance(each, int) for each in self._all(which)):
             getattr(pane, f"{which}axis").get_major_locator().set_params(integer=True)

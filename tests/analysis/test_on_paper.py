@@ -93,14 +93,15 @@ def test_lines_across_a_pane_and_what_they_are_called():
     figure.add_scatter(x=[4, 6], y=[1.2, 1.4], line={"dash": "dot", "color": "#EE6677"})
     figure.add_hline(y=0.5, line_color="#888888", annotation_text="the claim")
     figure.add_vrect(x0=4.5, x1=5, fillcolor="red", opacity=0.2, line_width=0)
-    figure.update_layout(yaxis={"title": "mean $ratio$"}, xaxis={"tickvals": [4, 6]})
+    figure.update_layout(yaxis={"title": "mean $ratio$"}, xaxis={"tickvals": [0, 4, 6]})
     (pane,) = on_paper(figure).axes
     curve, line = pane.lines
     assert curve.get_linestyle() == ":" and curve.get_color() == to_rgba("#EE6677")
     assert list(curve.get_ydata()) == [1.2, 1.4] and list(line.get_ydata()) == [0.5, 0.5]
     assert pane.get_ylim()[0] < 0.5 and texts(pane) == ["the claim"]
     assert (pane.patches[0].get_x(), pane.patches[0].get_width()) == (4.5, 0.5)
-    assert pane.get_ylabel() == r"mean \$ratio\$" and ticks(pane, "x") == ["4", "6"]
+    assert pane.get_ylabel() == r"mean \$ratio\$" and ticks(pane, "x") == ["0", "4", "6"]
+    assert pane.get_xlim()[0] == 3.9  # as without the tick at 0
 
 
 def test_marks_have_their_symbols_and_a_second_axis_its_side():
