@@ -47,7 +47,9 @@ def test_heat_maps_in_panes_with_shared_names():
 def test_one_colour_axis_is_one_scale_and_reversed_axes_are():
     figure = make_subplots(figure=schedgap.Figure(), rows=2, cols=1, shared_xaxes=True)
     for row in (1, 2):
-        figure.add_heatmap(z=[[row, 10 * row]], y=["m"], coloraxis="coloraxis", row=row, col=1)
+        figure.add_heatmap(
+            z=[[row, 10 * row, 5][: row + 1]], y=["m"], coloraxis="coloraxis", row=row, col=1
+        )
     figure.update_layout(coloraxis={"colorscale": "Blues", "colorbar": {"title": "price"}})
     figure.update_yaxes(autorange="reversed")
     drawn = on_paper(figure)
@@ -58,7 +60,7 @@ def test_one_colour_axis_is_one_scale_and_reversed_axes_are():
     heights = [pane.get_position().height for pane in (upper, lower)]
     assert heights[0] == pytest.approx(heights[1], rel=0.02)
     assert upper.yaxis_inverted() and upper.get_position().y0 > lower.get_position().y1
-    assert upper.get_xlim() == lower.get_xlim() == (-0.5, 1.5)
+    assert upper.get_xlim() == lower.get_xlim() == (-0.5, 2.5)
 
 
 def test_horizontal_bars_are_stacked_from_the_top():
