@@ -10,7 +10,7 @@ from typing import Any
 from schedgap.analysis.records.ratios import RatioInterval
 from schedgap.analysis.results.bounds import meet
 from schedgap.analysis.results.solution import Solution
-from schedgap.analysis.studies.targets import Target
+from schedgap.analysis.studies.targets import REFUTED, Target
 from schedgap.errors import InputError
 from schedgap.instances.instance import Instance, html_table
 from schedgap.instances.records import write_json, write_text
@@ -22,7 +22,6 @@ _SHOWN = 3  # faults in a table
 _FILES = ("instance", "find", "search")  # of a folder, beside those of the methods
 _FACTS = ("claim", "faults", "instance", "objective", "search")  # that are no methods
 _LED = "found_score and curve: a value below 1 says how nearly the claim is missed"
-REFUTED = 1 + 1e-6  # a score above this refutes a claim
 
 
 @dataclass(frozen=True, slots=True)

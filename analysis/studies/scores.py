@@ -11,8 +11,14 @@ from typing import NamedTuple
 from schedgap.analysis.own.methods import Own
 from schedgap.analysis.records.ratios import divide
 from schedgap.analysis.solving.tasks import run_task, task_spec
-from schedgap.analysis.studies.finds import REFUTED
-from schedgap.analysis.studies.targets import Options, Target, allowed, changed_options, references
+from schedgap.analysis.studies.targets import (
+    REFUTED,
+    Options,
+    Target,
+    allowed,
+    changed_options,
+    references,
+)
 from schedgap.errors import FamilyError, InvalidScheduleError, OwnMethodError, SchedgapError
 from schedgap.instances.families import FAMILIES
 from schedgap.instances.instance import Instance

@@ -13,8 +13,8 @@ from typing import Any
 
 from schedgap.analysis.studies.certifying import certify
 from schedgap.analysis.studies.chains import State, search, shrunk
-from schedgap.analysis.studies.finds import REFUTED, PathLike, WorstCase, annotated, made_folder
-from schedgap.analysis.studies.targets import MOST_WORKERS, Chosen, positive, target_of
+from schedgap.analysis.studies.finds import PathLike, WorstCase, annotated, made_folder
+from schedgap.analysis.studies.targets import MOST_WORKERS, REFUTED, Chosen, positive, target_of
 from schedgap.errors import UsageError
 from schedgap.instances.arguments import (
     A_LIMIT,
