@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import schedgap as sg
-from schedgap.analysis.own.fingerprint import command_code, file_code, function_code
+from schedgap.analysis.own.fingerprint import _digest, command_code, file_code, function_code
 from schedgap.analysis.solving.choices import Choice
 from schedgap.cli import run as command_line
 from schedgap.errors import SchedgapError, UsageError
@@ -182,6 +182,36 @@ def test_the_hash_of_a_function_covers_classes_arrays_and_partials() -> None:
     assert code({"a", "b"}) == code({"b", "a"}) != code({"a"})
     assert code(functools.partial(max, 1)) != code(functools.partial(max, 2))
     assert code(TOY) == code(TOY.replace(name="renamed")) != code(Rule)
+
+
+def test_the_hash_of_a_function_covers_what_is_easily_forgotten() -> None:
+    def code(text: str, **known: Any) -> str:
+        return function_code(_made(text, **known))[0]
+
+    assert code("def f(x, *, k=1): return k") != code("def f(x, *, k=2): return k")
+    nested = "def f(x): return [helper(y) for y in x]"
+    plus, minus = (_made(f"def f(x): return x {sign} 1") for sign in "+-")
+    assert code(nested, helper=plus) != code(nested, helper=minus)
+    one, two = type("Base", (), {"factor": 1}), type("Base", (), {"factor": 2})
+    rules = [
+        type("Rule", (base,), {"__call__": lambda self, x: self.factor}) for base in (one, two)
+    ]
+    assert code("def f(x): return rule()(x)", rule=rules[0]) != code(
+        "def f(x): return rule()(x)", rule=rules[1]
+    )
+    up, down = (functools.partial(sorted, reverse=reverse) for reverse in (False, True))
+    assert function_code(up)[0] != function_code(down)[0]
+    assert _digest([b"ab", b"c"]) != _digest([b"a", b"bc"])
+
+
+def test_the_hash_of_a_file_covers_the_modules_of_a_package_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    file, part = tmp_path / "mine.py", tmp_path / "parts/rule.py"
+    file.write_text("from parts import rule\n")
+    part.write_text("WEIGHT = 1\n")
+    before = file_code(file)
+    part.write_text("WEIGHT = 2\n")
+    assert file_code(file) != before
 
 
 def test_the_hash_of_a_file_covers_what_it_imports_beside_it(here: Path) -> None:
