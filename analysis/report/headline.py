@@ -88,16 +88,15 @@ def _algorithms(report: ReportData, name: str) -> str:
 
     The methods of the user's own come last.
     """
-    ours: dict[str, bool] = {
-        row.method: row.ours
-        for row in report.rows
-        if row.family == name and row.kind == "algorithm" and not row.own
+    ours = {
+        method: report.ours(name, method)
+        for method, record in report.methods(name).items()
+        if record.kind == "algorithm" and not record.own
     }
     only_ours = all(ours.values())
     plain = [each.method for each in report.of(name) if each.record.label == each.record.method]
     chosen = [method for method in dict.fromkeys(plain) if ours.get(method) == only_ours]
     who = "The paper’s algorithm" if len(chosen) == 1 else "The paper’s"
-    exceeded = {row.method: row.exceeded for row in report.rows if row.family == name}
     sentences = []
 
     def add(subject: str, method: str) -> None:
@@ -105,8 +104,9 @@ def _algorithms(report: ReportData, name: str) -> str:
 
     for method in chosen:
         add(f"Our {method}" if only_ours else f"{who} {method}", method)
-        if exceeded[method] and not only_ours:
-            where = count(exceeded[method], "instance")
+        exceeded = report.exceeded[name, method]
+        if exceeded and not only_ours:
+            where = count(exceeded, "instance")
             sentences.append(f"On {where} it exceeds its guarantee although the assumptions hold.")
     own = [each.method for each in report.of(name) if each.record.own]
     for method in dict.fromkeys(own):

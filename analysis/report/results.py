@@ -197,8 +197,41 @@ class ReportData:
         return {row.method for row in self.rows if row.kind in ("exact", "bound")}
 
     def _rows(self, *, by_preset: bool) -> tuple[Row, ...]:
-        records = {(each.family, each.method): each.record for each in self.results}
-        return _rows(self.run, records, by_preset=by_preset)
+        return _rows(self.run, self._by_method, by_preset=by_preset)
+
+    @cached_property
+    def _by_method(self) -> Mapping[tuple[str, str], TaskRecord]:
+        """A record of each method, by family and method."""
+        return {(each.family, each.method): each.record for each in self.results}
+
+    def methods(self, name: str) -> dict[str, TaskRecord]:
+        """Return a record of each method of a family, by its name in the tables.
+
+        Parameters
+        ----------
+        name : str
+            The family.
+        """
+        return {
+            method: record for (owner, method), record in self._by_method.items() if owner == name
+        }
+
+    def ours(self, name: str, method: str) -> bool:
+        """Return whether a method is not the paper's.
+
+        Parameters
+        ----------
+        name, method : str
+            The family, and the name of the method in the tables.
+        """
+        return _ours(self._by_method[name, method])
+
+    @cached_property
+    def exceeded(self) -> Mapping[tuple[str, str], int]:
+        """On how many instances each method exceeds a guarantee although its assumptions hold."""
+        frame = summary(self.run, by_preset=False)
+        columns = (frame[name].tolist() for name in ("family", "method", "exceeded"))
+        return {(name, method): int(number) for name, method, number in zip(*columns, strict=True)}
 
     @property
     def families(self) -> list[str]:

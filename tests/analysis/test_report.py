@@ -8,6 +8,7 @@ import pytest
 from reports import HOSTILE, Reader, made_page, made_run, store  # noqa: F401
 from toy_family import toy
 
+import schedgap
 from schedgap import show
 from schedgap.analysis.comparing.run import Run
 from schedgap.analysis.records.folder import Folder
@@ -32,6 +33,16 @@ def test_the_headline_is_derived_from_the_run(run):
     assert sentence == (
         "The paper’s algorithm first is at least 1.250 times the optimum on average."
     )
+
+
+def test_the_headline_reads_no_instance_once_the_guarantees_are_known(tmp_path, monkeypatch):
+    """The library has worst cases of the method, which only the tables show."""
+    instance = schedgap.generate("ring", preset="small", settings={"jobs": 3})
+    stored = schedgap.compare([instance], run=tmp_path, methods=["sjf-bco", "first-fit"])
+    expected = headline(collect(Run(tmp_path)))
+    stored.ratios()
+    monkeypatch.setattr(Run, "instance_data", lambda *_: pytest.fail("an instance was read"))
+    assert headline(collect(stored)) == expected and "sjf-bco is" in expected[1][0]
 
 
 def test_the_headline_gives_intervals_where_the_optimum_is_bracketed(tmp_path):
