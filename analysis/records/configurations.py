@@ -5,7 +5,7 @@ Runs of one configuration with several seeds, or on several computers, are repet
 
 from collections.abc import Callable, Iterable
 
-from schedgap.analysis.records.folder import TaskRecord
+from schedgap.analysis.records.folder import TaskRecord, alike
 
 CODE_DIGITS = 4  # of the hash of the source, in a name, unless more are needed
 Part = Callable[[TaskRecord], str]
@@ -23,10 +23,12 @@ def names(records: Iterable[TaskRecord]) -> dict[int, str]:
     records : iterable of TaskRecord
         All records that are shown together.
     """
+    known = list(records)
+    numbers, some = alike(known)
     groups: dict[tuple[str, str], list[TaskRecord]] = {}
-    for record in records:
+    for record in some:
         groups.setdefault((record.instance.family, record.label), []).append(record)
-    found: dict[int, str] = {}
+    named: dict[int, str] = {}
     for (_, label), group in groups.items():
         parts = _parts(group)
         texts: dict[tuple[object, ...], str] = {}
@@ -35,8 +37,9 @@ def names(records: Iterable[TaskRecord]) -> dict[int, str]:
             if facts not in texts:
                 shown = [text for text in (part(record) for part in parts) if text]
                 texts[facts] = f"{label} [{', '.join(shown)}]" if shown else label
-            found[id(record)] = texts[facts]
-    return found
+            named[id(record)] = texts[facts]
+    texts_of = [named[id(record)] for record in some]
+    return dict(zip(map(id, known), map(texts_of.__getitem__, numbers), strict=True))
 
 
 def _facts(record: TaskRecord) -> tuple[object, ...]:

@@ -9,7 +9,7 @@ one of the limits and the session.
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -121,6 +121,11 @@ class TaskRecord(Record):
         return self.certificate is not None
 
     @property
+    def shared(self) -> object:
+        """An object that the record has in common with others of the same method; see `alike`."""
+        return self
+
+    @property
     def note(self) -> str:
         """Why the task failed or was skipped, or a remark of the method; mostly empty."""
         trace = {} if self.solution is None else self.solution.trace
@@ -156,6 +161,32 @@ class TaskRecord(Record):
             return True
         assert self.time_limit is not None  # there is a larger one
         return self.limited is False and self.solution.seconds <= MAX_SHARE * self.time_limit
+
+
+def alike(records: Iterable[TaskRecord]) -> tuple[list[int], list[TaskRecord]]:
+    """Return the number of each record's group, and a record of each group.
+
+    Records of a group have the same family, method, label, kind, engine, options, problem, sense,
+    relaxed rules, limits, versions, code and session, and are all the user's own or not. There may
+    be several groups with the same values: records that were not read from an index have a group
+    each.
+
+    Parameters
+    ----------
+    records : iterable of TaskRecord
+        Records of any families.
+    """
+    places: dict[tuple[int, str], int] = {}
+    numbers: list[int] = []
+    some: list[TaskRecord] = []
+    for record in records:
+        key = id(record.shared), record.instance.family
+        place = places.get(key)
+        if place is None:
+            place = places[key] = len(some)
+            some.append(record)
+        numbers.append(place)
+    return numbers, some
 
 
 def _at_least(limit: float | None, other: float | None) -> bool:

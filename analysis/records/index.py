@@ -57,7 +57,7 @@ META = ("preset", "settings", "seed", "trace", "load")  # how an instance was ge
 Stamp = tuple[int, int]  # time of change in nanoseconds, size in bytes
 Facts = dict[str, Any]  # `family`, `meta` and `switches` of an instance file, unchecked
 Row = list[Any]  # name, time, size, mark, instance, own values, solution, note, certified
-Common = tuple[dict[str, Any], dict[str, Any]]  # values of record and solution
+Common = tuple[dict[str, Any], dict[str, Any]]  # values of record, with None for own; of solution
 
 
 class IndexedSolution(SolutionFile):
@@ -67,7 +67,7 @@ class IndexedSolution(SolutionFile):
 
     def __getattr__(self, name: str) -> Any:
         if name in SOLUTION_COMMON:
-            return self._record.shared(name)
+            return self._record.shared[name]
         if name == "trace":
             return self._record.rest("trace", lambda record: record.solution.trace)
         if name == "schedule":
@@ -91,15 +91,11 @@ class IndexedRecord(TaskRecord):
             return _whole(file, (facts.st_mtime_ns, facts.st_size))
         return read_record(file)
 
-    def shared(self, name: str) -> Any:
-        """Return a value of the solution that many records have in common.
-
-        Parameters
-        ----------
-        name : str
-            Its name in the solution.
-        """
-        return self._line[5][name]
+    @property
+    def shared(self) -> dict[str, Any]:
+        """The values of the solution that many records have in common."""
+        parts: dict[str, Any] = self._line[5]
+        return parts
 
     def rest(self, name: str, read: Callable[[TaskRecord], Any]) -> Any:
         """Return the trace or the progress, from the index or from the record.
@@ -398,7 +394,8 @@ def _common(record: TaskRecord) -> dict[str, Any]:
 def _values(data: dict[str, Any]) -> Common:
     """Return the common values of records and of their solutions."""
     parts = data.pop("solution", {})
-    return data | {"relaxed": tuple(data["relaxed"])}, parts
+    values = data | {"relaxed": tuple(data["relaxed"]), "instance": None, "solution": None}
+    return values | dict.fromkeys(OWN), parts
 
 
 def _own(name: str, record: TaskRecord) -> Row:
@@ -452,7 +449,9 @@ def _record(
         own[0] = name[:-5]
     if own[4] is None:  # the task
         own[4] = own[0].partition("-")[0]
-    values = {**shared, "instance": which, "solution": None, **dict(zip(OWN, own, strict=True))}
+    values = shared.copy()
+    values["instance"] = which
+    values.update(zip(OWN, own, strict=True))
     record = _new(IndexedRecord)
     _set(record, "__dict__", values)
     _set(record, "_line", (tasks, name, note, certified, rest, parts))

@@ -351,8 +351,10 @@ def contradictions(
     ]
     for record in records:
         solution = record.solution
+        if solution is None or (solution.bound is None and solution.status != "infeasible"):
+            continue
         bracket = best_known[record.instance.sha256, record.problem]
-        if solution is None or bracket.best is None or not refuted(record, bracket):
+        if bracket.best is None or not refuted(record, bracket):
             continue
         if solution.status == "infeasible":
             messages.append(

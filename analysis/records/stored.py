@@ -3,14 +3,14 @@
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, cached_property
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from schedgap.analysis.records import configurations
-from schedgap.analysis.records.folder import FAULTS, Folder, TaskRecord
+from schedgap.analysis.records.folder import FAULTS, Folder, TaskRecord, alike
 from schedgap.analysis.records.guarantees import Guarantees
 from schedgap.analysis.records.index import Facts, Index, generated_by, without_cycles
 from schedgap.analysis.records.ratios import Bracket, brackets, contradictions
@@ -67,6 +67,8 @@ class StoredRun:
 
     def _without_copies(self, found: list[TaskRecord]) -> list[TaskRecord]:
         """Return the records, each once, in an order that depends on their content only."""
+        if len({record.key for record in found}) == len(found):
+            return found
         by_key: dict[str, list[TaskRecord]] = {}
         for record in found:
             by_key.setdefault(record.key, []).append(record)
@@ -92,6 +94,11 @@ class StoredRun:
     def configurations(self) -> dict[int, str]:
         """Name of each record's configuration, by `id(record)`; see `configurations.names`."""
         return configurations.names(self.records)
+
+    @cached_property
+    def alike(self) -> tuple[list[int], list[TaskRecord]]:
+        """The number of each record's group, and a record of each group; see `folder.alike`."""
+        return alike(self.records)
 
     @cached_property
     def sessions(self) -> dict[str, Session]:
@@ -339,26 +346,36 @@ def _installed(name: str, method: str | None = None) -> str:
 
 def _sorted(records: Sequence[TaskRecord]) -> list[TaskRecord]:
     """Return records by instance, then kind, then the family's order of methods."""
-    first: dict[str, str] = {}
-    for record in records:
-        sha, name = record.instance.sha256, record.instance.name
-        first[sha] = min(name, first.get(sha, name))
-    instances: dict[tuple[object, ...], int] = {}  # place of each one in the order of all
-    methods: dict[tuple[object, ...], int] = {}
-    keys = []
+    numbers, some = alike(records)
     facts = itemgetter("kind", "method", "label", "code", "time_limit", "memory_limit")
-    for record in records:
-        which, values = record.instance, vars(record)
-        instance = which.family, first[which.sha256], which.sha256
-        method = which.family, *facts(values)
-        instances[instance] = methods[method] = 0
-        seed = -1 if record.seed is None else record.seed
-        keys.append((instance, method, seed, values["started"] or "", values["key"]))
-    for ranked, order_of in ((instances, None), (methods, _place)):
-        ranked.update({each: place for place, each in enumerate(sorted(ranked, key=order_of))})
-    ranks = [(instances[key[0]], methods[key[1]], *key[2:]) for key in keys]
+    methods = _ranks(((each.instance.family, *facts(vars(each))) for each in some), _place)
+    known = {id(record.instance): record.instance for record in records}
+    first: dict[str, str] = {}
+    for which in known.values():
+        first[which.sha256] = min(which.name, first.get(which.sha256, which.name))
+    places = _ranks((each.family, first[each.sha256], each.sha256) for each in known.values())
+    instances = dict(zip(known, places, strict=True))
+    ranks = [
+        (
+            instances[id(values["instance"])],
+            methods[number],
+            -1 if values["seed"] is None else values["seed"],
+            values["started"] or "",
+            values["key"],
+        )
+        for values, number in zip(map(vars, records), numbers, strict=True)
+    ]
     order = sorted(range(len(ranks)), key=ranks.__getitem__)
     return [records[place] for place in order]
+
+
+def _ranks(
+    keys: Iterable[tuple[Any, ...]], order: Callable[[tuple[Any, ...]], Any] | None = None
+) -> list[int]:
+    """Return the place of each key among all different ones, sorted."""
+    every = list(keys)
+    places = {key: place for place, key in enumerate(sorted(dict.fromkeys(every), key=order))}
+    return [places[key] for key in every]
 
 
 def _place(method: tuple[Any, ...]) -> tuple[object, ...]:

@@ -46,8 +46,7 @@ def headline(report: ReportData) -> tuple[str, list[str]]:
 
 
 def _instances(report: ReportData, names: Iterable[str]) -> list[str]:
-    hashes = (each.record.instance.sha256 for name in names for each in report.of(name))
-    return list(dict.fromkeys(hashes))
+    return list(dict.fromkeys(sha256 for name in names for sha256 in report.hashes.get(name, ())))
 
 
 def _known(report: ReportData, names: Iterable[str]) -> str:
@@ -56,10 +55,10 @@ def _known(report: ReportData, names: Iterable[str]) -> str:
     counts: Counter[str] = Counter()
     infeasible: dict[str, bool] = {}  # by instance; whether one of the claims can be checked
     senses: dict[str, Sense] = {}
-    for each in report.results:
-        sha256, solution = each.record.instance.sha256, each.record.solution
-        senses[sha256] = each.record.sense
-        if solution is not None and solution.status == "infeasible" and not each.record.problem:
+    for record in report.run.records:
+        sha256, solution = record.instance.sha256, record.solution
+        senses[sha256] = record.sense
+        if solution is not None and solution.status == "infeasible" and not record.problem:
             checkable = solution.proof is not None and solution.proof.kind in CHECKABLE
             infeasible[sha256] = infeasible.get(sha256, False) or checkable
     for sha256 in _instances(report, names):

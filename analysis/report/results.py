@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -32,8 +32,7 @@ Pair = tuple[float, float]  # lower and upper end; NaN if unknown
 UNKNOWN: Pair = (math.nan, math.nan)
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(NamedTuple):
     """One record with the ratios of its schedule to the optimum and of the optimum to its bound.
 
     `method` is the name of the configuration; `instance` is a label that is unique in the report;
@@ -262,6 +261,14 @@ class ReportData:
         rows.sort(key=lambda row: (not row.own, not row.plain, row.kind == "baseline", row.ours))
         return [row.method for row in rows[:MAX_COMPARED]]
 
+    @cached_property
+    def hashes(self) -> Mapping[str, list[str]]:
+        """Hashes of the instances by family, in the order of the results."""
+        return {
+            name: list(dict.fromkeys(each.record.instance.sha256 for each in found))
+            for name, found in self._by_family.items()
+        }
+
     def of(self, name: str) -> list[Result]:
         """Return the results of one family.
 
@@ -283,13 +290,10 @@ def collect(run: StoredRun) -> ReportData:
     """
     frame = table(run)
     columns = (frame[name].tolist() for name in SHOWN)
-    results = [
-        Result(record, method, instance, (low, high), (below, above), seconds, str(note))
-        for record, method, instance, low, high, below, above, seconds, note in zip(
-            run.records, *columns, strict=True
-        )
-    ]
-    return ReportData(run, tuple(results))
+    method, instance, low, high, below, above, seconds, note = columns
+    pairs_of = (list(zip(*both, strict=True)) for both in ((low, high), (below, above)))
+    values = run.records, method, instance, *pairs_of, seconds, map(str, note)
+    return ReportData(run, tuple(map(Result._make, zip(*values, strict=True))))
 
 
 def _reached(steps: "pd.DataFrame") -> "pd.DataFrame":

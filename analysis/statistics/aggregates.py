@@ -49,11 +49,13 @@ def by_instance(records: pd.DataFrame) -> pd.DataFrame:
     """
     key = [*GROUP, "method", "instance"]
     columns = ["kind", "rank", "sense"]
-    frame = records.sort_values([*key, "seed", "seconds", "objective", "key"], kind="stable")
-    frame = _without_skipped(frame, key).assign(grade=frame["result"].map(_RANKS))
+    ran = _without_skipped(records, key)
+    frame = ran.assign(group=ran.groupby(key, sort=True).ngroup(), grade=ran["result"].map(_RANKS))
+    ties = ["seconds", "objective", "key"] if frame.duplicated(["group", "seed"]).any() else []
+    frame = frame.sort_values(["group", "seed", *ties], kind="stable")
     wrong = frame["result"] == "wrong"
     if wrong.any():  # all records of the seed
-        wrong = wrong.groupby([frame[name] for name in (*key, "seed")]).transform("any")
+        wrong = wrong.groupby([frame[name] for name in ("group", "seed")]).transform("any")
     usable = frame["objective"].notna() & frame["result"].isin(["solved", "feasible"]) & ~wrong
     value = frame["objective"].where(frame["sense"] == "min", _inverse(frame["objective"]))
     counted = ~wrong | (frame["result"] == "wrong")  # of a wrong seed: what was not completed
@@ -75,14 +77,14 @@ def by_instance(records: pd.DataFrame) -> pd.DataFrame:
     means = ["value", "ratio_low", "ratio_high", "bound_low", "bound_high"]
     times = ["seconds", "at_limit", "par2"]
     flags = ["scheduled", "optimal", "proved", "completed"]
-    seeds = frame.groupby([*key, "seed"], sort=False)
+    seeds = frame.groupby(["group", "seed"], sort=False)
     seed = seeds[[*means, *times]].mean()
     seed[flags] = seeds[flags].any()
     seed[["wrong"]] = seeds[["wrong"]].any()
     seed["grade"] = seeds["grade"].min().where(~seed["wrong"], _RANKS["wrong"])
-    every = seed.groupby(level=key, sort=False)
-    whole = frame.groupby(key, sort=False)
-    table: pd.DataFrame = whole[columns].first()
+    every = seed.groupby(level="group", sort=False)
+    whole = frame.groupby("group", sort=False)
+    table = frame.drop_duplicates("group").set_index("group")[[*key, *columns]]
     table["tasks"], table["repetitions"] = whole.size(), every.size()
     for name in means:
         table[name] = every[name].mean().where(every[name].count() == table["repetitions"])
@@ -96,7 +98,7 @@ def by_instance(records: pd.DataFrame) -> pd.DataFrame:
         [table["result"] == "wrong", grade <= _RANKS["feasible"]], [WRONG, ANSWERED], UNANSWERED
     )
     table["objective"] = table["value"].where(table["sense"] == "min", _inverse(table["value"]))
-    table = table.reset_index().drop(columns="value")
+    table = table.reset_index(drop=True).drop(columns="value")
     return table.iloc[_order(table)].reset_index(drop=True)
 
 
@@ -152,7 +154,8 @@ def groups(
     if not by_preset:
         ran = ran.assign(preset="")
     for names, group in ran.groupby(GROUP, sort=True):
-        yield dict(zip(GROUP, map(str, names), strict=True)), group.iloc[_order(group)]
+        ordered = group if by_preset else group.iloc[_order(group)]
+        yield dict(zip(GROUP, map(str, names), strict=True)), ordered
 
 
 def wide(group: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -188,16 +191,19 @@ def compared(
         See `common_set`.
     """
     known = np.isfinite(group[column].to_numpy(float))
-    method, instance = group["method"].to_numpy(), group["instance"].to_numpy()
+    instance = group["instance"].to_numpy()
+    numbers, methods = pd.factorize(group["method"].to_numpy())
     if common:
-        kinds = dict(zip(method, group["kind"], strict=True))
+        last = len(numbers) - 1 - np.unique(numbers[::-1], return_index=True)[1]
+        kinds = dict(zip(methods, group["kind"].iloc[last].tolist(), strict=True))
         names = sorted(kinds, key=lambda name: _FIRST[kinds[name]])  # stable: else as in the group
         places, instances = pd.factorize(instance)
         table = np.zeros((len(instances), len(names)), bool)
-        table[places[known], [names.index(name) for name in method[known]]] = True
+        columns = np.array([names.index(name) for name in methods], int)
+        table[places[known], columns[numbers[known]]] = True
         shared, chosen = common_set(pd.DataFrame(table, index=instances, columns=names), share)
         known &= group["instance"].isin(shared).to_numpy() & group["method"].isin(chosen).to_numpy()
-    rows: dict[str, list[int]] = {}
-    for place in np.flatnonzero(known).tolist():
-        rows.setdefault(str(method[place]), []).append(place)
-    return {name: group.iloc[each] for name, each in rows.items()}
+    rows = (np.flatnonzero(known & (numbers == number)) for number in range(len(methods)))
+    found = {str(name): each for name, each in zip(methods, rows, strict=True) if len(each)}
+    order = sorted(found, key=lambda name: int(found[name][0]))
+    return {name: group.iloc[found[name]] for name in order}

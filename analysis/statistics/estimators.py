@@ -323,7 +323,7 @@ def common_set(finite: pd.DataFrame, share: float = SHARE) -> tuple[list[str], l
         rest = chosen & values[:, place]
         if rest.any() and rest.sum() >= share * total:
             chosen, compared = rest, [*compared, place]
-    instances = [str(name) for name in finite.index[chosen]] if compared else []
+    instances = list(map(str, finite.index[chosen].tolist())) if compared else []
     return instances, [str(finite.columns[place]) for place in compared]
 
 

@@ -103,7 +103,7 @@ def _summary(
             _means(each, by_preset=by_preset, common=common),
             _guarantees(promised),
             every.groupby(METHOD)["outside"].agg(
-                lambda rules: ", ".join(sorted(set(rules) - {""}))
+                lambda rules: ", ".join(sorted(set(rules.unique()) - {""}))
             ),
         ],
         axis=1,

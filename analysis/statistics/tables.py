@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any, cast
 
 import pandas as pd
@@ -63,29 +63,31 @@ def table(run: StoredRun) -> pd.DataFrame:
         `_setting` behind a name that is taken.
     """
     records = run.records
-    solutions = [record.solution for record in records]
-    brackets = [run.brackets[record.instance.sha256, record.problem] for record in records]
+    values = list(map(vars, records))
+    solutions = [each["solution"] for each in values]
+    found = [_NO_SOLUTION if each is None else vars(each) for each in solutions]
+    known = run.brackets
+    brackets = [known[each["instance"].sha256, each["problem"]] for each in values]
     ratio = ratio_arrays(solutions, brackets)
     columns: Columns = {
         **_identity(run, records),
-        "outcome": [record.outcome for record in records],
+        "outcome": [each["outcome"] for each in values],
         "result": [result(*each) for each in zip(records, brackets, strict=True)],
         **{
-            name: [None if each is None else getattr(each, name) for each in solutions]
+            name: list(map(itemgetter(name), found))
             for name in ("status", "objective", "bound", "seconds")
         },
-        "proof": ["" if each is None or each.proof is None else each.proof.kind
-                  for each in solutions],
-        "problem": [record.problem for record in records],
-        "sense": [record.sense for record in records],
+        "proof": ["" if each["proof"] is None else each["proof"].kind for each in found],
+        "problem": _shared(run, lambda record: record.problem),
+        "sense": _shared(run, lambda record: record.sense),
         "ratio_low": ratio.low,
         "ratio_high": ratio.high,
         "bound_low": ratio.bound_low,
         "bound_high": ratio.bound_high,
-        "outside": [", ".join(record.relaxed) for record in records],
+        "outside": _shared(run, lambda record: ", ".join(record.relaxed)),
         "note": [record.note for record in records],
-        **_circumstances(run, records),
-        "key": [record.key for record in records],
+        **_circumstances(run, values),
+        "key": [each["key"] for each in values],
     }  # fmt: skip
     numbers = [
         "objective", "bound", "ratio_low", "ratio_high", "bound_low", "bound_high", "seconds",
@@ -100,21 +102,37 @@ def table(run: StoredRun) -> pd.DataFrame:
     return frame.join(generated, on="instance")
 
 
+_NO_SOLUTION = dict.fromkeys(("status", "objective", "bound", "seconds", "proof"))
+
+
+def _shared(run: StoredRun, value: Callable[[TaskRecord], object]) -> "pd.Series[Any]":
+    """Return a column whose values are those of the records' groups; see `StoredRun.alike`."""
+    numbers, some = run.alike
+    return _taken([value(record) for record in some], numbers)
+
+
+def _taken(values: Sequence[object], places: Sequence[int]) -> "pd.Series[Any]":
+    """Return a column from its different values and the place of each row's value."""
+    return pd.Series(values).take(places).reset_index(drop=True)
+
+
 def _identity(run: StoredRun, records: Sequence[TaskRecord]) -> Columns:
     """Return the columns that say which task each record belongs to."""
     names, facts = run.names, run.facts
-    instances = {
-        sha256: (preset_of(facts[sha256]), name, *_load(facts[sha256]))
-        for sha256, name in names.items()
-    }
-    which = [instances[record.instance.sha256] for record in records]
+    instances = [
+        (preset_of(facts[sha256]), name, *_load(facts[sha256])) for sha256, name in names.items()
+    ]
+    order = {sha256: place for place, sha256 in enumerate(names)}
+    which = [order[record.instance.sha256] for record in records]
     texts = ["preset", "instance", "trace", "load", "load_reached"]
-    configurations = run.configurations
     return {
-        "family": [record.instance.family for record in records],
-        **{name: [each[place] for each in which] for place, name in enumerate(texts)},
-        "method": [configurations[id(record)] for record in records],
-        "kind": [record.kind for record in records],
+        "family": _shared(run, lambda record: record.instance.family),
+        **{
+            name: _taken([each[place] for each in instances], which)
+            for place, name in enumerate(texts)
+        },
+        "method": _shared(run, lambda record: run.configurations[id(record)]),
+        "kind": _shared(run, lambda record: record.kind),
     }
 
 
@@ -139,25 +157,19 @@ def _load(facts: Facts) -> tuple[str, float | None, float | None]:
     return trace if isinstance(trace, str) else "", asked, reached
 
 
-def _circumstances(run: StoredRun, records: Sequence[TaskRecord]) -> Columns:
+def _circumstances(run: StoredRun, values: Sequence[Mapping[str, Any]]) -> Columns:
     """Return the columns that say with what, where and when each task was run."""
-    sessions, configurations = run.sessions, run.configurations
-    hosts = {key: session.host for key, session in sessions.items()}
-    values = [vars(record) for record in records]
-    own: Columns = {
-        name: list(map(itemgetter(name), values))
-        for name in ("label", "seed", "time_limit", "memory_limit", "code", "session", "reused",
-                     "cpu_seconds", "start_seconds", "peak_memory_mb")
-    }  # fmt: skip
-    options = [each["options"] for each in values]
-    places = list(map(id, options))  # of records from an index, many are one object
-    texts = {key: _options(each) for key, each in dict(zip(places, options, strict=True)).items()}
-    return own | {
-        "configuration": [configurations[id(record)] for record in records],
-        "engine": [each["engine"] or "" for each in values],
-        "options": list(map(texts.__getitem__, places)),
-        "schedgap": [each["versions"].get("schedgap", "") for each in values],
-        "host": [hosts.get(each["session"], "") for each in values],
+    hosts = {key: session.host for key, session in run.sessions.items()}
+    own = ("seed", "reused", "cpu_seconds", "start_seconds", "peak_memory_mb")
+    shared = ("label", "time_limit", "memory_limit", "code", "session")
+    return {
+        **{name: list(map(itemgetter(name), values)) for name in own},
+        **{name: _shared(run, attrgetter(name)) for name in shared},
+        "configuration": _shared(run, lambda record: run.configurations[id(record)]),
+        "engine": _shared(run, lambda record: record.engine or ""),
+        "options": _shared(run, lambda record: _options(record.options)),
+        "schedgap": _shared(run, lambda record: record.versions.get("schedgap", "")),
+        "host": _shared(run, lambda record: hosts.get(record.session, "")),
         "started": [each["started"] or "" for each in values],
     }
 
@@ -312,13 +324,8 @@ def records(run: StoredRun) -> pd.DataFrame:
     ended = pd.Series(list(map(completed, run.records, results)), dtype=bool)
     limit = frame["time_limit"]
     known = limit.fillna(math.inf)
-    ranks: dict[tuple[str, str], int] = {}
-    for record in run.records:
-        method = record.instance.family, record.method
-        if method not in ranks:
-            ranks[method] = _rank(record)
     return frame.assign(
-        rank=[ranks[record.instance.family, record.method] for record in run.records],
+        rank=_shared(run, _rank),
         seed=["" if record.seed is None else str(record.seed) for record in run.records],
         limit=limit,
         completed=ended,
