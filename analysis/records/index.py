@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ FORMAT = {"index": "schedgap", "version": 6}
 LEAST = 500  # records from which on an index is written
 SHORT = 300  # characters of a trace that is kept in the index
 FEW = 20  # points of progress that are kept in the index
+BATCH = 1000  # lines that are parsed together
 COMMON = (
     *("method", "label", "kind", "engine", "options", "problem", "sense", "relaxed"),
     *("time_limit", "memory_limit", "versions", "version", "code", "session", "own"),
@@ -211,7 +213,7 @@ class Index:
         found: list[tuple[str, TaskRecord]] = []
         references: dict[tuple[str, ...], InstanceRef] = {}
         for name, stamp in files.items():
-            row, rest = self._rows.get(name, _NONE)
+            row, rest = self._rows.pop(name, _NONE)
             if row is not None and (row[1], row[2]) == stamp:
                 try:
                     record = _record(self._tasks, row, rest, self._common, references)
@@ -279,22 +281,28 @@ class Index:
     def _read(self) -> None:
         """Read the last line of each file, and the common values."""
         try:
-            first, *lines = self._file.read_bytes().splitlines()
-            if json.loads(first) != FORMAT:
-                return
-            texts = [_text(line).partition(b"\t") for line in lines]
-            values = json.loads(b"[" + b",".join([text for text, _, _ in texts]) + b"]")
-            for value, (text, _, rest) in zip(values, texts, strict=True):
-                if type(value) is list:
-                    self._rows[value[0]] = value, rest
-                elif "common" in value:
-                    self._common[_mark(text)] = _values(value["common"])
-                else:
-                    self._facts[value["instance"]] = value
-            self._lines = len(lines) + 1
+            with self._file.open("rb") as stream:
+                if json.loads(stream.readline()) != FORMAT:
+                    return
+                count = 1
+                while lines := list(islice(stream, BATCH)):
+                    self._read_lines(lines)
+                    count += len(lines)
+            self._lines = count
         except (OSError, ValueError, TypeError, LookupError):  # none, or not of this program
             for each in (self._rows, self._common, self._facts):
                 each.clear()
+
+    def _read_lines(self, lines: list[bytes]) -> None:
+        texts = [_text(line).partition(b"\t") for line in lines]
+        values = json.loads(b"[" + b",".join([text for text, _, _ in texts]) + b"]")
+        for value, (text, _, rest) in zip(values, texts, strict=True):
+            if type(value) is list:
+                self._rows[value[0]] = value, rest
+            elif "common" in value:
+                self._common[_mark(text)] = _values(value["common"])
+            else:
+                self._facts[value["instance"]] = value
 
     def _write(self, added: list[str], *, limit: int | None = None) -> None:
         """Append lines, or write a new index; do nothing if that cannot be done."""
@@ -378,7 +386,7 @@ def _line(text: str) -> str:
 
 def _text(line: bytes) -> bytes:
     """Return what follows the check sum of a line; a line that was changed is a `ValueError`."""
-    text = line[9:]
+    text = line[9:].rstrip(b"\r\n")
     if line[:9] != b"%08x " % zlib.crc32(text):
         raise ValueError("a damaged line")
     return text

@@ -96,11 +96,6 @@ class StoredRun:
         return configurations.names(self.records)
 
     @cached_property
-    def alike(self) -> tuple[list[int], list[TaskRecord]]:
-        """The number of each record's group, and a record of each group; see `folder.alike`."""
-        return alike(self.records)
-
-    @cached_property
     def sessions(self) -> dict[str, Session]:
         """The sessions in which the records were made, by id; older records have none."""
         found = [each for folder in self.folders for each in read_sessions(folder.sessions)]

@@ -6,9 +6,11 @@ from functools import wraps
 from operator import attrgetter, itemgetter
 from typing import Any, cast
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from schedgap.analysis.records.folder import TaskRecord
+from schedgap.analysis.records.folder import TaskRecord, alike
 from schedgap.analysis.records.generated import settings
 from schedgap.analysis.records.index import Facts
 from schedgap.analysis.records.ratios import Result, completed, result
@@ -106,12 +108,15 @@ _NO_SOLUTION = dict.fromkeys(("status", "objective", "bound", "seconds", "proof"
 
 
 def _shared(run: StoredRun, value: Callable[[TaskRecord], object]) -> "pd.Series[Any]":
-    """Return a column whose values are those of the records' groups; see `StoredRun.alike`."""
-    numbers, some = run.alike
+    """Return a column whose values are those of the records' groups; see `folder.alike`."""
+    if "alike" not in run.tables:
+        places, records = alike(run.records)
+        run.tables["alike"] = np.array(places, np.intp), records
+    numbers, some = run.tables["alike"]
     return _taken([value(record) for record in some], numbers)
 
 
-def _taken(values: Sequence[object], places: Sequence[int]) -> "pd.Series[Any]":
+def _taken(values: list[Any], places: NDArray[np.intp]) -> "pd.Series[Any]":
     """Return a column from its different values and the place of each row's value."""
     return pd.Series(values).take(places).reset_index(drop=True)
 
@@ -123,7 +128,7 @@ def _identity(run: StoredRun, records: Sequence[TaskRecord]) -> Columns:
         (preset_of(facts[sha256]), name, *_load(facts[sha256])) for sha256, name in names.items()
     ]
     order = {sha256: place for place, sha256 in enumerate(names)}
-    which = [order[record.instance.sha256] for record in records]
+    which = np.array([order[record.instance.sha256] for record in records], np.intp)
     texts = ["preset", "instance", "trace", "load", "load_reached"]
     return {
         "family": _shared(run, lambda record: record.instance.family),

@@ -13,8 +13,9 @@ from toy_family import toy
 from schedgap.analysis.comparing.compare import compare
 from schedgap.analysis.comparing.run import Run
 from schedgap.analysis.records import index
-from schedgap.analysis.records.folder import TaskRecord
+from schedgap.analysis.records.folder import TaskRecord, alike
 from schedgap.errors import InputError
+from schedgap.instances.records import read_json
 from schedgap.instances.solution import SolutionFile
 
 TARGETS = [toy(6, 4, 2, name="down"), toy(2, 5, 8, 9, sense="max", name="up")]
@@ -69,6 +70,38 @@ def test_a_run_from_the_index_is_the_run(folder: Path, monkeypatch: pytest.Monke
             assert one.solution.schedule == other.solution.schedule
             assert one.solution.trace == other.solution.trace
             assert dict(one.solution) == dict(other.solution)
+
+
+@pytest.mark.parametrize("ending", [b"\n", b"\r\n"])
+def test_an_index_is_read_in_batches(
+    folder: Path, ending: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also one whose last line has no end, and one that was written on Windows."""
+    expected = Run(folder).table()
+    file = folder / index.NAME
+    file.write_bytes(ending.join(file.read_bytes().split(b"\n")).rstrip())
+    read: list[Path] = []
+    monkeypatch.setattr(index, "read_record", read.append)
+    for size in (1, 3, 5, 10**6):
+        monkeypatch.setattr(index, "BATCH", size)
+        assert Run(folder).table().equals(expected) and read == []
+
+
+def test_records_of_a_group_differ_in_nothing_that_is_evaluated_once_a_group(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for file in list((folder / "tasks").glob("*.json")):
+        key = f"{file.stem}-again"
+        (folder / f"tasks/{key}.json").write_text(json.dumps(read_json(file) | {"key": key}))
+    Run(folder)
+    indexed = Run(folder).records
+    numbers, some = alike(indexed)
+    assert len(indexed) == 24 and len(some) <= 12
+    for record, number in zip(indexed, numbers, strict=True):
+        assert record.instance.family == some[number].instance.family
+        assert all(getattr(record, name) == getattr(some[number], name) for name in index.COMMON)
+    single = whole(folder, monkeypatch).records
+    assert alike(single) == ([*range(24)], single)
 
 
 def test_every_field_of_a_record_is_in_the_index_or_read_from_its_file() -> None:
