@@ -414,6 +414,15 @@ def test_a_reader_that_leaves_is_no_error(tmp_path: Path) -> None:
     assert done.stderr == "" and done.stdout.strip() in ("0", "141")
 
 
+def test_what_is_registered_for_the_end_of_the_process_is_done() -> None:
+    code = (
+        "import atexit, sys; atexit.register(print, 'end'); sys.argv = ['schedgap', 'show', '-']; "
+        "from schedgap.cli import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 2 and done.stdout == "end\n" and "not a run folder" in done.stderr
+
+
 @posix
 def test_ctrl_c_is_quiet_and_exits_130(tmp_path: Path, toy_file: Call) -> None:
     code = (

@@ -1,13 +1,15 @@
 """Entry of the command line: run it, and map errors to exit codes."""
 
+import atexit
 import contextlib
 import os
 import signal
 import sys
+import threading
 import traceback
 import warnings
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -146,5 +148,15 @@ def main() -> None:
             )  # a character that the terminal lacks is shown as '?'
     with contextlib.suppress(ValueError):  # not the main thread
         signal.signal(signal.SIGTERM, _terminate)
-    arguments = sys.argv[1:]
-    sys.exit(run(arguments or ["--help"]))
+    _leave(run(sys.argv[1:] or ["--help"]))
+
+
+def _leave(code: int) -> NoReturn:
+    """End the process; the records of a large run are not freed one by one, which takes long."""
+    if threading.active_count() > 1:
+        sys.exit(code)
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
