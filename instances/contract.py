@@ -58,9 +58,11 @@ class Guard:
             arguments = (type(instance).from_data(instance.to_data()), *others)
         try:
             return self.accept(self.function(*arguments, **keywords))
-        except (SchedgapError, ContradictionError, *self.passes):
+        except (SchedgapError, ContradictionError):
             raise
         except Exception as error:
+            if isinstance(error, self.passes):
+                raise
             raise FamilyError(f"family {self.family}: {self.part}: {fault(error)}") from error
 
 

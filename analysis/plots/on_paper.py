@@ -244,7 +244,8 @@ class _Pane:
                 label=_name(trace),
             )
             tips = [start + length for start, length in zip(starts, lengths, strict=True)]
-            self._errors(trace, *((tips, middles) if across else (middles, tips)), "#444444")
+            xs, ys = (tips, middles) if across else (middles, tips)
+            self._errors(trace, xs, ys, "#444444")
 
     def _heat(self, trace: Any) -> None:
         z = np.array([[_number(each) for each in row] for row in _array(trace.z)], dtype=float)
@@ -541,7 +542,8 @@ def _name(trace: Any) -> str | None:
 
 
 def _colorway(layout: Any) -> Sequence[str]:
-    return layout.colorway or layout.template.layout.colorway or DEFAULT_PLOTLY_COLORS
+    chosen: Sequence[str] | None = layout.colorway or layout.template.layout.colorway
+    return chosen or DEFAULT_PLOTLY_COLORS
 
 
 def _is_color(value: Any) -> bool:

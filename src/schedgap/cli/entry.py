@@ -9,7 +9,7 @@ import threading
 import traceback
 import warnings
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn, TextIO
 
 import typer
 
@@ -93,9 +93,16 @@ def run(arguments: list[str]) -> int:
         usual, told = warnings.showwarning, set[str]()
         warnings.simplefilter("always", FamilyWarning)
 
-        def in_one_line(message: Warning | str, category: type[Warning], *where: Any) -> None:
+        def in_one_line(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
             if not issubclass(category, FamilyWarning):
-                usual(message, category, *where)
+                usual(message, category, filename, lineno, file, line)
             elif str(message) not in told:
                 told.add(str(message))
                 show.note(str(message))
