@@ -51,9 +51,9 @@ def scaled(
         typical = total
     else:
         typical = {r: math.fsum(dict(size)[r] for size in sizes) for r in resources}
-    asked = dict.fromkeys(resources, 0.0)
+    asked, room = dict.fromkeys(resources, 0.0), _room(sizes, workers, ps)
     for job in jobs:
-        demand = _quickest(job, sizes, workers, ps, typical)
+        demand = _quickest(job, room, workers, ps, typical)
         for r in resources:
             asked[r] += demand[r]
     parts = {
@@ -70,9 +70,25 @@ def scaled(
     ]
 
 
+def _room(sizes: Sizes, workers: Kinds, ps: Kinds) -> dict[tuple[str, str], tuple[int, float]]:
+    """Return for each worker type how many fit on one server and in the whole cluster.
+
+    By ids of a worker type and of the PS type of which one is on the same server; "" for none.
+    """
+    room = {}
+    for worker in workers:
+        for name, beside in (("", {}), *((kind["id"], kind["demand"]) for kind in ps)):
+            holds = {
+                size: containers_that_fit(dict(size), worker["demand"], beside) for size in sizes
+            }
+            whole = sum(holds[size] * count for size, count in sizes.items() if holds[size] > 0)
+            room[worker["id"], name] = max(holds.values()), whole
+    return room
+
+
 def _quickest(
     job: Mapping[str, Any],
-    sizes: Sizes,
+    room: Mapping[tuple[str, str], tuple[int, float]],
     workers: Kinds,
     ps: Kinds,
     total: Mapping[str, float],
@@ -87,11 +103,8 @@ def _quickest(
             z = kind["demand"] if kind else {}
             U = job["update_time"][kind["id"]] if kind else job["update_time"]
             for central in (True, False):
-                holds = {
-                    size: containers_that_fit(dict(size), e, z if central else {}) for size in sizes
-                }
-                whole = sum(holds[size] * count for size, count in sizes.items() if holds[size] > 0)
-                most = int(min(job["chunks"], max(holds.values()) if central else whole))
+                one, whole = room[worker["id"], kind["id"] if kind and central else ""]
+                most = int(min(job["chunks"], one if central else whole))
                 for N in [most] if kind else range(1, most + 1):
                     if (1 if central or kind else 2) > N:
                         continue
