@@ -167,7 +167,9 @@ def _nearly_met(row: Any) -> bool:
     """Return whether a constant row holds up to the tolerance of the engines."""
     import pyomo.environ as pyo
 
-    body, low, high = (pyo.value(each) for each in (row.body, row.lower, row.upper))
+    body, low, high = pyo.value(row.body, exception=False), row.lb, row.ub  # no limit is None
+    if body is None:  # zero times a variable without a value
+        return False
     return (low is None or body >= low - FEASIBLE * max(1.0, abs(low))) and (
         high is None or body <= high + FEASIBLE * max(1.0, abs(high))
     )

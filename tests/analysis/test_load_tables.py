@@ -113,29 +113,41 @@ def test_the_best_has_a_schedule_of_every_instance_and_obeys_all_rules() -> None
         ("a", 0.8, "gavel-fifo", "baseline", 3.0, 3.0, "", ""),
         ("b", 1.2, "gavel-fifo", "baseline", 2.0, 3.0, "", ""),
         ("a", 0.8, "exact", "exact", 1.0, 1.0, "", ""),
-        ("a", 0.8, "srtf", "baseline", 1.0, 1.0, "7", ""),
-        ("b", 1.2, "srtf", "baseline", 1.0, 1.0, "7", ""),
+        ("a", 0.8, "srtf", "baseline", None, None, "7", ""),
+        ("b", 1.2, "srtf", "baseline", None, None, "7", ""),
         ("b", 1.2, "fifo", "baseline", 1.0, 1.0, "", "fixed"),
     ]
     names = ["instance", "load_reached", "method", "kind", "ratio_low", "ratio_high", "outside",
              "problem"]  # fmt: skip
-    frame = pd.DataFrame(facts, columns=names)
-    frame = frame.assign(family="hare", trace="t", load=1.0, status="feasible")
-    by_role = by_load(Given({"table": frame})).set_index("role")  # type: ignore[arg-type]
+    frame = pd.DataFrame(facts, columns=names).assign(family="hare", trace="t", load=1.0)
+    each = frame.drop(columns=["load_reached", "trace", "load"]).assign(result="feasible")
+    brackets = {("A", ""): Bracket(closed=True), ("B", ""): Bracket(closed=False)}
+    given = Given({"table": frame, "instances": each}, {"A": "a", "B": "b"}, brackets)
+    by_role = by_load(given).set_index("role")  # type: ignore[arg-type]
     assert by_role["method"].to_dict() == {"paper": "hare", "fifo": "gavel-fifo", "best": "hare"}
     assert by_role.loc["paper", ["low", "high", "schedules"]].tolist() == [1.5, 1.75, 2]
     assert by_role.loc["best", ["instances", "proved"]].tolist() == [2, 1]
     assert by_role["reached"].tolist() == pytest.approx([1.0] * 3)  # of instances, not of records
-    frame.loc[frame["instance"] == "b", "status"] = "optimal"
-    again = by_load(Given({"table": frame}))  # type: ignore[arg-type]
-    assert set(again["proved"]) == {2}
+    brackets["B", ""].closed = True
+    assert set(by_load(given)["proved"]) == {2}  # type: ignore[arg-type]
+    each.loc[each["method"] == "hare", "result"] = "skipped"
+    assert "paper" not in set(by_load(given)["role"])  # type: ignore[arg-type]
+
+
+@dataclass
+class Bracket:
+    """What is known of the optimum of an instance."""
+
+    closed: bool
 
 
 @dataclass
 class Given:
-    """A run whose table is known."""
+    """A run whose tables are known."""
 
     tables: dict[str, pd.DataFrame]
+    names: dict[str, str]
+    brackets: dict[tuple[str, str], Bracket]
 
 
 def test_a_run_without_loads_has_an_empty_table(hare_record: Run) -> None:

@@ -58,10 +58,10 @@ def test_the_worst_ratio_found_stands_beside_its_guarantee() -> None:
     text = page("ring")
     (claim,) = [line for line in text.splitlines() if line.startswith("**Theorem 5**")]
     assert (
-        "Worst ratio in the library of `sjf-bco`: 9.211, where 184.2 is claimed ([sjf-bco-1]("
+        "Worst ratio in the library of `sjf-bco`: 10.000, where 3000 is claimed ([sjf-bco-2]("
         in claim
     )
-    assert "`sjf-bco` refutes it by a factor of 1.125 ([sjf-bco-theorem-5-1](" in claim
+    assert "`sjf-bco` refutes it by a factor of 1.120 ([sjf-bco-theorem-5-0](" in claim
     (lemma,) = [line for line in text.splitlines() if line.startswith("**Lemma 3**")]
     assert "Worst ratio" not in lemma  # it is not on the ratio to the optimum
 
@@ -80,4 +80,4 @@ def test_the_blocks_of_the_page_on_worst_cases_run() -> None:
     for block in blocks:
         exec(compile(block, "worst-cases.md", "exec"), names)
     assert len(blocks) == 2
-    assert names["optimum"].objective == 4
+    assert names["optimum"].objective == 6
