@@ -42,9 +42,9 @@ class Guarantee:
     is no guarantee. `verdict` says whether the claim is true; `tests` show it. With `ours` the
     assumptions are not the paper's, and an instance that fails them may refute the claim. `measure`
     is for a claim that is not on a schedule's value: from an instance to the factor by which the
-    claim is missed there, 1 if it is kept; `near`, from an instance on which it is kept to how near
-    it is to being missed, from 0 to 1, leads a search that would otherwise see the same value
-    everywhere.
+    claim is missed there, 1 if it is kept; `near`, from an instance on which it is kept to how
+    close it comes to being missed, from 0 to 1, guides a search that would otherwise see the same
+    value everywhere.
     """
 
     claim: str
