@@ -122,7 +122,7 @@ class TaskRecord(Record):
 
     @property
     def shared(self) -> object:
-        """An object that the record has in common with others of the same method; see `alike`."""
+        """An object that only the records of a group have in common; see `alike`."""
         return self
 
     @property
@@ -176,11 +176,11 @@ def alike(records: Iterable[TaskRecord]) -> tuple[list[int], list[TaskRecord]]:
     records : iterable of TaskRecord
         Records of any families.
     """
-    places: dict[tuple[int, str], int] = {}
+    places: dict[int, int] = {}
     numbers: list[int] = []
     some: list[TaskRecord] = []
     for record in records:
-        key = id(record.shared), record.instance.family
+        key = id(record.shared)
         place = places.get(key)
         if place is None:
             place = places[key] = len(some)

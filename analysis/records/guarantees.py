@@ -24,7 +24,7 @@ from schedgap.models.family import Family
 from schedgap.models.method import Lazy
 
 NAME = "guarantees.json"
-VERSION = 2  # of the file; 1: results alone
+VERSION = 3  # of the file
 SLOW = 0.5  # seconds of evaluation from which on the results are written
 Known = dict[str, dict[str, dict[str, Any]]]  # by source code, then by instance and method
 
@@ -83,23 +83,26 @@ class Guarantees:
         """Write the results if their evaluation took long; do nothing if that cannot be done."""
         if self._unsaved > SLOW:
             known = {code: each for code, each in self._known.items() if code in self._present}
-            data = {"version": VERSION, "sha256": _sum(known), "guarantees": known}
+            text = json.dumps(known)
             with suppress(InputError):
-                write_text(self._file, json.dumps(data))
+                write_text(self._file, f"{_start(text)}{text}}}")
             self._unsaved = 0.0
 
 
 def _read(file: Path) -> Known:
     """Return the results in a file; none if it is not as `save` has written it."""
     with suppress(OSError, ValueError, TypeError, LookupError):
-        data = json.loads(file.read_text(encoding="utf-8"))
-        if data["version"] == VERSION and data["sha256"] == _sum(data["guarantees"]):
-            return cast(Known, data["guarantees"])
+        data = file.read_text(encoding="utf-8")
+        text = data[len(_start("")) : -1]
+        if data == f"{_start(text)}{text}}}":
+            return cast(Known, json.loads(text))
     return {}
 
 
-def _sum(known: Known) -> str:
-    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
+def _start(text: str) -> str:
+    """Return what is before the results in the file: the version, and the check sum of the text."""
+    head = {"version": VERSION, "sha256": hashlib.sha256(text.encode()).hexdigest()}
+    return f'{json.dumps(head)[:-1]}, "guarantees": '
 
 
 def _evaluated(

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from schedgap.analysis.records.folder import InstanceRef, TaskRecord, read_record
 from schedgap.analysis.records.switches import variant
@@ -59,7 +59,7 @@ META = ("preset", "settings", "seed", "trace", "load")  # how an instance was ge
 Stamp = tuple[int, int]  # time of change in nanoseconds, size in bytes
 Facts = dict[str, Any]  # `family`, `meta` and `switches` of an instance file, unchecked
 Row = list[Any]  # name, time, size, mark, instance, own values, solution, note, certified
-Common = tuple[dict[str, Any], dict[str, Any]]  # values of record, with None for own; of solution
+Common = tuple[dict[str, Any], dict[str, Any]]  # values of records, and of their solutions
 
 
 class IndexedSolution(SolutionFile):
@@ -69,7 +69,7 @@ class IndexedSolution(SolutionFile):
 
     def __getattr__(self, name: str) -> Any:
         if name in SOLUTION_COMMON:
-            return self._record.shared[name]
+            return self._record.shared[1][name]
         if name == "trace":
             return self._record.rest("trace", lambda record: record.solution.trace)
         if name == "schedule":
@@ -83,7 +83,7 @@ class IndexedSolution(SolutionFile):
 class IndexedRecord(TaskRecord):
     """A record whose progress and certificate are read from its file when they are asked for."""
 
-    __slots__ = ("_line",)  # folder, name of the file, note, certified, rest, common values
+    __slots__ = ("_line", "shared")  # folder, name of the file, note, certified, rest; `Common`
 
     def read(self) -> TaskRecord:
         """Return the whole record from its file."""
@@ -92,12 +92,6 @@ class IndexedRecord(TaskRecord):
             facts = file.stat()
             return _whole(file, (facts.st_mtime_ns, facts.st_size))
         return read_record(file)
-
-    @property
-    def shared(self) -> dict[str, Any]:
-        """The values of the solution that many records have in common."""
-        parts: dict[str, Any] = self._line[5]
-        return parts
 
     def rest(self, name: str, read: Callable[[TaskRecord], Any]) -> Any:
         """Return the trace or the progress, from the index or from the record.
@@ -123,6 +117,8 @@ class IndexedRecord(TaskRecord):
         return bool(self._line[3])
 
     def __getattr__(self, name: str) -> Any:
+        if name in COMMON:
+            return self.shared[0][name]
         if name == "progress":
             return tuple(map(tuple, self.rest(name, lambda record: record.progress)))
         if name == "certificate":
@@ -211,12 +207,12 @@ class Index:
         self._read()
         added: list[str] = []
         found: list[tuple[str, TaskRecord]] = []
-        references: dict[tuple[str, ...], InstanceRef] = {}
+        known = Known(self._common, {}, {})
         for name, stamp in files.items():
             row, rest = self._rows.pop(name, _NONE)
             if row is not None and (row[1], row[2]) == stamp:
                 try:
-                    record = _record(self._tasks, row, rest, self._common, references)
+                    record = _record(self._tasks, row, rest, known)
                 except (ValueError, TypeError, LookupError):  # a damaged line
                     pass
                 else:
@@ -350,7 +346,7 @@ def _files(folder: Path) -> dict[str, Stamp]:
     with os.scandir(folder) as entries:
         for entry in entries:
             name = entry.name
-            if name.endswith(".json") and not name.startswith("."):
+            if name[-5:] == ".json" and name[0] != ".":
                 found[name] = _stamp(entry)
     return {name: found[name] for name in sorted(found)}
 
@@ -402,8 +398,7 @@ def _common(record: TaskRecord) -> dict[str, Any]:
 def _values(data: dict[str, Any]) -> Common:
     """Return the common values of records and of their solutions."""
     parts = data.pop("solution", {})
-    values = data | {"relaxed": tuple(data["relaxed"]), "instance": None, "solution": None}
-    return values | dict.fromkeys(OWN), parts
+    return data | {"relaxed": tuple(data["relaxed"])}, parts
 
 
 def _own(name: str, record: TaskRecord) -> Row:
@@ -439,30 +434,40 @@ def _rest(record: TaskRecord) -> dict[str, Any]:
     return rest
 
 
+class Known(NamedTuple):
+    """What records have in common: by their mark, by instance, and by mark and family."""
+
+    common: dict[str, Common]
+    references: dict[tuple[str, ...], InstanceRef]
+    groups: dict[tuple[str, str], Common]
+
+
 def _record(
     tasks: Path,
     row: Row,
     rest: bytes,
-    common: dict[str, Common],
-    references: dict[tuple[str, ...], InstanceRef],
+    known: "Known",
 ) -> IndexedRecord:
     """Return a record from its line, without validation."""
     name, _, _, mark, instance, own, solution, note, certified = row
-    shared, parts = common[mark]
-    which = references.get(place := tuple(instance))
+    which = known.references.get(place := tuple(instance))
     if which is None:
         which = InstanceRef(name=instance[0], family=instance[1], sha256=instance[2])
-        references[place] = which
+        known.references[place] = which
+    shared = known.groups.get(group := (mark, instance[1]))
+    if shared is None:
+        values, parts = known.common[mark]
+        shared = known.groups[group] = values, parts
     if own[0] is None:  # the key
         own[0] = name[:-5]
     if own[4] is None:  # the task
         own[4] = own[0].partition("-")[0]
-    values = shared.copy()
-    values["instance"] = which
-    values.update(zip(OWN, own, strict=True))
+    values = dict(zip(OWN, own, strict=True))
+    values["instance"], values["solution"] = which, None
     record = _new(IndexedRecord)
     _set(record, "__dict__", values)
-    _set(record, "_line", (tasks, name, note, certified, rest, parts))
+    _set(record, "_line", (tasks, name, note, certified, rest))
+    _set(record, "shared", shared)
     if solution is not None:
         if solution[4] is not None:
             solution[4] = ProofClaim(**solution[4])
@@ -471,7 +476,7 @@ def _record(
         if solution[6] is None:
             solution[6] = which.sha256
         if solution[7] is None:
-            solution[7] = shared["sense"]
+            solution[7] = shared[0]["sense"]
         values["solution"] = found = _new(IndexedSolution)
         _set(found, "__dict__", dict(zip(SOLUTION_OWN, solution, strict=True)))
         _set(found, "_record", record)

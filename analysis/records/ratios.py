@@ -1,15 +1,14 @@
 """Ratios to the optimum: exact if the optimum is proved, otherwise intervals."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from schedgap.analysis.records.folder import TaskRecord
+from schedgap.analysis.records.folder import TaskRecord, alike
 from schedgap.analysis.results.bounds import NEGLIGIBLE, RELATIVE, contradict, meet, tighter
 from schedgap.instances.solution import CHECKABLE, Sense, SolutionFile
 
@@ -127,42 +126,40 @@ def brackets(records: Iterable[TaskRecord]) -> dict[tuple[str, str], Bracket]:
     records : iterable of TaskRecord
         Records of any instances and methods.
     """
-    groups: dict[tuple[str, str], list[TaskRecord]] = {}
-    for record in records:
-        key = record.instance.sha256, record.problem
-        group = groups.get(key)
-        if group is None:
-            groups[key] = [record]
-        else:
-            group.append(record)
+    known = list(records)
+    numbers, some = alike(known)
+    facts = [(each.problem, bool(each.relaxed), each.label) for each in some]
+    groups: dict[tuple[str, str], list[Entry]] = {}
+    for record, number in zip(known, numbers, strict=True):
+        problem, relaxed, label = facts[number]
+        group = groups.setdefault((record.instance.sha256, problem), [])
+        if record.solution is not None and not relaxed:
+            group.append((record, record.solution, label))
     return {key: _bracket(group) for key, group in groups.items()}
 
 
-def _bracket(group: Sequence[TaskRecord]) -> Bracket:
+Entry = tuple[TaskRecord, SolutionFile, str]  # a record, its solution and its label
+
+
+def _bracket(group: Sequence[Entry]) -> Bracket:
     best: float | None = None
     bound: float | None = None
     best_by = bound_by = ""
-    for record in group:
-        solution = record.solution
-        if solution is None or record.relaxed:
-            continue
+    for _, solution, label in group:
         value, own = solution.objective, solution.bound
         if value is not None and (
             best is None or (value < best if solution.sense == "min" else value > best)
         ):
-            best, best_by = value, record.label
+            best, best_by = value, label
         if own is not None and tighter(bound, own, solution.sense) != bound:
-            bound, bound_by = own, record.label
-    checkable = bound is not None and any(_shows(record, bound) for record in group)
+            bound, bound_by = own, label
+    checkable = bound is not None and any(_shows(*each[:2], bound) for each in group)
     return Bracket(best, best_by, bound, bound_by, checkable)
 
 
-def _shows(record: TaskRecord, bound: float) -> bool:
+def _shows(record: TaskRecord, solution: SolutionFile, bound: float) -> bool:
     """Return whether a record names evidence for a bound that `verify` evaluates again."""
-    solution = record.solution
-    if solution is None or solution.bound is None or record.relaxed:
-        return False
-    if not meet(bound, solution.bound):
+    if solution.bound is None or not meet(bound, solution.bound):
         return False
     claim = solution.proof
     return record.certified or (claim is not None and claim.kind in CHECKABLE)
@@ -182,25 +179,22 @@ class Ratios:
     bound_high: Array
 
 
-def ratios(solutions: Sequence[SolutionFile | None], of: Sequence[Bracket]) -> Ratios:
+def ratios(value: Array, own: Array, largest: Mask, of: Sequence[Bracket]) -> Ratios:
     """Return the ratios of many records to the optimum, as `ratio_interval` does for one.
 
     Parameters
     ----------
-    solutions : sequence [k] of SolutionFile or None
-        Solutions of the records.
+    value, own : array [k] of float
+        Objectives and bounds of the records; NaN without one.
+    largest : array [k] of bool
+        Whether the objective is to be maximized.
     of : sequence [k] of Bracket
         Best known schedule and bound of each one's instance.
     """
-    value, own = (
-        _numbers(None if each is None else getattr(each, name) for each in solutions)
-        for name in ("objective", "bound")
-    )
-    largest = np.array([each is not None and each.sense == "max" for each in solutions], bool)
-    best, bound = _numbers(each.best for each in of), _numbers(each.bound for each in of)
+    best, bound = as_array(each.best for each in of), as_array(each.bound for each in of)
     known = np.where(np.isnan(best), value, best)
     low = _divided(value, known, largest)
-    unknown = np.isnan(bound) | _contradicting(known, bound, largest)
+    unknown = np.isnan(bound) | contradicting(known, bound, largest)
     high = np.where(_meeting(known, bound), low, _larger(low, _divided(value, bound, largest)))
     high = np.where(unknown, math.inf, high)
     without = np.isnan(value)
@@ -216,7 +210,14 @@ def ratios(solutions: Sequence[SolutionFile | None], of: Sequence[Bracket]) -> R
     )
 
 
-def _numbers(values: Iterable[float | None]) -> Array:
+def as_array(values: Iterable[float | None]) -> Array:
+    """Return numbers as an array, with NaN for None.
+
+    Parameters
+    ----------
+    values : iterable of float or None
+        The numbers.
+    """
     return np.array([math.nan if value is None else value for value in values], float)
 
 
@@ -224,7 +225,7 @@ def _divided(value: Array, reference: Array, largest: Mask) -> Array:
     """Return what `divide` does, for arrays."""
     above = np.where(largest, reference, value)
     below = np.where(largest, value, reference)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         quotient = above / below
     return np.where(below == 0, np.where(above == 0, 1.0, math.inf), quotient)
 
@@ -237,8 +238,16 @@ def _meeting(objective: Array, bound: Array) -> Mask:
     return near & np.isfinite(bound)
 
 
-def _contradicting(objective: Array, bound: Array, largest: Mask) -> Mask:
-    """Return what `contradict` does, for arrays."""
+def contradicting(objective: Array, bound: Array, largest: Mask) -> Mask:
+    """Return what `contradict` does, for arrays.
+
+    Parameters
+    ----------
+    objective, bound : array [k] of float
+        NaN without one.
+    largest : array [k] of bool
+        Whether the objective is to be maximized.
+    """
     larger = np.maximum(np.abs(objective), np.abs(bound))
     with np.errstate(invalid="ignore"):
         past = np.where(largest, objective - bound, bound - objective)
@@ -248,123 +257,3 @@ def _contradicting(objective: Array, bound: Array, largest: Mask) -> Mask:
 
 def _larger(low: Array, high: Array) -> Array:
     return np.where(high > low, high, low)
-
-
-def refuted(record: TaskRecord, bracket: Bracket) -> bool:
-    """Return whether a verified schedule refutes the bound or the status of a record.
-
-    Parameters
-    ----------
-    record : TaskRecord
-        The record.
-    bracket : Bracket
-        Best known schedule and bound of its instance.
-    """
-    solution = record.solution
-    if solution is None or record.relaxed or bracket.best is None:
-        return False
-    if solution.status == "infeasible":
-        return True
-    return solution.bound is not None and contradict(bracket.best, solution.bound, solution.sense)
-
-
-Result = Literal[
-    "solved", "feasible", "bounded", "relaxed", "incomplete", "failed", "wrong", "skipped"
-]
-
-
-def result(record: TaskRecord, bracket: Bracket) -> Result:
-    """Return what a task ended with; each task has one result.
-
-    - `solved`: an optimum, or that there is no schedule, with evidence that `verify` evaluates
-      again;
-    - `feasible`: a schedule without such evidence, even if an engine calls it optimal;
-    - `bounded`: a bound, from a method that returns nothing else;
-    - `relaxed`: a schedule that does not obey all rules of the problem;
-    - `incomplete`: nothing of this, from a method that ended or used up its time;
-    - `failed`: nothing of this, from a method that exceeded its memory or ended with an error;
-    - `wrong`: an invalid schedule, or a claim that another method's schedule refutes;
-    - `skipped`: the method does not support the instance.
-
-    Parameters
-    ----------
-    record : TaskRecord
-        The record.
-    bracket : Bracket
-        Best known schedule and bound of its instance.
-    """
-    solution = record.solution
-    if record.outcome == "skipped":
-        return "skipped"
-    if record.outcome == "invalid" or refuted(record, bracket):
-        return "wrong"
-    if solution is not None:
-        claim = solution.proof
-        evidence = claim is not None and claim.kind in CHECKABLE
-        if solution.status in ("optimal", "infeasible") and evidence and not record.relaxed:
-            return "solved"
-        if solution.objective is not None:
-            return "relaxed" if record.relaxed else "feasible"
-        if record.kind == "bound" and solution.bound is not None:
-            return "bounded"
-    return "failed" if record.outcome in ("memory", "crash", "error") else "incomplete"
-
-
-def completed(record: TaskRecord, ended: Result) -> bool:
-    """Return whether a method ended by itself with what methods of its kind are for.
-
-    This is a claimed optimum, or a claim that there is no schedule, for an exact method; a bound
-    for a bound; a schedule otherwise. A wrong answer does not count.
-
-    Parameters
-    ----------
-    record : TaskRecord
-        The record.
-    ended : str
-        Its `result`.
-    """
-    solution = record.solution
-    if solution is None or ended in ("wrong", "skipped"):
-        return False
-    if record.kind == "exact":
-        return solution.status in ("optimal", "infeasible")
-    found = solution.bound if record.kind == "bound" else solution.objective
-    return record.outcome == "done" and found is not None
-
-
-def contradictions(
-    records: Sequence[TaskRecord], best_known: Mapping[tuple[str, str], Bracket]
-) -> list[str]:
-    """Describe each pair of contradictory records and each invalid schedule of our methods.
-
-    Parameters
-    ----------
-    records : sequence of TaskRecord
-        Records of any instances and methods.
-    best_known : mapping
-        Their `brackets`.
-    """
-    messages = [
-        f"{record.instance.name}: {record.label}: {record.message}"
-        for record in records
-        if record.outcome == "invalid" and not record.own
-    ]
-    for record in records:
-        solution = record.solution
-        if solution is None or (solution.bound is None and solution.status != "infeasible"):
-            continue
-        bracket = best_known[record.instance.sha256, record.problem]
-        if bracket.best is None or not refuted(record, bracket):
-            continue
-        if solution.status == "infeasible":
-            messages.append(
-                f"{record.instance.name}: {record.label} proved that no schedule exists, "
-                f"{bracket.best_by} has one"
-            )
-        else:
-            claim = "optimum" if solution.status == "optimal" else "bound"
-            messages.append(
-                f"{record.instance.name}: {record.label} claims the {claim} "
-                f"{solution.bound:.10g}, {bracket.best_by} has a schedule of {bracket.best:.10g}"
-            )
-    return messages

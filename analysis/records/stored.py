@@ -5,15 +5,20 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, cached_property
-from operator import itemgetter
+from itertools import pairwise
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from schedgap.analysis.records import configurations
 from schedgap.analysis.records.folder import FAULTS, Folder, TaskRecord, alike
 from schedgap.analysis.records.guarantees import Guarantees
 from schedgap.analysis.records.index import Facts, Index, generated_by, without_cycles
-from schedgap.analysis.records.ratios import Bracket, brackets, contradictions
+from schedgap.analysis.records.outcomes import contradictions
+from schedgap.analysis.records.ratios import Bracket, brackets
 from schedgap.analysis.records.sessions import DRIFT, Session, drift, read_sessions
 from schedgap.analysis.records.sources import family_code, method_code
 from schedgap.errors import InputError
@@ -111,7 +116,7 @@ class StoredRun:
 
         This is how much the slowest reference task exceeds the fastest one of the same host.
         """
-        used = {record.session for record in self.records}
+        used = {record.session for record in groups(self)[1]}
         moved = drift(each for key, each in self.sessions.items() if key in used)
         return max(moved.values(), default=None)
 
@@ -119,12 +124,14 @@ class StoredRun:
     def warnings(self) -> list[str]:
         """Lines on what a reader of the tables should know: other source code, and drift."""
         lines = []
-        shown = {id(record) for record in self.records}
-        left_out = sum(id(record) not in shown for record in self.older)
+        left_out = 0 if self.includes_older else len(self.older)
         if left_out:
             which = "result is" if left_out == 1 else "results are"
             lines.append(f"{left_out} {which} of older code: left out; --older to include")
-        codes = Counter((record.instance.family, record.code) for record in self.records)
+        numbers, some = groups(self)
+        codes: Counter[tuple[str, str]] = Counter()
+        for record, count in zip(some, np.bincount(numbers).tolist(), strict=True):
+            codes[record.instance.family, record.code] += count
         other = sum(number for each, number in codes.items() if _is_other(*each))
         other = 0 if self.includes_older else other
         if other:
@@ -271,13 +278,28 @@ class StoredRun:
         return [record for record in self.records if record.outcome == "skipped"]
 
     def __repr__(self) -> str:
-        instances = len({record.instance.sha256 for record in self.records})
+        instances = len(self.names)
         plural = "" if instances == 1 else "s"
         wrong = f", {len(self.contradictions)} contradictions" if self.contradictions else ""
         return (
             f"<run of {len(self.records)} tasks on {instances} instance{plural}, "
             f"{len(self.failures)} failed, {len(self.skipped)} skipped{wrong}>"
         )
+
+
+def groups(run: StoredRun) -> tuple[NDArray[np.intp], list[TaskRecord]]:
+    """Return the place of each record's group, and a record of each group; see `folder.alike`.
+
+    Parameters
+    ----------
+    run : StoredRun
+        The run.
+    """
+    if "groups" not in run.tables:
+        numbers, some = alike(run.records)
+        run.tables["groups"] = np.array(numbers, np.intp), some
+    found: tuple[NDArray[np.intp], list[TaskRecord]] = run.tables["groups"]
+    return found
 
 
 def older_records(records: Sequence[TaskRecord]) -> list[TaskRecord]:
@@ -291,8 +313,11 @@ def older_records(records: Sequence[TaskRecord]) -> list[TaskRecord]:
     records : sequence of TaskRecord
         Records of any families, sorted.
     """
+    codes: dict[str, set[str]] = {}
+    for record in alike(records)[1]:
+        codes.setdefault(record.instance.family, set()).add(record.code)
     groups: dict[str, list[TaskRecord]] = {}
-    for record in records:
+    for record in records if any(len(each) > 1 for each in codes.values()) else ():
         groups.setdefault(record.instance.family, []).append(record)
     older: list[TaskRecord] = []
     for name, group in groups.items():
@@ -342,26 +367,29 @@ def _installed(name: str, method: str | None = None) -> str:
 def _sorted(records: Sequence[TaskRecord]) -> list[TaskRecord]:
     """Return records by instance, then kind, then the family's order of methods."""
     numbers, some = alike(records)
-    facts = itemgetter("kind", "method", "label", "code", "time_limit", "memory_limit")
-    methods = _ranks(((each.instance.family, *facts(vars(each))) for each in some), _place)
+    facts = attrgetter("kind", "method", "label", "code", "time_limit", "memory_limit")
+    methods = _ranks(((each.instance.family, *facts(each)) for each in some), _place)
     known = {id(record.instance): record.instance for record in records}
     first: dict[str, str] = {}
     for which in known.values():
         first[which.sha256] = min(which.name, first.get(which.sha256, which.name))
     places = _ranks((each.family, first[each.sha256], each.sha256) for each in known.values())
     instances = dict(zip(known, places, strict=True))
-    ranks = [
-        (
-            instances[id(values["instance"])],
-            methods[number],
-            -1 if values["seed"] is None else values["seed"],
-            values["started"] or "",
-            values["key"],
-        )
-        for values, number in zip(map(vars, records), numbers, strict=True)
-    ]
-    order = sorted(range(len(ranks)), key=ranks.__getitem__)
-    return [records[place] for place in order]
+    first_key = [instances[id(record.instance)] for record in records]
+    keys = np.array(first_key, np.int64), np.array(methods, np.int64)[np.array(numbers, np.intp)]
+    order = np.lexsort(keys[::-1])
+    changes = np.any([np.diff(each[order]) != 0 for each in keys], axis=0)
+    starts = [0, *(np.flatnonzero(changes) + 1).tolist(), len(records)]
+    found = [records[place] for place in order.tolist()]
+    if len(starts) <= len(records):  # repetitions
+        for start, end in pairwise(starts):
+            found[start:end] = sorted(found[start:end], key=_repetition)
+    return found
+
+
+def _repetition(record: TaskRecord) -> tuple[int, str, str]:
+    """Return a sort key of the records of one method and instance."""
+    return -1 if record.seed is None else record.seed, record.started or "", record.key
 
 
 def _ranks(

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from schedgap.analysis.records.ratios import divide
+from schedgap.analysis.records.stored import groups
 from schedgap.analysis.report.results import Means, ReportData
 from schedgap.analysis.report.words import (
     count,
@@ -55,14 +56,17 @@ def _known(report: ReportData, names: Iterable[str]) -> str:
     counts: Counter[str] = Counter()
     infeasible: dict[str, bool] = {}  # by instance; whether one of the claims can be checked
     senses: dict[str, Sense] = {}
-    for record in report.run.records:
+    run = report.run
+    numbers, some = groups(run)
+    sense_of = [record.sense for record in some]
+    for record, number in zip(run.records, numbers.tolist(), strict=True):
         sha256, solution = record.instance.sha256, record.solution
-        senses[sha256] = record.sense
+        senses[sha256] = sense_of[number]
         if solution is not None and solution.status == "infeasible" and not record.problem:
             checkable = solution.proof is not None and solution.proof.kind in CHECKABLE
             infeasible[sha256] = infeasible.get(sha256, False) or checkable
     for sha256 in _instances(report, names):
-        bracket = report.run.brackets.get((sha256, ""))
+        bracket = run.brackets.get((sha256, ""))
         if bracket is None:
             counts[VARIANT] += 1
         elif bracket.best is None and sha256 in infeasible:
@@ -87,14 +91,15 @@ def _algorithms(report: ReportData, name: str) -> str:
 
     The methods of the user's own come last.
     """
+    records = report.methods(name)
     ours = {
         method: report.ours(name, method)
-        for method, record in report.methods(name).items()
+        for method, record in records.items()
         if record.kind == "algorithm" and not record.own
     }
     only_ours = all(ours.values())
-    plain = [each.method for each in report.of(name) if each.record.label == each.record.method]
-    chosen = [method for method in dict.fromkeys(plain) if ours.get(method) == only_ours]
+    plain = [method for method, record in records.items() if record.label == record.method]
+    chosen = [method for method in plain if ours.get(method) == only_ours]
     who = "The paper’s algorithm" if len(chosen) == 1 else "The paper’s"
     sentences = []
 
@@ -107,8 +112,7 @@ def _algorithms(report: ReportData, name: str) -> str:
         if exceeded and not only_ours:
             where = count(exceeded, "instance")
             sentences.append(f"On {where} it exceeds its guarantee although the assumptions hold.")
-    own = [each.method for each in report.of(name) if each.record.own]
-    for method in dict.fromkeys(own):
+    for method in [method for method, record in records.items() if record.own]:
         add(f"Your own {method}", method)
     return " ".join(sentences)
 

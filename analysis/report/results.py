@@ -1,6 +1,7 @@
 """Data of the report: each record with its ratios, and a row for each method."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +15,13 @@ from schedgap.analysis.records.stored import StoredRun
 from schedgap.analysis.records.switches import Variant, switches, variant
 from schedgap.analysis.statistics.comparisons import gaps, pairs, profile
 from schedgap.analysis.statistics.summary import summary
-from schedgap.analysis.statistics.tables import changed_options, instances, preset_of, table
+from schedgap.analysis.statistics.tables import (
+    changed_options,
+    instances,
+    preset_of,
+    ratios,
+    table,
+)
 from schedgap.errors import UsageError
 from schedgap.models.family import family
 from schedgap.models.figure import Experiment
@@ -228,9 +235,10 @@ class ReportData:
     @cached_property
     def exceeded(self) -> Mapping[tuple[str, str], int]:
         """On how many instances each method exceeds a guarantee although its assumptions hold."""
-        frame = summary(self.run, by_preset=False)
-        columns = (frame[name].tolist() for name in ("family", "method", "exceeded"))
-        return {(name, method): int(number) for name, method, number in zip(*columns, strict=True)}
+        frame = ratios(self.run)
+        rows = frame.loc[frame["within"].eq(False), ["family", "method", "instance"]]
+        found = dict.fromkeys(rows.itertuples(index=False, name=None))
+        return Counter((name, method) for name, method, _ in found)
 
     @property
     def families(self) -> list[str]:

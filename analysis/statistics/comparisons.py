@@ -251,7 +251,7 @@ def profile(
         The run.
     by : {"objective", "seconds"}
         Whether a step is a ratio to the best known schedule, or the wall-clock seconds until a
-        method completed its task (`schedgap.analysis.records.ratios.completed`).
+        method completed its task (`schedgap.analysis.records.outcomes.Tasks.completed`).
     methods : collection of str, optional
         Names of the methods to compare; by default all.
 

@@ -50,8 +50,8 @@ def summary(
           for kind `bound`), relaxed (a schedule outside the program), incomplete (nothing, though
           the method ended or used up its time), failed (nothing, for another reason), wrong (an
           invalid schedule or a refuted claim), which add up to all, see
-          `schedgap.analysis.records.ratios.result`; skipped (not supported); scheduled (with a
-          schedule), optimal (claimed), proved (claimed with a certificate or a proof file),
+          `schedgap.analysis.records.outcomes.Tasks.results`; skipped (not supported); scheduled
+          (with a schedule), optimal (claimed), proved (claimed with a certificate or a proof file),
           infinite (ratios x/0, which are left out of the means);
         - ratios: n (instances behind the means), mean_low, mean_high, worst_low, worst_high (over
           all instances of the method), gap_low, gap_high (shifted geometric mean of ratio - 1 with

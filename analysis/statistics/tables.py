@@ -2,26 +2,29 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from functools import cache, partial, wraps
 from operator import attrgetter, itemgetter
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from schedgap.analysis.records.folder import TaskRecord, alike
+from schedgap.analysis.records.folder import TaskRecord
 from schedgap.analysis.records.generated import settings
 from schedgap.analysis.records.index import Facts
-from schedgap.analysis.records.ratios import Result, completed, result
+from schedgap.analysis.records.outcomes import Tasks
+from schedgap.analysis.records.ratios import Bracket, as_array
 from schedgap.analysis.records.ratios import ratios as ratio_arrays
-from schedgap.analysis.records.stored import StoredRun
+from schedgap.analysis.records.stored import StoredRun, groups
 from schedgap.analysis.statistics.aggregates import by_instance
 from schedgap.errors import UsageError
 from schedgap.instances.families import FAMILIES
+from schedgap.instances.solution import CHECKABLE, SolutionFile
 from schedgap.models.family import family
 
 Columns = dict[str, Any]  # lists, arrays or Series, with a value for each record
+COPY_ON_WRITE = int(pd.__version__.partition(".")[0]) >= 3  # pandas copies what is changed
 
 
 def _once(make: Callable[[StoredRun], pd.DataFrame]) -> Callable[[StoredRun], pd.DataFrame]:
@@ -31,7 +34,7 @@ def _once(make: Callable[[StoredRun], pd.DataFrame]) -> Callable[[StoredRun], pd
     def made(run: StoredRun) -> pd.DataFrame:
         if make.__name__ not in run.tables:
             run.tables[make.__name__] = make(run)
-        copy: pd.DataFrame = run.tables[make.__name__].copy()
+        copy: pd.DataFrame = run.tables[make.__name__].copy(deep=not COPY_ON_WRITE)
         return copy
 
     return made
@@ -51,34 +54,34 @@ def table(run: StoredRun) -> pd.DataFrame:
     DataFrame
         Columns: family, preset, instance, trace, load and load_reached (the offered load asked for
         and the one reached, see `schedgap.instances.loads`; empty without), method, kind, outcome,
-        result (what the task ended with, see `schedgap.analysis.records.ratios.result`), status,
-        proof (what an optimum rests on, see `ProofClaim`; empty for other statuses), problem (empty
-        for the instance itself), sense, objective, bound, ratio_low, ratio_high (ratio of the
-        schedule to the optimum; infinite if no bound is known), bound_low, bound_high (ratio of the
-        optimum to the method's own bound), outside (rules of the program that the schedule need not
-        obey), seconds (wall-clock), note; then configuration (equal to method: the method's label,
-        with what differs between its configurations in brackets), label, engine, options, seed,
-        time_limit (seconds) and memory_limit (MB), schedgap (its version), code (hash of the
-        source), session, host, started, cpu_seconds, start_seconds, peak_memory_mb, reused (key of
-        the record under smaller limits whose result this is), key; and the other settings of the
-        generator (see `schedgap.analysis.records.generated.settings`), such as `jobs`, with
-        `_setting` behind a name that is taken.
+        result (what the task ended with, see `schedgap.analysis.records.outcomes.Tasks.results`),
+        status, proof (what an optimum rests on, see `ProofClaim`; empty for other statuses),
+        problem (empty for the instance itself), sense, objective, bound, ratio_low, ratio_high
+        (ratio of the schedule to the optimum; infinite if no bound is known), bound_low, bound_high
+        (ratio of the optimum to the method's own bound), outside (rules of the program that the
+        schedule need not obey), seconds (wall-clock), note; then configuration (equal to method:
+        the method's label, with what differs between its configurations in brackets), label,
+        engine, options, seed, time_limit (seconds) and memory_limit (MB), schedgap (its version),
+        code (hash of the source), session, host, started, cpu_seconds, start_seconds,
+        peak_memory_mb, reused (key of the record under smaller limits whose result this is), key;
+        and the other settings of the generator (see
+        `schedgap.analysis.records.generated.settings`), such as `jobs`, with `_setting` behind a
+        name that is taken.
     """
     records = run.records
     values = list(map(vars, records))
-    solutions = [each["solution"] for each in values]
-    found = [_NO_SOLUTION if each is None else vars(each) for each in solutions]
-    known = run.brackets
-    brackets = [known[each["instance"].sha256, each["problem"]] for each in values]
-    ratio = ratio_arrays(solutions, brackets)
+    found = [_solution(each["solution"]) for each in values]
+    brackets = _brackets(run)
+    tasks = _tasks(run)
+    ratio = ratio_arrays(tasks.objective, tasks.bound, tasks.largest, brackets)
     columns: Columns = {
         **_identity(run, records),
-        "outcome": [each["outcome"] for each in values],
-        "result": [result(*each) for each in zip(records, brackets, strict=True)],
-        **{
-            name: list(map(itemgetter(name), found))
-            for name in ("status", "objective", "bound", "seconds")
-        },
+        "outcome": tasks.outcome,
+        "result": tasks.results(),
+        "status": [each["status"] for each in found],
+        "objective": tasks.objective,
+        "bound": tasks.bound,
+        "seconds": [each["seconds"] for each in found],
         "proof": ["" if each["proof"] is None else each["proof"].kind for each in found],
         "problem": _shared(run, lambda record: record.problem),
         "sense": _shared(run, lambda record: record.sense),
@@ -104,15 +107,51 @@ def table(run: StoredRun) -> pd.DataFrame:
     return frame.join(generated, on="instance")
 
 
-_NO_SOLUTION = dict.fromkeys(("status", "objective", "bound", "seconds", "proof"))
+def _solution(found: SolutionFile | None) -> dict[str, Any]:
+    return _NO_SOLUTION if found is None else vars(found)
+
+
+_NO_SOLUTION = dict.fromkeys(("status", "objective", "bound", "seconds", "proof", "sense"))
+
+
+def _tasks(run: StoredRun) -> Tasks:
+    """Return what the tasks of a run ended with, as arrays."""
+    if "tasks" not in run.tables:
+        found = [_solution(record.solution) for record in run.records]
+        claims = [each["proof"] for each in found]
+        run.tables["tasks"] = Tasks(
+            outcome=np.array([record.outcome for record in run.records], str),
+            kind=_shared(run, lambda record: record.kind).to_numpy(str),
+            status=np.array([each["status"] or "" for each in found], str),
+            relaxed=_shared(run, lambda record: bool(record.relaxed)).to_numpy(bool),
+            evidence=np.array(
+                [each is not None and each.kind in CHECKABLE for each in claims], bool
+            ),
+            objective=as_array(each["objective"] for each in found),
+            bound=as_array(each["bound"] for each in found),
+            best=as_array(each.best for each in _brackets(run)),
+            largest=np.array([each["sense"] == "max" for each in found], bool),
+        )
+    tasks: Tasks = run.tables["tasks"]
+    return tasks
+
+
+def _brackets(run: StoredRun) -> list[Bracket]:
+    """Return the best known schedule and bound of each record's instance."""
+    if "brackets" not in run.tables:
+        numbers, some = groups(run)
+        problems = [record.problem for record in some]
+        run.tables["brackets"] = [
+            run.brackets[record.instance.sha256, problems[number]]
+            for record, number in zip(run.records, numbers.tolist(), strict=True)
+        ]
+    found: list[Bracket] = run.tables["brackets"]
+    return found
 
 
 def _shared(run: StoredRun, value: Callable[[TaskRecord], object]) -> "pd.Series[Any]":
     """Return a column whose values are those of the records' groups; see `folder.alike`."""
-    if "alike" not in run.tables:
-        places, records = alike(run.records)
-        run.tables["alike"] = np.array(places, np.intp), records
-    numbers, some = run.tables["alike"]
+    numbers, some = groups(run)
     return _taken([value(record) for record in some], numbers)
 
 
@@ -216,18 +255,20 @@ def ratios(run: StoredRun) -> pd.DataFrame:
         assumptions do not hold).
     """
     every = table(run)
-    scheduled = every["objective"].notna().to_numpy()
-    records = [record for record, each in zip(run.records, scheduled, strict=True) if each]
-    brackets = [run.brackets[record.instance.sha256, record.problem] for record in records]
-    frame = every[scheduled].reset_index(drop=True)
+    rows = np.flatnonzero(every["objective"].notna())
+    brackets = [_brackets(run)[row] for row in rows]
+    different = list({id(each): each for each in brackets}.values())
+    order = {id(each): place for place, each in enumerate(different)}
+    places = np.array([order[id(each)] for each in brackets], np.intp)
+    frame = every.iloc[rows].reset_index(drop=True)
     frame = frame.rename(columns={"ratio_low": "low", "ratio_high": "high"})
     frame = frame.assign(
         **{
-            name: [getattr(each, name) for each in brackets]
+            name: _taken([getattr(each, name) for each in different], places)
             for name in ("best", "best_by", "bound", "bound_by")
         },
         exact=frame["low"] == frame["high"],
-        **_guarantees(run, records, frame["low"].tolist()),
+        **_guarantees(run, rows.tolist(), frame["low"].to_numpy(float)),
     )
     run.guarantees.save()
     numbers = ["objective", "best", "bound", "low", "high", "guarantee"]
@@ -241,45 +282,29 @@ RATIO_COLUMNS = [
 ]  # fmt: skip
 
 
-def _guarantees(run: StoredRun, records: Sequence[TaskRecord], low: Sequence[float]) -> Columns:
-    """Return the paper's guarantee for each record: its method, options and instance."""
-    columns: dict[str, list[object]] = {
-        "guarantee": [None] * len(records),
-        "claim": [""] * len(records),
-        "holds": [None] * len(records),
-        "failed": [""] * len(records),
-        "within": [None] * len(records),
-        "beyond": [False] * len(records),
-    }
-    groups: dict[tuple[str, str, int], list[int]] = {}
-    for place, record in enumerate(records):
-        if not (record.problem or record.own):
-            key = record.instance.family, record.method, id(record.options)
-            groups.setdefault(key, []).append(place)
-    for places in groups.values():
-        promise = _promise(run, records[places[0]])
-        for place in places:
-            guarantee = promise(records[place].instance.sha256)
-            if not guarantee:
-                continue
-            factor, holds = guarantee["factor"], guarantee["holds"]
-            exceeded = factor is not None and low[place] > factor * (1 + 1e-9)
-            columns["guarantee"][place] = factor
-            columns["claim"][place] = guarantee["claim"]
-            columns["holds"][place] = holds
-            columns["failed"][place] = "; ".join(guarantee["failed"])
-            columns["within"][place] = None if factor is None or not holds else not exceeded
-            columns["beyond"][place] = exceeded and not holds
-    objects = ("holds", "within")  # True, False or None
+def _guarantees(run: StoredRun, rows: Sequence[int], low: NDArray[np.float64]) -> Columns:
+    """Return the paper's guarantee for each row of `table`: its method, options and instance."""
+    promises = list(map(cache(partial(_promise, run)), groups(run)[0][rows].tolist()))
+    hashes = [run.records[row].instance.sha256 for row in rows]
+    found = [promise(sha256) for promise, sha256 in zip(promises, hashes, strict=True)]
+    factor = as_array(each["factor"] if each else None for each in found)
+    holds = np.array([bool(each) and each["holds"] for each in found], bool)
+    exceeded = low > factor * (1 + 1e-9)
+    known = np.array(list(map(bool, found)), bool)
     return {
-        name: pd.Series(values, dtype=object) if name in objects else values
-        for name, values in columns.items()
+        "guarantee": factor,
+        "claim": [each["claim"] if each else "" for each in found],
+        "holds": pd.Series(np.where(known, holds, None), dtype=object),
+        "failed": ["; ".join(each["failed"]) if each else "" for each in found],
+        "within": pd.Series(np.where(holds & ~np.isnan(factor), ~exceeded, None), dtype=object),
+        "beyond": exceeded & ~holds,
     }
 
 
-def _promise(run: StoredRun, record: TaskRecord) -> Callable[[str], Mapping[str, Any]]:
-    """Return the guarantee of a record's method with its options, by hash of the instance."""
-    changed = changed_options(record)
+def _promise(run: StoredRun, number: int) -> Callable[[str], Mapping[str, Any]]:
+    """Return the guarantee of the method of a group with its options, by hash of the instance."""
+    record = groups(run)[1][number]
+    changed = None if record.problem or record.own else changed_options(record)
     if changed is None:
         return lambda sha256: {}
     owner = family(record.instance.family)
@@ -321,12 +346,11 @@ def records(run: StoredRun) -> pd.DataFrame:
     DataFrame
         Columns of `table`, and rank (place of the method in its family's table), seed (as text;
         empty if there is none), limit (time limit in seconds), completed (see
-        `schedgap.analysis.records.ratios.completed`), at_limit (seconds of a completed task,
-        otherwise its time limit, infinite without one), par2 (the same with twice the limit).
+        `schedgap.analysis.records.outcomes.Tasks.completed`), at_limit (seconds of a completed
+        task, otherwise its time limit, infinite without one), par2 (the same with twice the limit).
     """
     frame = table(run)
-    results = cast(Sequence[Result], frame["result"].tolist())
-    ended = pd.Series(list(map(completed, run.records, results)), dtype=bool)
+    ended = pd.Series(_tasks(run).completed(frame["result"].to_numpy(str)), dtype=bool)
     limit = frame["time_limit"]
     known = limit.fillna(math.inf)
     return frame.assign(

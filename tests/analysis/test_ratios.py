@@ -2,16 +2,18 @@
 
 import math
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from toy_family import toy
 
 import schedgap as sg
-from schedgap.analysis.records.ratios import Bracket, divide, ratio_interval, ratios
-from schedgap.analysis.results.bounds import meet
+from schedgap.analysis.records.outcomes import Tasks
+from schedgap.analysis.records.ratios import Bracket, as_array, divide, ratio_interval, ratios
+from schedgap.analysis.results.bounds import contradict, meet
 from schedgap.errors import UsageError
 
 
@@ -52,24 +54,102 @@ def test_ratios_of_many_records_are_those_of_each(rows: list[tuple[Any, ...]]) -
         None if k % 5 == 4 else SimpleNamespace(objective=row[0], bound=row[1], sense=row[4])
         for k, row in enumerate(rows)
     ]
-    found = ratios(solutions, [Bracket(row[2], "", row[3], "") for row in rows])
-    for k, (value, own, best, bound, sense) in enumerate(rows):
+    value, own = (
+        as_array(None if each is None else getattr(each, name) for each in solutions)
+        for name in ("objective", "bound")
+    )
+    largest = np.array([row[4] == "max" for row in rows], bool)
+    found = ratios(value, own, largest, [Bracket(row[2], "", row[3], "") for row in rows])
+    for k, (schedule, claim, best, bound, sense) in enumerate(rows):
         ends = found.low[k], found.high[k]
-        if solutions[k] is None or value is None:
+        if solutions[k] is None or schedule is None:
             assert all(map(math.isnan, ends))
         else:
-            each = ratio_interval(value, value if best is None else best, bound, sense)
+            each = ratio_interval(schedule, schedule if best is None else best, bound, sense)
             assert ends == (each.low, each.high)
         ends = found.bound_low[k], found.bound_high[k]
-        if solutions[k] is None or own is None or bound is None:
+        if solutions[k] is None or claim is None or bound is None:
             assert all(map(math.isnan, ends))
             continue
-        low = divide(bound, own, sense)
+        low = divide(bound, claim, sense)
         if best is None:
             assert ends == (low, math.inf)
         else:
-            high = divide(best, own, sense)
+            high = divide(best, claim, sense)
             assert ends == ((high, high) if meet(best, bound) else (low, max(low, high)))
+
+
+class Task(NamedTuple):
+    """A task without a solution has an empty status, and neither objective nor bound."""
+
+    outcome: str
+    kind: str
+    status: str
+    relaxed: bool
+    evidence: bool
+    objective: float | None
+    bound: float | None
+    best: float | None
+    largest: bool
+
+    def refuted(self) -> bool:
+        if self.best is None or self.relaxed:
+            return False
+        sense: Any = "max" if self.largest else "min"
+        known = self.bound is not None and contradict(self.best, self.bound, sense)
+        return self.status == "infeasible" or known
+
+    def result(self) -> str:
+        if self.outcome == "skipped":
+            return "skipped"
+        if self.outcome == "invalid" or self.refuted():
+            return "wrong"
+        if self.status in ("optimal", "infeasible") and self.evidence and not self.relaxed:
+            return "solved"
+        if self.objective is not None:
+            return "relaxed" if self.relaxed else "feasible"
+        if self.kind == "bound" and self.bound is not None:
+            return "bounded"
+        return "failed" if self.outcome in ("memory", "crash", "error") else "incomplete"
+
+    def completed(self) -> bool:
+        if self.result() in ("wrong", "skipped"):
+            return False
+        if self.kind == "exact":
+            return self.status in ("optimal", "infeasible")
+        found = self.bound if self.kind == "bound" else self.objective
+        return self.outcome == "done" and found is not None
+
+
+OUTCOMES = ["done", "skipped", "timeout", "memory", "crash", "invalid", "error"]
+TASKS = st.builds(
+    Task,
+    st.sampled_from(OUTCOMES),
+    st.sampled_from(["exact", "bound", "algorithm", "baseline"]),
+    st.sampled_from(["", "optimal", "feasible", "infeasible", "unknown"]),
+    st.booleans(),
+    st.booleans(),
+    MAYBE,
+    MAYBE,
+    MAYBE,
+    st.booleans(),
+)
+
+
+@given(st.lists(TASKS, min_size=1, max_size=8))
+def test_the_results_of_many_tasks_are_those_of_each(tasks: list[Task]) -> None:
+    texts = {name: np.array([getattr(each, name) for each in tasks], str) for name in Task._fields}
+    numbers = {
+        name: as_array(getattr(each, name) for each in tasks)
+        for name in ("objective", "bound", "best")
+    }
+    flags = {
+        name: np.array([getattr(each, name) for each in tasks], bool)
+        for name in ("relaxed", "evidence", "largest")
+    }
+    found = Tasks(**texts | numbers | flags)
+    assert found.results().tolist() == [each.result() for each in tasks]
+    assert found.completed(found.results()).tolist() == [each.completed() for each in tasks]
 
 
 def test_dividing_by_nothing() -> None:

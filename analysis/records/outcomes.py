@@ -1,0 +1,144 @@
+"""What the tasks of a run ended with, and results that contradict each other."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schedgap.analysis.records.folder import TaskRecord
+from schedgap.analysis.records.ratios import Array, Bracket, Mask, contradicting
+from schedgap.analysis.results.bounds import contradict
+
+Texts = NDArray[Any]
+
+FAILED = ("memory", "crash", "error")  # outcomes
+CLAIMS = ("optimal", "infeasible")  # statuses
+
+
+@dataclass(frozen=True, slots=True)
+class Tasks:
+    """What is known of `k` tasks, as arrays [k].
+
+    `outcome`, `kind` and `status` are texts; `status` is empty without a solution. `relaxed`:
+    whether the schedule need not obey all rules of the problem; `evidence`: whether there is a
+    proof that `verify` evaluates again; `largest`: whether the objective is to be maximized. NaN
+    without an objective, without a bound, and in `best` without a schedule of any method.
+    """
+
+    outcome: Texts
+    kind: Texts
+    status: Texts
+    relaxed: Mask
+    evidence: Mask
+    objective: Array
+    bound: Array
+    best: Array
+    largest: Mask
+
+    @property
+    def claims(self) -> Mask:
+        """Whether a method says that its schedule is optimal, or that there is none."""
+        claimed: Mask = np.isin(self.status, CLAIMS)
+        return claimed
+
+    def results(self) -> Texts:
+        """Return what each task ended with: one of these.
+
+        - `solved`: an optimum, or that there is no schedule, with evidence that `verify` evaluates
+          again;
+        - `feasible`: a schedule without such evidence, even if an engine calls it optimal;
+        - `bounded`: a bound, from a method that returns nothing else;
+        - `relaxed`: a schedule that does not obey all rules of the problem;
+        - `incomplete`: nothing of this, from a method that ended or used up its time;
+        - `failed`: nothing of this, from a method that exceeded its memory or ended with an error;
+        - `wrong`: an invalid schedule, or a claim that another method's schedule refutes;
+        - `skipped`: the method does not support the instance.
+        """
+        known = ~np.isnan(self.best) & ~self.relaxed
+        past = contradicting(self.best, self.bound, self.largest)
+        refuted = known & ((self.status == "infeasible") | past)
+        scheduled = ~np.isnan(self.objective)
+        cases = {
+            "skipped": self.outcome == "skipped",
+            "wrong": (self.outcome == "invalid") | refuted,
+            "solved": self.claims & self.evidence & ~self.relaxed,
+            "relaxed": scheduled & self.relaxed,
+            "feasible": scheduled,
+            "bounded": (self.kind == "bound") & ~np.isnan(self.bound),
+            "failed": np.isin(self.outcome, FAILED),
+        }
+        return np.select(list(cases.values()), list(cases), "incomplete")
+
+    def completed(self, results: Texts) -> Mask:
+        """Return whether each method ended by itself with what methods of its kind are for.
+
+        This is a claimed optimum, or a claim that there is no schedule, for an exact method; a
+        bound for a bound; a schedule otherwise. A wrong answer does not count.
+
+        Parameters
+        ----------
+        results : array [k] of str
+            As returned by `results`.
+        """
+        found = np.where(self.kind == "bound", ~np.isnan(self.bound), ~np.isnan(self.objective))
+        ended = np.where(self.kind == "exact", self.claims, (self.outcome == "done") & found)
+        done: Mask = ended & ~np.isin(results, ["wrong", "skipped"])
+        return done
+
+
+def refuted(record: TaskRecord, bracket: Bracket) -> bool:
+    """Return whether a verified schedule refutes the bound or the status of a record.
+
+    Parameters
+    ----------
+    record : TaskRecord
+        The record.
+    bracket : Bracket
+        Best known schedule and bound of its instance.
+    """
+    solution = record.solution
+    if solution is None or bracket.best is None or record.relaxed:
+        return False
+    if solution.status == "infeasible":
+        return True
+    return solution.bound is not None and contradict(bracket.best, solution.bound, solution.sense)
+
+
+def contradictions(
+    records: Sequence[TaskRecord], best_known: Mapping[tuple[str, str], Bracket]
+) -> list[str]:
+    """Describe each pair of contradictory records and each invalid schedule of our methods.
+
+    Parameters
+    ----------
+    records : sequence of TaskRecord
+        Records of any instances and methods.
+    best_known : mapping
+        Their `brackets`.
+    """
+    messages = [
+        f"{record.instance.name}: {record.label}: {record.message}"
+        for record in records
+        if record.outcome == "invalid" and not record.own
+    ]
+    for record in records:
+        solution = record.solution
+        if solution is None or (solution.bound is None and solution.status != "infeasible"):
+            continue
+        bracket = best_known[record.instance.sha256, record.problem]
+        if bracket.best is None or not refuted(record, bracket):
+            continue
+        if solution.status == "infeasible":
+            messages.append(
+                f"{record.instance.name}: {record.label} proved that no schedule exists, "
+                f"{bracket.best_by} has one"
+            )
+        else:
+            claim = "optimum" if solution.status == "optimal" else "bound"
+            messages.append(
+                f"{record.instance.name}: {record.label} claims the {claim} "
+                f"{solution.bound:.10g}, {bracket.best_by} has a schedule of {bracket.best:.10g}"
+            )
+    return messages
