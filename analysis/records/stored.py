@@ -229,9 +229,8 @@ class StoredRun:
     def names(self) -> dict[str, str]:
         """Instance names by hash; equal names are distinguished by a part of the hash."""
         names: dict[str, str] = {}
-        for record in self.records:
-            sha, name = record.instance.sha256, record.instance.name
-            names[sha] = min(name, names.get(sha, name))
+        for which in {id(record.instance): record.instance for record in self.records}.values():
+            names[which.sha256] = min(which.name, names.get(which.sha256, which.name))
         count = Counter(names.values())
         return {
             sha: name if count[name] == 1 else f"{name} #{sha[:6]}" for sha, name in names.items()

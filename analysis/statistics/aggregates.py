@@ -18,6 +18,10 @@ from schedgap.analysis.statistics.estimators import (
 
 GROUP = ["family", "preset", "problem"]  # whose methods are compared with each other
 RESULTS = ("solved", "feasible", "bounded", "relaxed", "incomplete", "failed", "wrong", "skipped")
+_OF_RECORDS = (  # columns that are aggregated, beside those of a group
+    *("seed", "key", "status", "result", "objective", "ratio_low", "ratio_high", "bound_low"),
+    *("bound_high", "completed", "seconds", "at_limit", "par2"),
+)
 _FIRST = {"algorithm": 0, "exact": 1, "baseline": 2, "bound": 3}  # to be compared
 _RANKS = {name: rank for rank, name in enumerate(RESULTS)}  # better ones first
 
@@ -49,7 +53,7 @@ def by_instance(records: pd.DataFrame) -> pd.DataFrame:
     """
     key = [*GROUP, "method", "instance"]
     columns = ["kind", "rank", "sense"]
-    ran = _without_skipped(records, key)
+    ran = _without_skipped(records[[*key, *columns, *_OF_RECORDS]], key)
     frame = ran.assign(group=ran.groupby(key, sort=True).ngroup(), grade=ran["result"].map(_RANKS))
     ties = ["seconds", "objective", "key"] if frame.duplicated(["group", "seed"]).any() else []
     frame = frame.sort_values(["group", "seed", *ties], kind="stable")

@@ -260,7 +260,7 @@ def ratios(run: StoredRun) -> pd.DataFrame:
     different = list({id(each): each for each in brackets}.values())
     order = {id(each): place for place, each in enumerate(different)}
     places = np.array([order[id(each)] for each in brackets], np.intp)
-    frame = every.iloc[rows].reset_index(drop=True)
+    frame = every[[*_KEPT, "ratio_low", "ratio_high"]].iloc[rows].reset_index(drop=True)
     frame = frame.rename(columns={"ratio_low": "low", "ratio_high": "high"})
     frame = frame.assign(
         **{
@@ -279,6 +279,9 @@ RATIO_COLUMNS = [
     "family", "preset", "instance", "problem", "method", "kind", "objective", "best", "best_by",
     "bound", "bound_by", "low", "high", "exact", "outside", "guarantee", "claim", "holds", "failed",
     "within", "beyond",
+]  # fmt: skip
+_KEPT = [
+    "family", "preset", "instance", "problem", "method", "kind", "objective", "outside",
 ]  # fmt: skip
 
 
