@@ -121,7 +121,7 @@ class TaskRecord(Record):
         return self.certificate is not None
 
     @property
-    def shared(self) -> object:
+    def shared(self) -> Any:
         """An object that only the records of a group have in common; see `alike`."""
         return self
 

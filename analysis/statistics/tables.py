@@ -14,7 +14,7 @@ from schedgap.analysis.records.folder import TaskRecord
 from schedgap.analysis.records.generated import settings
 from schedgap.analysis.records.index import Facts
 from schedgap.analysis.records.outcomes import Tasks
-from schedgap.analysis.records.ratios import Bracket, as_array
+from schedgap.analysis.records.ratios import Bracket, Mask, as_array
 from schedgap.analysis.records.ratios import ratios as ratio_arrays
 from schedgap.analysis.records.stored import StoredRun, groups
 from schedgap.analysis.statistics.aggregates import by_instance
@@ -297,11 +297,18 @@ def _guarantees(run: StoredRun, rows: Sequence[int], low: NDArray[np.float64]) -
     return {
         "guarantee": factor,
         "claim": [each["claim"] if each else "" for each in found],
-        "holds": pd.Series(np.where(known, holds, None), dtype=object),
+        "holds": _where(known, holds),
         "failed": ["; ".join(each["failed"]) if each else "" for each in found],
-        "within": pd.Series(np.where(holds & ~np.isnan(factor), ~exceeded, None), dtype=object),
+        "within": _where(holds & ~np.isnan(factor), ~exceeded),
         "beyond": exceeded & ~holds,
     }
+
+
+def _where(known: Mask, values: Mask) -> "pd.Series[Any]":
+    """Return a column of True, False, and None where the value is not known."""
+    found = values.astype(object)
+    found[~known] = None
+    return pd.Series(found, dtype=object)
 
 
 def _promise(run: StoredRun, number: int) -> Callable[[str], Mapping[str, Any]]:
