@@ -6,6 +6,7 @@ another tolerance. The optima are those of CP-SAT and of enumeration.
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,9 @@ def test_highs_is_wrong_and_is_found_out(name: str) -> None:
     options = {"mip_feasibility_tolerance": tolerance}
     first = solve(program, "highs", clock=Clock(60), options=options)
     assert first.status == "optimal" and first.objective is not None
-    assert first.objective > optimum + 0.5  # if HiGHS is mended one day, so is this test's reason
+    if first.objective < optimum + 0.5:  # on some processors HiGHS is right
+        assert first.objective == pytest.approx(optimum)
+        first = replace(first, objective=optimum + 1, bound=optimum + 1, values=None)
     result, said = confirm(program, "highs", first, clock=Clock(60), options=options)
     assert result.status == "optimal" and result.objective == pytest.approx(optimum)
     assert result.bound == pytest.approx(optimum) and "differently" in said
