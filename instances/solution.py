@@ -17,6 +17,8 @@ EXIT_CODES: dict[Status, int] = {
 
 ProofKind = Literal["certificate", "tree", "search", "engines", "engine", "none"]
 CHECKABLE: tuple[ProofKind, ...] = ("certificate", "tree", "search")  # `verify` evaluates it again
+Evidence = Literal["reported", "certified", "proved"]
+EVIDENCE: tuple[Evidence, ...] = get_args(Evidence)  # from weak to strong
 
 
 class ProofClaim(Record):
@@ -32,6 +34,13 @@ class ProofClaim(Record):
     """Of the proof file."""
     within: Annotated[float, Field(ge=0)] = 0.0
     """The optimum may be better by this much, relative to the objective."""
+
+    @property
+    def evidence(self) -> Evidence:
+        """`proved`: a tree; `certified`: evaluated again without an engine; else `reported`."""
+        if self.kind == "tree":
+            return "proved"
+        return "certified" if self.kind in CHECKABLE else "reported"
 
 
 class SolutionFile(Record):

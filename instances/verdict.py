@@ -9,6 +9,20 @@ ClaimStatus = Literal["checked", "unchecked", "refuted"]
 TOLERANCE = 1e-6  # absolute, on times and resources
 
 
+def exactly(value: float | None) -> str:
+    """Return a value as the shortest text from which it can be read again; "none" for None.
+
+    Parameters
+    ----------
+    value : float or None
+        The value.
+    """
+    if value is None:
+        return "none"
+    is_whole = float(value).is_integer() and abs(value) < 2.0**53
+    return str(int(value)) if is_whole else repr(float(value))
+
+
 def outside(relaxed: Sequence[str]) -> str:
     """Return a text that names the rules which a schedule need not obey; empty if none.
 
@@ -68,4 +82,4 @@ class Verdict:
         if self.objective is None:
             return "\n".join(["no schedule", *self.claims])
         left_out = f" ({outside(self.relaxed)})" if self.relaxed else ""
-        return "\n".join([f"feasible, objective {self.objective:.10g}{left_out}", *self.claims])
+        return "\n".join([f"feasible, objective {exactly(self.objective)}{left_out}", *self.claims])

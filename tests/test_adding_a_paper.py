@@ -110,7 +110,7 @@ def test_the_optimum_of_queued_jobs_is_proved_and_verified(outsider: Outsider) -
     found = json.loads((outsider.folder / "solution.json").read_text())
     assert (found["status"], found["objective"], found["bound"]) == ("optimal", 71, 71)
     checked = outsider.said["verify queued.json solution.json --strict"]
-    assert "optimal: PROVED (certificate positions)" in checked
+    assert "optimal: certified (positions;" in checked
     first = outsider.said["solve queued.json --method allox --out solution.json"]
     assert re.search(r"objective +71\n", first)
 
@@ -118,7 +118,7 @@ def test_the_optimum_of_queued_jobs_is_proved_and_verified(outsider: Outsider) -
 def test_the_optimum_of_arriving_jobs_is_proved(outsider: Outsider) -> None:
     outsider("generate", "allox", "--preset", "arrivals", "--seed", 1, "--out", "arrivals.json")
     said = outsider("solve", "arrivals.json").out
-    assert re.search(r"objective +46\n.*\n.*proved: certificate slots", said), said
+    assert re.search(r"objective +46\n.*\n.*certified: slots", said), said
 
 
 def test_a_wrong_file_is_one_line(outsider: Outsider) -> None:
@@ -134,7 +134,7 @@ def test_a_comparison_its_tables_and_its_report(outsider: Outsider) -> None:
     for method, objective, ratio in (("allox", 71, "1"), ("best-fit", 112, "1.577")):
         row = rf"\| {method} \| \w+ \| {objective} \|.*\| {ratio} to {ratio} \| True \|"
         assert re.search(row, table), table
-    assert outsider("verify", "runs/allox").out.strip().endswith("nothing is wrong")
+    assert outsider("verify", "runs/allox").out.strip().endswith("no violations found")
     page = (outsider.folder / "runs/allox/report.html").read_text(encoding="utf-8")
     assert "jobs that run on a CPU or on a GPU" in page
     record = json.loads(next((outsider.folder / "runs/allox/tasks").glob("*.json")).read_text())

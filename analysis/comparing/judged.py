@@ -20,7 +20,7 @@ from schedgap.analysis.records.index import read_records
 from schedgap.analysis.records.ratios import RatioInterval, ratio_interval
 from schedgap.analysis.records.sessions import utc_now
 from schedgap.analysis.records.sources import family_code
-from schedgap.analysis.results.bounds import tighter
+from schedgap.analysis.results.bounds import Scale, tighter
 from schedgap.analysis.results.solution import Solution, load_solution
 from schedgap.analysis.results.verifying import is_schedule, verify, verify_file
 from schedgap.analysis.solving.tasks import installed_versions
@@ -28,7 +28,6 @@ from schedgap.errors import InputError, UsageError
 from schedgap.instances.arguments import a_name, a_path, an_instance, checked
 from schedgap.instances.instance import Instance, html_table
 from schedgap.instances.records import plain, read_json
-from schedgap.instances.solution import Sense
 from schedgap.instances.verdict import Verdict, Violation, outside
 from schedgap.models.family import family
 
@@ -43,7 +42,7 @@ class Known:
     family: str
     sha256: str
     problem: str
-    sense: Sense | None  # None for a verdict, which does not say
+    scale: Scale | None  # None for a verdict, which does not say
     objective: float | None
     bound: float | None
     relaxed: bool
@@ -229,6 +228,7 @@ class JudgedSchedule:
                     "name": self.instance.name,
                     "family": self.instance.family,
                     "sha256": self.instance.sha256,
+                    "grid": family(self.instance.family).grid(self.instance),
                 },
                 "method": self.name,
                 "label": self.name,
@@ -341,7 +341,7 @@ def known(given: Reference) -> Known:
     relaxed = given.schedule is not None and bool(owner.omitted_rules(given.schedule))
     return Known(
         given.method, given.family, given.instance_sha256, owner.problem(given.options),
-        given.sense, given.objective, bound, relaxed,
+        Scale.of(given.of_instance), given.objective, bound, relaxed,
     )  # fmt: skip
 
 
@@ -363,10 +363,9 @@ def _known_by(given: Known, reference: Reference | Run) -> Iterator[Known]:
         yield known(reference)
         return
     bracket = reference.brackets.get((given.sha256, given.problem))
-    senses = {each.sense for each in reference.records if each.instance.sha256 == given.sha256}
-    if bracket is None or not senses:
+    if bracket is None:
         raise UsageError("no ratio: the run has no result for this instance")
-    head = (given.family, given.sha256, given.problem, senses.pop())
+    head = (given.family, given.sha256, given.problem, bracket.scale)
     if bracket.best is not None:
         yield Known(bracket.best_by, *head, bracket.best, None, False)
     if bracket.bound is not None:
@@ -397,16 +396,16 @@ def interval(given: Known, references: "list[Known]") -> RatioInterval:
         raise UsageError(f"no ratio: they solve different problems, {names}")
     if given.objective is None:
         raise UsageError(f"no ratio: {given.name} has no schedule")
-    sense = next((each.sense for each in every if each.sense is not None), None)
-    if sense is None:  # verdicts alone: they know of no bound
+    scale = next((each.scale for each in every if each.scale is not None), None)
+    if scale is None:  # verdicts alone: they know of no bound
         raise UsageError("no ratio: need a reference that is a solution, a judgement or a run")
-    pick = min if sense == "min" else max
+    pick = min if scale.sense == "min" else max
     values = [each.objective for each in every if each.objective is not None and not each.relaxed]
     bound: float | None = None
     for each in every:
-        bound = tighter(bound, each.bound, sense)
+        bound = tighter(bound, each.bound, scale.sense)
     best = pick(values, default=given.objective)  # all relaxed: compare with this one
-    return ratio_interval(given.objective, best, bound, sense)
+    return ratio_interval(given.objective, best, bound, scale)
 
 
 @checked(instance=an_instance, name=a_name)
@@ -438,9 +437,8 @@ def judge(
     data, verdict, own = _read(instance, schedule)
     if not verdict.feasible:
         return JudgedSchedule(instance, data, verdict, name)
-    sense = family(instance.family).sense(instance)
     given = Known(
-        name, instance.family, instance.sha256, "", sense, verdict.objective, own,
+        name, instance.family, instance.sha256, "", Scale.of(instance), verdict.objective, own,
         bool(verdict.relaxed),
     )  # fmt: skip
     others = [each for reference in references for each in _known_by(given, reference)]

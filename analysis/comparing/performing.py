@@ -163,6 +163,7 @@ def _record(
             "name": instance.name,
             "family": instance.family,
             "sha256": instance.sha256,
+            "grid": spec.family.grid(instance),
         },
         "method": spec.method.name,
         "label": label(spec),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from schedgap.analysis.programs.models import ORIGIN, Origin, build, model
-from schedgap.analysis.results.bounds import contradict, derive_status, meet, on_grid
+from schedgap.analysis.results.bounds import Scale, derive_status
 from schedgap.analysis.results.solution import Solution
 from schedgap.errors import InputError, UsageError
 from schedgap.instances.instance import Instance
@@ -493,8 +493,8 @@ class _Outcome:
             kind,
             self.objective,
             bound,
+            Scale.of(self.instance),
             infeasible=infeasible,
-            grid=self.owner.grid(self.instance),
         )
         trace = {"program": self.facts, "broken": list(self.broken), "note": self._note()}
         last = (round(seconds, 6), self.objective, bound)
@@ -530,18 +530,17 @@ class _Outcome:
 
     def _bound(self, safe: float | None) -> float | None:
         """Return the bound on the instance's optimum: of the program itself, and confirmed."""
-        kind, sense = self._kind(), self.owner.sense(self.instance)
+        kind, scale = self._kind(), Scale.of(self.instance)
         if kind == "bound":
             return self.facts["bound"] if safe is None and self.confirmed else safe
         if kind == "algorithm" or not self.confirmed or self.facts["bound"] is None:
             return None
-        grid = self.owner.grid(self.instance)
-        bound = on_grid(float(self.facts["bound"]), grid, sense)
+        bound = scale.on_grid(float(self.facts["bound"]))
         if self.objective is None:
             return bound
-        if meet(self.objective, bound, grid):
+        if scale.meets(self.objective, bound):
             return self.objective
-        return None if contradict(self.objective, bound, sense, grid) else bound
+        return None if scale.refutes(self.objective, bound) else bound
 
     def _note(self) -> str:
         """Return what a reader must know, in one line."""

@@ -48,6 +48,8 @@ class InstanceRef(Record):
     name: str
     family: str
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    grid: float | None = None
+    """Step of the grid on which the optimum lies; null without one, and in older records."""
 
 
 @dataclass(frozen=True, slots=True)

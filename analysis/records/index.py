@@ -28,7 +28,7 @@ from schedgap.instances.records import read_json, write_text
 from schedgap.instances.solution import ProofClaim, SolutionFile
 
 NAME = "index.jsonl"
-FORMAT = {"index": "schedgap", "version": 6}
+FORMAT = {"index": "schedgap", "version": 7}
 LEAST = 500  # records from which on an index is written
 SHORT = 300  # characters of a trace that is kept in the index
 FEW = 20  # points of progress that are kept in the index
@@ -420,7 +420,7 @@ def _own(name: str, record: TaskRecord) -> Row:
             "sense": None if found.sense == record.sense else found.sense,
         }
         solution = list(facts.values())
-    instance = [which.name, which.family, which.sha256]
+    instance = [which.name, which.family, which.sha256, which.grid]
     return [instance, list(own.values()), solution, record.note, record.certificate is not None]
 
 
@@ -438,7 +438,7 @@ class Known(NamedTuple):
     """What records have in common: by their mark, by instance, and by mark and family."""
 
     common: dict[str, Common]
-    references: dict[tuple[str, ...], InstanceRef]
+    references: dict[tuple[Any, ...], InstanceRef]
     groups: dict[tuple[str, str], Common]
 
 
@@ -452,7 +452,9 @@ def _record(
     name, _, _, mark, instance, own, solution, note, certified = row
     which = known.references.get(place := tuple(instance))
     if which is None:
-        which = InstanceRef(name=instance[0], family=instance[1], sha256=instance[2])
+        which = InstanceRef(
+            name=instance[0], family=instance[1], sha256=instance[2], grid=instance[3]
+        )
         known.references[place] = which
     shared = known.groups.get(group := (mark, instance[1]))
     if shared is None:

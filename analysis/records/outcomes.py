@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedgap.analysis.records.folder import TaskRecord
-from schedgap.analysis.records.ratios import Array, Bracket, Mask, contradicting
-from schedgap.analysis.results.bounds import contradict
+from schedgap.analysis.records.ratios import Array, Bracket, Mask, compared
 
 Texts = NDArray[Any]
 
@@ -24,7 +23,7 @@ class Tasks:
     `outcome`, `kind` and `status` are texts; `status` is empty without a solution. `relaxed`:
     whether the schedule need not obey all rules of the problem; `evidence`: whether there is a
     proof that `verify` evaluates again; `largest`: whether the objective is to be maximized. NaN
-    without an objective, without a bound, and in `best` without a schedule of any method.
+    without an objective, a bound, a grid, and in `best` without a schedule of any method.
     """
 
     outcome: Texts
@@ -36,6 +35,7 @@ class Tasks:
     bound: Array
     best: Array
     largest: Mask
+    grid: Array
 
     @property
     def claims(self) -> Mask:
@@ -57,7 +57,7 @@ class Tasks:
         - `skipped`: the method does not support the instance.
         """
         known = ~np.isnan(self.best) & ~self.relaxed
-        past = contradicting(self.best, self.bound, self.largest)
+        _, past = compared(self.best, self.bound, self.largest, self.grid)
         refuted = known & ((self.status == "infeasible") | past)
         scheduled = ~np.isnan(self.objective)
         cases = {
@@ -103,7 +103,7 @@ def refuted(record: TaskRecord, bracket: Bracket) -> bool:
         return False
     if solution.status == "infeasible":
         return True
-    return solution.bound is not None and contradict(bracket.best, solution.bound, solution.sense)
+    return solution.bound is not None and bracket.scale.refutes(bracket.best, solution.bound)
 
 
 def contradictions(

@@ -9,8 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedgap.analysis.records.folder import TaskRecord, alike
-from schedgap.analysis.results.bounds import NEGLIGIBLE, RELATIVE, contradict, meet, tighter
-from schedgap.instances.solution import CHECKABLE, Sense, SolutionFile
+from schedgap.analysis.results.bounds import (
+    MAX_ERROR,
+    MAX_STEPS,
+    NEGLIGIBLE,
+    ROUND_OFF,
+    WIDTH,
+    Comparison,
+    Scale,
+    tighter,
+)
+from schedgap.instances.solution import EVIDENCE, Evidence, Sense, SolutionFile
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -67,7 +76,7 @@ def divide(value: float, reference: float, sense: Sense) -> float:
     return above / below
 
 
-def ratio_interval(value: float, best: float, bound: float | None, sense: Sense) -> RatioInterval:
+def ratio_interval(value: float, best: float, bound: float | None, scale: Scale) -> RatioInterval:
     """Return the ratio of an objective to an optimum that lies between `bound` and `best`.
 
     If `bound` and `best` meet, the ratio is exact. A bound that `best` refutes is ignored.
@@ -80,15 +89,17 @@ def ratio_interval(value: float, best: float, bound: float | None, sense: Sense)
         Objective of the best known schedule.
     bound : float or None
         Best proved bound on the optimum, if there is one.
-    sense : {"min", "max"}
-        Sense of the objective.
+    scale : Scale
+        Scale of the objective.
     """
-    low = divide(value, best, sense)
-    if bound is None or contradict(best, bound, sense):
-        return RatioInterval(low, math.inf)
-    if meet(best, bound):
-        return RatioInterval(low, low)
-    return RatioInterval(low, max(low, divide(value, bound, sense)))
+    low = divide(value, best, scale.sense)
+    match "refuted" if bound is None else scale.compare(best, bound):
+        case "refuted":
+            return RatioInterval(low, math.inf)
+        case "met":
+            return RatioInterval(low, low)
+    assert bound is not None
+    return RatioInterval(low, max(low, divide(value, bound, scale.sense)))
 
 
 # --- records of a run ------------------------------------------------------------------------
@@ -98,24 +109,27 @@ def ratio_interval(value: float, best: float, bound: float | None, sense: Sense)
 class Bracket:
     """Best schedule and best bound of one instance, among all records of one problem.
 
-    `checkable`: the bound has a certificate, or a proof, that `verify` evaluates again.
+    `evidence`: what the bound rests on, in the words of `instances/solution.py`.
     """
 
     best: float | None
     best_by: str
     bound: float | None
     bound_by: str
-    checkable: bool = False
+    evidence: Evidence
+    scale: Scale
+
+    @property
+    def comparison(self) -> Comparison:
+        """How the best schedule compares with the bound; "open" if one of them is missing."""
+        if self.best is None or self.bound is None:
+            return "open"
+        return self.scale.compare(self.best, self.bound)
 
     @property
     def closed(self) -> bool:
-        """Whether schedule and bound meet, so that the schedule is optimal if the bound holds."""
-        return self.best is not None and self.bound is not None and meet(self.best, self.bound)
-
-    @property
-    def proved(self) -> bool:
-        """Whether they meet, and the bound is no engine's word."""
-        return self.closed and self.checkable
+        """Whether schedule and bound meet, so the schedule is optimal if the bound is valid."""
+        return self.comparison == "met"
 
 
 def brackets(records: Iterable[TaskRecord]) -> dict[tuple[str, str], Bracket]:
@@ -145,7 +159,9 @@ def _bracket(group: Sequence[Entry]) -> Bracket:
     best: float | None = None
     bound: float | None = None
     best_by = bound_by = ""
-    for _, solution, label in group:
+    scale = Scale("min")
+    for record, solution, label in group:
+        scale = Scale(solution.sense, record.instance.grid)
         value, own = solution.objective, solution.bound
         if value is not None and (
             best is None or (value < best if solution.sense == "min" else value > best)
@@ -153,16 +169,19 @@ def _bracket(group: Sequence[Entry]) -> Bracket:
             best, best_by = value, label
         if own is not None and tighter(bound, own, solution.sense) != bound:
             bound, bound_by = own, label
-    checkable = bound is not None and any(_shows(*each[:2], bound) for each in group)
-    return Bracket(best, best_by, bound, bound_by, checkable)
+    found: list[Evidence] = [
+        strongest_evidence(record, solution)
+        for record, solution, _ in group
+        if bound is not None and solution.bound is not None and scale.implies(solution.bound, bound)
+    ]
+    evidence = max(found, key=EVIDENCE.index, default="reported")
+    return Bracket(best, best_by, bound, bound_by, evidence, scale)
 
 
-def _shows(record: TaskRecord, solution: SolutionFile, bound: float) -> bool:
-    """Return whether a record names evidence for a bound that `verify` evaluates again."""
-    if solution.bound is None or not meet(bound, solution.bound):
-        return False
-    claim = solution.proof
-    return record.certified or (claim is not None and claim.kind in CHECKABLE)
+def strongest_evidence(record: TaskRecord, solution: SolutionFile) -> Evidence:
+    """Return what the bound of a record rests on."""
+    claimed: Evidence = "reported" if solution.proof is None else solution.proof.evidence
+    return "certified" if claimed == "reported" and record.certified else claimed
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,13 +212,14 @@ def ratios(value: Array, own: Array, largest: Mask, of: Sequence[Bracket]) -> Ra
     """
     best, bound = as_array(each.best for each in of), as_array(each.bound for each in of)
     known = np.where(np.isnan(best), value, best)
+    grid = as_array(each.scale.grid for each in of)
     low = _divided(value, known, largest)
-    unknown = np.isnan(bound) | contradicting(known, bound, largest)
-    high = np.where(_meeting(known, bound), low, _larger(low, _divided(value, bound, largest)))
-    high = np.where(unknown, math.inf, high)
+    met, refuted = compared(known, bound, largest, grid)
+    high = np.where(met, low, _larger(low, _divided(value, bound, largest)))
+    high = np.where(np.isnan(bound) | refuted, math.inf, high)
     without = np.isnan(value)
     below, above = _divided(bound, own, largest), _divided(best, own, largest)
-    closed = _meeting(best, bound)
+    closed, _ = compared(best, bound, largest, grid)
     below_low = np.where(closed, above, below)
     below_high = np.where(closed, above, _larger(below, above))
     below_high = np.where(np.isnan(best), math.inf, below_high)
@@ -230,29 +250,50 @@ def _divided(value: Array, reference: Array, largest: Mask) -> Array:
     return np.where(below == 0, np.where(above == 0, 1.0, math.inf), quotient)
 
 
-def _meeting(objective: Array, bound: Array) -> Mask:
-    """Return what `meet` does, for arrays."""
-    larger = np.maximum(np.abs(objective), np.abs(bound))
-    with np.errstate(invalid="ignore"):
-        near: Mask = np.abs(objective - bound) <= RELATIVE * larger
-    return near & np.isfinite(bound)
-
-
-def contradicting(objective: Array, bound: Array, largest: Mask) -> Mask:
-    """Return what `contradict` does, for arrays.
+def compared(objective: Array, bound: Array, largest: Mask, grid: Array) -> tuple[Mask, Mask]:
+    """Return what `Scale.compare` does, for arrays: where objective and bound meet or contradict.
 
     Parameters
     ----------
     objective, bound : array [k] of float
-        NaN without one.
+        NaN without one: they neither meet nor contradict.
     largest : array [k] of bool
         Whether the objective is to be maximized.
+    grid : array [k] of float
+        Step of the objective's grid; NaN without a grid.
     """
-    larger = np.maximum(np.abs(objective), np.abs(bound))
-    with np.errstate(invalid="ignore"):
-        past = np.where(largest, objective - bound, bound - objective)
-        found: Mask = past > np.maximum(NEGLIGIBLE, RELATIVE * larger)
-    return found
+    free, sign = np.isnan(grid), np.where(largest, -1.0, 1.0)
+    step = sign * np.where(free, 1.0, grid)
+    with np.errstate(invalid="ignore", over="ignore"):
+        value, limit = objective / step, bound / step
+        past, larger = limit - value, np.maximum(np.abs(value), np.abs(limit))
+        width = np.where(free, WIDTH, ROUND_OFF) * larger
+        nearest, least = np.rint(value), _least_points(limit)
+        points = ~free & (larger < MAX_STEPS)
+        met = np.where(
+            points,
+            (least == nearest) & _stand_for(value, nearest),
+            free & (-past <= width) & (past <= np.maximum(NEGLIGIBLE, width)),
+        )
+        refuted = np.where(
+            points, least > nearest, past > np.where(free, np.maximum(NEGLIGIBLE, width), width)
+        )
+    refuted = np.where(np.isinf(limit), limit > 0, refuted) & ~np.isnan(objective)
+    return met & np.isfinite(limit), refuted
+
+
+def _least_points(bound: Array) -> Array:
+    """Return the numbers of the least grid points that lower bounds, in steps, permit."""
+    nearest = np.rint(bound)
+    slack = np.maximum(1e-6, ROUND_OFF * np.abs(bound))
+    rounded = np.maximum(np.floor(bound), np.ceil(bound - slack))
+    return np.where(_stand_for(bound, nearest), nearest, rounded)
+
+
+def _stand_for(steps: Array, points: Array) -> Mask:
+    error = np.minimum(MAX_ERROR, np.maximum(1e-6, np.abs(steps) * 2.0**-50))
+    near: Mask = np.abs(steps - points) <= error
+    return near
 
 
 def _larger(low: Array, high: Array) -> Array:

@@ -4,8 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 
-from schedgap.analysis.records.ratios import divide
-from schedgap.analysis.records.stored import groups
+from schedgap.analysis.records.ratios import divide, strongest_evidence
 from schedgap.analysis.report.results import Means, ReportData
 from schedgap.analysis.report.words import (
     count,
@@ -16,8 +15,7 @@ from schedgap.analysis.report.words import (
     tightness,
     times_the_optimum,
 )
-from schedgap.analysis.results.bounds import contradict
-from schedgap.instances.solution import CHECKABLE, Sense
+from schedgap.instances.solution import EVIDENCE, Evidence
 
 VARIANT = "solved only as a variant of the problem"
 CONTRADICTORY = "with a schedule that refutes a bound"
@@ -53,37 +51,33 @@ def _instances(report: ReportData, names: Iterable[str]) -> list[str]:
 def _known(report: ReportData, names: Iterable[str]) -> str:
     """Return a text on how well the optima are known, from all methods together."""
     gaps: list[float | None] = []
+    optimal: Counter[Evidence] = Counter()
     counts: Counter[str] = Counter()
-    infeasible: dict[str, bool] = {}  # by instance; whether one of the claims can be checked
-    senses: dict[str, Sense] = {}
+    infeasible: dict[str, Evidence] = {}  # by instance: the strongest of any record
     run = report.run
-    numbers, some = groups(run)
-    sense_of = [record.sense for record in some]
-    for record, number in zip(run.records, numbers.tolist(), strict=True):
+    for record in run.records:
         sha256, solution = record.instance.sha256, record.solution
-        senses[sha256] = sense_of[number]
         if solution is not None and solution.status == "infeasible" and not record.problem:
-            checkable = solution.proof is not None and solution.proof.kind in CHECKABLE
-            infeasible[sha256] = infeasible.get(sha256, False) or checkable
+            found = strongest_evidence(record, solution)
+            known = infeasible.get(sha256, found)
+            infeasible[sha256] = max(known, found, key=EVIDENCE.index)
     for sha256 in _instances(report, names):
         bracket = run.brackets.get((sha256, ""))
         if bracket is None:
             counts[VARIANT] += 1
         elif bracket.best is None and sha256 in infeasible:
-            counts["proved infeasible" if infeasible[sha256] else "infeasible without a proof"] += 1
+            counts[f"{infeasible[sha256]} infeasible"] += 1
         elif bracket.best is None:
             gaps.append(None)
-        elif bracket.closed and not bracket.proved:
-            counts["optimal without a proof"] += 1
         elif bracket.closed:
-            gaps.append(1.0)
+            optimal[bracket.evidence] += 1
         elif bracket.bound is None:
             gaps.append(math.inf)
-        elif contradict(bracket.best, bracket.bound, senses[sha256]):
+        elif bracket.comparison == "refuted":
             counts[CONTRADICTORY] += 1
         else:
-            gaps.append(divide(bracket.best, bracket.bound, senses[sha256]))
-    return tightness(gaps, counts)
+            gaps.append(divide(bracket.best, bracket.bound, bracket.scale.sense))
+    return tightness(optimal, gaps, counts)
 
 
 def _algorithms(report: ReportData, name: str) -> str:

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from types import MappingProxyType
 
+from schedgap.instances.solution import EVIDENCE, Evidence
+
 UNKNOWN = "–"
 
 
@@ -106,28 +108,32 @@ def count(number: int, noun: str) -> str:
 
 
 def tightness(
-    gaps: Sequence[float | None], others: Mapping[str, int] = MappingProxyType({})
+    optimal: Mapping[Evidence, int],
+    gaps: Sequence[float | None],
+    others: Mapping[str, int] = MappingProxyType({}),
 ) -> str:
     """Return a text, for the end of a sentence, on how well the optima are known.
 
     Parameters
     ----------
+    optimal : mapping
+        Number of instances whose best schedule and best bound meet, by the evidence of the bound.
     gaps : sequence of float or None
-        For each instance, best schedule / best bound (or its inverse): 1 if the optimum is proved,
-        infinite if there is no bound, None if there is no schedule.
+        For each other instance, best schedule / best bound (or its inverse): infinite if there is
+        no bound, None if there is no schedule.
     others : mapping
         Number of further instances, by what is said of them.
     """
-    within = [gap for gap in gaps if gap is not None and 1 < gap < math.inf]
+    within = [gap for gap in gaps if gap is not None and gap < math.inf]
     close = f"within {percent_above(max(within))} of the optimum" if within else ""
     numbers = (
-        (sum(gap is not None and gap <= 1 for gap in gaps), "proved optimal"),
+        *((optimal.get(word, 0), f"{word} optimal") for word in reversed(EVIDENCE)),
         (len(within), close),
         (sum(gap is not None and math.isinf(gap) for gap in gaps), "without a bound"),
         (sum(gap is None for gap in gaps), "without a schedule"),
         *((number, what) for what, number in others.items()),
     )
-    total = len(gaps) + sum(others.values())
+    total = sum(optimal.values()) + len(gaps) + sum(others.values())
     if total == 1:
         return next(what for number, what in numbers if number)
     return listing(

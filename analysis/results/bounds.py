@@ -1,61 +1,173 @@
-"""Comparison of an objective with a bound: tolerance, grid, contradiction, status."""
+"""Comparison of objectives and bounds: exact on a grid of values, within a width otherwise."""
 
 import math
+from dataclasses import dataclass
+from typing import Literal, Self
 
+from schedgap.instances.instance import Instance
 from schedgap.instances.solution import Kind, Sense, Status
+from schedgap.models.family import family
 
-RELATIVE = 1e-6  # relative difference up to which an objective and a bound are equal
-ROUND_OFF = 1e-9  # relative
-NEGLIGIBLE = 1e-15  # absolute round-off around 0
+WIDTH = 1e-6  # relative difference up to which objective and bound meet, if there is no grid
+ROUND_OFF = 1e-9  # relative error of a value that was evaluated in floating point
+NEGLIGIBLE = 1e-15  # absolute error around 0
+MAX_STEPS = 2.0**53  # from here on, floating-point numbers skip grid points
+MAX_ERROR = 0.25  # largest distance, in steps, of a value from the grid point that it stands for
+
+Comparison = Literal["open", "met", "refuted"]
 
 
-def tolerance(a: float, b: float, grid: float | None = None) -> float:
-    """Return the difference up to which two values are equal: 1e-6 of the larger one.
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Sense of an objective and the grid on which its optimum lies; compares objectives and bounds.
 
-    On a grid, two values are equal only if they are the same grid point, up to a relative round-off
-    of 1e-9. All tolerances are relative, so that the unit of utilities or weights does not matter.
+    On a grid, values are compared as integers: the numbers of their grid points. A value stands for
+    a grid point if it differs from that point by round-off only: 1e-6 of a step or four units in
+    the last place, and never more than a quarter of a step. From 2^53 steps on, no bound meets an
+    objective. Without a grid, an objective and a bound meet if they differ by 1e-6 of the larger.
 
-    Parameters
+    Attributes
     ----------
-    a, b : float
-        The values.
-    grid : float, optional
-        Step of the grid on which all objectives lie, > 0.
-    """
-    larger = max(abs(a), abs(b))
-    if grid is None:
-        return RELATIVE * larger
-    return min(RELATIVE * larger, max(grid / 2, ROUND_OFF * larger))
-
-
-def meet(objective: float, bound: float, grid: float | None = None) -> bool:
-    """Return whether an objective and a finite bound are equal within `tolerance`.
-
-    Parameters
-    ----------
-    objective, bound : float
-        The values.
-    grid : float, optional
-        Step of the grid on which all objectives lie, > 0.
-    """
-    near = abs(objective - bound) <= tolerance(objective, bound, grid)
-    return near and math.isfinite(bound)
-
-
-def contradict(objective: float, bound: float, sense: Sense, grid: float | None = None) -> bool:
-    """Return whether a verified objective refutes a bound, by more than `tolerance`.
-
-    Parameters
-    ----------
-    objective, bound : float
-        The values.
     sense : {"min", "max"}
-        Sense of the objective; for "min" the bound is a lower one.
-    grid : float, optional
-        Step of the grid on which all objectives lie, > 0.
+        For "min", bounds are lower bounds.
+    grid : float or None
+        Step of the grid, > 0; None without a grid.
     """
-    past = bound - objective if sense == "min" else objective - bound
-    return past > max(NEGLIGIBLE, tolerance(objective, bound, grid))
+
+    sense: Sense
+    grid: float | None = None
+
+    @classmethod
+    def of(cls, instance: Instance) -> Self:
+        """Return the scale of an instance's objective."""
+        owner = family(instance.family)
+        return cls(owner.sense(instance), owner.grid(instance))
+
+    def compare(self, objective: float, bound: float) -> Comparison:
+        """Return whether a gap is left between objective and bound, they meet, or they contradict.
+
+        Parameters
+        ----------
+        objective : float
+            Objective of a verified schedule.
+        bound : float
+            A bound, possibly infinite. "refuted": the schedule is better than the bound permits.
+        """
+        value, limit = self._steps(objective), self._steps(bound)
+        if not math.isfinite(limit):
+            return "refuted" if limit > 0 else "open"
+        larger = max(abs(value), abs(limit))
+        if self.grid is None:
+            if value - limit > WIDTH * larger:
+                return "open"
+            return "met" if limit - value <= max(NEGLIGIBLE, WIDTH * larger) else "refuted"
+        if larger >= MAX_STEPS:
+            return "refuted" if limit - value > ROUND_OFF * larger else "open"
+        nearest, proved = round(value), _least_point(limit)
+        if proved > nearest:
+            return "refuted"
+        return "met" if proved == nearest and _stands_for(value, nearest) else "open"
+
+    def meets(self, objective: float, bound: float) -> bool:
+        """Return whether an objective is optimal if the bound is valid."""
+        return self.compare(objective, bound) == "met"
+
+    def refutes(self, objective: float, bound: float) -> bool:
+        """Return whether the objective of a verified schedule shows that a bound is wrong."""
+        return self.compare(objective, bound) == "refuted"
+
+    def exceeds(self, objective: float, bound: float) -> bool:
+        """Return whether a bound is past the objective that it bounds, by more than round-off.
+
+        Stricter than `refutes` without a grid: engines have tolerances, a claim in a file has none.
+        """
+        value, limit = self._steps(objective), self._steps(bound)
+        larger = max(abs(value), abs(limit))
+        if not math.isfinite(larger):
+            return limit > value
+        return limit - value > (
+            max(NEGLIGIBLE, ROUND_OFF * larger) if self.grid is None else _error(value)
+        )
+
+    def implies(self, proved: float, claimed: float) -> bool:
+        """Return whether a proved bound is at least as strong as a claimed one."""
+        strong, weak = self._steps(proved), self._steps(claimed)
+        larger = max(abs(strong), abs(weak))
+        if not math.isfinite(larger):
+            return weak <= strong
+        if self.grid is None:
+            return weak - strong <= ROUND_OFF * larger
+        if larger >= MAX_STEPS:
+            return weak <= strong
+        return _least_point(weak) <= _least_point(strong)
+
+    def same(self, a: float, b: float) -> bool:
+        """Return whether two values are equal, up to round-off."""
+        near = abs(a - b) <= max(NEGLIGIBLE, ROUND_OFF * max(abs(a), abs(b)))
+        if self.grid is None or not near:
+            return near
+        steps = max(abs(a), abs(b)) / self.grid
+        return a == b if steps >= MAX_STEPS else abs(a - b) / self.grid <= _error(steps)
+
+    def on_grid(self, bound: float) -> float:
+        """Return the strongest grid value that a bound proves; without a grid, the bound.
+
+        A lower bound is rounded up and an upper bound down, unless it exceeds a grid point by
+        round-off only.
+        """
+        steps = self._steps(bound)
+        if self.grid is None or not abs(steps) < MAX_STEPS:
+            return bound
+        return self._value(_least_point(steps))
+
+    def next_better(self, objective: float) -> float | None:
+        """Return the best grid value that is better than an objective; None without a grid."""
+        steps = self._steps(objective)
+        if self.grid is None or not abs(steps) < MAX_STEPS:
+            return None
+        nearest = round(steps)
+        return self._value(nearest - 1 if _stands_for(steps, nearest) else math.floor(steps))
+
+    def width(self, objective: float, bound: float) -> float:
+        """Return by how much the optimum may be better than an objective that the bound meets.
+
+        Relative to the objective; 0 on a grid.
+        """
+        gap = self._steps(objective) - self._steps(bound)
+        if self.grid is not None or gap <= 0:
+            return 0.0
+        return gap / abs(objective) if objective else gap
+
+    def _steps(self, value: float) -> float:
+        """Return a value in grid steps, so that less is better."""
+        steps = value if self.grid is None else value / self.grid
+        return steps if self.sense == "min" else -steps
+
+    def _value(self, point: int) -> float:
+        """Return the value of a grid point from its number."""
+        assert self.grid is not None
+        signed = point if self.sense == "min" else -point
+        per_unit = round(1 / self.grid)
+        is_reciprocal = abs(per_unit * self.grid - 1) <= ROUND_OFF
+        return signed / per_unit if is_reciprocal else signed * self.grid
+
+
+def _error(steps: float) -> float:
+    """Return the round-off, in steps, that a value of so many steps may have."""
+    return min(MAX_ERROR, max(1e-6, abs(steps) * 2.0**-50))
+
+
+def _stands_for(steps: float, point: int) -> bool:
+    return abs(steps - point) <= _error(steps)
+
+
+def _least_point(bound: float) -> int:
+    """Return the number of the least grid point that a lower bound, in steps, permits."""
+    nearest = round(bound)
+    if _stands_for(bound, nearest):
+        return nearest
+    slack = max(1e-6, ROUND_OFF * abs(bound))
+    return max(math.floor(bound), math.ceil(bound - slack))
 
 
 def tighter(a: float | None, b: float | None, sense: Sense) -> float | None:
@@ -73,36 +185,13 @@ def tighter(a: float | None, b: float | None, sense: Sense) -> float | None:
     return max(a, b) if sense == "min" else min(a, b)
 
 
-def on_grid(bound: float, grid: float | None, sense: Sense) -> float:
-    """Round a bound to the objective's grid: up for minimization, down for maximization.
-
-    A bound that exceeds a grid point only by round-off (1e-6 of a step, or 1e-9 relative) is
-    rounded to that point.
-
-    Parameters
-    ----------
-    bound : float
-        The bound.
-    grid : float or None
-        Step of the grid on which all objectives lie, > 0; None if there is no grid.
-    sense : {"min", "max"}
-        Sense of the objective.
-    """
-    if grid is None or abs(bound / grid) > 1e12:
-        return bound
-    steps = bound / grid
-    slack = max(1e-6, 1e-9 * abs(steps))
-    whole = math.ceil(steps - slack) if sense == "min" else math.floor(steps + slack)
-    return max(bound, whole * grid) if sense == "min" else min(bound, whole * grid)
-
-
 def derive_status(
     kind: Kind,
     objective: float | None,
     bound: float | None,
+    scale: Scale,
     *,
     infeasible: bool = False,
-    grid: float | None = None,
 ) -> Status:
     """Return the status that follows from objective and bound, whatever an engine reported.
 
@@ -114,13 +203,13 @@ def derive_status(
         Verified objective of the schedule, if there is one.
     bound : float or None
         Bound of the method, if it has one.
+    scale : Scale
+        Scale of the objective.
     infeasible : bool
         Whether the method claims that no schedule exists.
-    grid : float, optional
-        Step of the grid on which all objectives lie, > 0.
     """
     if infeasible:
         return "infeasible"
     if objective is None:
         return "bound" if kind == "bound" and bound is not None else "unknown"
-    return "optimal" if bound is not None and meet(objective, bound, grid) else "feasible"
+    return "optimal" if bound is not None and scale.meets(objective, bound) else "feasible"

@@ -1,12 +1,15 @@
-"""Check what a claim of optimality or infeasibility rests on, apart from the certificate."""
+"""Check the evidence for a claim of optimality or infeasibility, apart from the certificate."""
 
 import time
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
 
+from schedgap.analysis.results.bounds import ROUND_OFF, Scale
 from schedgap.analysis.results.solution import Solution
 from schedgap.errors import ContradictionError
 from schedgap.instances.instance import Instance
-from schedgap.instances.verdict import Violation
+from schedgap.instances.solution import Evidence
+from schedgap.instances.verdict import Violation, exactly
 from schedgap.models.family import family
 from schedgap.models.proofs import check_proof, excluded_value, proof_width, search_again
 from schedgap.solvers.engines.results import ENGINES
@@ -18,15 +21,15 @@ class ProofCheck:
 
     Attributes
     ----------
-    proved : bool
-        Whether the claim follows from what was checked.
+    evidence : Evidence
+        "proved" by a tree, "certified" by a complete search that was run again, or "reported".
     text : str
         One line for the user.
     violations : tuple of Violation
         Evidence that is broken or refuted.
     """
 
-    proved: bool
+    evidence: Evidence
     text: str
     violations: tuple[Violation, ...] = ()
 
@@ -53,17 +56,17 @@ def check_claim(
     """
     claim = solution.proof
     if claim is None or solution.status not in ("optimal", "infeasible"):
-        return ProofCheck(False, "claimed, not checked")
+        return ProofCheck("reported", f"reported by {solution.method}")
     match claim.kind:
         case "engine":
-            return ProofCheck(False, f"{_word(solution)}, not checked")
+            return ProofCheck("reported", f"reported by {_engines(solution)}")
         case "engines":
-            return ProofCheck(False, "two engines agree (highs, cp-sat), not checked")
+            return ProofCheck("reported", "reported by two engines, highs and cp-sat")
         case "search":
             return _check_search(instance, solution, objective, search)
         case "tree":
             return _check_tree(instance, solution, objective)
-    return ProofCheck(False, "claimed, not checked")
+    return ProofCheck("reported", f"reported by {solution.method}")
 
 
 def _check_tree(instance: Instance, solution: Solution, objective: float | None) -> ProofCheck:
@@ -71,7 +74,8 @@ def _check_tree(instance: Instance, solution: Solution, objective: float | None)
     if solution.proof_data is None:
         fault = solution.proof_fault or "no proof file"
         changed = (Violation("proof", ("proof", "sha256"), 0.0, fault),)
-        return ProofCheck(False, f"not checked: {fault}", changed if "hash" in fault else ())
+        text = f"reported by {solution.method}; {fault}"
+        return ProofCheck("reported", text, changed if "hash" in fault else ())
     begin = time.monotonic()
     verdict = check_proof(instance, solution.proof_data)
     needed = excluded_value(instance, objective)
@@ -84,7 +88,11 @@ def _check_tree(instance: Instance, solution: Solution, objective: float | None)
     seconds = time.monotonic() - begin
     size = _count(verdict.checked.leaves, "leaf", "leaves")
     said = _excluded(instance, solution, objective)
-    return ProofCheck(True, f"PROVED (tree, {size}, checked in {seconds:.1f} s; {said})")
+    assert solution.proof is not None
+    width = proof_width(instance, objective)
+    if width > solution.proof.within + ROUND_OFF:
+        return _broken(f"/proof/within: the tree leaves {width:.1e} open, the file claims less")
+    return ProofCheck("proved", f"PROVED (tree, {size}, checked in {seconds:.1f} s; {said})")
 
 
 def _check_search(
@@ -92,7 +100,8 @@ def _check_search(
 ) -> ProofCheck:
     """Run the complete search of the family's checker again."""
     if seconds is None:
-        return ProofCheck(False, "a complete search, not run again (--search SECONDS), not checked")
+        text = "reported by a complete search (--search SECONDS runs the search again)"
+        return ProofCheck("reported", text)
     begin, goal = time.monotonic(), excluded_value(instance, objective)
     searched = None if goal is None else search_again(instance, goal, seconds=seconds)
     if searched is None:
@@ -102,12 +111,14 @@ def _check_search(
         if list(owner.check(instance, searched.better, {})):
             raise ContradictionError("the complete search found a schedule that breaks a rule")
         value = owner.objective(instance, searched.better)
-        return _broken(f"the complete search found a schedule of value {number(value)}")
+        return _broken(f"the complete search found a schedule of value {exactly(value)}")
     if not searched.complete:
-        return ProofCheck(False, f"the search is not complete in {seconds:g} s, not checked")
+        text = f"reported by a complete search, which did not end in {seconds:g} s"
+        return ProofCheck("reported", text)
     took, size = time.monotonic() - begin, _count(searched.states, "state", "states")
     said = _excluded(instance, solution, objective)
-    return ProofCheck(True, f"PROVED (search, {size}, run again in {took:.1f} s; {said})")
+    text = f"certified (complete search, {size}, run again in {took:.1f} s; {said})"
+    return ProofCheck("certified", text)
 
 
 def _count(number: int, one: str, many: str) -> str:
@@ -116,37 +127,48 @@ def _count(number: int, one: str, many: str) -> str:
 
 def _broken(reason: str) -> ProofCheck:
     violation = Violation("proof", ("proof",), 0.0, reason)
-    return ProofCheck(False, f"NOT PROVED: {reason}", (violation,))
+    return ProofCheck("reported", f"NOT PROVED: {reason}", (violation,))
 
 
 def _excluded(instance: Instance, solution: Solution, objective: float | None) -> str:
-    """Return in words what has been proved."""
+    """Return in words what has been proved, in the unit of the objective."""
     if objective is None:
         return "there is no schedule"
-    grid, low = family(instance.family).grid(instance), solution.sense == "min"
-    step = (grid or 0.0) + proof_width(instance, objective) * abs(objective)
-    value = number(objective - step if low else objective + step)
-    return f"no schedule has value {'<' if low else '>'}{'=' if step else ''} {value}"
+    return no_better(Scale.of(instance), objective, proof_width(instance, objective))
 
 
-def _word(solution: Solution) -> str:
-    """Return the engines whose word an optimum is, with their versions."""
-    engines = (solution.engine or "").split("+")
-    named = ", ".join(
-        f"{engine} {solution.versions.get(ENGINES[engine][0], '')}".strip()
-        for engine in engines
-        if engine in ENGINES
-    )
-    said = "one engine's word" if len(engines) == 1 else "its engines' word"
-    return f"{said} ({named})" if named else said
-
-
-def number(value: float | None) -> str:
-    """Return a value as text, with ten digits.
+def no_better(scale: Scale, objective: float, width: float) -> str:
+    """Return in words that no schedule is better than an objective by more than a width.
 
     Parameters
     ----------
-    value : float or None
-        None gives "none".
+    scale : Scale
+        Scale of the objective.
+    objective : float
+        The objective.
+    width : float
+        Relative to the objective; 0 on a grid.
     """
-    return "none" if value is None else f"{value:.10g}"
+    least = scale.sense == "min"
+    better = scale.next_better(objective)
+    if better is not None and not width:
+        return f"no schedule has value {'<' if least else '>'}= {exactly(better)}"
+    if width:
+        return f"no schedule is better by more than {_upwards(width)} of its value"
+    return f"no schedule has value {'<' if least else '>'} {exactly(objective)}"
+
+
+def _upwards(width: float) -> str:
+    """Return a width with two digits, rounded up."""
+    rounded = Decimal(width).normalize(Context(prec=2, rounding=ROUND_CEILING))
+    return f"{float(rounded):.2g}"
+
+
+def _engines(solution: Solution) -> str:
+    """Return the engines that report an optimum, with their versions."""
+    named = [
+        f"{engine} {solution.versions.get(ENGINES[engine][0], '')}".strip()
+        for engine in (solution.engine or "").split("+")
+        if engine in ENGINES
+    ]
+    return " and ".join(named) or "an engine"

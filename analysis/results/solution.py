@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from pydantic import PrivateAttr
 
+from schedgap.analysis.results.bounds import Scale
 from schedgap.errors import InputError, UsageError
 from schedgap.instances.arguments import a_path, an_instance, checked
 from schedgap.instances.instance import Instance, html_table
@@ -200,7 +201,7 @@ class Solution(SolutionFile):
         notes : mapping
             On the search for a proof; goes into the trace.
         """
-        width = proof_width(self._instance, self.objective) if kind == "tree" else 0.0
+        width = proof_width(self._instance, self.objective) if kind == "tree" else self._width()
         changes = {
             "proof": ProofClaim(kind=kind, within=width),
             "trace": {**self.trace, **(notes or {})},
@@ -208,6 +209,11 @@ class Solution(SolutionFile):
         copy = self.model_copy(update=changes)
         copy._proof_data, copy._verified = data, self._verified
         return copy
+
+    def _width(self) -> float:
+        if self.objective is None or self.bound is None:
+            return 0.0
+        return Scale.of(self._instance).width(self.objective, self.bound)
 
     @checked(file=a_path)
     def save(self, file: str | os.PathLike[str]) -> None:

@@ -4,15 +4,15 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from schedgap.analysis.results.bounds import contradict, meet, on_grid
-from schedgap.analysis.results.optimality import ProofCheck, check_claim, number
+from schedgap.analysis.results.bounds import ROUND_OFF, Scale
+from schedgap.analysis.results.optimality import ProofCheck, check_claim, no_better
 from schedgap.analysis.results.solution import Solution, certificate_file, load_solution
 from schedgap.errors import ContradictionError, InputError
 from schedgap.instances.arguments import an_instance, checked
 from schedgap.instances.instance import Instance
 from schedgap.instances.records import plain, read_json
-from schedgap.instances.solution import Sense, SolutionFile
-from schedgap.instances.verdict import ClaimStatus, Verdict, Violation
+from schedgap.instances.solution import SolutionFile
+from schedgap.instances.verdict import ClaimStatus, Verdict, Violation, exactly
 from schedgap.models.family import Family, family
 
 
@@ -28,9 +28,10 @@ def verify(
 
     In addition to the family's rules for the schedule, these rules concern the claims: `objective`
     (it equals the recomputed value), `bound` (the schedule does not refute it), `status` (it
-    follows from the numbers) and `certificate` (evaluated again from the instance, it gives the
-    bound). A claim that cannot be evaluated again is not a violation; see `bound_status`,
-    `optimality_status` and `claims` of the verdict.
+    follows from the numbers), `certificate` (evaluated again from the instance, it gives a bound at
+    least as strong) and `proof` (its tree excludes every better value). A claim that cannot be
+    evaluated again is no violation; see `bound_status`, `optimality_status` and `claims` of the
+    verdict.
 
     Parameters
     ----------
@@ -62,9 +63,9 @@ def verify(
     found: list[Violation] = []
     objective: float | None = None
     relaxed: tuple[str, ...] = ()
-    sense, grid = owner.sense(instance), owner.grid(instance)
-    if solution.sense != sense:
-        raise InputError(f"must be '{sense}'", path="sense")
+    scale = Scale.of(instance)
+    if solution.sense != scale.sense:
+        raise InputError(f"must be '{scale.sense}'", path="sense")
     if solution.schedule is not None:
         found += owner.check(instance, solution.schedule, solution.options)
         if not found:
@@ -77,18 +78,19 @@ def verify(
             path="schedule",
         )
     if not found:
-        found += _claims(solution, objective, relaxed, grid)
+        found += _claims(solution, objective, relaxed, scale)
     evidence = None
     if certificate is not None and owner.check_certificate is not None:
-        evidence = _evaluated(instance, owner, solution, plain(certificate))
+        data = plain(certificate)
+        evidence = _evaluated(instance, owner, solution, objective, data, scale)
         if objective is not None and not relaxed:
-            _possible(objective, evidence, sense, grid)
+            _possible(objective, evidence, scale)
         found += evidence.violations
     proof = None
     if not found and not relaxed:
         proof = check_claim(instance, solution, objective, search=search)
         found += proof.violations
-    claims = _judge_claims(solution, objective, evidence, proof, found, grid)
+    claims = _judge_claims(solution, objective, evidence, proof, found, scale)
     return Verdict(
         not found, objective, tuple(found), relaxed, *claims, instance.family, instance.sha256
     )
@@ -151,26 +153,25 @@ def _schedule_alone(instance: Instance, owner: Family, schedule: Mapping[str, ob
 
 
 def _claims(
-    solution: Solution, objective: float | None, relaxed: tuple[str, ...], grid: float | None
+    solution: Solution, objective: float | None, relaxed: tuple[str, ...], scale: Scale
 ) -> Iterator[Violation]:
     """Yield a violation for each claim that the recomputed objective refutes."""
-    claimed, bound = solution.objective, solution.bound
-    status, sense = solution.status, solution.sense
+    claimed, bound, status = solution.objective, solution.bound, solution.status
     if (claimed is None) != (objective is None) or (
-        claimed is not None and objective is not None and not meet(claimed, objective)
+        claimed is not None and objective is not None and not scale.same(claimed, objective)
     ):
         amount = 0.0 if claimed is None or objective is None else abs(claimed - objective)
-        message = f"the file claims {number(claimed)}, the schedule gives {number(objective)}"
+        message = f"the file claims {exactly(claimed)}, the schedule gives {exactly(objective)}"
         yield Violation("objective", ("objective",), amount, message)
     if bound is not None and relaxed:
         yield Violation("bound", ("bound",), 0.0, "a relaxed schedule has no bound")
-    elif bound is not None and objective is not None and contradict(objective, bound, sense, grid):
-        message = f"{number(bound)} lies past the schedule's {number(objective)}"
+    elif bound is not None and objective is not None and scale.exceeds(objective, bound):
+        message = f"{exactly(bound)} is past the schedule's {exactly(objective)}"
         yield Violation("bound", ("bound",), abs(objective - bound), message)
-    met = bound is not None and objective is not None and meet(objective, bound, grid)
+    met = bound is not None and objective is not None and scale.meets(objective, bound)
     if status == "optimal" and not met:
         amount = 0.0 if bound is None or objective is None else abs(objective - bound)
-        message = f"'optimal' with objective {number(objective)} and bound {number(bound)}"
+        message = f"'optimal' with objective {exactly(objective)} and bound {exactly(bound)}"
         yield Violation("status", ("status",), amount, message)
     if status == "bound" and bound is None:
         yield Violation("status", ("status",), 0.0, "'bound' without a bound")
@@ -189,28 +190,35 @@ class _Evidence:
 
 
 def _evaluated(
-    instance: Instance, owner: Family, solution: Solution, certificate: Mapping[str, object]
+    instance: Instance,
+    owner: Family,
+    solution: Solution,
+    objective: float | None,
+    certificate: Mapping[str, object],
+    scale: Scale,
 ) -> _Evidence:
-    """Evaluate a certificate and compare it with the claimed bound."""
+    """Evaluate a certificate; a violation unless its bound is at least as strong as the claim."""
     assert owner.check_certificate is not None
-    value = owner.check_certificate(instance, certificate)
-    reached = on_grid(value, owner.grid(instance), solution.sense)
-    found: tuple[Violation, ...] = ()
-    if solution.bound is not None:
-        short = solution.bound - reached if solution.sense == "min" else reached - solution.bound
-        if short > 0 and not meet(solution.bound, reached):
-            claimed = f"the file claims {number(solution.bound)}"
-            message = f"it gives the bound {number(reached)}, {claimed}"
-            found = (Violation("certificate", ("bound",), short, message),)
-    return _Evidence(str(certificate.get("kind")), reached, found)
+    reached = scale.on_grid(owner.check_certificate(instance, certificate))
+    bound, claim = solution.bound, solution.proof
+    found: list[Violation] = []
+    if bound is not None and not scale.implies(reached, bound):
+        message = f"it gives the bound {exactly(reached)}, the file claims {exactly(bound)}"
+        found.append(Violation("certificate", ("bound",), abs(bound - reached), message))
+    if objective is not None and claim is not None and claim.kind == "certificate":
+        width = scale.width(objective, reached)
+        if width > claim.within + ROUND_OFF:
+            message = f"the certificate leaves {width:.1e} open, the file claims {claim.within:.1e}"
+            found.append(Violation("proof", ("proof", "within"), width - claim.within, message))
+    return _Evidence(str(certificate.get("kind")), reached, tuple(found))
 
 
-def _possible(objective: float, evidence: _Evidence, sense: Sense, grid: float | None) -> None:
+def _possible(objective: float, evidence: _Evidence, scale: Scale) -> None:
     """Raise ContradictionError if the certificate rules out the verified schedule."""
-    if contradict(objective, evidence.bound, sense, grid):
+    if scale.refutes(objective, evidence.bound):
         raise ContradictionError(
-            f"the certificate ({evidence.kind}) proves a bound of {number(evidence.bound)}, which "
-            f"a verified schedule of {number(objective)} refutes"
+            f"the certificate ({evidence.kind}) proves a bound of {exactly(evidence.bound)}, which "
+            f"a verified schedule of {exactly(objective)} refutes"
         )
 
 
@@ -220,43 +228,57 @@ def _judge_claims(
     evidence: _Evidence | None,
     proof: ProofCheck | None,
     found: list[Violation],
-    grid: float | None,
+    scale: Scale,
 ) -> tuple[ClaimStatus | None, ClaimStatus | None, tuple[str, ...]]:
     """Return the statuses of the claims on bound and optimality, and the same as text."""
-    broken = {item.rule for item in found}
-    bound: ClaimStatus | None = None
+    bound = optimality = None
     lines = []
     if solution.bound is not None:
-        name = f"bound {number(solution.bound)}"
-        if broken & {"bound", "certificate"}:
-            bound = "refuted"
-            lines.append(f"{name}: refuted")
-        elif evidence is None and proof is not None and proof.proved:
-            bound = "checked"
-            lines.append(f"{name}: checked, by the proof")
-        elif evidence is None:
-            bound = "unchecked"
-            lines.append(f"{name}: not checked: no certificate")
-        else:
-            bound = "checked"
-            lines.append(f"{name}: checked, by its certificate ({evidence.kind})")
-    optimality: ClaimStatus | None = None
-    if solution.status == "optimal":
-        if found:
-            named = proof is not None and bool(proof.violations)
-            optimality, text = "refuted", proof.text if proof and named else "refuted"
-        elif (
-            evidence is not None and objective is not None and meet(objective, evidence.bound, grid)
-        ):
-            optimality, text = "checked", f"PROVED (certificate {evidence.kind})"
-        else:
-            assert proof is not None or solution.outside
-            optimality = "checked" if proof and proof.proved else "unchecked"
-            text = proof.text if proof else "claimed, not checked"
-        lines.append(f"optimal: {text}")
-    elif solution.status == "infeasible":
-        optimality = "checked" if proof and proof.proved else "unchecked"
-        if found:
-            optimality = "refuted"
-        lines.append(f"infeasible: {proof.text if proof else 'refuted'}")
+        bound, text = _judge_bound(solution.bound, evidence, proof, found, scale)
+        lines.append(f"bound {exactly(solution.bound)}: {text}")
+    if solution.status in ("optimal", "infeasible"):
+        optimality, text = _judge_optimality(solution, objective, evidence, proof, found, scale)
+        lines.append(f"{solution.status}: {text}")
     return bound, optimality, tuple(lines)
+
+
+def _judge_bound(
+    claimed: float,
+    evidence: _Evidence | None,
+    proof: ProofCheck | None,
+    found: list[Violation],
+    scale: Scale,
+) -> tuple[ClaimStatus, str]:
+    """Return what the claim of a bound rests on, with the number that is proved."""
+    if any(item.rule in ("bound", "certificate") for item in found):
+        return "refuted", "refuted"
+    if evidence is not None:
+        gives = "" if scale.same(claimed, evidence.bound) else f" gives {exactly(evidence.bound)}"
+        return "checked", f"certified ({evidence.kind}{gives})"
+    if proof is not None and proof.evidence != "reported":
+        return "checked", f"{proof.evidence}, with the optimum"
+    return "unchecked", "reported, no certificate"
+
+
+def _judge_optimality(
+    solution: Solution,
+    objective: float | None,
+    evidence: _Evidence | None,
+    proof: ProofCheck | None,
+    found: list[Violation],
+    scale: Scale,
+) -> tuple[ClaimStatus, str]:
+    """Return what the claim of optimality or infeasibility rests on."""
+    if found:
+        named = proof is not None and bool(proof.violations)
+        return "refuted", proof.text if proof is not None and named else "refuted"
+    certified = (
+        evidence is not None and objective is not None and scale.meets(objective, evidence.bound)
+    )
+    if proof is not None and (proof.evidence == "proved" or not certified):
+        return "unchecked" if proof.evidence == "reported" else "checked", proof.text
+    if certified:
+        assert evidence is not None and objective is not None
+        width = scale.width(objective, evidence.bound)
+        return "checked", f"certified ({evidence.kind}; {no_better(scale, objective, width)})"
+    return "unchecked", f"reported by {solution.method}"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from schedgap.analysis.results.bounds import meet, on_grid
+from schedgap.analysis.results.bounds import Scale
 from schedgap.analysis.results.solution import Solution
 from schedgap.errors import InputError
 from schedgap.instances.arguments import a_number
@@ -121,8 +121,7 @@ def certificate_meets(instance: Instance, solution: Solution) -> bool:
         value = owner.check_certificate(instance, solution.certificate)
     except InputError:
         return False
-    grid = owner.grid(instance)
-    return meet(solution.objective, on_grid(value, grid, solution.sense), grid)
+    return Scale.of(instance).meets(solution.objective, value)
 
 
 def _evidence(

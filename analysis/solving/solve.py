@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from schedgap.analysis.own.methods import Own
 from schedgap.analysis.programs.solve_model import is_model, solve_model
-from schedgap.analysis.results.bounds import contradict, derive_status, meet, on_grid, tighter
+from schedgap.analysis.results.bounds import Scale, derive_status, tighter
 from schedgap.analysis.results.solution import Solution
 from schedgap.analysis.solving import live
 from schedgap.analysis.solving.choices import Choice
@@ -182,9 +182,10 @@ def verified_solution(
     objective = None if data is None else _verified(instance, spec, data, verified)
     relaxed = () if data is None else spec.family.omitted_rules(data)
     bound, certificate = None, None
+    scale = Scale(sense, spec.family.grid(instance))
     if spec.method.kind in ("exact", "bound") and not relaxed:
-        bound, certificate = _best_bound(run, objective, sense)
-        bound = _fit(instance, spec, objective, bound, sense)
+        bound, certificate = _best_bound(run, objective, scale)
+        bound = _fit(spec, objective, bound, scale)
     progress = _progress(run, objective, bound, sense)
     solution = {
         "family": instance.family,
@@ -200,8 +201,8 @@ def verified_solution(
             spec.method.kind,
             objective,
             bound,
+            scale,
             infeasible=infeasible,
-            grid=spec.family.grid(instance),
         ),
         "sense": sense,
         "objective": objective,
@@ -351,7 +352,7 @@ def _objective(
 
 
 def _best_bound(
-    run: MethodRun, objective: float | None, sense: Sense
+    run: MethodRun, objective: float | None, scale: Scale
 ) -> tuple[float | None, Mapping[str, object] | None]:
     """Return the best bound of the method and its certificate, if it has one.
 
@@ -359,7 +360,7 @@ def _best_bound(
     bound that an engine reported and no second run confirmed counts as well, unless it would prove
     the schedule optimal.
     """
-    result = run.result
+    result, sense = run.result, scale.sense
     final = None if result is None else result.bound
     if final is not None and not math.isfinite(final):
         final = None
@@ -367,33 +368,29 @@ def _best_bound(
         if tighter(final, run.bound, sense) == final:
             return final, result.certificate
         return run.bound, run.certificate
-    if run.unconfirmed is not None and tighter(run.bound, run.unconfirmed, sense) != run.bound:
-        proved = objective is not None and (
-            meet(objective, run.unconfirmed) or contradict(objective, run.unconfirmed, sense)
-        )
-        if not proved:
-            return run.unconfirmed, None
-    return run.bound, run.certificate
+    reported = run.unconfirmed
+    if reported is None or tighter(run.bound, reported, sense) == run.bound:
+        return run.bound, run.certificate
+    if objective is not None and scale.compare(objective, reported) != "open":
+        return run.bound, run.certificate
+    return reported, None
 
 
 def _fit(
-    instance: Instance, spec: TaskSpec, objective: float | None, bound: float | None, sense: Sense
+    spec: TaskSpec, objective: float | None, bound: float | None, scale: Scale
 ) -> float | None:
     """Return the bound rounded to the objective's grid, without round-off past the objective."""
     if bound is None:
         return None
-    grid = spec.family.grid(instance)
-    bound = on_grid(bound, grid, sense)
+    bound = scale.on_grid(bound)
     if objective is None:
         return bound
-    if contradict(objective, bound, sense, grid):
+    if scale.refutes(objective, bound):
         raise ContradictionError(
             f"method {spec.method.name}: its bound {bound:.10g} lies past its own verified "
             f"schedule of {objective:.10g}"
         )
-    if not (bound > objective if sense == "min" else bound < objective):
-        return bound
-    return objective if meet(objective, bound, grid) else None
+    return min(bound, objective) if scale.sense == "min" else max(bound, objective)
 
 
 def _progress(

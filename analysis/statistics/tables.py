@@ -130,6 +130,7 @@ def _tasks(run: StoredRun) -> Tasks:
             objective=as_array(each["objective"] for each in found),
             bound=as_array(each["bound"] for each in found),
             best=as_array(each.best for each in _brackets(run)),
+            grid=as_array(each.scale.grid for each in _brackets(run)),
             largest=np.array([each["sense"] == "max" for each in found], bool),
         )
     tasks: Tasks = run.tables["tasks"]

@@ -5,7 +5,7 @@ from typing import Any
 
 from schedgap.analysis.comparing.judged import interval, known
 from schedgap.analysis.records.ratios import RatioInterval, divide
-from schedgap.analysis.results.bounds import contradict
+from schedgap.analysis.results.bounds import Scale
 from schedgap.analysis.results.solution import Solution
 from schedgap.analysis.solving.solve import solve
 from schedgap.analysis.studies.finds import WorstCase
@@ -92,11 +92,12 @@ def _ratio(target: Target, solution: Solution, references: Sequence[Solution]) -
         quotient = divide(solution.objective, other.objective, solution.sense)
         return RatioInterval(quotient, quotient)
     facts = [known(each) for each in (solution, *references)]
+    scale = Scale.of(solution.of_instance)
     for bound in facts:
         for best in facts:
             if bound.bound is None or best.objective is None or best.relaxed:
                 continue
-            if contradict(best.objective, bound.bound, solution.sense):
+            if scale.refutes(best.objective, bound.bound):
                 raise ContradictionError(
                     f"{bound.name} has the bound {bound.bound:.10g} on {solution.instance}, "
                     f"{best.name} a schedule of {best.objective:.10g}"

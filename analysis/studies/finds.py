@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from schedgap.analysis.records.ratios import RatioInterval
-from schedgap.analysis.results.bounds import meet
+from schedgap.analysis.results.bounds import Scale
 from schedgap.analysis.results.solution import Solution
 from schedgap.analysis.studies.targets import REFUTED, Target
 from schedgap.errors import InputError
@@ -83,15 +83,16 @@ class WorstCase:
     @property
     def confirmed(self) -> bool:
         """Whether two exact methods agree on the optimum."""
+        scale = Scale.of(self.instance)
         bounds = [each for each in self.references if each.kind == "exact"]
         closed = [
             each.objective
             for each in bounds
             if each.objective is not None
             and each.bound is not None
-            and meet(each.objective, each.bound)
+            and scale.meets(each.objective, each.bound)
         ]
-        return len(closed) >= 2 and all(meet(closed[0], value) for value in closed)
+        return len(closed) >= 2 and all(scale.meets(value, closed[0]) for value in closed)
 
     @property
     def _is_led(self) -> bool:

@@ -40,13 +40,13 @@ def evidence(instance: Any, goal: int, seconds: float, written: Proof | None = N
 def test_a_complete_search_is_run_again_on_request(ring: Any, tmp_path: Path) -> None:
     solution = claimed(ring, "exact", "search")
     assert sg.verify(ring, solution).claims[-1] == (
-        "optimal: a complete search, not run again (--search SECONDS), not checked"
+        "optimal: reported by a complete search (--search SECONDS runs the search again)"
     )
     verdict = sg.verify(ring, solution, search=60)
     assert verdict.optimality_status == "checked"
-    assert verdict.claims[-1].startswith("optimal: PROVED (search, ")
+    assert verdict.claims[-1].startswith("optimal: certified (complete search, ")
     assert sg.verify(ring, solution, search=0.0).claims[-1] == (
-        "optimal: the search is not complete in 0 s, not checked"
+        "optimal: reported by a complete search, which did not end in 0 s"
     )
     files = [str(tmp_path / name) for name in ("ring.json", "solution.json")]
     Path(files[0]).write_text(json.dumps(ring.to_data()), encoding="utf-8")
@@ -84,7 +84,7 @@ def test_two_engines_agree_where_no_tree_is_found(
     assert found == Evidence("engines", None, "not tried")
     assert evidence(edge, EDGE_OPTIMUM, 60) == Evidence(None, None, "not tried")
     text = sg.verify(edge, claimed(edge, "exact", "engines")).claims[-1]
-    assert text == "optimal: two engines agree (highs, cp-sat), not checked"
+    assert text == "optimal: reported by two engines, highs and cp-sat"
 
 
 def test_a_proof_that_the_search_has_written_is_checked_first(edge: Any) -> None:

@@ -13,7 +13,7 @@ from toy_family import toy
 import schedgap as sg
 from schedgap.analysis.records.outcomes import Tasks
 from schedgap.analysis.records.ratios import Bracket, as_array, divide, ratio_interval, ratios
-from schedgap.analysis.results.bounds import contradict, meet
+from schedgap.analysis.results.bounds import Scale
 from schedgap.errors import UsageError
 
 
@@ -36,47 +36,53 @@ from schedgap.errors import UsageError
 def test_the_ratio_is_an_interval_until_the_optimum_is_known(
     value: float, best: float, bound: float | None, sense: Any, low: float, high: float
 ) -> None:
-    found = ratio_interval(value, best, bound, sense)
+    found = ratio_interval(value, best, bound, Scale(sense))
     assert (found.low, found.high) == (pytest.approx(low), pytest.approx(high))
     assert found.exact == (low == high)
 
 
 NUMBERS = st.one_of(
-    st.sampled_from([0.0, 1.0, 1 + 5e-7, 1 - 5e-7, 2.0, -1.0, 1e-16]), st.floats(-3, 9)
+    st.sampled_from([0.0, 1.0, 1 + 5e-7, 1 - 5e-7, 2.0, -1.0, 1e-16, 3e9, 3e9 + 1, 1e15, 1e15 + 1]),
+    st.floats(-3, 9),
+)
+SCALES = st.builds(
+    Scale, st.sampled_from(["min", "max"]), st.sampled_from([None, 1.0, 0.5, 1e-3, 1e-8])
 )
 MAYBE = st.one_of(st.none(), NUMBERS)
 
 
-@given(st.lists(st.tuples(MAYBE, MAYBE, MAYBE, MAYBE, st.sampled_from(["min", "max"]))))
+@given(st.lists(st.tuples(MAYBE, MAYBE, MAYBE, MAYBE, SCALES)))
 def test_ratios_of_many_records_are_those_of_each(rows: list[tuple[Any, ...]]) -> None:
     """`low` and `high` by `ratio_interval`; those of the bound by the definition, in floats."""
     solutions: Any = [
-        None if k % 5 == 4 else SimpleNamespace(objective=row[0], bound=row[1], sense=row[4])
+        None if k % 5 == 4 else SimpleNamespace(objective=row[0], bound=row[1], sense=row[4].sense)
         for k, row in enumerate(rows)
     ]
     value, own = (
         as_array(None if each is None else getattr(each, name) for each in solutions)
         for name in ("objective", "bound")
     )
-    largest = np.array([row[4] == "max" for row in rows], bool)
-    found = ratios(value, own, largest, [Bracket(row[2], "", row[3], "") for row in rows])
-    for k, (schedule, claim, best, bound, sense) in enumerate(rows):
+    largest = np.array([row[4].sense == "max" for row in rows], bool)
+    known = [Bracket(row[2], "", row[3], "", "reported", row[4]) for row in rows]
+    found = ratios(value, own, largest, known)
+    for k, (schedule, claim, best, bound, scale) in enumerate(rows):
         ends = found.low[k], found.high[k]
         if solutions[k] is None or schedule is None:
             assert all(map(math.isnan, ends))
         else:
-            each = ratio_interval(schedule, schedule if best is None else best, bound, sense)
+            each = ratio_interval(schedule, schedule if best is None else best, bound, scale)
             assert ends == (each.low, each.high)
         ends = found.bound_low[k], found.bound_high[k]
         if solutions[k] is None or claim is None or bound is None:
             assert all(map(math.isnan, ends))
             continue
-        low = divide(bound, claim, sense)
+        low = divide(bound, claim, scale.sense)
         if best is None:
             assert ends == (low, math.inf)
         else:
-            high = divide(best, claim, sense)
-            assert ends == ((high, high) if meet(best, bound) else (low, max(low, high)))
+            high = divide(best, claim, scale.sense)
+            met = scale.meets(best, bound)
+            assert ends == ((high, high) if met else (low, max(low, high)))
 
 
 class Task(NamedTuple):
@@ -90,13 +96,12 @@ class Task(NamedTuple):
     objective: float | None
     bound: float | None
     best: float | None
-    largest: bool
+    scale: Scale
 
     def refuted(self) -> bool:
         if self.best is None or self.relaxed:
             return False
-        sense: Any = "max" if self.largest else "min"
-        known = self.bound is not None and contradict(self.best, self.bound, sense)
+        known = self.bound is not None and self.scale.refutes(self.best, self.bound)
         return self.status == "infeasible" or known
 
     def result(self) -> str:
@@ -132,22 +137,29 @@ TASKS = st.builds(
     MAYBE,
     MAYBE,
     MAYBE,
-    st.booleans(),
+    SCALES,
 )
 
 
 @given(st.lists(TASKS, min_size=1, max_size=8))
 def test_the_results_of_many_tasks_are_those_of_each(tasks: list[Task]) -> None:
-    texts = {name: np.array([getattr(each, name) for each in tasks], str) for name in Task._fields}
+    texts = {
+        name: np.array([getattr(each, name) for each in tasks], str)
+        for name in ("outcome", "kind", "status")
+    }
     numbers = {
         name: as_array(getattr(each, name) for each in tasks)
         for name in ("objective", "bound", "best")
     }
     flags = {
         name: np.array([getattr(each, name) for each in tasks], bool)
-        for name in ("relaxed", "evidence", "largest")
+        for name in ("relaxed", "evidence")
     }
-    found = Tasks(**texts | numbers | flags)
+    scales = {
+        "largest": np.array([each.scale.sense == "max" for each in tasks], bool),
+        "grid": as_array(each.scale.grid for each in tasks),
+    }
+    found = Tasks(**texts | numbers | flags | scales)
     assert found.results().tolist() == [each.result() for each in tasks]
     assert found.completed(found.results()).tolist() == [each.completed() for each in tasks]
 
@@ -169,7 +181,7 @@ def test_the_true_ratio_lies_in_the_interval(
     sign = 1 if sense == "min" else -1
     value, other = (optimum * factor**sign for factor in worse)
     best = min(value, other) if sense == "min" else max(value, other)
-    found = ratio_interval(value, best, optimum * below**sign, sense)
+    found = ratio_interval(value, best, optimum * below**sign, Scale(sense))
     assert found.low - 1e-6 <= divide(value, optimum, sense) <= found.high + 1e-5
 
 

@@ -161,13 +161,18 @@ def test_infeasible_instances_are_counted_apart(tmp_path):
     )
 
 
-@pytest.mark.parametrize(("proof", "said"), [("engine", False), ("engines", False),
-                                             ("none", False), ("certificate", True)])  # fmt: skip
-def test_an_optimum_without_a_proof_is_not_called_proved(tmp_path, proof, said):
+@pytest.mark.parametrize(
+    ("proof", "word"),
+    [
+        *((kind, "reported") for kind in ("engine", "engines", "none")),
+        *((kind, "certified") for kind in ("certificate", "search")),
+        ("tree", "proved"),
+    ],
+)
+def test_an_optimum_is_called_by_its_evidence(tmp_path, proof, word):
     store(tmp_path, toy(2), "scan", kind="exact", objective=2.0, bound=2.0, status="optimal",
           proof=proof)  # fmt: skip
-    end = "proved optimal" if said else "optimal without a proof"
-    assert headline(collect(Run(tmp_path)))[0] == f"1 instance of toy: {end}."
+    assert headline(collect(Run(tmp_path)))[0] == f"1 instance of toy: {word} optimal."
 
 
 def test_an_empty_run_has_a_page(tmp_path):

@@ -53,7 +53,7 @@ def test_older_results_are_said_to_be_left_out_and_can_be_shown_everywhere(
         assert done.code == 0 and said not in done.err
     assert len(schedgap(*results).out.splitlines()) == 1 + 1
     assert len(schedgap(*results, "--older").out.splitlines()) == 1 + 3
-    assert schedgap("verify", tmp_path / "r").out == "3 tasks: nothing is wrong\n"
+    assert schedgap("verify", tmp_path / "r").out == "3 tasks: no violations found\n"
 
 
 def test_a_table_of_contradictory_results_says_so(
@@ -165,10 +165,10 @@ def test_solve_prints_the_solution_that_it_writes(
     plain = schedgap("solve", toy_file(3, 1, 2), "--method", "first", "--set", "pause=0")
     assert "objective  3" in plain.out and "bound      -" in plain.out
     shown = schedgap("solve", toy_file(3, 1, 2)).out
-    assert "ratio      1 (the method's word: no proof)" in shown
+    assert "ratio      1 (reported by the method, not proved)" in shown
     edge = tmp_path / "edge.json"
     schedgap("generate", "edge", "--preset", "toy", "--out", edge)
-    assert "1 (proved: certificate cg-bound)" in schedgap("solve", edge, "--method", "exact").out
+    assert "1 (certified: cg-bound)" in schedgap("solve", edge, "--method", "exact").out
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_verify_strict_exits_1_on_what_it_cannot_check(
     done = schedgap("verify", file, out)
     assert (done.code, done.err) == (0, "")
     assert done.out.splitlines()[1:] == [
-        "bound 1: not checked: no certificate", "optimal: claimed, not checked",
+        "bound 1: reported, no certificate", "optimal: reported by scan",
     ]  # fmt: skip
     assert schedgap("verify", file, out, "--strict").code == 1
     schedgap("solve", file, "--method", "weak", "--out", out)
@@ -286,7 +286,7 @@ def test_verify_checks_the_certificate_of_a_bound(
     schedgap("solve", file, "--method", "weak", "--out", out)
     done = schedgap("verify", file, out)
     assert done.code == 0
-    assert done.out == "no schedule\nbound 0.75: checked, by its certificate (toy)\n"
+    assert done.out == "no schedule\nbound 0.75: certified (toy)\n"
     out.write_text(json.dumps(json.loads(out.read_text()) | {"bound": 0.9}))
     assert schedgap("verify", file, out).code == 1
     (tmp_path / "a.certificate.json").unlink()
@@ -339,7 +339,7 @@ def test_a_stored_run_is_shown_verified_and_compared(
     shown = schedgap(*line, first).out.splitlines()[0:3]
     assert schedgap(*line, second).code == 0
     assert schedgap("show", first).out.splitlines()[0:3] == shown
-    assert schedgap("verify", first).out == "2 tasks: nothing is wrong\n"
+    assert schedgap("verify", first).out == "2 tasks: no violations found\n"
     for name in ("results", "summary", "ratios", "pairs", "times", "virtual-best", "integrals",
                  "gaps", "progress", "profile"):  # fmt: skip
         lines = schedgap("table", first, "--of", name).out.splitlines()

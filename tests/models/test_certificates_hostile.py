@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import schedgap as sg
-from schedgap.analysis.results.bounds import on_grid
+from schedgap.analysis.results.bounds import Scale
 from schedgap.errors import InputError
 from schedgap.instances.families import FAMILIES
 from schedgap.models import family
@@ -53,7 +53,7 @@ def evaluate(instance: Any, certificate: Any) -> float | None:
 def test_certificates_are_evaluated_or_refused(name: str) -> None:
     """Whatever a field holds: bad input, or a bound that the optimum admits."""
     settings = {"jobs": JOBS.get(name, 3)}
-    instance, owner = sg.generate(name, preset="small", seed=1, settings=settings), family(name)
+    instance = sg.generate(name, preset="small", seed=1, settings=settings)
     best = sg.solve(instance, "exact", time_limit=30)
     assert best.status == "optimal" and best.objective is not None
     sense, tried = best.sense, 0
@@ -61,7 +61,7 @@ def test_certificates_are_evaluated_or_refused(name: str) -> None:
         kind = certificate["kind"]
         value = evaluate(instance, certificate)
         assert value is not None
-        reached = on_grid(value, owner.grid(instance), sense)
+        reached = Scale.of(instance).on_grid(value)
         assert reached == pytest.approx(bound, rel=1e-6)
         for key in certificate:
             for wrong in WRONG:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from schedgap.analysis.results.bounds import on_grid
+from schedgap.analysis.results.bounds import Scale
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic import FAMILY, rules
 from schedgap.models.elastic.bounds.certificates import check_certificate
@@ -128,11 +128,8 @@ def judge(instance: ElasticInstance, optimum: float, outcome: MethodResult, hear
     for value, certificate in bounds:
         assert sign * value <= sign * optimum + near
         if certificate is not None:
-            proved = on_grid(
-                check_certificate(instance, certificate),
-                value_step(instance),
-                "max" if instance.is_batch else "min",
-            )
+            scale = Scale("max" if instance.is_batch else "min", value_step(instance))
+            proved = scale.on_grid(check_certificate(instance, certificate))
             assert proved == pytest.approx(value, rel=1e-6, abs=0)
     for value in heard.values:
         assert sign * value >= sign * optimum - near

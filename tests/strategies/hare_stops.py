@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from schedgap.analysis.results.bounds import on_grid
+from schedgap.analysis.results.bounds import Scale
 from schedgap.instances.hare import HareInstance, HareSchedule
 from schedgap.instances.hare.scale import grid
 from schedgap.models.hare import FAMILY, rules
@@ -74,7 +74,7 @@ class Judge:
         if certificate is not None:
             proved = check_certificate(self.instance, certificate)
             assert proved <= self.optimum + self.slack
-            reached = on_grid(proved, grid(self.instance), "min")
+            reached = Scale("min", grid(self.instance)).on_grid(proved)
             assert abs(reached - value) <= MEETS * max(1.0, abs(value)), certificate["kind"]
 
     def phase(self, text: str) -> None:

@@ -59,7 +59,8 @@ def solve(
 ) -> None:
     """Run one method on one instance and verify its schedule.
 
-    Exit code 3 means proved infeasible, 4 stopped without a schedule. The file is written in
+    Exit code 3 means that the method reports the instance infeasible; `verify` shows whether this
+    is proved. Exit code 4 means that the method stopped without a schedule. The file is written in
     both cases.
     """
     from schedgap.analysis.solving.solve import solve as run
@@ -109,7 +110,7 @@ def verify(
         typer.Argument(metavar="[SOLUTION]", help="Solution file, or only a schedule (JSON)."),
     ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 1 if a claim cannot be checked.")
+        bool, typer.Option("--strict", help="Exit with 1 if a claim is only reported.")
     ] = False,
     search: Annotated[
         float | None,
@@ -124,9 +125,10 @@ def verify(
     """Check a schedule and the claims made about it.
 
     The exit code is 1 if the schedule breaks a rule or a claim is refuted, and 0 otherwise. The
-    rules follow the paper and share no code with the methods. A bound is evaluated again from its
-    certificate, and an optimum from its proof; both are files written with the solution. Without
-    one, the bound and the optimality that depends on it are reported as not checked.
+    rules follow the paper and share no code with the methods. Each claim gets one of four words:
+    `reported` (only the method or its engine says so), `certified` (the bound was evaluated again
+    from its certificate), `PROVED` (every leaf of a proof tree was checked), or `refuted`.
+    Certificate and proof are files written with the solution.
 
     With a run folder, every solution in it is checked in this way.
     """

@@ -107,7 +107,7 @@ def verified(result: "Run", wrong: Sequence[str], *, as_json: bool) -> None:
         return
     for text in wrong:
         lines(one_line(text))
-    lines(f"{len(result)} tasks: " + (f"{len(wrong)} wrong" if wrong else "nothing is wrong"))
+    lines(f"{len(result)} tasks: " + (f"{len(wrong)} wrong" if wrong else "no violations found"))
 
 
 def differences(found: "Differences", *, as_json: bool) -> None:

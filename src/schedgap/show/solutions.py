@@ -43,19 +43,23 @@ def _ratio(result: "Solution") -> str:
     if result.objective is None or result.bound is None:
         return "-"
     from schedgap.analysis.records.ratios import ratio_interval
+    from schedgap.analysis.results.bounds import Scale
 
-    ratio = ratio_interval(result.objective, result.objective, result.bound, result.sense)
+    scale = Scale.of(result.of_instance)
+    ratio = ratio_interval(result.objective, result.objective, result.bound, scale)
     if result.status != "optimal":
         return f"at most {ratio.high:.4f}"
     match result.proof and result.proof.kind:
         case "tree":
-            return "1 (proved: tree)"
+            return "1 (proved by a tree)"
         case "certificate":
             assert result.certificate is not None
-            return f"1 (proved: certificate {result.certificate.get('kind')})"
-        case "engine" | "engines":
-            return "1 (the engine's word: no proof)"
-    return "1 (the method's word: no proof)"
+            return f"1 (certified: {result.certificate.get('kind')})"
+        case "engine":
+            return "1 (reported by the engine, not proved)"
+        case "engines":
+            return "1 (reported by two engines, not proved)"
+    return "1 (reported by the method, not proved)"
 
 
 def verdict(result: "Verdict", *, as_json: bool) -> None:
