@@ -109,7 +109,8 @@ def solve(
             )
     choice = Choice.of(method)
     if engine is not None and choice.engine not in (None, engine):
-        raise UsageError(f"engine '{engine}', but the method is {method}")
+        named = f"{choice.method}@{choice.engine}"
+        raise UsageError(f"engine '{engine}', but the method is {named}")
     spec = task_spec(
         instance,
         choice.method if choice.own is None else choice.own,

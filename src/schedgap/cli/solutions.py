@@ -16,7 +16,7 @@ from schedgap.cli.arguments import (
     check_place,
     complete_method,
     proof_effort,
-    settings_of,
+    with_settings,
     words,
 )
 from schedgap.cli.parser import app
@@ -67,19 +67,19 @@ def solve(
 
     effort = proof_effort(proof)
     problem = load(instance)
+    chosen = with_settings(method, settings)
     if out is not None:
         check_place(out)
     with show.solving(f"{method} on {problem.name}") as on_message:
         result = run(
             problem,
-            method,
+            chosen,
             engine=engine,
             time_limit=time_limit,
             memory_limit=memory_limit,
             seed=seed,
             proof=effort,
             on_message=on_message,
-            **settings_of(settings),
         )
     if out is not None:
         result.save(out)
