@@ -61,10 +61,7 @@ class StoredRun:
         """Return all records of all folders."""
         found: list[TaskRecord] = []
         for folder, index in zip(self.folders, self._indices, strict=True):
-            if not folder.tasks.is_dir():
-                raise InputError(
-                    "not a run folder: it has no folder 'tasks'", file=str(folder.path)
-                )
+            folder.check()
             for name, record in index.records():
                 self._files[id(record)] = folder.tasks, name
                 found.append(record)

@@ -269,9 +269,12 @@ def report(
     ] = False,
 ) -> None:
     """Write a report of a run: one HTML page with ratios, profiles, bounds and schedules."""
+    from schedgap.analysis.records.folder import Folder
     from schedgap.analysis.records.index import without_cycles
     from schedgap.analysis.report.page import write_report
 
+    for folder in runs:
+        Folder(folder).check()
     target = runs[0] / "report.html" if out is None else out
     check_place(target)
     with without_cycles():

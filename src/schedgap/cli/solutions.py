@@ -236,5 +236,6 @@ def export(
     from schedgap.solvers.programs.export import write_model
 
     write_model(exported(problem, name, relax=relax), out)
-    what = f"{name}{', relaxed,' if relax else ''} of {problem!r}"
+    named = model if name == model else f"{model} (= {name})"
+    what = f"{named}{', relaxed,' if relax else ''} of {problem!r}"
     show.out().print(f"{out}: {what}", markup=False, soft_wrap=True)

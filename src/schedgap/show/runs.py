@@ -243,6 +243,9 @@ def run(result: "Run", *, as_json: bool, every: bool = False, stored: bool = Tru
         document = {"run": folders, "summary": rows, "contradictions": result.contradictions}
         document |= {"warnings": result.warnings, "drift": result.drift()}
         json_document(document | {"failed": len(result.failures), "skipped": len(result.skipped)})
+    elif not len(result):
+        places = " ".join(str(folder.path) for folder in result.folders)
+        lines(f"{places}: nothing has been run yet")
     else:
         from schedgap.analysis.statistics.readable import by_family, readable
         from schedgap.instances.verdict import outside
