@@ -16,7 +16,8 @@ EXIT_CODES: dict[Status, int] = {
 
 
 ProofKind = Literal["certificate", "tree", "search", "engines", "engine", "none"]
-CHECKABLE: tuple[ProofKind, ...] = ("certificate", "tree", "search")  # `verify` evaluates it again
+PROVING: tuple[ProofKind, ...] = ("tree", "search")  # the checker has gone through all schedules
+CHECKABLE: tuple[ProofKind, ...] = ("certificate", *PROVING)  # `verify` evaluates it again
 
 
 class ProofClaim(Record):

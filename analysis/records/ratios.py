@@ -4,16 +4,18 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from schedgap.analysis.records.folder import TaskRecord, alike
 from schedgap.analysis.results.bounds import NEGLIGIBLE, RELATIVE, contradict, meet, tighter
-from schedgap.instances.solution import CHECKABLE, Sense, SolutionFile
+from schedgap.instances.solution import CHECKABLE, PROVING, Sense, SolutionFile
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+DIGITS = 4  # decimals of ratios as text
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +42,13 @@ class RatioInterval:
 
 
 def _rounded(value: float, how: str) -> str:
-    """Return four decimals; an interval whose ends are rounded outwards remains valid."""
+    """Return `DIGITS` decimals; an interval whose ends are rounded outwards remains valid."""
     if not math.isfinite(value):
         return str(value)
     exact = Decimal(
         repr(round(float(value), 10))
     )  # without round-off, which is no reason to round up
-    return str(exact.quantize(Decimal("0.0001"), rounding=how))
+    return str(exact.quantize(Decimal(1).scaleb(-DIGITS), rounding=how))
 
 
 def divide(value: float, reference: float, sense: Sense) -> float:
@@ -98,7 +100,8 @@ def ratio_interval(value: float, best: float, bound: float | None, sense: Sense)
 class Bracket:
     """Best schedule and best bound of one instance, among all records of one problem.
 
-    `checkable`: the bound has a certificate, or a proof, that `verify` evaluates again.
+    `checkable`: the bound has a certificate, or a proof, that `verify` evaluates again; `proof`: it
+    has a proof.
     """
 
     best: float | None
@@ -106,6 +109,7 @@ class Bracket:
     bound: float | None
     bound_by: str
     checkable: bool = False
+    proof: bool = False
 
     @property
     def closed(self) -> bool:
@@ -113,9 +117,11 @@ class Bracket:
         return self.best is not None and self.bound is not None and meet(self.best, self.bound)
 
     @property
-    def proved(self) -> bool:
-        """Whether they meet, and the bound is no engine's word."""
-        return self.closed and self.checkable
+    def evidence(self) -> Literal["", "reported", "certified", "proved"]:
+        """What the optimum rests on; empty if schedule and bound do not meet."""
+        if not self.closed:
+            return ""
+        return "proved" if self.proof else "certified" if self.checkable else "reported"
 
 
 def brackets(records: Iterable[TaskRecord]) -> dict[tuple[str, str], Bracket]:
@@ -153,16 +159,16 @@ def _bracket(group: Sequence[Entry]) -> Bracket:
             best, best_by = value, label
         if own is not None and tighter(bound, own, solution.sense) != bound:
             bound, bound_by = own, label
-    checkable = bound is not None and any(_shows(*each[:2], bound) for each in group)
-    return Bracket(best, best_by, bound, bound_by, checkable)
+    on_it = [each for each in group if bound is not None and _has(each[1], bound)]
+    claims = [solution.proof.kind for _, solution, _ in on_it if solution.proof is not None]
+    certified = any(record.certified for record, _, _ in on_it)
+    checkable = certified or any(kind in CHECKABLE for kind in claims)
+    proof = any(kind in PROVING for kind in claims)
+    return Bracket(best, best_by, bound, bound_by, checkable, proof)
 
 
-def _shows(record: TaskRecord, solution: SolutionFile, bound: float) -> bool:
-    """Return whether a record names evidence for a bound that `verify` evaluates again."""
-    if solution.bound is None or not meet(bound, solution.bound):
-        return False
-    claim = solution.proof
-    return record.certified or (claim is not None and claim.kind in CHECKABLE)
+def _has(solution: SolutionFile, bound: float) -> bool:
+    return solution.bound is not None and meet(bound, solution.bound)
 
 
 @dataclass(frozen=True, slots=True)

@@ -181,6 +181,7 @@ def show_run(
     raise typer.Exit(ContradictionError.exit_code if stored.contradictions else 0)
 
 
+TIMED = ("results", "summary", "times", "integrals", "gaps", "progress")  # tables with seconds
 TABLES = {  # name -> method of a run
     "results": "table",
     "summary": "summary",
@@ -229,7 +230,7 @@ def table(
         text = export(getattr(stored, TABLES[of])(), chosen, out)
         if out is None:
             show.plain_text(str(text))
-        show.warnings(stored)
+        show.warnings(stored, times=of in TIMED)
     raise typer.Exit(ContradictionError.exit_code if stored.contradictions else 0)
 
 
@@ -250,8 +251,7 @@ def diff(
     before, after = (Run(each, older=older) for each in (first, second))
     found = differences(before, after)
     show.differences(found, as_json=as_json)
-    for stored in (before, after):
-        show.warnings(stored)
+    show.warnings(before, after, times=found.time is not None)
     raise typer.Exit(1 if len(found.rows) else 0)
 
 
