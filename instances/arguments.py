@@ -99,6 +99,13 @@ def an_instance(value: object) -> str | None:
     return None if isinstance(value, Instance) else made
 
 
+def an_instance_or_path(value: object) -> str | None:
+    """Need an instance, or a path that the system can express."""
+    if isinstance(value, str | os.PathLike):
+        return a_path(value)
+    return an_instance(value) and f"{an_instance(value)}, or its file"
+
+
 def a_text(value: object) -> str | None:
     """Need a text."""
     return None if isinstance(value, str) else "a text"

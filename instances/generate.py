@@ -198,6 +198,7 @@ def generate(
     jobs_from: PathLike | None = None,
     machines_from: PathLike | None = None,
     rates_from: PathLike | None = None,
+    **more: object,
 ) -> Instance:
     """Generate an instance; the same arguments and files give the same bytes.
 
@@ -213,11 +214,14 @@ def generate(
         Values of the preset's options by name; `format` sets the format of a trace.
     jobs_from, machines_from, rates_from : path, optional
         Public traces; data that they lack are drawn from the preset's distributions.
+    **more
+        Further settings by name: `jobs=3` is `settings={"jobs": 3}`.
 
     Raises
     ------
     UsageError
-        If there is no such family, preset or setting, or a value is outside its domain.
+        If there is no such family, preset or setting, a setting is given twice, or a value is
+        outside its domain.
     InputError
         If a trace is invalid or its format is unknown; names the file, the line and the column.
     """
@@ -239,7 +243,9 @@ def generate(
             others = [other.name for other in generator.presets if role in other.files]
             hint = f": choose one of {', '.join(others)}" if others else ""
             raise UsageError(f"preset {name} takes no {role} from a file{hint}")
-    given = dict(settings or {})
+    for key in more.keys() & (settings or {}).keys():
+        raise UsageError(f"setting {key}: given twice")
+    given = {**(settings or {}), **more}
     values = chosen.parse(given)
     traces = _read(files, values.get("format"))
     by_name = {option.name: option for option in chosen.options}

@@ -16,7 +16,8 @@ EXIT_CODES: dict[Status, int] = {
 
 
 ProofKind = Literal["certificate", "tree", "search", "engines", "engine", "none"]
-CHECKABLE: tuple[ProofKind, ...] = ("certificate", "tree", "search")  # `verify` evaluates it again
+PROVING: tuple[ProofKind, ...] = ("tree",)  # the checker evaluates every leaf
+CHECKABLE: tuple[ProofKind, ...] = ("certificate", "search", *PROVING)  # `verify` evaluates it
 Evidence = Literal["reported", "certified", "proved"]
 EVIDENCE: tuple[Evidence, ...] = get_args(Evidence)  # from weak to strong
 
@@ -38,7 +39,7 @@ class ProofClaim(Record):
     @property
     def evidence(self) -> Evidence:
         """`proved`: a tree; `certified`: evaluated again without an engine; else `reported`."""
-        if self.kind == "tree":
+        if self.kind in PROVING:
             return "proved"
         return "certified" if self.kind in CHECKABLE else "reported"
 

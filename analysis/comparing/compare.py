@@ -3,15 +3,18 @@
 import math
 import os
 import random
+import re
 import shutil
 import tempfile
 import threading
 import time
+import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
@@ -27,7 +30,7 @@ from schedgap.analysis.records.sources import refresh
 from schedgap.analysis.solving import live
 from schedgap.analysis.solving.choices import Choice
 from schedgap.analysis.solving.tasks import task_spec
-from schedgap.errors import EngineUnavailableError, InputError, UsageError
+from schedgap.errors import EngineUnavailableError, FolderWarning, InputError, UsageError
 from schedgap.instances.arguments import (
     A_LIMIT,
     MEMORY,
@@ -41,7 +44,7 @@ from schedgap.instances.arguments import (
 )
 from schedgap.instances.families import load
 from schedgap.instances.instance import Instance
-from schedgap.instances.records import validate
+from schedgap.instances.records import read_json, validate
 from schedgap.models.family import families, family
 from schedgap.models.figure import Experiment
 from schedgap.solvers.children.processes import close_children, cores, run_child
@@ -282,13 +285,53 @@ def _expand(target: Target) -> list[Instance]:
         return [target]
     path = Path(cast(str, target))
     if path.is_dir():
-        files = sorted(path.glob("[!.]*.json"))
-        if not files:
-            raise InputError("no instance files (*.json) in it", file=str(path))
-        return [load(file) for file in files]
+        return _of_folder(path)
     if str(target) == SUITE and not path.exists():
         return [item for owner in families() if owner.suite is not None for item in owner.suite()]
+    if not path.exists():
+        raise InputError(
+            f"cannot be read: no such file or directory{_meant(target)}", file=str(path)
+        )
     return [load(path)]
+
+
+def _of_folder(path: Path) -> list[Instance]:
+    """Return the instances of a folder; files that `solve` has written into it are left out."""
+    found, others = [], []
+    for file in sorted(path.glob("[!.]*.json")):
+        try:
+            found.append(load(file))
+        except InputError:
+            if not _is_of_a_solution(file):
+                raise
+            others.append(file.name)
+    if not found:
+        raise InputError("no instance files (*.json) in it", file=str(path))
+    if others:
+        more = f" and {len(others) - 3} more" if len(others) > 3 else ""
+        text = f"{path}: left out, because no instances: {', '.join(others[:3])}{more}"
+        warnings.warn(text, FolderWarning, stacklevel=2)
+    return found
+
+
+def _is_of_a_solution(file: Path) -> bool:
+    """Return whether a file is a solution, or evidence for one: both name their instance."""
+    try:
+        data = read_json(file)
+    except InputError:
+        return False
+    return isinstance(data, dict) and "instance_sha256" in data
+
+
+def _meant(target: Target) -> str:
+    """Return what a target may mean that is no file: a method, or a misspelt suite."""
+    name = str(target)
+    head = re.split("[:@]", name)[0]
+    if any(_has(owner.name, Choice(head)) for owner in families()):
+        return f"; it is a method: separate methods by commas, as in exact,{name}"
+    suites = [SUITE, "traces", *(f"{owner.name}-figures" for owner in families())]
+    close = get_close_matches(name, suites, n=1)
+    return f" (did you mean '{close[0]}'?)" if close else ""
 
 
 def _tasks(

@@ -227,10 +227,11 @@ class Run(StoredRun):
 
     def headline(self) -> list[str]:
         """Return sentences on how well the optima are known and how good the algorithms are."""
+        from schedgap.analysis.records.ratios import DIGITS
         from schedgap.analysis.report.headline import headline
         from schedgap.analysis.report.results import collect
 
-        head, sentences = headline(collect(self))
+        head, sentences = headline(collect(self), DIGITS)
         return [head, *sentences]
 
     def progress(self) -> "pd.DataFrame":

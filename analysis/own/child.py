@@ -9,6 +9,7 @@ import json
 import os
 import pickle
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -16,7 +17,6 @@ import threading
 import time
 import traceback
 import types
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -39,6 +39,9 @@ OFFERED = ("seed", "clock")  # parameters that get a value without being options
 OFFERED_ONLINE = (*OFFERED, "state")
 LARGEST = 32 << 20  # bytes of a schedule
 RESERVED = ("engine", "memory_limit", "method", "on_message", "proof", "time_limit")  # by `solve`
+PLACES = ("instance", "schedule", "seed")  # placeholders of a command
+_PLACE = re.compile(r"\{\{\w+\}\}|(?<!\$)\{([A-Za-z_]\w*)\}")
+_TAIL = 4000  # bytes of the standard error that are kept
 _TYPES: dict[str, OptionType] = {"bool": "bool", "int": "int", "float": "float", "str": "text"}
 
 
@@ -59,9 +62,17 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A program with its arguments, among them `{instance}`, `{schedule}` and `{seed}`."""
+    """A program with its arguments, among them `{instance}`, `{schedule}` and `{seed}`.
+
+    `{{word}}` stands for `{word}`, and `${word}` is left as it is.
+    """
 
     words: tuple[str, ...]
+
+    @property
+    def places(self) -> set[str]:
+        """Names of the placeholders in the arguments, such as `instance`; known ones or not."""
+        return {name for word in self.words for name in _PLACE.findall(word) if name}
 
     def mentions(self, place: str) -> bool:
         """Return whether an argument contains a placeholder.
@@ -69,9 +80,9 @@ class Command:
         Parameters
         ----------
         place : str
-            Such as `{instance}`.
+            Its name, such as `instance`.
         """
-        return any(place in word for word in self.words)
+        return place in self.places
 
 
 Address = Function | Source | Command
@@ -465,14 +476,19 @@ def _fail(error: BaseException, what: str = "") -> NoReturn:
 
 @dataclass(slots=True)
 class _Output:
-    """Reads a pipe in a thread, up to a limit."""
+    """Reads a pipe in a thread: all of it up to a limit, or only its end."""
 
     stream: IO[bytes]
     keep: bool
     full: Callable[[], None]
     text: bytearray = field(default_factory=bytearray)
-    lines: deque[str] = field(default_factory=lambda: deque(maxlen=20))
     overflow: bool = False
+
+    @property
+    def last_line(self) -> str:
+        """The last line that is not blank."""
+        lines = self.text.decode(errors="replace").splitlines()
+        return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
     def read(self) -> None:
         with suppress(OSError, ValueError):
@@ -481,20 +497,19 @@ class _Output:
                     self.overflow = True
                     self.full()
                     return
-                if self.keep:
-                    self.text += part
-                else:
-                    self.lines.extend(part[-4000:].decode(errors="replace").splitlines()[-20:])
+                self.text += part
+                if not self.keep:
+                    del self.text[:-_TAIL]
 
 
 def _run_command(command: Command, instance: Instance, call: Call) -> tuple[str, float]:
-    names = {"{seed}": str(call.seed)}
+    names = {"seed": str(call.seed)}
     for what in ("instance", "schedule"):
-        names["{" + what + "}"] = str(Path(call.folder, f"{what}.json"))
+        names[what] = str(Path(call.folder, f"{what}.json"))
     data = json.dumps(instance.to_data()).encode()
-    by_file, to_file = command.mentions("{instance}"), command.mentions("{schedule}")
+    by_file, to_file = command.mentions("instance"), command.mentions("schedule")
     if by_file:
-        Path(names["{instance}"]).write_bytes(data)
+        Path(names["instance"]).write_bytes(data)
     words = [_filled(word, names) for word in command.words]
     begun = time.monotonic()
     try:
@@ -523,8 +538,8 @@ def _run_command(command: Command, instance: Instance, call: Call) -> tuple[str,
     if out.overflow:
         raise OwnMethodError(f"printed more than {LARGEST >> 20} MB")
     if code != 0:
-        raise OwnMethodError(f"{_ending(code)}{''.join(f': {line}' for line in [*err.lines][-1:])}")
-    return _written(Path(names["{schedule}"])) if to_file else _printed(out.text), seconds
+        raise OwnMethodError(_ending(code) + (f": {err.last_line}" if err.last_line else ""))
+    return _written(Path(names["schedule"])) if to_file else _printed(out.text), seconds
 
 
 def _dies_with_its_parent() -> Callable[[], None]:
@@ -536,9 +551,8 @@ def _dies_with_its_parent() -> Callable[[], None]:
 
 
 def _filled(word: str, names: Mapping[str, str]) -> str:
-    for name, value in names.items():
-        word = word.replace(name, value)
-    return word
+    """Return an argument with the placeholders replaced, and `{word}` for `{{word}}`."""
+    return _PLACE.sub(lambda found: names[found[1]] if found[1] else found[0][1:-1], word)
 
 
 def _feed(stream: IO[bytes], data: bytes) -> None:

@@ -18,6 +18,7 @@ from threading import Lock
 from typing import Any
 
 from schedgap.analysis.own.child import (
+    PLACES,
     Address,
     Call,
     Command,
@@ -27,7 +28,7 @@ from schedgap.analysis.own.child import (
     parameters,
 )
 from schedgap.analysis.own.fingerprint import command_code, file_code, function_code
-from schedgap.errors import InputError, InvalidScheduleError, UsageError
+from schedgap.errors import InputError, InvalidScheduleError, UsageError, choices
 from schedgap.instances.arguments import a_function, checked
 from schedgap.instances.instance import Instance
 from schedgap.instances.records import parse_json
@@ -206,6 +207,11 @@ def own(code: "Callable[..., Any] | str | Own", *, name: str | None = None) -> O
         if read is None:
             raise UsageError(f"'{code}': need FILE.py:FUNCTION or cmd:PROGRAM")
         found = read
+    elif is_model(code):
+        raise UsageError(
+            "a model belongs to one instance: give a function that builds it, changes it and "
+            "returns schedgap.solve(instance, model); see docs/programs.md"
+        )
     elif callable(code):
         found = from_function(code)
     else:
@@ -213,6 +219,17 @@ def own(code: "Callable[..., Any] | str | Own", *, name: str | None = None) -> O
     if name is not None:
         check_name(name)
     return found if name is None else replace(found, name=name)
+
+
+def is_model(method: object) -> bool:
+    """Return whether an object is a Pyomo model, without importing Pyomo.
+
+    Parameters
+    ----------
+    method : object
+        Such as given to `solve`.
+    """
+    return any(kind.__module__.startswith("pyomo.") for kind in type(method).__mro__)
 
 
 def check_name(name: str) -> None:
@@ -277,7 +294,12 @@ def _from_command(text: str) -> Own:
         raise UsageError(f"cmd:{text}: no program '{words[0]}' that can be run")
     name = re.sub(r"[^\w.-]", "-", Path(words[0]).stem) or "command"
     command = Command((os.path.abspath(program), *words[1:]))
-    offered = ("seed",) if command.mentions("{seed}") else ()
+    for place in sorted(command.places.difference(PLACES)):
+        known = choices("{" + place + "}", ["{" + each + "}" for each in PLACES])
+        raise UsageError(
+            f"cmd:{text}: no placeholder '{{{place}}}': {known}; {{{{{place}}}}} gives the text"
+        )
+    offered = ("seed",) if command.mentions("seed") else ()
     return Own(name, command, command_code(words), offered=offered)
 
 
@@ -389,9 +411,14 @@ def schedule_data(instance: Instance, text: str, name: str) -> PlainSchedule:
     if data.keys() & SolutionFile.model_fields.keys():
         if data.get("instance_sha256") != instance.sha256:
             raise InvalidScheduleError(f"method {name} returned a solution of another instance")
+        trace = data.get("trace")
+        note = trace.get("note") if isinstance(trace, Mapping) else None
         data = data.get("schedule")
-    if data is None:
-        raise InvalidScheduleError(f"method {name} returned a solution without a schedule")
+        if data is None:
+            reason = f": {note}" if isinstance(note, str) and note else ""
+            raise InvalidScheduleError(
+                f"method {name} returned a solution without a schedule{reason}"
+            )
     return PlainSchedule(data)
 
 

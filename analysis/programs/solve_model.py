@@ -62,17 +62,6 @@ class ProgramSolution(Solution):
         return {changed: said} | super()._facts()
 
 
-def is_model(method: object) -> bool:
-    """Return whether an object is a Pyomo model, without importing Pyomo.
-
-    Parameters
-    ----------
-    method : object
-        Such as given to `solve`.
-    """
-    return any(kind.__module__.startswith("pyomo.") for kind in type(method).__mro__)
-
-
 def solve_model(
     instance: Instance,
     program: "pyo.ConcreteModel",

@@ -237,6 +237,16 @@ class Folder:
         self.tasks, self.instances = self.path / "tasks", self.path / "instances"
         self.sessions = self.path / "sessions"
 
+    def check(self) -> None:
+        """Raise `InputError` unless there is a run in the folder."""
+        if self.tasks.is_dir():
+            return
+        if not self.path.exists():
+            raise InputError("no such run folder", file=str(self.path))
+        if not self.path.is_dir():
+            raise InputError("not a run folder: it is a file", file=str(self.path))
+        raise InputError("not a run folder: it has no folder 'tasks'", file=str(self.path))
+
     def create(self) -> None:
         """Create the folder, unless it exists."""
         try:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from schedgap.analysis.records.folder import TaskRecord
 from schedgap.analysis.records.ratios import Array, Bracket, Mask, compared
+from schedgap.instances.solution import CHECKABLE, PROVING
 
 Texts = NDArray[Any]
 
@@ -21,8 +22,8 @@ class Tasks:
     """What is known of `k` tasks, as arrays [k].
 
     `outcome`, `kind` and `status` are texts; `status` is empty without a solution. `relaxed`:
-    whether the schedule need not obey all rules of the problem; `evidence`: whether there is a
-    proof that `verify` evaluates again; `largest`: whether the objective is to be maximized. NaN
+    whether the schedule need not obey all rules of the problem; `proof`: what an optimum rests on
+    (`ProofClaim.kind`), empty without; `largest`: whether the objective is to be maximized. NaN
     without an objective, a bound, a grid, and in `best` without a schedule of any method.
     """
 
@@ -30,7 +31,7 @@ class Tasks:
     kind: Texts
     status: Texts
     relaxed: Mask
-    evidence: Mask
+    proof: Texts
     objective: Array
     bound: Array
     best: Array
@@ -46,9 +47,12 @@ class Tasks:
     def results(self) -> Texts:
         """Return what each task ended with: one of these.
 
-        - `solved`: an optimum, or that there is no schedule, with evidence that `verify` evaluates
-          again;
-        - `feasible`: a schedule without such evidence, even if an engine calls it optimal;
+        - `proved`: an optimum, or that there is no schedule, by a proof tree whose every leaf the
+          checker has evaluated;
+        - `certified`: the same by a certificate of the bound, or by the checker's complete search,
+          which `verify` runs again on request;
+        - `reported`: the same, but only an engine or a method says so;
+        - `feasible`: a schedule that is not said to be optimal;
         - `bounded`: a bound, from a method that returns nothing else;
         - `relaxed`: a schedule that does not obey all rules of the problem;
         - `incomplete`: nothing of this, from a method that ended or used up its time;
@@ -63,8 +67,10 @@ class Tasks:
         cases = {
             "skipped": self.outcome == "skipped",
             "wrong": (self.outcome == "invalid") | refuted,
-            "solved": self.claims & self.evidence & ~self.relaxed,
             "relaxed": scheduled & self.relaxed,
+            "proved": self.claims & np.isin(self.proof, PROVING),
+            "certified": self.claims & np.isin(self.proof, CHECKABLE),
+            "reported": self.claims,
             "feasible": scheduled,
             "bounded": (self.kind == "bound") & ~np.isnan(self.bound),
             "failed": np.isin(self.outcome, FAILED),

@@ -23,6 +23,7 @@ from schedgap.instances.solution import EVIDENCE, Evidence, Sense, SolutionFile
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+DIGITS = 4  # decimals of ratios as text
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +50,13 @@ class RatioInterval:
 
 
 def _rounded(value: float, how: str) -> str:
-    """Return four decimals; an interval whose ends are rounded outwards remains valid."""
+    """Return `DIGITS` decimals; an interval whose ends are rounded outwards remains valid."""
     if not math.isfinite(value):
         return str(value)
     exact = Decimal(
         repr(round(float(value), 10))
     )  # without round-off, which is no reason to round up
-    return str(exact.quantize(Decimal("0.0001"), rounding=how))
+    return str(exact.quantize(Decimal(1).scaleb(-DIGITS), rounding=how))
 
 
 def divide(value: float, reference: float, sense: Sense) -> float:

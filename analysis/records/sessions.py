@@ -176,12 +176,12 @@ def _solve_reference() -> Any:
     """Count in the interpreter, and solve the edge relaxation of independent sets with HiGHS."""
     import highspy
 
+    from schedgap.solvers.engines.highs_native import new_engine
+
     state = 1
     for _ in range(_STEPS):
         state = (1103515245 * state + 12345) % 2**31
-    solver = highspy.Highs()
-    solver.silent()
-    solver.setOptionValue("threads", 1)
+    solver = new_engine({"threads": 1})
     for _ in range(_VERTICES):
         solver.addVar(0.0, 1.0)
     for vertex in range(_VERTICES):

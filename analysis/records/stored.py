@@ -61,10 +61,7 @@ class StoredRun:
         """Return all records of all folders."""
         found: list[TaskRecord] = []
         for folder, index in zip(self.folders, self._indices, strict=True):
-            if not folder.tasks.is_dir():
-                raise InputError(
-                    "not a run folder: it has no folder 'tasks'", file=str(folder.path)
-                )
+            folder.check()
             for name, record in index.records():
                 self._files[id(record)] = folder.tasks, name
                 found.append(record)
@@ -140,13 +137,18 @@ class StoredRun:
                 f"{other} {which} of other code than that installed: "
                 "'compare' runs such tasks again"
             )
+        return [*lines, *filter(None, [self.drift_warning])]
+
+    @property
+    def drift_warning(self) -> str:
+        """The one of `warnings` that concerns times only; empty if the speed did not change."""
         moved = self.drift()
-        if moved is not None and moved > DRIFT:
-            lines.append(
-                f"a reference task took up to {moved:.0%} longer than at its fastest: the computer "
-                "changed its speed, and times are not comparable"
-            )
-        return lines
+        if moved is None or moved <= DRIFT:
+            return ""
+        return (
+            f"a reference task took up to {moved:.0%} longer than at its fastest: the computer "
+            "changed its speed, and times are not comparable"
+        )
 
     def __len__(self) -> int:
         return len(self.records)

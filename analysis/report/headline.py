@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from schedgap.analysis.records.ratios import divide, strongest_evidence
 from schedgap.analysis.report.results import Means, ReportData
 from schedgap.analysis.report.words import (
+    DIGITS,
     count,
     in_words,
     listing,
@@ -21,34 +22,37 @@ VARIANT = "solved only as a variant of the problem"
 CONTRADICTORY = "with a schedule that refutes a bound"
 
 
-def headline(report: ReportData) -> tuple[str, list[str]]:
+def headline(report: ReportData, digits: int = DIGITS) -> tuple[str, list[str]]:
     """Return the headline and the sentences below it.
 
     Parameters
     ----------
     report : ReportData
         What the report shows.
+    digits : int
+        Decimals of ratios, as in the table that the sentences comment on.
     """
     names = report.families
     if not names:
         return "Nothing has been run yet.", []
     heads = [
-        f"{count(len(_instances(report, [name])), 'instance')} of {name}: {_known(report, [name])}."
+        f"{count(len(_instances(report, [name])), 'instance')} of {name}: "
+        f"{_known(report, [name], digits)}."
         for name in names
     ]
-    tails = [_algorithms(report, name) for name in names]
+    tails = [_algorithms(report, name, digits) for name in names]
     if len(names) == 1:
         return heads[0], [text for text in tails if text]
     every = count(len(_instances(report, names)), "instance")
     sentences = [" ".join(filter(None, both)) for both in zip(heads, tails, strict=True)]
-    return f"{every} of {len(names)} families: {_known(report, names)}.", sentences
+    return f"{every} of {len(names)} families: {_known(report, names, digits)}.", sentences
 
 
 def _instances(report: ReportData, names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(sha256 for name in names for sha256 in report.hashes.get(name, ())))
 
 
-def _known(report: ReportData, names: Iterable[str]) -> str:
+def _known(report: ReportData, names: Iterable[str], digits: int) -> str:
     """Return a text on how well the optima are known, from all methods together."""
     gaps: list[float | None] = []
     optimal: Counter[Evidence] = Counter()
@@ -77,10 +81,10 @@ def _known(report: ReportData, names: Iterable[str]) -> str:
             counts[CONTRADICTORY] += 1
         else:
             gaps.append(divide(bracket.best, bracket.bound, bracket.scale.sense))
-    return tightness(optimal, gaps, counts)
+    return tightness(optimal, gaps, counts, digits)
 
 
-def _algorithms(report: ReportData, name: str) -> str:
+def _algorithms(report: ReportData, name: str, digits: int) -> str:
     """Return a sentence for each of the paper's algorithms with default options, else of ours.
 
     The methods of the user's own come last.
@@ -98,7 +102,7 @@ def _algorithms(report: ReportData, name: str) -> str:
     sentences = []
 
     def add(subject: str, method: str) -> None:
-        sentences.append(_sentence(subject, report.own_means.get((name, method))))
+        sentences.append(_sentence(subject, report.own_means.get((name, method)), digits))
 
     for method in chosen:
         add(f"Our {method}" if only_ours else f"{who} {method}", method)
@@ -111,7 +115,7 @@ def _algorithms(report: ReportData, name: str) -> str:
     return " ".join(sentences)
 
 
-def _sentence(who: str, means: Means | None) -> str:
+def _sentence(who: str, means: Means | None, digits: int) -> str:
     """Return how good a method is, over its own instances, and on how many its result is wrong."""
     if means is None:
         return f"{who} was skipped."
@@ -120,11 +124,11 @@ def _sentence(who: str, means: Means | None) -> str:
     elif not means.n:
         text = f"{who} has no finite ratio to the optimum"
     elif means.sense == "min" or means.mean == (1, 1):
-        text = f"{who} is {times_the_optimum(means.mean, means.worst, means.n)}"
+        text = f"{who} is {times_the_optimum(means.mean, means.worst, means.n, digits)}"
     else:
         value = f"the value of {who[:1].lower()}{who[1:]}"
-        text = f"The optimum is {in_words(ratio_text(*means.mean))} times {value}"
-        text += on_average(means.mean, means.worst)
+        text = f"The optimum is {in_words(ratio_text(*means.mean, digits))} times {value}"
+        text += on_average(means.mean, means.worst, digits)
     if 0 < means.scheduled < means.instances:
         text += f", on the instances with a schedule ({means.scheduled} of {means.instances})"
     if means.n and means.infinite:

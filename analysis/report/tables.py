@@ -315,8 +315,10 @@ def _schedules(row: Row) -> Cell:
 def _optimal(row: Row) -> Cell:
     if row.kind != "exact":
         return number(UNKNOWN, None)
-    optimal, proved = int(row.facts["optimal"]), int(row.facts["proved"])
-    text = f"{optimal} ({proved} proved)" if optimal else "0"
+    names = ("optimal", "optimal_certified", "optimal_proved")
+    optimal, certified, proved = (int(row.facts[name]) for name in names)
+    on = f"{proved} proved" + (f", {certified - proved} certified" if certified > proved else "")
+    text = f"{optimal} ({on})" if optimal else "0"
     return number(text, float(optimal))
 
 

@@ -8,9 +8,10 @@ from types import MappingProxyType
 from schedgap.instances.solution import EVIDENCE, Evidence
 
 UNKNOWN = "–"
+DIGITS = 3  # decimals of ratios in the report
 
 
-def ratio_text(low: float | None, high: float | None) -> str:
+def ratio_text(low: float | None, high: float | None, digits: int = DIGITS) -> str:
     """Return a ratio as text: exact, an interval, or the only end that is informative.
 
     The lower end is rounded down and the upper end up, so that the interval remains valid.
@@ -19,15 +20,17 @@ def ratio_text(low: float | None, high: float | None) -> str:
     ----------
     low, high : float or None
         Ends of the ratio; infinite, NaN or None if unknown.
+    digits : int
+        Decimals; near 1 there are more.
     """
     if low is None or math.isnan(low) or math.isinf(low):
         return "∞" if low is not None and low == math.inf else UNKNOWN
     if high is None or math.isnan(high) or math.isinf(high):
-        return UNKNOWN if low < 1.001 else f"≥ {_round(low, ROUND_FLOOR)}"
+        return UNKNOWN if low < 1.001 else f"≥ {_round(low, ROUND_FLOOR, digits)}"
     if low == high:
-        return _round(low, ROUND_HALF_EVEN)
-    least = "" if low < 1.001 else f"{_round(low, ROUND_FLOOR)} – "
-    return f"{least or '≤ '}{_round(high, ROUND_CEILING)}"
+        return _round(low, ROUND_HALF_EVEN, digits)
+    least = "" if low < 1.001 else f"{_round(low, ROUND_FLOOR, digits)} – "
+    return f"{least or '≤ '}{_round(high, ROUND_CEILING, digits)}"
 
 
 def at_least(low: float) -> str:
@@ -41,12 +44,13 @@ def at_least(low: float) -> str:
     return f"≥ {_round(low, ROUND_FLOOR)}"
 
 
-def _round(value: float, how: str) -> str:
-    """Return three decimals, or up to six near 1; the text `1` means exactly 1."""
+def _round(value: float, how: str, digits: int = DIGITS) -> str:
+    """Return some decimals, or up to six near 1; the text `1` means exactly 1."""
     if value == 1:
         return "1"
     excess = abs(value - 1)
-    digits = 3 if excess >= 0.0005 else min(6, -math.floor(math.log10(excess)))
+    if excess < 0.5 * 10**-digits:
+        digits = min(6, -math.floor(math.log10(excess)))
     return str(_decimal(value).quantize(Decimal(1).scaleb(-digits), rounding=how))
 
 
@@ -55,18 +59,20 @@ def _decimal(value: float) -> Decimal:
     return Decimal(repr(round(value, 10)))
 
 
-def percent_above(ratio: float) -> str:
-    """Return by how many per cent a ratio exceeds 1, rounded up to two digits.
+def percent_above(ratio: float, digits: int = DIGITS) -> str:
+    """Return by how many per cent a ratio exceeds 1, rounded up as `ratio_text` rounds it.
 
     Parameters
     ----------
     ratio : float
         The ratio.
+    digits : int
+        Decimals of the ratio; there are at least two digits of the percentage.
     """
     if ratio <= 1:
         return "0 %"
     excess = (_decimal(ratio) - 1) * 100
-    place = min(0, excess.adjusted() - 1)
+    place = min(2 - digits, excess.adjusted() - 1)
     return f"{excess.quantize(Decimal(1).scaleb(place), rounding=ROUND_CEILING).normalize():f} %"
 
 
@@ -111,6 +117,7 @@ def tightness(
     optimal: Mapping[Evidence, int],
     gaps: Sequence[float | None],
     others: Mapping[str, int] = MappingProxyType({}),
+    digits: int = DIGITS,
 ) -> str:
     """Return a text, for the end of a sentence, on how well the optima are known.
 
@@ -123,9 +130,11 @@ def tightness(
         no bound, None if there is no schedule.
     others : mapping
         Number of further instances, by what is said of them.
+    digits : int
+        Decimals of ratios.
     """
     within = [gap for gap in gaps if gap is not None and gap < math.inf]
-    close = f"within {percent_above(max(within))} of the optimum" if within else ""
+    close = f"within {percent_above(max(within), digits)} of the optimum" if within else ""
     numbers = (
         *((optimal.get(word, 0), f"{word} optimal") for word in reversed(EVIDENCE)),
         (len(within), close),
@@ -153,7 +162,12 @@ def listing(parts: Iterable[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def times_the_optimum(mean: tuple[float, float], worst: tuple[float, float], schedules: int) -> str:
+def times_the_optimum(
+    mean: tuple[float, float],
+    worst: tuple[float, float],
+    schedules: int,
+    digits: int = DIGITS,
+) -> str:
     """Return a text, for the end of a sentence, on a method's mean and worst ratio.
 
     Parameters
@@ -162,26 +176,31 @@ def times_the_optimum(mean: tuple[float, float], worst: tuple[float, float], sch
         Ends of the mean and of the worst ratio.
     schedules : int
         Number of schedules.
+    digits : int
+        Decimals of ratios.
     """
     low, high = mean
     if low == high == 1 and worst == (1, 1):
         return "optimal" if schedules == 1 else "optimal on every instance"
     if math.isinf(high) and low <= 1:
         return "at an unknown distance from the optimum"
-    return f"{in_words(ratio_text(*mean))} times the optimum{on_average(mean, worst)}"
+    ratio = in_words(ratio_text(*mean, digits))
+    return f"{ratio} times the optimum{on_average(mean, worst, digits)}"
 
 
-def on_average(mean: tuple[float, float], worst: tuple[float, float]) -> str:
+def on_average(mean: tuple[float, float], worst: tuple[float, float], digits: int = DIGITS) -> str:
     """Return the words that follow a mean ratio, if the worst one differs.
 
     Parameters
     ----------
     mean, worst : pair of float
         Ends of the mean and of the worst ratio.
+    digits : int
+        Decimals of ratios.
     """
     if mean == worst and math.isfinite(worst[1]):
         return ""
-    at_worst = in_words(ratio_text(*worst))
+    at_worst = in_words(ratio_text(*worst, digits))
     return " on average" + (f", at worst {at_worst} times" if math.isfinite(worst[1]) else "")
 
 

@@ -268,7 +268,9 @@ class Solution(SolutionFile):
 
     def _chart(self) -> Any:
         if self.schedule is None:
-            raise InputError(f"{self.method} has no schedule (status {self.status})")
+            note = self.trace.get("note")
+            reason = f"; {note}" if isinstance(note, str) and note else ""
+            raise InputError(f"{self.method} has no schedule (status {self.status}){reason}")
         return family(self.family).chart(self._instance, self.schedule)
 
     @property

@@ -1,7 +1,7 @@
 """Methods as users write them: `hare`, `big-m@gurobi`, `hare:gpu_rule=finish`, own functions."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from schedgap.analysis.own.methods import Own, from_text, own
@@ -23,12 +23,12 @@ class Choice:
     own: Own | None = None
 
     @classmethod
-    def of(cls, given: "Callable[..., Any] | str | Own") -> "Choice":
+    def of(cls, given: "Callable[..., Any] | str | Own | Choice") -> "Choice":
         """Return the choice of a method in any of the forms that `solve` and `compare` accept.
 
         Parameters
         ----------
-        given : str, callable or Own
+        given : str, callable, Own or Choice
             A text as for `read`, a function, or what `schedgap.own` returns.
 
         Raises
@@ -36,7 +36,19 @@ class Choice:
         UsageError
             If it has another form, or is a function that cannot be called.
         """
+        if isinstance(given, cls):
+            return given
         return cls.read(given) if isinstance(given, str) else cls._own(own(given))
+
+    def with_settings(self, settings: Mapping[str, object]) -> "Choice":
+        """Return the choice with further options; they replace options of the same name.
+
+        Parameters
+        ----------
+        settings : mapping
+            Values of options by name.
+        """
+        return replace(self, settings=tuple({**dict(self.settings), **settings}.items()))
 
     @classmethod
     def _own(cls, found: Own) -> "Choice":

@@ -1,14 +1,15 @@
 """Solve one instance with one method and verify the result."""
 
 import math
+import os
 import re
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from schedgap.analysis.own.methods import Own
-from schedgap.analysis.programs.solve_model import is_model, solve_model
+from schedgap.analysis.own.methods import Own, is_model
+from schedgap.analysis.programs.solve_model import solve_model
 from schedgap.analysis.results.bounds import Scale, derive_status, tighter
 from schedgap.analysis.results.solution import Solution
 from schedgap.analysis.solving import live
@@ -23,9 +24,16 @@ from schedgap.errors import (
     OwnMethodError,
     UsageError,
 )
-from schedgap.instances.arguments import A_LIMIT, MEMORY, a_function, a_text, an_instance, checked
+from schedgap.instances.arguments import (
+    A_LIMIT,
+    MEMORY,
+    a_function,
+    a_text,
+    an_instance_or_path,
+    checked,
+)
 from schedgap.instances.contract import Guard, json_object
-from schedgap.instances.families import OWN
+from schedgap.instances.families import OWN, load
 from schedgap.instances.instance import Instance
 from schedgap.instances.solution import Sense
 from schedgap.models.family import Family, family_of
@@ -36,7 +44,7 @@ if TYPE_CHECKING:
 
 
 @checked(
-    instance=an_instance,
+    instance=an_instance_or_path,
     engine=a_text,
     time_limit=A_LIMIT,
     memory_limit=MEMORY,
@@ -44,7 +52,7 @@ if TYPE_CHECKING:
     on_message=a_function,
 )
 def solve(
-    instance: Instance,
+    instance: Instance | str | os.PathLike[str],
     method: "str | Callable[..., Any] | Own | pyo.ConcreteModel" = "exact",
     *,
     engine: str | None = None,
@@ -61,8 +69,8 @@ def solve(
 
     Parameters
     ----------
-    instance : Instance
-        The instance to solve.
+    instance : Instance or path
+        The instance to solve, or its file.
     method : str, callable, Own or ConcreteModel
         Name or alias, as listed by `schedgap.methods(family)`, with options as in
         `hare:gpu_rule=finish`; or a method of your own: a function from an instance to a schedule
@@ -94,6 +102,8 @@ def solve(
     ContradictionError
         If another method's schedule breaks a rule or refutes its bound, which is a bug.
     """
+    if not isinstance(instance, Instance):
+        instance = load(instance)
     if is_model(method):
         if options:
             raise UsageError(f"a model has no option '{next(iter(options))}': change the model")
@@ -109,7 +119,8 @@ def solve(
             )
     choice = Choice.of(method)
     if engine is not None and choice.engine not in (None, engine):
-        raise UsageError(f"engine '{engine}', but the method is {method}")
+        named = f"{choice.method}@{choice.engine}"
+        raise UsageError(f"engine '{engine}', but the method is {named}")
     spec = task_spec(
         instance,
         choice.method if choice.own is None else choice.own,

@@ -17,7 +17,9 @@ from schedgap.analysis.statistics.estimators import (
 )
 
 GROUP = ["family", "preset", "problem"]  # whose methods are compared with each other
-RESULTS = ("solved", "feasible", "bounded", "relaxed", "incomplete", "failed", "wrong", "skipped")
+OPTIMAL = ("proved", "certified", "reported")  # what an optimum rests on, or that there is none
+SCHEDULED = (*OPTIMAL, "feasible")  # results with a schedule that obeys all rules
+RESULTS = (*SCHEDULED, "bounded", "relaxed", "incomplete", "failed", "wrong", "skipped")
 _OF_RECORDS = (  # columns that are aggregated, beside those of a group
     *("seed", "key", "status", "result", "objective", "ratio_low", "ratio_high", "bound_low"),
     *("bound_high", "completed", "seconds", "at_limit", "par2"),
@@ -45,8 +47,9 @@ def by_instance(records: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         Columns: family, preset, problem, method, instance, kind, rank (of the method in its
         family), sense, tasks (records), repetitions (seeds), result (the worst of all seeds; of
-        one seed the best, unless one is wrong), scheduled, optimal (claimed), proved (claimed,
-        with evidence), completed (by all repetitions), level (0 if answered, 1 if not, 2 if
+        one seed the best, unless one is wrong), scheduled, optimal (reported at least),
+        optimal_certified (certified at least), optimal_proved, completed (by all repetitions),
+        level (0 if answered, 1 if not, 2 if
         wrong), objective (for maximization the harmonic mean, so that its ratio to any reference is
         the mean ratio), ratio_low, ratio_high, bound_low, bound_high (means of ratios), worst_low,
         worst_high, seconds, at_limit, par2 (means, in seconds), slowest.
@@ -60,8 +63,9 @@ def by_instance(records: pd.DataFrame) -> pd.DataFrame:
     wrong = frame["result"] == "wrong"
     if wrong.any():  # all records of the seed
         wrong = wrong.groupby([frame[name] for name in ("group", "seed")]).transform("any")
-    usable = frame["objective"].notna() & frame["result"].isin(["solved", "feasible"]) & ~wrong
+    usable = frame["objective"].notna() & frame["result"].isin(SCHEDULED) & ~wrong
     value = frame["objective"].where(frame["sense"] == "min", _inverse(frame["objective"]))
+    optimal = (frame["status"] == "optimal") & ~wrong
     counted = ~wrong | (frame["result"] == "wrong")  # of a wrong seed: what was not completed
     frame = frame.assign(
         value=value.where(usable),
@@ -71,8 +75,9 @@ def by_instance(records: pd.DataFrame) -> pd.DataFrame:
         bound_high=frame["bound_high"].where(~wrong),
         wrong=wrong,
         scheduled=frame["objective"].notna() & ~wrong,
-        optimal=(frame["status"] == "optimal") & ~wrong,
-        proved=(frame["status"] == "optimal") & (frame["result"] == "solved") & ~wrong,
+        optimal=optimal,
+        optimal_certified=optimal & frame["result"].isin(["proved", "certified"]),
+        optimal_proved=optimal & (frame["result"] == "proved"),
         completed=frame["completed"] & ~wrong,
         at_limit=frame["at_limit"].where(counted),
         par2=frame["par2"].where(counted),
@@ -80,7 +85,7 @@ def by_instance(records: pd.DataFrame) -> pd.DataFrame:
     )
     means = ["value", "ratio_low", "ratio_high", "bound_low", "bound_high"]
     times = ["seconds", "at_limit", "par2"]
-    flags = ["scheduled", "optimal", "proved", "completed"]
+    flags = ["scheduled", "optimal", "optimal_certified", "optimal_proved", "completed"]
     seeds = frame.groupby(["group", "seed"], sort=False)
     seed = seeds[[*means, *times]].mean()
     seed[flags] = seeds[flags].any()
@@ -98,8 +103,10 @@ def by_instance(records: pd.DataFrame) -> pd.DataFrame:
     table["slowest"] = whole["slowest"].max()
     grade = every["grade"].max().where(~every["wrong"].any(), _RANKS["wrong"])
     table["result"] = grade.map(dict(enumerate(RESULTS)))
+    none = grade <= _RANKS["certified"]  # that there is no schedule is an answer if it is checked
+    answered = none | ((grade <= _RANKS["feasible"]) & table["scheduled"])
     table["level"] = np.select(
-        [table["result"] == "wrong", grade <= _RANKS["feasible"]], [WRONG, ANSWERED], UNANSWERED
+        [table["result"] == "wrong", answered], [WRONG, ANSWERED], UNANSWERED
     )
     table["objective"] = table["value"].where(table["sense"] == "min", _inverse(table["value"]))
     table = table.reset_index(drop=True).drop(columns="value")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from schedgap.analysis.records.folder import TaskRecord
 from schedgap.analysis.records.ratios import Bracket
 from schedgap.analysis.records.stored import StoredRun
-from schedgap.analysis.statistics.aggregates import compared, groups, wide
+from schedgap.analysis.statistics.aggregates import SCHEDULED, compared, groups, wide
 from schedgap.analysis.statistics.estimators import (
     ANSWERED,
     gap,
@@ -102,7 +102,7 @@ PAIR_COLUMNS = [
 def _relaxed(group: pd.DataFrame) -> "pd.Series[bool]":
     """Return whether a row is of a method all of whose schedules lie outside the program."""
     outside = group["result"] == "relaxed"
-    never = ~group["result"].isin(["solved", "feasible"])
+    never = ~group["result"].isin(SCHEDULED)
     both = pd.DataFrame({"outside": outside, "never": never}).groupby(group["method"])
     marks: pd.Series[bool] = both["outside"].transform("any") & both["never"].transform("all")
     return marks

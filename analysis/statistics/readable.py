@@ -8,6 +8,7 @@ import pandas as pd
 
 from schedgap.analysis.records.ratios import RatioInterval
 from schedgap.analysis.records.stored import StoredRun
+from schedgap.analysis.statistics.aggregates import RESULTS
 from schedgap.analysis.statistics.summary import summary
 from schedgap.models.family import family
 
@@ -112,7 +113,7 @@ def readable(frame: pd.DataFrame) -> pd.DataFrame:
             "kind": frame["kind"],
             "tasks": frame["tasks"],
             "instances": frame["instances"],
-            **{name: frame[name] for name in COUNTS},
+            **{name: frame[name] for name in RESULTS},
             "infinite": frame["infinite"],
             "n": frame["n"].where(frame["kind"] != "bound", frame["bound_n"]),
             "mean ratio": [
@@ -137,18 +138,14 @@ def readable(frame: pd.DataFrame) -> pd.DataFrame:
             ],
         }
     )
-    plain = dict.fromkeys([*COUNTS[2:], "infinite"], 0) | {"preset": "", "guarantee": "-"}
+    counts = [name for name in RESULTS if name not in ("proved", "feasible")]
+    plain = dict.fromkeys([*counts, "infinite"], 0) | {"preset": "", "guarantee": "-"}
     uninformative = [name for name, value in plain.items() if (shown[name] == value).all()]
     if (frame["tasks"] == frame["instances"]).all():
         uninformative.append("tasks")
     if frame["family"].nunique() == 1:
         uninformative.append("family")
     return shown.drop(columns=uninformative)
-
-
-COUNTS = [
-    "solved", "feasible", "bounded", "relaxed", "incomplete", "failed", "wrong", "skipped",
-]  # fmt: skip
 
 
 def _other(row: "pd.Series[Any]", count: str) -> str:

@@ -45,14 +45,15 @@ def summary(
     DataFrame
         Columns: family, preset, method, kind, then
 
-        - counts: tasks (records, without skipped ones) and instances; of the instances: solved
-          (proved optimal or infeasible), feasible (a schedule without a proof), bounded (a bound,
-          for kind `bound`), relaxed (a schedule outside the program), incomplete (nothing, though
-          the method ended or used up its time), failed (nothing, for another reason), wrong (an
-          invalid schedule or a refuted claim), which add up to all, see
-          `schedgap.analysis.records.outcomes.Tasks.results`; skipped (not supported); scheduled
-          (with a schedule), optimal (claimed), proved (claimed with a certificate or a proof file),
-          infinite (ratios x/0, which are left out of the means);
+        - counts: tasks (records, without skipped ones) and instances; of the instances: proved,
+          certified, reported (optimal, or infeasible: what this rests on), feasible (a schedule
+          that is not said to be optimal), bounded (a bound, for kind `bound`), relaxed (a schedule
+          outside the program), incomplete (nothing, though the method ended or used up its time),
+          failed (nothing, for another reason), wrong (an invalid schedule or a refuted claim),
+          which add up to all, see `schedgap.analysis.records.outcomes.Tasks.results`; skipped (not
+          supported); scheduled (with a schedule), optimal (reported at least), optimal_certified
+          (certified at least), optimal_proved, infinite (ratios x/0, which are left out of the
+          means);
         - ratios: n (instances behind the means), mean_low, mean_high, worst_low, worst_high (over
           all instances of the method), gap_low, gap_high (shifted geometric mean of ratio - 1 with
           shift 1), boot_low, boot_high (95 % bootstrap interval of the mean: the lower end from the
@@ -91,7 +92,8 @@ def _summary(
         "instances": ran,
         "scheduled": each["scheduled"],
         "optimal": each["optimal"],
-        "proved": each["proved"],
+        "optimal_certified": each["optimal_certified"],
+        "optimal_proved": each["optimal_proved"],
         "infinite": np.isinf(each["ratio_low"]),
     }
     frame = pd.concat(
@@ -115,11 +117,11 @@ def _summary(
 
 
 SUMMARY_COLUMNS = [
-    "family", "preset", "method", "kind", "tasks", "instances", "solved", "feasible", "bounded",
-    "relaxed", "incomplete", "failed", "wrong", "skipped", "scheduled", "optimal", "proved",
-    "infinite", "n", "mean_low", "mean_high", "worst_low", "worst_high", "gap_low", "gap_high",
-    "boot_low", "boot_high", "bound_n", "bound_mean", "seconds_n", "seconds", "slowest",
-    "guarantee_low", "guarantee_high", "holds", "exceeded", "beyond", "outside",
+    "family", "preset", "method", "kind", "tasks", "instances", *RESULTS, "scheduled", "optimal",
+    "optimal_certified", "optimal_proved", "infinite", "n", "mean_low", "mean_high", "worst_low",
+    "worst_high", "gap_low", "gap_high", "boot_low", "boot_high", "bound_n", "bound_mean",
+    "seconds_n", "seconds", "slowest", "guarantee_low", "guarantee_high", "holds", "exceeded",
+    "beyond", "outside",
 ]  # fmt: skip
 METHOD = SUMMARY_COLUMNS[:3]  # key of a row
 

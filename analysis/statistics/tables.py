@@ -20,7 +20,7 @@ from schedgap.analysis.records.stored import StoredRun, groups
 from schedgap.analysis.statistics.aggregates import by_instance
 from schedgap.errors import UsageError
 from schedgap.instances.families import FAMILIES
-from schedgap.instances.solution import CHECKABLE, SolutionFile
+from schedgap.instances.solution import SolutionFile
 from schedgap.models.family import family
 
 Columns = dict[str, Any]  # lists, arrays or Series, with a value for each record
@@ -124,9 +124,7 @@ def _tasks(run: StoredRun) -> Tasks:
             kind=_shared(run, lambda record: record.kind).to_numpy(str),
             status=np.array([each["status"] or "" for each in found], str),
             relaxed=_shared(run, lambda record: bool(record.relaxed)).to_numpy(bool),
-            evidence=np.array(
-                [each is not None and each.kind in CHECKABLE for each in claims], bool
-            ),
+            proof=np.array(["" if each is None else each.kind for each in claims], str),
             objective=as_array(each["objective"] for each in found),
             bound=as_array(each["bound"] for each in found),
             best=as_array(each.best for each in _brackets(run)),

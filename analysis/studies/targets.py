@@ -185,8 +185,8 @@ def _read(given: Chosen) -> Choice:
     choice = Choice.of(given)
     if choice.engine is not None:
         raise UsageError(
-            f"method '{given}': a search uses the first engine of each method: leave out "
-            f"'@{choice.engine}'"
+            f"method '{choice.method}@{choice.engine}': a search uses the first engine of each "
+            f"method: leave out '@{choice.engine}'"
         )
     return choice
 

@@ -1,8 +1,10 @@
 """Low-level interface to HiGHS for `highs`: options, models, callbacks and results."""
 
 import math
+import os
 import threading
 from collections.abc import Mapping
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +28,7 @@ _FEASIBLE = 2  # HiGHS' kSolutionStatusFeasible
 _DECIDED: dict[str, EngineStatus] = {"kInfeasible": "infeasible", "kUnbounded": "unbounded"}
 # HiGHS has one scheduler per process, which is reset before each run.
 _ONE_AT_A_TIME = threading.RLock()
+_greeted: list[bool] = []  # not empty once HiGHS has printed its banner into nothing
 # With these statuses, the program is solved again from scratch without presolve.
 _UNDECIDED = (
     "kUnboundedOrInfeasible",
@@ -108,13 +111,28 @@ def new_engine(settings: Mapping[str, object]) -> "highspy.Highs":
     settings : mapping
         Values of options by name.
     """
-    import highspy
-
-    engine = highspy.Highs()
+    engine = _made()
     engine.setOptionValue("output_flag", False)
     for name, value in settings.items():
         set_option(engine, name, value)
     return engine
+
+
+def _made() -> "highspy.Highs":
+    """Return a new solver; the first one in a process prints a banner, which no option prevents."""
+    import highspy
+
+    if _greeted:
+        return highspy.Highs()
+    with _ONE_AT_A_TIME, ExitStack() as restored:
+        with suppress(OSError):  # a process without standard output
+            output = os.dup(1)
+            restored.callback(os.close, output)
+            restored.callback(os.dup2, output, 1)
+            with open(os.devnull, "wb") as nothing:
+                os.dup2(nothing.fileno(), 1)
+        _greeted.append(True)
+        return highspy.Highs()
 
 
 def set_option(engine: "highspy.Highs", name: str, value: object) -> None:

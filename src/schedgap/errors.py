@@ -78,6 +78,10 @@ class FamilyWarning(UserWarning):
     """A family of another package that is left out; names the package."""
 
 
+class FolderWarning(UserWarning):
+    """Files in a folder of instances that are left out; names the files."""
+
+
 class OwnMethodError(SchedgapError):
     """A user's own method that failed: it raised an error, or returned no schedule."""
 

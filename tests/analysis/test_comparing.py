@@ -69,7 +69,7 @@ def test_the_summary_aggregates_by_hand_made_numbers(tmp_path: Path) -> None:
     summary = quick(tmp_path, "exact", "first").summary()
     first = summary[summary["method"] == "first"].iloc[0]
     assert (first["tasks"], first["instances"], first["n"]) == (2, 2, 2)
-    assert (first["solved"], first["feasible"], first["optimal"]) == (0, 2, 0)
+    assert (first["proved"], first["feasible"], first["optimal"]) == (0, 2, 0)
     assert (first["mean_low"], first["mean_high"]) == (3.75, 3.75)  # (3 + 4.5) / 2
     assert first["worst_high"] == 4.5
     # gaps 2 and 3.5: exp((log 3 + log 4.5) / 2) - 1 = sqrt(13.5) - 1

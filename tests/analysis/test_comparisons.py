@@ -11,6 +11,7 @@ from toy_family import toy
 
 from schedgap.analysis.comparing.run import Run
 from schedgap.analysis.records.folder import Folder
+from schedgap.analysis.statistics.aggregates import RESULTS
 from schedgap.analysis.statistics.export import FORMATS, export
 from schedgap.analysis.statistics.readable import readable
 from schedgap.errors import UsageError
@@ -138,6 +139,9 @@ def test_every_task_has_one_result(tmp_path: Path) -> None:
     store(tmp_path, "a", "weak", bound=9.0, kind="bound")
     store(tmp_path, "a", "hang", 12.0, outcome="timeout", kind="exact")
     store(tmp_path, "a", "words", 10.0, bound=10.0, proof="engine", kind="exact")
+    store(tmp_path, "a", "dual", 10.0, bound=10.0, proof="certificate", kind="exact")
+    for kind in ("tree", "search"):
+        store(tmp_path, "a", kind, 10.0, bound=10.0, proof=kind, kind="exact")
     store(tmp_path, "a", "partial", outcome="timeout")
     store(tmp_path, "a", "crash", outcome="crash", kind="exact")
     store(tmp_path, "a", "broken", outcome="invalid")
@@ -146,17 +150,19 @@ def test_every_task_has_one_result(tmp_path: Path) -> None:
     run = Run(tmp_path)
     table = run.table().set_index("method")["result"]
     assert table.to_dict() == {
-        "scan": "solved", "none": "wrong", "past": "wrong", "weak": "bounded", "hang": "feasible",
-        "words": "feasible", "partial": "incomplete", "crash": "failed", "broken": "wrong",
-        "outside": "relaxed", "picky": "skipped",
+        "scan": "proved", "dual": "certified", "none": "wrong", "past": "wrong", "weak": "bounded",
+        "hang": "feasible", "words": "reported", "partial": "incomplete", "crash": "failed",
+        "broken": "wrong",
+        "outside": "relaxed", "picky": "skipped", "tree": "proved", "search": "certified",
     }  # fmt: skip
     summary = run.summary().set_index("method")
     for method, result in table.items():
-        others = ["solved", "feasible", "bounded", "relaxed", "incomplete", "failed", "wrong"]
-        counts = summary.loc[method, [*others, "skipped"]].to_dict()
+        counts = summary.loc[method, [*RESULTS]].to_dict()
         assert counts.pop(result) == 1 and set(counts.values()) == {0}
-    assert summary.loc["words", ["optimal", "proved"]].tolist() == [1, 0]
-    assert summary.loc["scan", ["optimal", "proved"]].tolist() == [1, 1]
+    optimal = ["optimal", "optimal_certified", "optimal_proved"]
+    assert summary.loc["words", optimal].tolist() == [1, 0, 0]
+    assert summary.loc["dual", optimal].tolist() == [1, 1, 0]
+    assert summary.loc["tree", optimal].tolist() == [1, 1, 1]
 
 
 def test_one_wrong_record_makes_its_instance_wrong_whatever_the_others_say(tmp_path: Path) -> None:
@@ -217,7 +223,7 @@ def test_a_proof_that_there_is_no_schedule_solves_the_instance(tmp_path: Path) -
     store(tmp_path, "a", "none", status="infeasible", kind="exact")
     store(tmp_path, "a", "first")
     summary = Run(tmp_path).summary().set_index("method")
-    assert summary["solved"].to_dict() == {"none": 1, "first": 0}
+    assert summary["proved"].to_dict() == {"none": 1, "first": 0}
     pair = Run(tmp_path).pairs().iloc[0]
     assert (pair["method"], pair["wins"], pair["n"]) == ("none", 1, 0)
 

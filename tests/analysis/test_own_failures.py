@@ -399,11 +399,16 @@ def script(path: Path, text: str) -> str:
         ("print('{\"assignments\": NaN}')", "invalid", "not a finite number"),
         ("pass", "error", "printed nothing"),
         ("sys.stderr.write('too hard\\n'); sys.exit(3)", "error", "exit code 3: too hard"),
+        (
+            "for part in ('too ', 'hard\\n', '\\n'):\n"
+            "    os.write(2, part.encode()); time.sleep(0.05)\nsys.exit(3)",
+            "error", "exit code 3: too hard",
+        ),
         ("os.kill(os.getpid(), 9)", "error", "killed by SIGKILL"),
         ("time.sleep(60)", "timeout", "still running"),
         ("[sys.stdout.write('x' * 2**20) for _ in range(1024)]", "error", "more than 32 MB"),
     ],
-)
+)  # fmt: skip
 def test_commands(tmp_path: Path, text: str, expected: str, message: str) -> None:
     command = script(tmp_path / "mine", text.replace("GOOD", repr(json.dumps(GOOD)).join(
         ("json.loads(", ")"))))  # fmt: skip
@@ -424,6 +429,17 @@ def test_a_command_may_use_files(tmp_path: Path) -> None:
     assert "wrote no file" in outcome(f"{other} {{schedule}}").message
     with pytest.raises(UsageError, match=r"no program '\./nothing'"):
         sg.solve(TOY, "cmd:./nothing {instance}")
+
+
+@posix
+def test_an_unknown_placeholder_is_refused(tmp_path: Path) -> None:
+    command = script(tmp_path / "mine", "print(json.dumps(sys.argv[1:]))")
+    with pytest.raises(UsageError, match=r"no placeholder '\{instanc\}'.*did you mean '\{instance"):
+        sg.solve(TOY, f"{command} {{instanc}}")
+    text = "assert sys.argv[1:] == ['{print}', '${HOME}', '{1}', '{}'], sys.argv\n"
+    command = script(tmp_path / "other", text + f"print({json.dumps(json.dumps(GOOD))})")
+    record = outcome(f"{command} {{{{print}}}} '${{HOME}}' {{1}} {{}}")
+    assert record.outcome == "done", record.message
 
 
 STARTER = """

@@ -92,7 +92,7 @@ class Task(NamedTuple):
     kind: str
     status: str
     relaxed: bool
-    evidence: bool
+    proof: str
     objective: float | None
     bound: float | None
     best: float | None
@@ -109,10 +109,13 @@ class Task(NamedTuple):
             return "skipped"
         if self.outcome == "invalid" or self.refuted():
             return "wrong"
-        if self.status in ("optimal", "infeasible") and self.evidence and not self.relaxed:
-            return "solved"
+        if self.objective is not None and self.relaxed:
+            return "relaxed"
+        if self.status in ("optimal", "infeasible"):
+            words = {"tree": "proved", "certificate": "certified", "search": "certified"}
+            return words.get(self.proof, "reported")
         if self.objective is not None:
-            return "relaxed" if self.relaxed else "feasible"
+            return "feasible"
         if self.kind == "bound" and self.bound is not None:
             return "bounded"
         return "failed" if self.outcome in ("memory", "crash", "error") else "incomplete"
@@ -133,7 +136,7 @@ TASKS = st.builds(
     st.sampled_from(["exact", "bound", "algorithm", "baseline"]),
     st.sampled_from(["", "optimal", "feasible", "infeasible", "unknown"]),
     st.booleans(),
-    st.booleans(),
+    st.sampled_from(["", "tree", "search", "certificate", "engines", "engine", "none"]),
     MAYBE,
     MAYBE,
     MAYBE,
@@ -145,16 +148,13 @@ TASKS = st.builds(
 def test_the_results_of_many_tasks_are_those_of_each(tasks: list[Task]) -> None:
     texts = {
         name: np.array([getattr(each, name) for each in tasks], str)
-        for name in ("outcome", "kind", "status")
+        for name in ("outcome", "kind", "status", "proof")
     }
     numbers = {
         name: as_array(getattr(each, name) for each in tasks)
         for name in ("objective", "bound", "best")
     }
-    flags = {
-        name: np.array([getattr(each, name) for each in tasks], bool)
-        for name in ("relaxed", "evidence")
-    }
+    flags = {"relaxed": np.array([each.relaxed for each in tasks], bool)}
     scales = {
         "largest": np.array([each.scale.sense == "max" for each in tasks], bool),
         "grid": as_array(each.scale.grid for each in tasks),

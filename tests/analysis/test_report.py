@@ -17,6 +17,7 @@ from schedgap.analysis.report import pictures, words
 from schedgap.analysis.report.headline import headline, trouble
 from schedgap.analysis.report.results import collect
 from schedgap.analysis.report.tables import overview_table, pairs_table, summary_table
+from schedgap.cli import run as command_line
 from schedgap.errors import InputError
 from strategies.hare_examples import THREE_UNIT_TASKS
 
@@ -144,7 +145,8 @@ def test_several_families_have_a_sentence_each(tmp_path, capsys):
     show.run(Run(tmp_path), as_json=False, every=True)
     assert "big-m" in capsys.readouterr().out
     show.run(Run(tmp_path), as_json=False)
-    assert "\n".join(["", head, *sentences, ""]) in capsys.readouterr().out
+    shown = ["", *Run(tmp_path).headline(), ""]
+    assert "\n".join(shown) in capsys.readouterr().out and "within 6.67 %" in shown[1]
 
 
 def test_infeasible_instances_are_counted_apart(tmp_path):
@@ -434,7 +436,7 @@ def test_a_ratio_is_rounded_outwards(low, high, text):
         (1.2, "20 %"),
         (1.00751, "0.76 %"),
         (1.0000001, "0.00001 %"),
-        (3.456, "246 %"),
+        (3.456, "245.6 %"),
         (1.21 + 3e-16, "21 %"),
     ],
 )
@@ -502,3 +504,17 @@ def test_wrong_results_of_a_method_are_in_its_sentence(tmp_path):
         "Your own mine is 2.000 times the optimum, on the instances with a schedule (1 of 2). "
         "On 1 instance its result is wrong."
     )
+
+
+def test_a_sentence_has_the_digits_of_the_table_that_it_comments_on(tmp_path, capsys):
+    """19.3 / 14 = 1.37857..., and the bound leaves 14 / 12.3 = 1.13821..."""
+    instance = toy(14, 19.3)
+    store(tmp_path, instance, "scan", kind="exact", objective=14.0, bound=12.3)
+    store(tmp_path, instance, "first", objective=19.3)
+    assert command_line(["show", str(tmp_path)]) == 0
+    text = capsys.readouterr().out
+    assert "1.3785 to 1.5692" in text and "is 1.3785 to 1.5692 times the optimum" in text
+    assert "<= 1.1383" in text and "within 13.83 % of the optimum" in text
+    page = " ".join(Reader(report.write_report([tmp_path]).read_text(encoding="utf-8")).text)
+    assert "1.378 – 1.570" in page and "is 1.378 to 1.570 times the optimum" in page
+    assert "within 13.9 % of the optimum" in page

@@ -51,7 +51,44 @@ def test_a_computer_that_changed_its_speed_is_announced(
     show.run(run, as_json=False)
     assert "48% longer" in capsys.readouterr().err
     show.run(run, as_json=True)
-    assert json.loads(capsys.readouterr().out)["drift"] == pytest.approx(0.48)
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["drift"] == pytest.approx(0.48)
+    assert "48% longer" in shown.out and shown.err == ""
+
+
+@pytest.mark.parametrize(
+    ("command", "count"),
+    [
+        ("table --of times", 1), ("table --of summary", 1), ("table --of ratios", 0),
+        ("table --of pairs", 0), ("show", 1), ("diff RUN", 0),
+    ],
+)  # fmt: skip
+def test_a_change_of_the_speed_is_said_once_and_only_beside_times(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str, count: int
+) -> None:
+    from schedgap.cli import run as command_line
+
+    compare(TARGETS, run=tmp_path, methods=["exact"], workers=1)
+    (file,) = (tmp_path / "sessions").glob("*.json")
+    data = json.loads(file.read_text()) | {"references": [[0.0, 0.1], [1.0, 0.148]]}
+    file.write_text(json.dumps(data))
+    name, *more = command.split()
+    others = [str(tmp_path) if word == "RUN" else word for word in more]
+    assert command_line([name, str(tmp_path), *others]) == 0
+    assert capsys.readouterr().err.count("48% longer") == count
+
+
+def test_a_change_of_the_speed_is_said_once_for_two_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from schedgap import show
+
+    compare(TARGETS, run=tmp_path, methods=["exact"], workers=1)
+    (file,) = (tmp_path / "sessions").glob("*.json")
+    data = json.loads(file.read_text()) | {"references": [[0.0, 0.1], [1.0, 0.148]]}
+    file.write_text(json.dumps(data))
+    show.warnings(Run(tmp_path), Run(tmp_path), times=True)
+    assert capsys.readouterr().err.count("48% longer") == 1
 
 
 def test_a_rerun_that_has_nothing_to_do_leaves_no_session(tmp_path: Path) -> None:

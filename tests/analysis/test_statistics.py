@@ -324,7 +324,7 @@ def test_a_seed_that_failed_leaves_no_mean_but_a_repetition_of_it_does() -> None
 
 
 def test_one_wrong_repetition_is_wrong() -> None:
-    rows = [row("i", "1", 1), row("i", "1", 1, result="wrong"), row("i", "2", 1, result="solved")]
+    rows = [row("i", "1", 1), row("i", "1", 1, result="wrong"), row("i", "2", 1, result="proved")]
     found = by_instance(pd.DataFrame(rows)).iloc[0]
     assert (found["result"], found["level"]) == ("wrong", 2)
 
@@ -350,21 +350,24 @@ def test_of_a_wrong_seed_only_the_wrong_records_count() -> None:
     found = by_instance(pd.DataFrame([row("i", "1", 1, **bounds), wrong])).iloc[0]
     assert found["at_limit"] == 10.0
     assert found[["bound_low", "bound_high", "ratio_low", "ratio_high"]].isna().all()
-    assert not found[["scheduled", "optimal", "proved", "completed"]].any()
+    assert not found[["scheduled", "optimal", "optimal_proved", "completed"]].any()
 
 
 def test_an_optimum_is_proved_with_evidence_only_and_by_all_seeds() -> None:
-    claimed = row("i", "1", 1, status="optimal", result="feasible")
-    proved = row("i", "1", 1, status="optimal", result="solved")
-    flags = ["scheduled", "optimal", "proved", "completed"]
+    claimed = row("i", "1", 1, status="optimal", result="reported")
+    certified = row("i", "1", 1, status="optimal", result="certified")
+    proved = row("i", "1", 1, status="optimal", result="proved")
+    flags = ["scheduled", "optimal", "optimal_certified", "optimal_proved", "completed"]
 
     def of(*rows: dict[str, object]) -> list[bool]:
         return by_instance(pd.DataFrame([*rows]))[flags].iloc[0].tolist()
 
-    assert of(claimed) == [True, True, False, True]
-    assert of(claimed, proved, row("i", "1", NAN)) == [True, True, True, True]  # of one seed
-    assert of(proved, row("i", "2", 1)) == [True, False, False, True]
-    assert of(proved, row("i", "2", NAN)) == [False, False, False, False]
+    assert of(claimed) == [True, True, False, False, True]
+    assert of(certified) == [True, True, True, False, True]
+    assert of(claimed, proved, row("i", "1", NAN)) == [True] * 5  # of one seed
+    assert of(proved, certified | {"seed": "2"}) == [True, True, True, False, True]
+    assert of(proved, row("i", "2", 1)) == [True, False, False, False, True]
+    assert of(proved, row("i", "2", NAN)) == [False] * 5
 
 
 def test_algorithms_are_compared_before_baselines() -> None:

@@ -98,6 +98,13 @@ def settings_of(given: list[str] | None) -> dict[str, Any]:
     return settings
 
 
+def with_settings(method: str, given: list[str] | None) -> Any:
+    """Return a method with its `--set` options; an option may have any name, such as `jobs`."""
+    from schedgap.analysis.solving.choices import Choice
+
+    return Choice.of(method).with_settings(settings_of(given))
+
+
 def words(text: str) -> list[str]:
     """Return the parts of a text between commas; a comma in quotes separates nothing."""
     parts, quote = [""], ""

@@ -19,6 +19,7 @@ from schedgap.errors import (
     ContradictionError,
     FamilyError,
     FamilyWarning,
+    FolderWarning,
     SchedgapError,
 )
 
@@ -91,7 +92,8 @@ def run(arguments: list[str]) -> int:
     """
     with warnings.catch_warnings():
         usual, told = warnings.showwarning, set[str]()
-        warnings.simplefilter("always", FamilyWarning)
+        for kind in (FamilyWarning, FolderWarning):
+            warnings.simplefilter("always", kind)
 
         def in_one_line(
             message: Warning | str,
@@ -101,7 +103,7 @@ def run(arguments: list[str]) -> int:
             file: TextIO | None = None,
             line: str | None = None,
         ) -> None:
-            if not issubclass(category, FamilyWarning):
+            if not issubclass(category, FamilyWarning | FolderWarning):
                 usual(message, category, filename, lineno, file, line)
             elif str(message) not in told:
                 told.add(str(message))

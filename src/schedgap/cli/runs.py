@@ -181,6 +181,7 @@ def show_run(
     raise typer.Exit(ContradictionError.exit_code if stored.contradictions else 0)
 
 
+TIMED = ("results", "summary", "times", "integrals", "gaps", "progress")  # tables with seconds
 TABLES = {  # name -> method of a run
     "results": "table",
     "summary": "summary",
@@ -229,7 +230,7 @@ def table(
         text = export(getattr(stored, TABLES[of])(), chosen, out)
         if out is None:
             show.plain_text(str(text))
-        show.warnings(stored)
+        show.warnings(stored, times=of in TIMED)
     raise typer.Exit(ContradictionError.exit_code if stored.contradictions else 0)
 
 
@@ -250,8 +251,7 @@ def diff(
     before, after = (Run(each, older=older) for each in (first, second))
     found = differences(before, after)
     show.differences(found, as_json=as_json)
-    for stored in (before, after):
-        show.warnings(stored)
+    show.warnings(before, after, times=found.time is not None)
     raise typer.Exit(1 if len(found.rows) else 0)
 
 
@@ -269,9 +269,12 @@ def report(
     ] = False,
 ) -> None:
     """Write a report of a run: one HTML page with ratios, profiles, bounds and schedules."""
+    from schedgap.analysis.records.folder import Folder
     from schedgap.analysis.records.index import without_cycles
     from schedgap.analysis.report.page import write_report
 
+    for folder in runs:
+        Folder(folder).check()
     target = runs[0] / "report.html" if out is None else out
     check_place(target)
     with without_cycles():

@@ -16,7 +16,7 @@ from schedgap.cli.arguments import (
     check_place,
     complete_method,
     proof_effort,
-    settings_of,
+    with_settings,
     words,
 )
 from schedgap.cli.parser import app
@@ -68,19 +68,19 @@ def solve(
 
     effort = proof_effort(proof)
     problem = load(instance)
+    chosen = with_settings(method, settings)
     if out is not None:
         check_place(out)
     with show.solving(f"{method} on {problem.name}") as on_message:
         result = run(
             problem,
-            method,
+            chosen,
             engine=engine,
             time_limit=time_limit,
             memory_limit=memory_limit,
             seed=seed,
             proof=effort,
             on_message=on_message,
-            **settings_of(settings),
         )
     if out is not None:
         result.save(out)
@@ -238,5 +238,6 @@ def export(
     from schedgap.solvers.programs.export import write_model
 
     write_model(exported(problem, name, relax=relax), out)
-    what = f"{name}{', relaxed,' if relax else ''} of {problem!r}"
+    named = model if name == model else f"{model} (= {name})"
+    what = f"{named}{', relaxed,' if relax else ''} of {problem!r}"
     show.out().print(f"{out}: {what}", markup=False, soft_wrap=True)

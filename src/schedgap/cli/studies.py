@@ -11,7 +11,7 @@ from schedgap.cli.arguments import (
     FamilyName,
     complete_method,
     complete_preset,
-    settings_of,
+    with_settings,
     words,
 )
 from schedgap.cli.parser import app
@@ -89,9 +89,8 @@ def worst_case(
 
     if method is None:
         raise UsageError("need --method")
-    options = settings_of(settings)
     if grid:
-        if options or guarantee or against != "exact":
+        if settings or guarantee or against != "exact":
             raise UsageError("--grid compares methods with their default options with each other")
         if preset is not None or fixed is not None:
             raise UsageError(
@@ -108,7 +107,7 @@ def worst_case(
     with show.solving(f"worst case of {method}") as on_message:
         found = search.worst_case(
             family,
-            method,
+            with_settings(method, settings),
             against=against,
             guarantee=guarantee,
             preset=preset,
@@ -124,7 +123,6 @@ def worst_case(
             else lambda done, best: on_message(
                 ("phase", 0.0, f"{done} instances, {what} {best:.4g}")
             ),
-            **options,
         )
     if as_json:
         show.json_document({**found.to_data(), "instance": found.instance.to_data()})

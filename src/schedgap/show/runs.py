@@ -235,6 +235,7 @@ def run(result: "Run", *, as_json: bool, every: bool = False, stored: bool = Tru
     stored : bool
         Whether the run folder exists after the command.
     """
+    timed = False
     several = len({record.instance.family for record in result.records}) > 1
     summary = result.summary(by_preset=as_json or not several)
     if as_json:
@@ -243,6 +244,9 @@ def run(result: "Run", *, as_json: bool, every: bool = False, stored: bool = Tru
         document = {"run": folders, "summary": rows, "contradictions": result.contradictions}
         document |= {"warnings": result.warnings, "drift": result.drift()}
         json_document(document | {"failed": len(result.failures), "skipped": len(result.skipped)})
+    elif not len(result):
+        places = " ".join(str(folder.path) for folder in result.folders)
+        lines(f"{places}: nothing has been run yet")
     else:
         from schedgap.analysis.statistics.readable import by_family, readable
         from schedgap.instances.verdict import outside
@@ -255,6 +259,7 @@ def run(result: "Run", *, as_json: bool, every: bool = False, stored: bool = Tru
             "best heuristic", "worst ratio", "guarantee",
         )  # fmt: skip
         hidden = table(list(shown.columns), cells, spare=spare)
+        timed = "seconds" in shown.columns and "seconds" not in hidden
         places = " ".join(str(folder.path) for folder in result.folders)
         if hidden:
             where = f" (schedgap table {places})" if stored else ""
@@ -274,23 +279,30 @@ def run(result: "Run", *, as_json: bool, every: bool = False, stored: bool = Tru
             reason = record.note or ("infeasible" if claimed else "stopped at its limit")
             missing = "bound" if record.kind == "bound" else "schedule"
             note(f"{record.instance.name}: {record.label}: no {missing}: {reason}")
-    warnings(result)
+    warnings(result, times=timed)
 
 
-def warnings(result: "Run") -> None:
-    """Print on standard error what a reader of a run's tables should know, contradictions in red.
+def warnings(*results: "Run", times: bool) -> None:
+    """Print on standard error what a reader of tables should know, contradictions in red.
+
+    A line that several runs have in common is printed once.
 
     Parameters
     ----------
-    result : Run
-        The run.
+    *results : Run
+        The runs.
+    times : bool
+        Whether the tables have times, so that a change of the computer's speed matters.
     """
-    for text in result.warnings:
+    texts = [text for result in results for text in result.warnings
+             if times or text != result.drift_warning]  # fmt: skip
+    for text in dict.fromkeys(texts):
         note(text)
-    if result.contradictions:
+    contradictions = [text for result in results for text in result.contradictions]
+    if contradictions:
         from rich.console import Console
         from rich.markup import escape
-    for text in result.contradictions:
+    for text in dict.fromkeys(contradictions):
         line = one_line(f"contradiction: {text}")
         Console(stderr=True, highlight=False).print(
             f"[red]schedgap: {escape(line)}[/]", soft_wrap=True
