@@ -216,10 +216,12 @@ def verified_solution(
     options = spec.recorded_options()
     objective = None if data is None else _verified(instance, spec, data, verified)
     relaxed = () if data is None else spec.family.omitted_rules(data)
-    bound, certificate = None, None
+    own, bound, certificate = None, None, None
     if spec.method.kind in ("exact", "bound") and not relaxed:
-        bound, certificate = _best_bound(run, objective, sense)
-        bound = _fit(instance, spec, objective, bound, sense)
+        own, certificate = _best_bound(run, objective, sense)
+        bound = _fit(instance, spec, objective, own, sense)
+    is_rounded = spec.method.kind == "bound" and bound is not None and bound != own
+    rounded = {"bound_before_rounding": own} if is_rounded else {}
     progress = _progress(run, objective, bound, sense)
     solution = {
         "family": instance.family,
@@ -243,7 +245,7 @@ def verified_solution(
         "bound": bound,
         "seconds": round(run.seconds, 6),
         "schedule": data,
-        "trace": _trace(run, certificate),
+        "trace": _trace(run, certificate) | rounded,
         "versions": spec.versions(),
     }
     partial = None if result is None else result.partial
