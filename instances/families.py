@@ -145,8 +145,24 @@ def outside(family: str) -> Any:
     UsageError
         If it cannot be imported or breaks the contract.
     """
-    contract = importlib.import_module("schedgap.models.family")  # it knows more than this room
-    return contract.family(family)
+    source = FAMILIES[family]
+    if not source.package:
+        return source.family()
+    cause: BaseException | None = None
+    try:
+        found = source.family()
+        if not callable(getattr(type(found), "fault", None)):
+            fault: str | None = f"FAMILY is of type {type(found).__name__}, not Family"
+        elif not (fault := found.fault()) and found.name != family:
+            fault = f"its name is '{found.name}'"
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - code of another package; it may call sys.exit
+        fault, cause = f"{type(error).__name__}: {error}", error
+    if fault:
+        said = f"family {family} of package {source.package} cannot be used: {fault}"
+        raise UsageError(said) from cause
+    return found
 
 
 def instance_class(family: str) -> type[Instance]:

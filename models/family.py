@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, cast, get_args
 from schedgap.errors import FamilyError, FamilyWarning, UsageError, choices
 from schedgap.instances import contract
 from schedgap.instances.contract import Guard
-from schedgap.instances.families import FAMILIES, OWN, Source, known
+from schedgap.instances.families import FAMILIES, OWN, Source, known, outside
 from schedgap.instances.instance import Instance
 from schedgap.instances.solution import Kind, Sense
 from schedgap.instances.verdict import Violation
@@ -171,6 +171,10 @@ class Family(Generic[I, S]):
                 object.__setattr__(self, part, guard)
         for part, guarded in _NESTED.items():
             object.__setattr__(self, part, guarded(str(self.name), getattr(self, part)))
+
+    def fault(self) -> str | None:
+        """Return what is wrong with the parts of a family of another package, or None."""
+        return _fault(self)
 
     def method(self, name: str) -> Method[I, S]:
         """Return a method by its name or alias; UsageError if there is none.
@@ -389,21 +393,7 @@ def family(name: str) -> Family:
     """
     if name not in FAMILIES:
         raise UsageError(f"no family '{name}': {known(name)}")
-    source = FAMILIES[name]
-    if not source.package:
-        found: Family = source.family()
-        return found
-    cause: BaseException | None = None
-    try:
-        found = source.family()
-        fault = _fault(found) or (f"its name is '{found.name}'" if found.name != name else None)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # noqa: BLE001 - code of another package; it may call sys.exit
-        fault, cause = f"{type(error).__name__}: {error}", error
-    if fault:
-        said = f"family {name} of package {source.package} cannot be used: {fault}"
-        raise UsageError(said) from cause
+    found: Family = outside(name) if FAMILIES[name].package else FAMILIES[name].family()
     return found
 
 

@@ -42,6 +42,24 @@ def test_rules_take_no_compiled_view(path: Path) -> None:
     assert not any(name.endswith((".compiled", ".schedule")) for name in _imported(path))
 
 
+def test_instances_are_read_and_generated_without_the_models() -> None:
+    """The contracts do not see names of modules in texts; so this looks at what is loaded."""
+    import subprocess
+    import sys
+
+    code = (
+        "import sys; from schedgap.instances.generate import generate; "
+        "from schedgap.instances.families import OWN, load; "
+        "from schedgap.instances.mutations import space; "
+        "[(load(generate(name, preset='small').to_data()), space(name)) for name in OWN]; "
+        "print([m for m in sys.modules if m.startswith('schedgap.models')])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"
+    for path in sorted((ROOT / "instances").rglob("*.py")):
+        assert "schedgap.models.family" not in path.read_text(), path
+
+
 def test_importing_the_package_loads_no_engine() -> None:
     import subprocess
     import sys

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from schedgap.analysis.pages.listing import rounding
 from schedgap.analysis.records.finds import Find, finds
 from schedgap.analysis.report.words import at_least, ratio_text
 from schedgap.instances.families import FAMILIES, OWN
@@ -40,6 +41,7 @@ def page(name: str) -> str:
         markdown_table(("rule", "requirement"), paper.rules.items()),
         "## Methods",
         _methods(owner),
+        *filter(None, [rounding(owner.name)]),
         "## Equations",
         markdown_table(
             ("equation", "status", "source", "note"),

@@ -157,6 +157,54 @@ def _row(owner: Family, method: Method, name: str, alias_of: str | None) -> dict
     }
 
 
+def rounding(name: str) -> str:
+    """Return a sentence on the rounding of bounds; empty for a family without a grid.
+
+    Parameters
+    ----------
+    name : str
+        A family.
+    """
+    owner = family(name)
+    if owner.grid is Family.__dataclass_fields__["grid"].default:
+        return ""
+    return (
+        "All objectives of an instance can lie on a grid, such as the integers. A bound is then "
+        "rounded to the next point of the grid: it remains a bound on the optimum, but it can "
+        "exceed the value of its relaxation, which is `bound_before_rounding` in the trace."
+    )
+
+
+_BEGINNERS = {
+    "hare": ("exact", "hare", "local-search", "srtf"),
+    "elastic": ("exact", "a-online", "wspt-list", "fifo"),
+    "edge": ("exact", "a-online", "list", "fifo"),
+    "ring": ("exact", "sjf-bco", "local-search", "first-fit"),
+    "dmlrs": ("exact", "pd-ors", "density", "fifo"),
+}
+
+
+def beginners(name: str) -> tuple[str, ...]:
+    """Return the few methods of a family to start with.
+
+    For a family of another package these are the first exact method, the paper's first algorithm,
+    the first algorithm that is not the paper's, and the first baseline.
+
+    Parameters
+    ----------
+    name : str
+        A family.
+    """
+    if name in _BEGINNERS:
+        return _BEGINNERS[name]
+    groups: dict[tuple[str, bool], str] = {}
+    for method in family(name).methods:
+        if method.kind != "bound":
+            ours = method.ours and method.kind == "algorithm"
+            groups.setdefault((method.kind, ours), method.name)
+    return tuple(groups.values())
+
+
 @checked(name=a_text)
 def presets(name: str | None = None) -> Listing:
     """Return a row for each preset of one family or of all families.

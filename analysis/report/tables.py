@@ -174,8 +174,8 @@ def summary_table(rows: Iterable[Row], identifier: str) -> Table:
         "Means are over the n instances on which all compared methods have a ratio; the worst "
         "ratio is over all instances of the method. Ratios are relative to the optimum (1 is "
         "optimal); the bar shows the mean, the tick the worst. 95 %: bootstrap interval of the "
-        "mean. Time: geometric mean of wall-clock seconds, shifted by 1 s; a method that was "
-        "stopped counts with its time limit."
+        "mean. Time: geometric mean of wall-clock seconds, shifted by 1 s, that were taken, "
+        "also by a method that was stopped."
         + guarantee
         + "".join(f" O{text[1:]}: no ratio." for text in apart),
         tuple((name, cells[0].number if cells else False) for name, cells in shown),

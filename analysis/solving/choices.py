@@ -36,7 +36,7 @@ class Choice:
         UsageError
             If it has another form, or is a function that cannot be called.
         """
-        if isinstance(given, cls):
+        if isinstance(given, Choice):
             return given
         return cls.read(given) if isinstance(given, str) else cls._own(own(given))
 

@@ -4,6 +4,7 @@ import math
 import os
 import re
 import threading
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from schedgap.errors import (
     ContradictionError,
     FamilyError,
     InputError,
+    Interrupted,
     InvalidScheduleError,
     OwnMethodError,
     UsageError,
@@ -101,6 +103,9 @@ def solve(
         If a method of your own fails, or returns a schedule that breaks a rule.
     ContradictionError
         If another method's schedule breaks a rule or refutes its bound, which is a bug.
+    Interrupted
+        If Ctrl-C ends a method that has reported a schedule or a bound: a KeyboardInterrupt with
+        the `solution`.
     """
     if not isinstance(instance, Instance):
         instance = load(instance)
@@ -132,15 +137,34 @@ def solve(
     )
     check_instance(instance, spec.method)
     with live.solving(f"{spec.method.name} on {instance.name}", on_message) as receive:
-        run = run_task(instance, spec, receive)
-        return with_evidence(
-            instance,
-            verified_solution(instance, spec, run),
-            engines=spec.engines,
-            written=run.proof,
-            effort=proof,
-            time_limit=time_limit,
-        )
+        run, begun = MethodRun(), time.monotonic()
+        try:
+            run_task(instance, spec, receive, run=run)
+        except KeyboardInterrupt:
+            run.end, run.message, run.seconds = "timeout", "interrupted", time.monotonic() - begun
+            raise _interrupted(instance, verified_solution(instance, spec, run)) from None
+        found = verified_solution(instance, spec, run)
+        try:
+            return with_evidence(
+                instance,
+                found,
+                engines=spec.engines,
+                written=run.proof,
+                effort=proof,
+                time_limit=time_limit,
+            )
+        except KeyboardInterrupt:
+            raise _interrupted(instance, found, spec.engines) from None
+
+
+def _interrupted(
+    instance: Instance, found: Solution, engines: tuple[str, ...] = ()
+) -> KeyboardInterrupt:
+    """Return the interrupt to raise: with the solution, if it has a schedule or a bound."""
+    if found.objective is None and found.bound is None:
+        return KeyboardInterrupt()
+    kept = with_evidence(instance, found, engines=engines, effort="off")
+    return Interrupted(solution=kept)
 
 
 def verified_solution(
@@ -192,11 +216,13 @@ def verified_solution(
     options = spec.recorded_options()
     objective = None if data is None else _verified(instance, spec, data, verified)
     relaxed = () if data is None else spec.family.omitted_rules(data)
-    bound, certificate = None, None
+    own, bound, certificate = None, None, None
     scale = Scale(sense, spec.family.grid(instance))
     if spec.method.kind in ("exact", "bound") and not relaxed:
-        bound, certificate = _best_bound(run, objective, scale)
-        bound = _fit(spec, objective, bound, scale)
+        own, certificate = _best_bound(run, objective, scale)
+        bound = _fit(spec, objective, own, scale)
+    is_rounded = spec.method.kind == "bound" and bound is not None and bound != own
+    rounded = {"bound_before_rounding": own} if is_rounded else {}
     progress = _progress(run, objective, bound, sense)
     solution = {
         "family": instance.family,
@@ -220,7 +246,7 @@ def verified_solution(
         "bound": bound,
         "seconds": round(run.seconds, 6),
         "schedule": data,
-        "trace": _trace(run, certificate),
+        "trace": _trace(run, certificate) | rounded,
         "versions": spec.versions(),
     }
     partial = None if result is None else result.partial

@@ -232,6 +232,7 @@ def run_task(
     spec: TaskSpec,
     on_message: OnMessage | None = None,
     interrupt: threading.Event | None = None,
+    run: MethodRun | None = None,
 ) -> MethodRun:
     """Run a task in a child process; errors of the method are returned, not raised.
 
@@ -243,10 +244,12 @@ def run_task(
         Called with each message of the method while it runs.
     interrupt : threading.Event, optional
         Ends the run when set; used in threads, which do not receive Ctrl-C (see `run_child`).
+    run : MethodRun, optional
+        What is filled in and returned; after a KeyboardInterrupt it has what was reported by then.
     """
     from schedgap.solvers.children.processes import run_child
 
-    run = MethodRun()
+    run = run or MethodRun()
     sense = spec.family.sense(instance)
 
     def receive(message: Message) -> None:

@@ -59,9 +59,9 @@ def summary(
           shift 1), boot_low, boot_high (95 % bootstrap interval of the mean: the lower end from the
           lower ratios, the upper end from the upper ones; NaN for less than four instances),
           bound_n, bound_mean (mean ratio of optimum to bound, upper ends, and its instances);
-        - times: seconds_n (instances, those that all compared methods of the kind tried), seconds
-          (shifted geometric mean, shift 1 s, in which a method that did not complete its task
-          counts with its time limit), slowest;
+        - times: seconds_n (of the instances that all compared methods of the kind tried, those on
+          which the time is known), seconds (shifted geometric mean, shift 1 s, of what was taken;
+          `Run.times()` counts tasks that were not completed with their limits), slowest;
         - guarantees: guarantee_low, guarantee_high, holds (share of instances on which the
           assumptions hold), exceeded (instances on which the ratio exceeds the guarantee although
           they hold), beyond (instances on which it does and they do not hold);
@@ -147,14 +147,14 @@ def _means(instances: pd.DataFrame, *, by_preset: bool, common: bool) -> pd.Data
                 values = np.sort(bound[method]["bound_high"])
                 row |= {"bound_n": len(values), "bound_mean": float(np.mean(values))}
             if method in time:
-                seconds = np.sort(time[method]["at_limit"])
-                mean = shifted_geometric_mean(seconds, TIME_SHIFT)
+                seconds = np.sort(time[method]["seconds"].dropna())
+                mean = shifted_geometric_mean(seconds, TIME_SHIFT) if len(seconds) else math.nan
                 row |= {"seconds_n": len(seconds), "seconds": mean}
     index = pd.MultiIndex.from_tuples(rows, names=METHOD)
     return pd.DataFrame(list(rows.values()), index=index, columns=MEANS, dtype=float)
 
 
-MEANT = ["method", "instance", "kind", "ratio_low", "ratio_high", "bound_high", "at_limit"]
+MEANT = ["method", "instance", "kind", "ratio_low", "ratio_high", "bound_high", "seconds"]
 MEANS = [
     "n", "mean_low", "mean_high", "gap_low", "gap_high", "boot_low", "boot_high", "bound_n",
     "bound_mean", "seconds_n", "seconds",

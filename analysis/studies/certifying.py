@@ -1,12 +1,14 @@
 """Solve an instance again by both sides of a search, and prove its optimum."""
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from schedgap.analysis.comparing.judged import interval, known
 from schedgap.analysis.records.ratios import RatioInterval, divide
 from schedgap.analysis.results.bounds import Scale
 from schedgap.analysis.results.solution import Solution
+from schedgap.analysis.solving.choices import Choice
 from schedgap.analysis.solving.solve import solve
 from schedgap.analysis.studies.finds import WorstCase
 from schedgap.analysis.studies.targets import (
@@ -20,6 +22,7 @@ from schedgap.errors import ContradictionError, EngineUnavailableError, UsageErr
 from schedgap.instances.families import from_data
 from schedgap.instances.instance import Instance
 from schedgap.models.family import family
+from schedgap.solvers.children.clock import Clock
 
 SECOND: Mapping[str, tuple[str, ...]] = {  # an exact method of another form than `exact`
     "dmlrs": ("milp-machine",),
@@ -30,7 +33,16 @@ SECOND: Mapping[str, tuple[str, ...]] = {  # an exact method of another form tha
 }
 
 
-def certify(target: Target, data: Mapping[str, Any], time_limit: float = 60.0) -> WorstCase:
+LEAST_SECONDS = 5.0  # of a method that the search itself has run, even if no time is left
+QUICK_SHARE = 0.3  # of the time, for other schedules if the optimum is not proved
+
+
+def certify(
+    target: Target,
+    data: Mapping[str, Any],
+    time_limit: float = 60.0,
+    clock: Clock | None = None,
+) -> WorstCase:
     """Return an instance as a find: both sides are solved again, and the optimum is proved.
 
     Parameters
@@ -41,6 +53,8 @@ def certify(target: Target, data: Mapping[str, Any], time_limit: float = 60.0) -
         JSON data of the instance.
     time_limit : float
         Of each method, in seconds.
+    clock : Clock, optional
+        Time for all methods together. If it is not enough, `WorstCase.uncertified` says so.
 
     Raises
     ------
@@ -52,9 +66,12 @@ def certify(target: Target, data: Mapping[str, Any], time_limit: float = 60.0) -
     instance = _named(target, data)
     owner = family(target.family)
     options = dict(target.options)
-    solution = solve(instance, target.own or target.method, time_limit=time_limit, **options)
-    _check_ended(solution, time_limit)
-    compared = _references(target, instance, time_limit)
+    clock = clock or Clock()
+    least = min(time_limit, max(LEAST_SECONDS, clock.remaining()))
+    chosen = Choice.of(target.own or target.method).with_settings(options)
+    solution = solve(instance, cast(Any, chosen), time_limit=least)
+    _check_ended(solution, least)
+    compared = _references(target, instance, time_limit, clock)
     ratio = _ratio(target, solution, compared)
     changed = changed_options(target.chosen(), options)
     guarantee = dict(owner.paper.guarantee(instance, solution.method, changed))
@@ -70,8 +87,17 @@ def certify(target: Target, data: Mapping[str, Any], time_limit: float = 60.0) -
             score = 0.0  # the claim says nothing on this instance
     return WorstCase(
         instance, target, solution, tuple(compared), ratio, guarantee, score, score, 0, 0, 0.0,
-        ((1, score),),
+        ((1, score),), uncertified=_uncertified(target, compared, ratio),
     )  # fmt: skip
+
+
+def _uncertified(target: Target, compared: Sequence[Solution], ratio: RatioInterval) -> str:
+    """Return why the ratio to the optimum is not certified; empty if it is."""
+    if not target.optimum or any(each.status == "optimal" for each in compared):
+        return ""
+    if target.against != "bound":
+        return "the optimum was not proved within the time limit"
+    return "" if math.isfinite(ratio.high) else "no bound was found within the time limit"
 
 
 def _check_ended(solution: Solution, time_limit: float) -> None:
@@ -105,42 +131,53 @@ def _ratio(target: Target, solution: Solution, references: Sequence[Solution]) -
     return interval(facts[0], facts[1:])
 
 
-def _references(target: Target, instance: Instance, time_limit: float) -> list[Solution]:
+def _references(
+    target: Target, instance: Instance, time_limit: float, clock: Clock
+) -> list[Solution]:
     """Solve an instance by what the target is compared with."""
     if not target.optimum:
-        other = solve(
-            instance,
-            target.other or target.against,
-            time_limit=time_limit,
-            **target.against_options,
-        )
-        _check_ended(other, time_limit)
+        least = min(time_limit, max(LEAST_SECONDS, clock.remaining()))
+        compared = Choice.of(target.other or target.against).with_settings(target.against_options)
+        other = solve(instance, cast(Any, compared), time_limit=least)
+        _check_ended(other, least)
         return [other]
     quick = [(method.name, options) for method, options in references(target)]
     if target.against == "bound":
         bounds: list[tuple[str, Options]] = [
             (name, {}) for name in bounds_of(family(target.family))
         ]
-        return _solutions(instance, [*quick, *bounds], time_limit)
+        found = _solutions(instance, quick, time_limit, clock.share(QUICK_SHARE), LEAST_SECONDS)
+        return found + _solutions(instance, bounds, time_limit, clock)
     exact: list[tuple[str, Options]] = [
         (name, {}) for name in ("exact", *SECOND.get(target.family, ()))
     ]
-    found = _solutions(instance, exact, time_limit)
+    found = _solutions(instance, exact, time_limit, clock.share(1 - QUICK_SHARE))
     if not any(each.status == "optimal" for each in found):  # the best schedule known is another
         named = [each.method for each in found]
-        found += _solutions(instance, [each for each in quick if each[0] not in named], time_limit)
+        more = [each for each in quick if each[0] not in named]
+        found += _solutions(instance, more, time_limit, clock, LEAST_SECONDS)
     return found
 
 
 def _solutions(
-    instance: Instance, methods: Sequence[tuple[str, Options]], time_limit: float
+    instance: Instance,
+    methods: Sequence[tuple[str, Options]],
+    time_limit: float,
+    clock: Clock,
+    least: float = 0.0,
 ) -> list[Solution]:
-    """Solve an instance by each method that supports it and whose engines are installed."""
+    """Solve an instance by each method that supports it and whose engines are installed.
+
+    Each method has an equal share of the time that is left, and at least some seconds.
+    """
     owner, found = family(instance.family), []
-    for name, options in methods:
-        if owner.method(name).unsupported_reason(instance) is None:
+    for place, (name, options) in enumerate(methods):
+        share = clock.remaining() / (len(methods) - place)
+        seconds = min(time_limit, max(least, share))
+        if seconds > 0 and owner.method(name).unsupported_reason(instance) is None:
             try:
-                found.append(solve(instance, name, time_limit=time_limit, **options))
+                chosen = Choice(name).with_settings(options)
+                found.append(solve(instance, cast(Any, chosen), time_limit=seconds))
             except EngineUnavailableError:
                 if len(methods) == 1:
                     raise

@@ -19,6 +19,7 @@ from schedgap.solvers.children.processes import run_child
 
 _PIECE, _PIECE_SECONDS = 50, 4.0  # evaluations and seconds of a chain between two reports
 _HANG_SECONDS = 40.0  # after which a piece of a chain is killed
+_LATE_SECONDS = 10.0  # by which a child may exceed the time of the search
 _SHRINK_EVALUATIONS = 3000
 _STATE = "search.json"
 KILLED = "a method was killed"
@@ -224,7 +225,7 @@ def search(
             count, left = state.left(worker, evaluations, enough), seconds - spent()
             if count == 0 or left <= 0:
                 return
-            chain = _piece(state.target, chain, count, min(left, _PIECE_SECONDS), enough, interrupt)
+            chain = _piece(state.target, chain, count, left, enough, interrupt)
             state.put(worker, chain, spent())
             if on_progress is not None:
                 on_progress(state.evaluations, state.best()[1])
@@ -258,9 +259,9 @@ def _piece(
         target,
         chain,
         evaluations,
-        seconds,
+        min(seconds, _PIECE_SECONDS),
         enough,
-        limit=_HANG_SECONDS,
+        limit=min(_HANG_SECONDS, seconds + _LATE_SECONDS),
         on_message=best.append,
         engine=engine_of(target),
         interrupt=interrupt,
@@ -298,7 +299,7 @@ def shrunk(
         floor,
         _SHRINK_EVALUATIONS,
         seconds,
-        limit=None if math.isinf(seconds) else seconds + _HANG_SECONDS,
+        limit=None if math.isinf(seconds) else seconds + _LATE_SECONDS,
         on_message=smaller.append,
         engine=engine_of(target),
     )

@@ -20,7 +20,7 @@ PathLike = str | os.PathLike[str]
 
 _SHOWN = 3  # faults in a table
 _FILES = ("instance", "find", "search")  # of a folder, beside those of the methods
-_FACTS = ("claim", "faults", "instance", "objective", "search")  # that are no methods
+_FACTS = ("claim", "faults", "instance", "not certified", "objective", "search")  # no methods
 _LED = "found_score and curve: a value below 1 says how nearly the claim is missed"
 
 
@@ -59,6 +59,8 @@ class WorstCase:
         Number of evaluations of a chain, and the best score of all chains from then on.
     faults : tuple of str
         Errors of methods during the search; not expected.
+    uncertified : str
+        Why the ratio is not certified; empty if it is.
     """
 
     instance: Instance
@@ -74,6 +76,7 @@ class WorstCase:
     seconds: float
     curve: tuple[tuple[int, float], ...]
     faults: tuple[str, ...] = ()
+    uncertified: str = ""
 
     @property
     def refuted(self) -> bool:
@@ -150,6 +153,7 @@ class WorstCase:
             "seconds": round(self.seconds, 1),
             "curve": [list(point) for point in self.curve],
             "faults": list(self.faults),
+            **({"uncertified": self.uncertified} if self.uncertified else {}),
         } | ({"note": _LED} if self._is_led else {})
 
     def save(self, folder: PathLike) -> None:
@@ -177,6 +181,8 @@ class WorstCase:
         against = self.target.against
         what = "optimum" if self.target.optimum else against
         facts = {f"ratio to {what}": str(self.ratio)}
+        if self.uncertified:
+            facts["not certified"] = f"{self.uncertified}; the lower end is certain"
         if self.guarantee:
             factor = self.guarantee.get("factor")
             facts["claim"] = self.guarantee["claim"]

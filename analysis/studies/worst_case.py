@@ -15,7 +15,7 @@ from schedgap.analysis.studies.certifying import certify
 from schedgap.analysis.studies.chains import State, search, shrunk
 from schedgap.analysis.studies.finds import PathLike, WorstCase, annotated, made_folder
 from schedgap.analysis.studies.targets import MOST_WORKERS, REFUTED, Chosen, positive, target_of
-from schedgap.errors import UsageError
+from schedgap.errors import Interrupted, UsageError
 from schedgap.instances.arguments import (
     A_LIMIT,
     a_flag,
@@ -28,9 +28,12 @@ from schedgap.instances.arguments import (
     several,
     whole,
 )
+from schedgap.instances.records import write_json
+from schedgap.solvers.children.clock import Clock
 
 _ENOUGH = 1.05  # a score at which the search for a refutation ends
-_SHARE = 0.75  # of the time limit, for the search; the rest is for shrinking
+_SEARCH, _SHRINK = 0.55, 0.15  # shares of the time limit; the rest is for the certificate
+_LEAST = 5.0  # seconds of shrinking and of the certificate, even if nothing is left
 _NONE = "no instance found on which"
 
 
@@ -90,8 +93,8 @@ def worst_case(
         Keys of the instance file whose values stay those of the preset, such as
         "bandwidth_between" or "arrival".
     time_limit : float, optional
-        Seconds of search and shrinking; None only with `evaluations`. The certificate at the end
-        comes on top.
+        Seconds of search, shrinking and certificate; None only with `evaluations`. If the time is
+        not enough to prove the optimum, `WorstCase.uncertified` says so.
     evaluations : int, optional
         Instances that each worker evaluates. The result depends on the number and the seed only,
         unless a time limit has an influence.
@@ -134,25 +137,37 @@ def worst_case(
     if enough is None:
         enough = _ENOUGH if guarantee is not None else math.inf
     state = State(target, workers, None if out is None else made_folder(out))
-    search_seconds = math.inf if time_limit is None else _SHARE * time_limit
-    search(state, search_seconds, evaluations, enough, on_progress)
-    data, score = state.first(enough)
-    if data is None:
-        raise UsageError(
-            f"{_NONE} {target.method} has a ratio, in {state.evaluations} evaluations"
-            + (f": {state.faults[0]}" if state.faults else "")
-        )
-    used, whole_shrink = 0, True
-    if shrink:
-        floor = score * (1 - 1e-9)
-        if guarantee is not None and score > REFUTED:
-            floor = min(floor, _ENOUGH)
-        begun = time.monotonic()
-        left = math.inf if time_limit is None else max(time_limit - state.seconds, 5.0)
-        data, used = shrunk(target, data, floor, left)
-        whole_shrink = time.monotonic() - begun < left
-        state.seconds += time.monotonic() - begun
-    found = certify(target, data)
+    begun, before = time.monotonic(), state.seconds
+
+    def left(share: float) -> float:
+        """Return the seconds until a share of the time limit is used up."""
+        if time_limit is None:
+            return math.inf
+        return share * time_limit - before - (time.monotonic() - begun)
+
+    data: dict[str, Any] | None = None
+    try:
+        search(state, before + left(_SEARCH), evaluations, enough, on_progress)
+        data, score = state.first(enough)
+        if data is None:
+            raise UsageError(
+                f"{_NONE} {target.method} has a ratio, in {state.evaluations} evaluations"
+                + (f": {state.faults[0]}" if state.faults else "")
+            )
+        used, whole_shrink = 0, True
+        if shrink:
+            floor = score * (1 - 1e-9)
+            if guarantee is not None and score > REFUTED:
+                floor = min(floor, _ENOUGH)
+            seconds, started = max(left(_SEARCH + _SHRINK), _LEAST), time.monotonic()
+            data, used = shrunk(target, data, floor, seconds)
+            took = time.monotonic() - started
+            whole_shrink = took < seconds
+            state.seconds += took
+        clock = None if time_limit is None else Clock(max(left(1.0), _LEAST))
+        found = certify(target, data, clock=clock)
+    except KeyboardInterrupt:
+        raise _kept(state, data, out) from None
     found = replace(
         found,
         found_score=score,
@@ -243,6 +258,22 @@ def worst_grid(
                 continue
             table.loc[name, column] = found.ratio.low
     return table
+
+
+def _kept(state: State, data: dict[str, Any] | None, out: PathLike | None) -> KeyboardInterrupt:
+    """Keep the best instance of a search that was interrupted; return what to raise."""
+    best, score = state.best()
+    data = data or best
+    if data is None:
+        return Interrupted(f"interrupted: {_NONE} {state.target.method} has a ratio, so far")
+    what = "score" if state.target.guarantee is not None else "ratio"
+    head = f"interrupted: {what} {score:.4g} after {state.evaluations} evaluations, not certified"
+    if out is None:
+        return Interrupted(f"{head}; not kept: give --out DIR")
+    file = made_folder(out) / "instance.json"
+    state.save()
+    write_json(file, data)
+    return Interrupted(f"{head}; the instance is kept in {file}; the same command continues")
 
 
 def _name(family: str, method: Chosen, jobs: int | None, seed: int) -> str:

@@ -1,6 +1,7 @@
 """Errors that a user can cause, each with its exit code."""
 
 from collections.abc import Iterable
+from typing import Any
 
 
 class SchedgapError(Exception):
@@ -76,6 +77,22 @@ class FamilyError(SchedgapError):
 
 class FamilyWarning(UserWarning):
     """A family of another package that is left out; names the package."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """An interrupt of work that leaves something; the message says what is kept, and how to go on.
+
+    Parameters
+    ----------
+    message : str
+        For the user; may be empty.
+    solution : Solution, optional
+        What a method has reached.
+    """
+
+    def __init__(self, message: str = "", solution: Any = None) -> None:
+        super().__init__(message)
+        self.solution = solution
 
 
 class FolderWarning(UserWarning):

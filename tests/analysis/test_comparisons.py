@@ -291,7 +291,19 @@ def test_times_in_three_modes(timed: Path) -> None:
     shifted = Run(timed).times(shift=9.0).set_index("method").loc["scan"]
     assert shifted["at_limit"] == pytest.approx(120**0.5 - 9)  # sqrt(10 * 12) - 9
     summary = Run(timed).summary().set_index("method").loc["words"]
-    assert summary[["seconds", "seconds_n"]].tolist() == [words["at_limit"], 2]
+    assert summary["seconds"] == pytest.approx((8 * 11.2) ** 0.5 - 1)  # as taken: 7 and 10.2
+    assert summary["seconds_n"] == 2
+
+
+def test_a_method_that_failed_at_once_has_no_time(tmp_path: Path) -> None:
+    exact(tmp_path, "a", "b")
+    store(tmp_path, "a", "first", 12.0, seconds=0.5)
+    store(tmp_path, "b", "first", outcome="error")
+    store(tmp_path, "a", "crash", outcome="error")
+    summary = Run(tmp_path).summary().set_index("method")
+    assert summary.loc["first", ["seconds", "seconds_n"]].tolist() == [pytest.approx(0.5), 1]
+    shown = readable(Run(tmp_path).summary()).set_index("method")["seconds"]
+    assert shown["first"] == "0.5" and shown["crash"] == "-"
 
 
 def test_a_wrong_answer_completes_nothing(tmp_path: Path) -> None:

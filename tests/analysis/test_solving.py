@@ -1,5 +1,6 @@
 """`solve`: every way in which a method can end, on methods that end so."""
 
+import math
 import os
 
 import pytest
@@ -190,3 +191,13 @@ def test_a_killed_method_makes_no_optimum_of_an_engines_word() -> None:
 def test_a_killed_method_leaves_the_certificate_of_its_bound() -> None:
     found = sg.solve(toy(3, 1, 2), "hang", time_limit=0.5)
     assert found.bound == 0 and found.certificate == {"kind": "toy", "value": 0}
+
+
+def test_a_rounded_bound_leaves_its_own_value_in_the_trace() -> None:
+    bound = sg.solve(toy(6, 4, 2), "weak").bound
+    assert bound is not None and not bound.is_integer()
+    rounded = sg.solve(toy(6, 4, 2, step=1.0), "weak")
+    assert rounded.bound == math.ceil(bound)
+    assert rounded.trace["bound_before_rounding"] == bound
+    assert "bound_before_rounding" not in sg.solve(toy(6, 4, 2), "weak").trace
+    assert "bound_before_rounding" not in sg.solve(toy(6, 4, 2, step=1.0), "exact").trace

@@ -21,6 +21,7 @@ from schedgap.analysis.studies.shrinking import _fewer, _simpler_numbers, shrink
 from schedgap.errors import InputError
 from schedgap.instances.mutations import space
 from schedgap.models.paper import Guarantee
+from schedgap.solvers.children.clock import Clock
 
 TOY = sg.generate("ring", preset="toy-pcmax")  # LS makes 7 slots, the optimum is 6
 
@@ -158,6 +159,16 @@ def test_a_find_is_confirmed_by_two_optima_that_agree(find: WorstCase) -> None:
     other = sg.Solution.bind(find.instance, data | {"bound": 7.0, "objective": 7.0})
     assert not replace(find, references=(first, open_.as_verified())).confirmed
     assert not replace(find, references=(first, other.as_verified())).confirmed
+
+
+def test_without_time_no_exact_method_runs() -> None:
+    instance = sg.generate("hare", preset="small", seed=2)
+    found = certify(target("hare", "srtf"), instance.to_data(), clock=Clock(0.0))
+    assert [each.method for each in found.references] == ["list", "local-search"]
+    assert found.uncertified == "the optimum was not proved within the time limit"
+    assert found.facts()["not certified"].startswith(found.uncertified)
+    assert found.to_data()["uncertified"] == found.uncertified
+    assert found.ratio.low > 1 and math.isinf(found.ratio.high)
 
 
 def test_a_claim_is_refuted_above_the_tolerance_only(find: WorstCase) -> None:

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 import schedgap as sg
+from schedgap.analysis.pages.listing import beginners
 from schedgap.errors import FolderWarning, InputError, UsageError
+from schedgap.instances.families import OWN
 
 Call = Callable[..., Any]
 
@@ -129,3 +131,25 @@ def test_no_chart_of_a_broken_plan() -> None:
 
     (record,) = sg.compare([toy], methods=[overlaps], workers=1).records
     assert "a solution without a schedule: its solution is no schedule of" in record.message
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_methods_to_start_with_come_first(schedgap: Call, name: str) -> None:
+    first = beginners(name)
+    methods = {row["method"]: row for row in sg.methods(name)}
+    assert len(first) == 4 and first[0] == "exact"
+    kinds = [methods[each]["kind"] for each in first]  # a KeyError for a name that does not exist
+    assert kinds[1] == "algorithm" and not methods[first[1]]["ours"]
+    head, _, rest = schedgap("methods", name).out.partition("All others:")
+    listed = [line.split()[1] for line in head.splitlines()[2:] if line.startswith(name)]
+    assert listed == list(first)
+    others, _, names = rest.partition("Further names: ")
+    for each, row in methods.items():
+        if row["alias_of"]:
+            assert f"{each} = {row['alias_of']}" in " ".join(names.split())
+        else:
+            assert each in first or re.search(rf"^{name} +{each} ", others, re.MULTILINE)
+
+
+def test_a_family_of_another_package_has_methods_to_start_with() -> None:
+    assert beginners("toy") == ("scan", "first", "outside")  # exact, algorithm, baseline

@@ -20,7 +20,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic.algorithms.a_maxweight import (
@@ -37,7 +37,7 @@ from schedgap.models.elastic.algorithms.a_maxweight import (
     serve_batch,
 )
 from schedgap.models.elastic.algorithms.closed_horizon import result_within_horizon
-from schedgap.models.elastic.algorithms.guarantees import alpha_of, windows_needed
+from schedgap.models.elastic.algorithms.guarantees import ServedRound, alpha_of, windows_needed
 from schedgap.models.elastic.algorithms.guarantees import lemma_1 as evaluate_lemma_1
 from schedgap.models.elastic.algorithms.pricing import PricedRun
 from schedgap.models.elastic.modes import ElasticCluster, cluster
@@ -78,16 +78,6 @@ class ElasticArrivals(Arriving[ArrivedJob]):
             Slots before the window.
         """
         return run._replace(start=self.may_start(shift + run.start))
-
-
-class ServedRound(NamedTuple):
-    """One round i of A_online in which a job could be served."""
-
-    number: int  # i
-    tau: int
-    base: int  # slot after which the first window starts
-    batch: tuple[ArrivedJob, ...]  # J_i
-    windows: tuple[ServedBatch, ...]  # iota = 1, 2, ...: results of A_maxweight
 
 
 @dataclass(frozen=True, slots=True, eq=False)

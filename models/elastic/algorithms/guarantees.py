@@ -8,7 +8,7 @@ Logarithms are to base 2 (E8). E13, E19, E28 are the paper's errata as numbered 
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.algorithms.a_maxweight import (
     ArrivedJob,
     MaxWeightConstants,
+    ServedBatch,
     constants,
     gamma,
     split_costs,
@@ -24,8 +25,15 @@ from schedgap.models.elastic.algorithms.a_maxweight import (
 from schedgap.models.elastic.modes import cluster, modes
 from schedgap.models.elastic.placement import Rule, fits
 
-if TYPE_CHECKING:
-    from schedgap.models.elastic.algorithms.a_online import ServedRound
+
+class ServedRound(NamedTuple):
+    """One round i of A_online in which a job could be served."""
+
+    number: int  # i
+    tau: int
+    base: int  # slot after which the first window starts
+    batch: tuple[ArrivedJob, ...]  # J_i
+    windows: tuple[ServedBatch, ...]  # iota = 1, 2, ...: results of A_maxweight
 
 
 def windows_needed(total: float, least: float, ratio: float, *, repaired: bool = False) -> int:
@@ -267,16 +275,16 @@ def fitting_weight(batch: Sequence[ArrivedJob], tau: int) -> float:
 
 
 def lemma_1(
-    rounds: "Sequence[ServedRound]",
+    rounds: Sequence[ServedRound],
     alpha: int,
     *,
-    upper: "Callable[[ServedRound], float] | None" = None,
+    upper: Callable[[ServedRound], float] | None = None,
 ) -> dict[str, Any]:
     """Return whether Lemma 1 certifies that a run of A_online is 4 alpha-competitive.
 
     Parameters
     ----------
-    rounds : sequence of a_online.ServedRound
+    rounds : sequence of ServedRound
         Of the run; the rounds that are missing had no job that fits.
     alpha : int
         Of the run.

@@ -25,8 +25,7 @@ from schedgap.models.elastic.algorithms.a_maxweight import (
     constants,
     serve_batch,
 )
-from schedgap.models.elastic.algorithms.a_online import ServedRound
-from schedgap.models.elastic.algorithms.guarantees import fitting_weight
+from schedgap.models.elastic.algorithms.guarantees import ServedRound, fitting_weight
 from schedgap.models.elastic.bounds import schedule_lp
 from schedgap.models.elastic.bounds.schedule_lp import SlotPrices
 from schedgap.models.elastic.modes import cluster

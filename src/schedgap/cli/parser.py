@@ -6,6 +6,9 @@ from typing import Any, TypeVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from schedgap import show
+from schedgap.errors import Interrupted
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -23,6 +26,15 @@ class Command(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters, `--help` among them."""
         return _flags_without_type(super().get_params(ctx))
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; after an interrupt, say what is kept."""
+        try:
+            return super().invoke(ctx)
+        except Interrupted as error:
+            if str(error):
+                show.note(str(error))
+            raise
 
 
 class _Group(TyperGroup):

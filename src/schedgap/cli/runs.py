@@ -1,5 +1,7 @@
 """Commands on many tasks: compare, and what is read from a run folder."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,6 +23,7 @@ from schedgap.cli.arguments import (
 from schedgap.cli.parser import app
 from schedgap.errors import (
     ContradictionError,
+    Interrupted,
     UsageError,
     choices,
 )
@@ -127,7 +130,7 @@ def compare(
         raise UsageError("traces: need --traces-from DIR, a folder with public trace files")
     elif given := [name for name, value in options.items() if value is not None]:
         raise UsageError(f"{given[0]}: only with --traces-from")
-    with show.comparing() as on_record:
+    with _counting(run) as on_record:
         result = run_all(
             chosen,
             run=run,
@@ -144,6 +147,27 @@ def compare(
         result = type(result).load(run, older=True)
     show.run(result, as_json=as_json, every=every, stored=run is not None)
     raise typer.Exit(ContradictionError.exit_code if result.contradictions else 0)
+
+
+@contextmanager
+def _counting(run: Path | None) -> Iterator[Callable[..., None]]:
+    """Show the progress of a comparison; after an interrupt, say what is kept and how to go on."""
+    counted: list[int] = []
+    try:
+        with show.comparing() as on_record:
+
+            def receive(record: Any, done: int, total: int) -> None:
+                counted[:] = done, total
+                on_record(record, done, total)
+
+            yield receive
+    except KeyboardInterrupt:
+        done = f"{counted[0]} of {counted[1]} tasks are done" if counted else "no task is done"
+        if run is None:
+            raise Interrupted(f"interrupted: {done}, not stored: give --run DIR") from None
+        raise Interrupted(
+            f"interrupted: {done} and kept in {run}; the same command continues"
+        ) from None
 
 
 def _trace_instances(
@@ -343,7 +367,7 @@ def figure(
             show.plan(reproduction.plan(figures, run=place), as_json=as_json)
             raise typer.Exit
         show.capped(workers)
-        with show.comparing() as on_record:
+        with _counting(place) as on_record:
             stored = reproduction.measure(figures, run=place, workers=workers, on_record=on_record)
         names = list(figures)
     folder = out or stored.folders[0].path

@@ -21,6 +21,7 @@ from schedgap.cli.arguments import (
 )
 from schedgap.cli.parser import app
 from schedgap.errors import (
+    Interrupted,
     UsageError,
 )
 
@@ -71,17 +72,21 @@ def solve(
     chosen = with_settings(method, settings)
     if out is not None:
         check_place(out)
-    with show.solving(f"{method} on {problem.name}") as on_message:
-        result = run(
-            problem,
-            chosen,
-            engine=engine,
-            time_limit=time_limit,
-            memory_limit=memory_limit,
-            seed=seed,
-            proof=effort,
-            on_message=on_message,
-        )
+    interrupt: KeyboardInterrupt | None = None
+    try:
+        with show.solving(f"{method} on {problem.name}") as on_message:
+            result = run(
+                problem,
+                chosen,
+                engine=engine,
+                time_limit=time_limit,
+                memory_limit=memory_limit,
+                seed=seed,
+                proof=effort,
+                on_message=on_message,
+            )
+    except Interrupted as error:
+        interrupt, result = error, error.solution
     if out is not None:
         result.save(out)
     for text in problem.warnings():
@@ -90,6 +95,13 @@ def solve(
         show.json_document(result.to_data())
     else:
         show.solution(result)
+    if interrupt is not None:
+        what = "schedule" if result.bound is None else "bound"
+        what = what if result.objective is None or result.bound is None else "schedule and bound"
+        kept = "not kept: give --out FILE" if out is None else f"kept in {out}"
+        raise Interrupted(
+            f"interrupted: the {what} found so far, {kept}; the same command starts anew"
+        )
     reason = result.trace.get("note") or result.trace.get("stopped", "")
     if result.exit_code or reason:
         if not reason and result.status == "unknown":

@@ -67,7 +67,10 @@ def worst_case(
         ),
     ] = None,
     time_limit: Annotated[
-        float, typer.Option(metavar="S", help="Seconds of search and shrinking, of each pair.")
+        float,
+        typer.Option(
+            metavar="S", help="Seconds of search, shrinking and certificate, of each pair."
+        ),
     ] = 60.0,
     evaluations: Annotated[
         int | None, typer.Option(metavar="N", help="Most instances that each worker evaluates.")

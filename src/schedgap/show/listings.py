@@ -6,33 +6,53 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     pass
 
-from schedgap.show.console import out, table
+from schedgap.show.console import lines, out, table
 
 
 def methods(rows: Sequence[Mapping[str, Any]], *, options: bool) -> None:
-    """Print a table of methods.
+    """Print tables of methods: those to start with, the others, and further names.
 
     Parameters
     ----------
     rows : sequence of dict
         As returned by `schedgap.analysis.pages.listing.methods`.
     options : bool
-        Whether to print a second table with the options of each method.
+        Whether the methods are of one family: then also print the options of each method.
     """
+    from schedgap.analysis.pages.listing import beginners, rounding
+
+    plain = [row for row in rows if not row["alias_of"]]
+    if not options:
+        _methods(plain)
+        return
+    first = beginners(plain[0]["family"])
+    lines("Start with these:")
+    _methods([row for name in first for row in plain if row["method"] == name])
+    others = [row for row in plain if row["method"] not in first]
+    if others:
+        lines("\nAll others:")
+        _methods(others)
+    if text := rounding(plain[0]["family"]):
+        out().print(f"\n{text}", markup=False)
+    aliases = [f"{row['method']} = {row['alias_of']}" for row in rows if row["alias_of"]]
+    if aliases:
+        out().print(f"\nFurther names: {', '.join(aliases)}", markup=False)
+    _settings("method", plain)
+
+
+def _methods(rows: Sequence[Mapping[str, Any]]) -> None:
     cells = [
         (
             row["family"],
             row["method"],
             row["kind"],
             ", ".join(row["engines"]) or "-",
-            f"= {row['alias_of']}" if row["alias_of"] else row["summary"],
+            row["summary"],
             "ours" if row["ours"] else row["source"],
         )
         for row in rows
     ]
     table(("family", "method", "kind", "engines", "what it does", "source"), cells)
-    if options:
-        _settings("method", [row for row in rows if not row["alias_of"]])
 
 
 def presets(rows: Sequence[Mapping[str, Any]], *, options: bool) -> None:
