@@ -242,7 +242,7 @@ class Folder:
         if self.tasks.is_dir():
             return
         if not self.path.exists():
-            raise InputError("no such run folder", file=str(self.path))
+            raise InputError("not a run folder: there is no such folder", file=str(self.path))
         if not self.path.is_dir():
             raise InputError("not a run folder: it is a file", file=str(self.path))
         raise InputError("not a run folder: it has no folder 'tasks'", file=str(self.path))

@@ -20,7 +20,7 @@ METHODS = (  # of `compare traces`, for each family those that it has
 )  # fmt: skip
 ROLES = {"paper": "the paper's algorithm", "fifo": "first come, first served", "best": "the best"}
 COLUMNS = [
-    "family", "trace", "load", "reached", "role", "method", "instances", "proved", "schedules",
+    "family", "trace", "load", "reached", "role", "method", "instances", "closed", "schedules",
     "low", "high",
 ]  # fmt: skip
 
@@ -40,9 +40,9 @@ def by_load(run: StoredRun) -> pd.DataFrame:
         Columns: family, trace (empty without one), load (asked for), reached (mean of the loads
         reached), role (paper: the first algorithm of the paper; fifo: its baseline that serves the
         jobs in order of arrival, for ring in list order; best: the algorithm or baseline with the
-        smallest mean ratio), method, instances, proved (those whose optimum is known), schedules
-        (instances on which the method has a ratio), low, high (means of both ends of the ratio over
-        these; `high` may be infinite).
+        smallest mean ratio), method, instances, closed (those on which the best schedule and the
+        best bound meet), schedules (instances on which the method has a ratio), low, high (means of
+        both ends of the ratio over these; `high` may be infinite).
     """
     place = table(run).drop_duplicates("instance").set_index("instance")
     frame = instances(run).join(place[["trace", "load", "load_reached"]], on="instance")
@@ -64,7 +64,7 @@ def _roles(name: str, group: pd.DataFrame, known: Collection[str]) -> Iterable[d
     common = {
         "reached": every["load_reached"].mean(),
         "instances": len(every),
-        "proved": int(every["instance"].isin(known).sum()),
+        "closed": int(every["instance"].isin(known).sum()),
     }
     scheduled = tried[tried["ratio_low"].notna()]
     means = scheduled.groupby("method").agg(
@@ -124,5 +124,5 @@ def matrix(frame: pd.DataFrame) -> pd.DataFrame:
 def _cell(row: Mapping[Any, Any], *, named: bool) -> str:
     """Return a ratio, a star if all optima are known, and perhaps the method."""
     ratio = RatioInterval(row["low"], row["high"])
-    star = "*" if row["proved"] == row["instances"] else ""
+    star = "*" if row["closed"] == row["instances"] else ""
     return f"{ratio}{star}" + (f" {row['method']}" if named else "")

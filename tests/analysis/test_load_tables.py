@@ -84,7 +84,7 @@ def test_repetitions_count_once_and_a_refuted_claim_is_no_known_optimum(
             store(tmp_path, instance, "first", objective=20.0, key="again")
     row = Run(tmp_path).loads().iloc[0]
     assert row[["role", "method", "instances", "schedules"]].tolist() == ["paper", "first", 2, 2]
-    assert row["low"] == 3 and row["proved"] == 1
+    assert row["low"] == 3 and row["closed"] == 1
 
 
 def test_the_matrix_has_a_column_for_each_load(run: Run) -> None:
@@ -98,9 +98,9 @@ def test_the_matrix_has_a_column_for_each_load(run: Run) -> None:
 def test_a_star_says_that_all_optima_are_known() -> None:
     row = {
         "family": "hare", "trace": "t", "load": 1.0, "reached": 1.0, "role": "paper",
-        "method": "hare", "instances": 2, "proved": 2, "schedules": 2, "low": 1.25, "high": 1.25,
+        "method": "hare", "instances": 2, "closed": 2, "schedules": 2, "low": 1.25, "high": 1.25,
     }  # fmt: skip
-    other = row | {"load": 2.0, "proved": 1, "high": 1.5}
+    other = row | {"load": 2.0, "closed": 1, "high": 1.5}
     shown = matrix(pd.DataFrame([row, other]))
     assert shown["load 1"][0] == "1.2500*" and shown["load 2"][0] == "1.2500 to 1.5000"
 
@@ -126,10 +126,10 @@ def test_the_best_has_a_schedule_of_every_instance_and_obeys_all_rules() -> None
     by_role = by_load(given).set_index("role")  # type: ignore[arg-type]
     assert by_role["method"].to_dict() == {"paper": "hare", "fifo": "gavel-fifo", "best": "hare"}
     assert by_role.loc["paper", ["low", "high", "schedules"]].tolist() == [1.5, 1.75, 2]
-    assert by_role.loc["best", ["instances", "proved"]].tolist() == [2, 1]
+    assert by_role.loc["best", ["instances", "closed"]].tolist() == [2, 1]
     assert by_role["reached"].tolist() == pytest.approx([1.0] * 3)  # of instances, not of records
     brackets["B", ""].closed = True
-    assert set(by_load(given)["proved"]) == {2}  # type: ignore[arg-type]
+    assert set(by_load(given)["closed"]) == {2}  # type: ignore[arg-type]
     each.loc[each["method"] == "hare", "result"] = "skipped"
     assert "paper" not in set(by_load(given)["role"])  # type: ignore[arg-type]
 
@@ -253,7 +253,7 @@ def test_the_page_has_the_numbers_of_its_data() -> None:
 
 
 def _text(row: Mapping[Any, Any]) -> str:
-    star = "*" if row["proved"] == row["instances"] else ""
+    star = "*" if row["closed"] == row["instances"] else ""
     low, high = row["low"], row["high"]
     if low == high:
         return f"{low:.4f}{star}"

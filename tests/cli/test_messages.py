@@ -61,7 +61,7 @@ def test_what_is_no_run_folder(
 ) -> None:
     file = toy_file(3, 1)
     for place, reason in (
-        (tmp_path / "absent", "no such run folder"),
+        (tmp_path / "absent", "not a run folder: there is no such folder"),
         (file, "not a run folder: it is a file"),
         (tmp_path, "not a run folder: it has no folder 'tasks'"),
     ):
