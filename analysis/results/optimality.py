@@ -8,7 +8,13 @@ from schedgap.errors import ContradictionError
 from schedgap.instances.instance import Instance
 from schedgap.instances.verdict import Violation
 from schedgap.models.family import family
-from schedgap.models.proofs import check_proof, excluded_value, proof_width, search_again
+from schedgap.models.proofs import (
+    check_proof,
+    excluded_value,
+    proof_width,
+    search_again,
+    shortfall,
+)
 from schedgap.solvers.engines.results import ENGINES
 
 
@@ -74,11 +80,7 @@ def _check_tree(instance: Instance, solution: Solution, objective: float | None)
         return ProofCheck(False, f"not checked: {fault}", changed if "hash" in fault else ())
     begin = time.monotonic()
     verdict = check_proof(instance, solution.proof_data)
-    needed = excluded_value(instance, objective)
-    reason = verdict.reason
-    if verdict.status == "proved" and (needed is None or verdict.goal < needed):
-        reason = f"/goal: it excludes values up to {verdict.goal}, needs {needed}"
-    if reason:
+    if reason := verdict.reason or shortfall(instance, verdict.goal, objective):
         return _broken(reason)
     assert verdict.checked is not None
     seconds = time.monotonic() - begin
