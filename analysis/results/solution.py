@@ -372,6 +372,8 @@ def named_proof(file: Path, claim: ProofClaim) -> tuple[Mapping[str, Any] | None
     try:
         if not path.exists():
             return None, f"{claim.file} is missing"
+        if path.stat().st_size > MAX_BYTES:
+            return None, f"{claim.file} is larger than {MAX_BYTES >> 20} MB"
         packed = read_bytes(path, most=MAX_BYTES)
     except OSError as error:
         reason = error.strerror or str(error)

@@ -2,7 +2,9 @@
 
 from typing import Any
 
+from schedgap.errors import one_line
 from schedgap.solvers.children.processes import run_child
+from schedgap.solvers.proofs.checker import LONGEST
 
 SECONDS, MEMORY_MB = 600.0, 4096.0
 
@@ -32,5 +34,5 @@ def limited(function: str, *args: Any, seconds: float, memory_mb: float) -> Any:
     if reply.outcome == "memory":
         return f"not checked within {memory_mb:g} MB of memory"
     if reply.outcome != "done":
-        return f"the check failed: {str(reply.error).strip().splitlines()[-1]}"
+        return one_line(f"the check failed: {str(reply.error).strip().splitlines()[-1][:LONGEST]}")
     return reply.value
