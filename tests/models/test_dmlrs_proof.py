@@ -6,6 +6,7 @@ import math
 import random
 import time
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +19,8 @@ from schedgap.models.dmlrs import proof, rules
 from schedgap.models.dmlrs.exact import prove
 from schedgap.models.dmlrs.exact.prove import prove_goal
 from schedgap.models.method import Budget
-from schedgap.models.proofs import check_here, proof_data
+from schedgap.models.proofs import check_here, proof_data, write_proof
+from schedgap.proof import main
 from schedgap.solvers import Clock
 from schedgap.solvers.proofs.checker import RefusedError
 from schedgap.solvers.proofs.prover import Proved
@@ -84,6 +86,27 @@ def hold_to_enumeration(instance: DmlrsInstance) -> None:
     assert false.proof is None
     assert false.better is not None
     assert check_here(instance, data | {"goal": reached}).status == "refused"
+
+
+def test_the_command_says_by_how_much_a_schedule_may_be_better(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    instance = contended(1)
+    optimum, schedule = best_schedule(instance)
+    goal = proof.goal(instance, optimum)
+    data = as_file(instance, goal, prove_goal(instance, goal, budget=Budget(Clock(60))))
+    write_proof(tmp_path / "p.json.gz", data)
+    solution = schedule.to_data(instance)
+    for name, content in (("i", instance.to_data()), ("s", solution)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
+    files = [str(tmp_path / name) for name in ("i.json", "p.json.gz", "s.json")]
+    assert main(["check", *files]) == 0
+    said = capsys.readouterr().out.partition("s.json is ")[2].split()
+    value = repr(optimum).removesuffix(".0")
+    assert " ".join(said[:8]) == f"optimal within 5e-07 of its value: objective {value},"
+    assert said[8:13] == ["no", "schedule", "has", "value", ">="]
+    least = -goal / Fraction(proof.units(instance))
+    assert least <= Fraction(said[13]) <= Fraction(optimum) * (1 + Fraction(6, 10**7))
 
 
 @pytest.mark.parametrize("seed", range(25))

@@ -259,6 +259,17 @@ def test_the_checker_compares_the_proof_with_a_solution(folder: Path) -> None:
     assert "that there is no schedule needs" in out
 
 
+def test_no_proof_is_about_a_schedule_that_leaves_rules_out(
+    instance: EdgeInstance, folder: Path
+) -> None:
+    """Its value may be below that of every schedule."""
+    schedule = sg.solve(instance, "preemptive", proof="off").schedule
+    (folder / "c.json").write_text(json.dumps(schedule), encoding="utf-8")
+    exit_code, out, _ = run(folder, "check", "i.json", "p.json.gz", "c.json")
+    assert exit_code == 1
+    assert out.startswith("NOT PROVED: the schedule need not obey rule ")
+
+
 def test_the_checker_says_that_there_is_no_schedule(instance: EdgeInstance, tmp_path: Path) -> None:
     data = instance.to_data()
     jobs = [job | {"minibatches_per_chunk": 10**6} for job in data["jobs"]]
