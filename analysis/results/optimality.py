@@ -11,7 +11,14 @@ from schedgap.instances.instance import Instance
 from schedgap.instances.solution import Evidence
 from schedgap.instances.verdict import Violation, exactly
 from schedgap.models.family import family
-from schedgap.models.proofs import check_proof, excluded_value, proof_width, search_again
+from schedgap.models.proofs import (
+    check_proof,
+    excluded_text,
+    excluded_value,
+    proof_width,
+    search_again,
+    shortfall,
+)
 from schedgap.solvers.engines.results import ENGINES
 
 
@@ -78,20 +85,19 @@ def _check_tree(instance: Instance, solution: Solution, objective: float | None)
         return ProofCheck("reported", text, changed if "hash" in fault else ())
     begin = time.monotonic()
     verdict = check_proof(instance, solution.proof_data)
-    needed = excluded_value(instance, objective)
-    reason = verdict.reason
-    if verdict.status == "proved" and (needed is None or verdict.goal < needed):
-        reason = f"/goal: it excludes values up to {verdict.goal}, needs {needed}"
-    if reason:
+    if reason := verdict.reason or shortfall(instance, verdict.goal, objective):
         return _broken(reason)
     assert verdict.checked is not None
     seconds = time.monotonic() - begin
     size = _count(verdict.checked.leaves, "leaf", "leaves")
-    said = _excluded(instance, solution, objective)
     assert solution.proof is not None
     width = proof_width(instance, objective)
     if width > solution.proof.within + ROUND_OFF:
         return _broken(f"/proof/within: the tree leaves {width:.1e} open, the file claims less")
+    said = "there is no schedule"
+    if objective is not None:
+        within = f", so optimal within {_upwards(width)}" if width else ""
+        said = excluded_text(instance, verdict.goal) + within
     return ProofCheck("proved", f"PROVED (tree, {size}, checked in {seconds:.1f} s; {said})")
 
 
@@ -104,7 +110,7 @@ def _check_search(
         return ProofCheck("reported", text)
     begin, goal = time.monotonic(), excluded_value(instance, objective)
     searched = None if goal is None else search_again(instance, goal, seconds=seconds)
-    if searched is None:
+    if goal is None or searched is None:
         return _broken("this instance has no complete search")
     if searched.better is not None:
         owner = family(instance.family)
@@ -116,7 +122,7 @@ def _check_search(
         text = f"reported by a complete search, which did not end in {seconds:g} s"
         return ProofCheck("reported", text)
     took, size = time.monotonic() - begin, _count(searched.states, "state", "states")
-    said = _excluded(instance, solution, objective)
+    said = "there is no schedule" if objective is None else excluded_text(instance, goal)
     text = f"certified (complete search, {size}, run again in {took:.1f} s; {said})"
     return ProofCheck("certified", text)
 
@@ -128,13 +134,6 @@ def _count(number: int, one: str, many: str) -> str:
 def _broken(reason: str) -> ProofCheck:
     violation = Violation("proof", ("proof",), 0.0, reason)
     return ProofCheck("reported", f"NOT PROVED: {reason}", (violation,))
-
-
-def _excluded(instance: Instance, solution: Solution, objective: float | None) -> str:
-    """Return in words what has been proved, in the unit of the objective."""
-    if objective is None:
-        return "there is no schedule"
-    return no_better(Scale.of(instance), objective, proof_width(instance, objective))
 
 
 def no_better(scale: Scale, objective: float, width: float) -> str:

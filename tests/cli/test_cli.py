@@ -420,7 +420,7 @@ def test_what_is_registered_for_the_end_of_the_process_is_done() -> None:
         "from schedgap.cli import main; main()"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 2 and done.stdout == "end\n" and "no such run folder" in done.stderr
+    assert done.returncode == 2 and done.stdout == "end\n" and "not a run folder" in done.stderr
 
 
 @posix
