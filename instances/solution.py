@@ -20,7 +20,7 @@ CHECKABLE: tuple[ProofKind, ...] = ("certificate", "tree", "search")  # `verify`
 
 
 class ProofClaim(Record):
-    """The evidence that a schedule is optimal, or that there is none."""
+    """The evidence that a schedule is optimal, that there is none, or that a bound holds."""
 
     kind: ProofKind
     """`certificate`: the certificate of the bound meets the objective. `tree`: a proof file.
@@ -55,4 +55,5 @@ class SolutionFile(Record):
     trace: dict[str, Any] = Field(default_factory=dict)
     versions: dict[str, str] = Field(default_factory=dict)
     proof: ProofClaim | None = None
-    """What `optimal` or `infeasible` rests on; null for other statuses."""
+    """What `optimal` or `infeasible` rests on; of a `feasible` solution, a proof file of its bound.
+    Null for other statuses."""

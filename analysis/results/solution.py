@@ -189,7 +189,7 @@ class Solution(SolutionFile):
         data: Mapping[str, Any] | None = None,
         notes: Mapping[str, object] | None = None,
     ) -> Self:
-        """Return a copy that says what its optimality rests on.
+        """Return a copy that says what its optimality, or its bound, rests on.
 
         Parameters
         ----------
@@ -200,13 +200,37 @@ class Solution(SolutionFile):
         notes : mapping
             On the search for a proof; goes into the trace.
         """
-        width = proof_width(self._instance, self.objective) if kind == "tree" else 0.0
+        value = self.bound if self.status == "feasible" else self.objective
+        width = proof_width(self._instance, value) if kind == "tree" else 0.0
         changes = {
             "proof": ProofClaim(kind=kind, within=width),
             "trace": {**self.trace, **(notes or {})},
         }
         copy = self.model_copy(update=changes)
         copy._proof_data, copy._verified = data, self._verified
+        return copy
+
+    def with_bound(
+        self,
+        bound: float | None,
+        certificate: Mapping[str, Any] | None = None,
+        notes: Mapping[str, object] | None = None,
+    ) -> Self:
+        """Return a copy with another bound and its certificate.
+
+        Parameters
+        ----------
+        bound : float or None
+            One that does not meet the objective.
+        certificate : mapping, optional
+            Of this bound.
+        notes : mapping
+            On the bound; goes into the trace.
+        """
+        copy = self.replace(bound=bound, trace={**self.trace, **(notes or {})})
+        copy._certificate, copy._verified = certificate, self._verified
+        if self._progress:
+            copy._progress = (*self._progress[:-1], (*self._progress[-1][:2], bound))
         return copy
 
     @checked(file=a_path)

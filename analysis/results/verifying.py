@@ -245,6 +245,8 @@ def _judge_claims(
         if found:
             named = proof is not None and bool(proof.violations)
             optimality, text = "refuted", proof.text if proof and named else "refuted"
+        elif proof is not None and proof.proved:
+            optimality, text = "checked", proof.text
         elif (
             evidence is not None and objective is not None and meet(objective, evidence.bound, grid)
         ):
