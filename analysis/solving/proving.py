@@ -21,7 +21,8 @@ from schedgap.solvers.proofs.tree import Proof
 
 Effort = Literal["auto", "off"] | float
 """`auto`: as long as the search took, and 10 s if it was shorter; where a certificate meets the
-objective, as long as the search took and at most 10 s. A number: so many seconds. `off`: none."""
+objective, as long as the search took and at most 10 s. A number: so many seconds. `off`: only say
+what is known."""
 
 AUTO_SECONDS = 10.0
 LEAST_SECONDS = 1.0  # for a check
