@@ -23,7 +23,7 @@ EVIDENCE: tuple[Evidence, ...] = get_args(Evidence)  # from weak to strong
 
 
 class ProofClaim(Record):
-    """The evidence that a schedule is optimal, or that there is none."""
+    """The evidence that a schedule is optimal, that there is none, or that a bound holds."""
 
     kind: ProofKind
     """`certificate`: the certificate of the bound meets the objective. `tree`: a proof file.
@@ -65,4 +65,5 @@ class SolutionFile(Record):
     trace: dict[str, Any] = Field(default_factory=dict)
     versions: dict[str, str] = Field(default_factory=dict)
     proof: ProofClaim | None = None
-    """What `optimal` or `infeasible` rests on; null for other statuses."""
+    """What `optimal` or `infeasible` rests on; of a `feasible` solution, a proof file of its bound.
+    Null for other statuses."""

@@ -266,9 +266,10 @@ class MethodResult(Generic[S_co]):
     trace : mapping
         Plain JSON data on the run.
     certificate : mapping or None
-        Plain JSON data from which a checker evaluates `bound` again without the engine.
+        Plain JSON data from which a checker evaluates `bound` again without the engine; beside a
+        proof that leaves the gap open, those of a weaker bound, in case the proof is refused.
     proof : Proof or None
-        That no schedule is better, if the search has written one.
+        That no schedule is better than `bound`, if the search has written one.
     """
 
     schedule: S_co | None = None

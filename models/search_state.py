@@ -67,7 +67,10 @@ class StageResult:
     value
         What later stages need of this one.
     proof : Proof or None
-        That no schedule is better than the incumbent, if the search has written one.
+        That no schedule is better than the incumbent, if the search has written one; or, if it was
+        stopped, that none is better than `proved`.
+    proved : float
+        The bound of the proof of a search that was stopped, in the units of the search state.
     """
 
     complete: bool = False
@@ -75,6 +78,7 @@ class StageResult:
     trace: Mapping[str, Any] = field(default_factory=dict)
     value: Any = None
     proof: Proof | None = None
+    proved: float = -math.inf
 
 
 class SearchState(StageProgress[S]):
@@ -106,10 +110,18 @@ class SearchState(StageProgress[S]):
     ----------
     schedule, upper
         The incumbent and its value; None before the first one.
-    lower, certificate
-        The best confirmed bound, -inf at first, and the data that prove it.
+    lower : float
+        The best confirmed bound, -inf at first.
+    certified : float
+        The best bound with a certificate, -inf at first; at most `lower`.
+    certificate : mapping or None
+        The data that prove `certified`, if no search has raised `lower` above it.
     word : float
         The best bound that an engine claims and nothing confirms.
+    checkable_only : bool
+        Whether a bound is reported and returned only if it can be evaluated again, by a certificate
+        or a proof; unless it closes the gap, or a search was exhaustive. The trace names a better
+        one, `reported_bound`.
     infeasible : bool
         Whether a stage proved that there is no schedule.
     proofs : list of str
@@ -137,9 +149,11 @@ class SearchState(StageProgress[S]):
         self._tolerance, self._trace_of = tolerance, trace_of
         self.schedule: S | None = None
         self.upper: float | None = None
-        self._lower = -math.inf
-        self.certificate: Mapping[str, Any] | None = None
+        self._lower = self.certified = -math.inf
+        self._certificate: Mapping[str, Any] | None = None
+        self._proved: tuple[float, Proof | None] = -math.inf, None
         self.word = -math.inf
+        self.checkable_only = False
         self.infeasible = False
         self.proofs: list[str] = []
         self.proof: Proof | None = None
@@ -159,6 +173,8 @@ class SearchState(StageProgress[S]):
         if self.upper is None or value < self.upper - self._tolerance * max(1.0, abs(value)):
             self.upper, self.schedule = value, schedule
             self.call.progress.incumbent(schedule, self._to_objective(value))
+            if self.checkable_only and self._meets(self.lower):
+                self.call.progress.bound(self._to_objective(self.lower), self.certificate)
 
     def phase(self, text: str) -> None:
         """Pass a few words on to the caller of the method."""
@@ -168,6 +184,11 @@ class SearchState(StageProgress[S]):
     def lower(self) -> float:
         """The best confirmed bound."""
         return self._lower
+
+    @property
+    def certificate(self) -> Mapping[str, Any] | None:
+        """The data that prove `lower`, or None."""
+        return self._certificate if self.certified >= self.lower else None
 
     def bound(
         self,
@@ -183,10 +204,17 @@ class SearchState(StageProgress[S]):
         if not confirmed:
             if lower > max(self.lower, self.word) and not self._meets(lower):
                 self.word = lower
-                self.call.progress.bound(self._to_objective(lower), confirmed=False)
+                if not self.checkable_only:
+                    self.call.progress.bound(self._to_objective(lower), confirmed=False)
             return
-        if lower > self.lower or (lower == self.lower and self.certificate is None and certificate):
-            self._lower, self.certificate = lower, certificate
+        raised = lower > self.lower
+        self._lower = max(lower, self.lower)
+        if certificate and lower > self.certified:
+            self.certified, self._certificate = lower, certificate
+            raised |= lower == self.lower or self.checkable_only
+        elif self.checkable_only and not self._meets(lower):
+            return
+        if raised:
             self.call.progress.bound(self._to_objective(lower), certificate)
 
     def _meets(self, lower: float) -> bool:
@@ -215,6 +243,9 @@ class SearchState(StageProgress[S]):
         if report.complete:
             self.proofs.append(name)
             self.proof = report.proof or self.proof
+        elif report.proof is not None and report.proved > self._proved[0]:
+            self.bound(report.proved)
+            self._proved = self._round_bound(report.proved), report.proof
         if report.infeasible:
             self.infeasible = True
         if self.upper is not None and (
@@ -341,18 +372,25 @@ class SearchState(StageProgress[S]):
             self.trace["proof"] = self.proofs or ["bounds meet"]
         if self.schedule is not None:
             self.trace |= self._trace_of(self.schedule)
-        lower, certificate = self.lower, self.certificate
+        lower, certificate, proof = self.lower, self.certificate, self.proof
         if self.word > lower and self._meets(self.word):
             self.trace["unconfirmed"] = f"an engine's bound of {self._to_objective(self.word):.10g}"
         elif self.word > lower:
             lower, certificate = self.word, None
+        if self.checkable_only and not (self.closed or self.proofs):
+            reported, (lower, proof) = lower, self._proved
+            certificate = self._certificate
+            if self.certified >= lower:
+                lower, proof = self.certified, None
+            if reported > lower:
+                self.trace["reported_bound"] = self._to_objective(reported)
         return MethodResult(
             schedule=self.schedule,
             bound=self._to_objective(lower) if math.isfinite(lower) else None,
             note=note,
             trace=self.trace,
             certificate=certificate,
-            proof=self.proof,
+            proof=proof,
         )
 
 

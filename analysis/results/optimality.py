@@ -62,6 +62,8 @@ def check_claim(
         Seconds for a complete search, where optimality rests on one.
     """
     claim = solution.proof
+    if claim is not None and solution.status == "feasible" and claim.kind == "tree":
+        return _check_tree(instance, solution, solution.bound)
     if claim is None or solution.status not in ("optimal", "infeasible"):
         return ProofCheck("reported", f"reported by {solution.method}")
     match claim.kind:

@@ -191,7 +191,7 @@ class Solution(SolutionFile):
         data: Mapping[str, Any] | None = None,
         notes: Mapping[str, object] | None = None,
     ) -> Self:
-        """Return a copy that says what its optimality rests on.
+        """Return a copy that says what its optimality, or its bound, rests on.
 
         Parameters
         ----------
@@ -202,7 +202,8 @@ class Solution(SolutionFile):
         notes : mapping
             On the search for a proof; goes into the trace.
         """
-        width = proof_width(self._instance, self.objective) if kind == "tree" else self._width()
+        value = self.bound if self.status == "feasible" else self.objective
+        width = proof_width(self._instance, value) if kind == "tree" else self._width()
         changes = {
             "proof": ProofClaim(kind=kind, within=width),
             "trace": {**self.trace, **(notes or {})},
@@ -215,6 +216,29 @@ class Solution(SolutionFile):
         if self.objective is None or self.bound is None:
             return 0.0
         return Scale.of(self._instance).width(self.objective, self.bound)
+
+    def with_bound(
+        self,
+        bound: float | None,
+        certificate: Mapping[str, Any] | None = None,
+        notes: Mapping[str, object] | None = None,
+    ) -> Self:
+        """Return a copy with another bound and its certificate.
+
+        Parameters
+        ----------
+        bound : float or None
+            One that does not meet the objective.
+        certificate : mapping, optional
+            Of this bound.
+        notes : mapping
+            On the bound; goes into the trace.
+        """
+        copy = self.replace(bound=bound, trace={**self.trace, **(notes or {})})
+        copy._certificate, copy._verified = certificate, self._verified
+        if self._progress:
+            copy._progress = (*self._progress[:-1], (*self._progress[-1][:2], bound))
+        return copy
 
     @checked(file=a_path)
     def save(self, file: str | os.PathLike[str]) -> None:

@@ -234,7 +234,7 @@ def _judge_claims(
     bound = optimality = None
     lines = []
     if solution.bound is not None:
-        bound, text = _judge_bound(solution.bound, evidence, proof, found, scale)
+        bound, text = _judge_bound(solution, evidence, proof, found, scale)
         lines.append(f"bound {exactly(solution.bound)}: {text}")
     if solution.status in ("optimal", "infeasible"):
         optimality, text = _judge_optimality(solution, objective, evidence, proof, found, scale)
@@ -243,20 +243,23 @@ def _judge_claims(
 
 
 def _judge_bound(
-    claimed: float,
+    solution: Solution,
     evidence: _Evidence | None,
     proof: ProofCheck | None,
     found: list[Violation],
     scale: Scale,
 ) -> tuple[ClaimStatus, str]:
     """Return what the claim of a bound rests on, with the number that is proved."""
-    if any(item.rule in ("bound", "certificate") for item in found):
+    claimed, is_open = solution.bound, solution.status == "feasible"
+    assert claimed is not None
+    rules = {"bound", "certificate", *(["proof"] if is_open else [])}
+    if any(item.rule in rules for item in found):
         return "refuted", "refuted"
     if evidence is not None:
         gives = "" if scale.same(claimed, evidence.bound) else f" gives {exactly(evidence.bound)}"
         return "checked", f"certified ({evidence.kind}{gives})"
     if proof is not None and proof.evidence != "reported":
-        return "checked", f"{proof.evidence}, with the optimum"
+        return "checked", proof.text if is_open else f"{proof.evidence}, with the optimum"
     return "unchecked", "reported, no certificate"
 
 

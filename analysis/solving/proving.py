@@ -20,9 +20,13 @@ from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.proofs.tree import Proof
 
 Effort = Literal["auto", "off"] | float
-"""`auto`: as long as the search took. A number: so many seconds. `off`: only say what is known."""
+"""`auto`: as long as the search took, and 10 s if it was shorter; where a certificate meets the
+objective, as long as the search took and at most 10 s. A number: so many seconds. `off`: only say
+what is known."""
 
-LEAST_SECONDS = 1.0  # that `auto` allows
+AUTO_SECONDS = 10.0
+LEAST_SECONDS = 1.0  # for a check
+CHECK_SECONDS = 60.0  # for the check of what the search has written, after the time limit, too
 FEW_NODES = 100  # of a proof that the search has written; more are checked in a child process
 TREE_SHARE = 0.7  # of the time, where a complete search or two engines can follow
 
@@ -65,12 +69,15 @@ def with_evidence(
 ) -> Solution:
     """Return the solution with the strongest evidence that can be had for its optimality.
 
+    A stopped search may have written a proof of its bound. It is checked; if it is refused, the
+    bound of the certificate takes its place.
+
     Parameters
     ----------
     instance : Instance
         The instance of the solution.
     solution : Solution
-        Unchanged if its status claims no optimality.
+        Unchanged if its status claims no optimality and `written` is None.
     engines : tuple of str
         The engines that the method used.
     written : Proof, optional
@@ -82,20 +89,25 @@ def with_evidence(
     interrupt : threading.Event, optional
         Ends the search for a proof when set.
     """
+    if solution.status == "feasible" and written is not None:
+        return _with_checked_bound(instance, solution, written, interrupt)
     if solution.status not in ("optimal", "infeasible"):
         return solution
     word: ProofKind = "engine" if engines else "none"
     if effort == "off":
         return solution.with_proof(word)
-    seconds = max(LEAST_SECONDS, solution.seconds) if effort == "auto" else float(effort)
-    if effort == "auto" and time_limit is not None:
-        seconds = min(seconds, max(0.0, time_limit - solution.seconds))
-    if certificate_meets(instance, solution):
-        return solution.with_proof("certificate")
+    meets = certificate_meets(instance, solution)
+    seconds = solution.seconds if effort == "auto" else float(effort)
+    if effort == "auto":
+        seconds = min(seconds, AUTO_SECONDS) if meets else max(seconds, AUTO_SECONDS)
+        if time_limit is not None:
+            seconds = min(seconds, max(0.0, time_limit - solution.seconds))
+    if meets:
+        word = "certificate"
     if family(instance.family).problem(solution.options) != "":
         return solution.with_proof(word)
     begin = time.monotonic()
-    found = _evidence(instance, solution, written, seconds, interrupt)
+    found = _evidence(instance, solution, written, seconds, interrupt, tree_only=meets)
     notes: dict[str, object] = {"proof_seconds": round(time.monotonic() - begin, 3)}
     if found.note:
         notes["no_proof_file"] = found.note
@@ -112,16 +124,33 @@ def certificate_meets(instance: Instance, solution: Solution) -> bool:
     solution : Solution
         The solution.
     """
-    owner = family(instance.family)
-    if solution.certificate is None or owner.check_certificate is None:
-        return False
     if solution.objective is None:
         return False
+    value = _certified(instance, solution)
+    return value is not None and Scale.of(instance).meets(solution.objective, value)
+
+
+def _certified(instance: Instance, solution: Solution) -> float | None:
+    """Return the bound that the certificate of a solution proves, on the objective's grid."""
+    owner = family(instance.family)
+    if solution.certificate is None or owner.check_certificate is None:
+        return None
     try:
         value = owner.check_certificate(instance, solution.certificate)
     except InputError:
-        return False
-    return Scale.of(instance).meets(solution.objective, value)
+        return None
+    return Scale.of(instance).on_grid(value)
+
+
+def _with_checked_bound(
+    instance: Instance, solution: Solution, written: Proof, interrupt: threading.Event | None
+) -> Solution:
+    """Return the solution with the proof of its bound, or with the bound of its certificate."""
+    found = _evidence(instance, solution, written, 0.0, interrupt)
+    if found.kind == "tree":
+        return solution.with_bound(solution.bound).with_proof("tree", found.data)
+    notes = {"reported_bound": solution.bound, "no_proof_file": found.note}
+    return solution.with_bound(_certified(instance, solution), solution.certificate, notes)
 
 
 def _evidence(
@@ -130,18 +159,25 @@ def _evidence(
     written: Proof | None,
     seconds: float,
     interrupt: threading.Event | None,
+    *,
+    tree_only: bool = False,
 ) -> Evidence:
-    """Return the evidence that is found within the time, in a child process if it takes long."""
+    """Return the evidence that is found within the time, in a child process if it takes long.
+
+    It is about the objective of an optimum, else about the bound.
+    """
     from schedgap.models.proofs import excluded_value
     from schedgap.solvers.children.processes import run_child
 
-    goal = excluded_value(instance, solution.objective)
-    if goal is None or seconds <= 0:
+    claimed = solution.bound if solution.status == "feasible" else solution.objective
+    goal = excluded_value(instance, claimed)
+    if goal is None or (seconds <= 0 and written is None):
         return Evidence()
     if written is not None and len(written.tree) <= FEW_NODES:
-        found = _checked(instance, goal, written, Clock(seconds))
-        if found.kind is not None:
+        found = _checked(instance, goal, written, Clock(CHECK_SECONDS))
+        if found.kind is not None or seconds <= 0:
             return found
+        written = None
     reply = run_child(
         "schedgap.analysis.solving.proving:find_evidence",
         instance,
@@ -150,7 +186,8 @@ def _evidence(
         seconds,
         solution.seed or 0,
         written,
-        limit=seconds + 1.0,
+        tree_only,
+        limit=seconds + 1.0 + (0.0 if written is None else CHECK_SECONDS),
         engine="highs",
         interrupt=interrupt,
     )
@@ -167,6 +204,7 @@ def find_evidence(
     seconds: float,
     seed: int,
     written: Proof | None = None,
+    tree_only: bool = False,
 ) -> Evidence:
     """Look for evidence in this (child) process; proofs are checked before they are returned.
 
@@ -186,21 +224,28 @@ def find_evidence(
         Of the engines.
     written : Proof, optional
         By the search itself.
+    tree_only : bool
+        Whether nothing but a proof file is of interest.
     """
     from schedgap.models.proofs import has_search, integer_program, search_again
     from schedgap.solvers.proofs.agreement import agree
 
+    if written is not None:
+        found = _checked(instance, goal, written, Clock(CHECK_SECONDS))
+        if found.kind is not None or seconds <= 0:
+            return found
     clock = Clock(seconds)
-    if written is not None and (found := _checked(instance, goal, written, clock)).kind is not None:
-        return found
-    program = integer_program(instance, goal)
-    share = TREE_SHARE if program is not None or has_search(instance) else 1.0
+    program = None if tree_only else integer_program(instance, goal)
+    others = not tree_only and (program is not None or has_search(instance))
+    share = TREE_SHARE if others else 1.0
     proof, note = _search_tree(instance, goal, schedule, Budget(clock.share(share), seed))
     if proof is not None:
         found = _checked(instance, goal, proof, clock)
         if found.kind is not None:
             return found
         note = found.note
+    if tree_only:
+        return Evidence(note=note)
     searched = search_again(instance, goal, seconds=clock.remaining())
     if searched is not None and searched.proved:
         return Evidence("search", note=note)

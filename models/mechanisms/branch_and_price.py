@@ -17,7 +17,7 @@ import heapq
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -51,10 +51,13 @@ class SearchEnd:
         On everything that is still open; inf when nothing is.
     stopped : str
         Why nodes are still open; empty when none is.
+    open : tuple of Node
+        These nodes.
     """
 
     bound: float
     stopped: str
+    open: tuple[Any, ...] = ()
 
 
 def best_first(
@@ -110,8 +113,8 @@ def best_first(
                 raise UnsettledError(OUT_OF_TIME)
             children = list(branch(node))
         except UnsettledError as reason:
-            left = min([node.bound, *(bound for bound, _, _ in heap)])
-            return SearchEnd(left, str(reason))
+            left = (node, *(other for _, _, other in heap))
+            return SearchEnd(min(each.bound for each in left), str(reason), left)
         for child in children:
             heapq.heappush(heap, (child.bound, number, child))
             number += 1

@@ -1,6 +1,7 @@
 """What an optimum rests on: a proof file, a certificate, or a report."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,10 @@ import schedgap as sg
 from schedgap.analysis.solving.proving import find_evidence, with_evidence
 from schedgap.errors import InputError
 from schedgap.instances.edge import EdgeInstance
+from schedgap.models.hare.exact.branch_and_price import BranchAndPrice
+from schedgap.models.hare.heuristics.initial import starting_schedule
+from schedgap.models.hare.integer_time import steps
+from schedgap.models.method import Budget
 from schedgap.models.proofs import (
     check_proof,
     excluded_value,
@@ -19,6 +24,8 @@ from schedgap.models.proofs import (
     search_again,
     write_proof,
 )
+from schedgap.solvers import Clock
+from schedgap.solvers.proofs.tree import Proof
 from strategies.edge import instance_of
 from strategies.edge_examples import FIVE_JOBS
 
@@ -69,13 +76,73 @@ def test_without_a_proof_it_is_the_engine_s_word(instance: Any) -> None:
     assert verdict.claims[-1].startswith("optimal: reported by cp-sat 9.")
 
 
-def test_a_certificate_that_meets_the_objective_is_proof_enough(instance: Any) -> None:
-    solution = sg.solve(instance, "exact", time_limit=60, proof="auto")
+def test_a_tree_is_sought_where_a_certificate_meets_the_objective(instance: Any) -> None:
+    solution = sg.solve(instance, "exact", time_limit=60, proof=30.0)
     assert solution.status == "optimal"
+    assert solution.certificate is not None
+    assert solution.proof is not None
+    assert solution.proof.kind == "tree"
+    claims = sg.verify(instance, solution).claims
+    assert claims[0].startswith("bound 39: certified (")
+    assert claims[1].startswith("optimal: PROVED (tree, ")
+
+
+def test_a_certificate_that_meets_the_objective_is_left_without_a_tree(instance: Any) -> None:
+    solution = sg.solve(instance, "exact", time_limit=60, proof=1e-3)
     assert solution.certificate is not None
     assert solution.proof is not None
     assert solution.proof.kind == "certificate"
     assert sg.verify(instance, solution).claims[-1].startswith("optimal: certified (")
+    assert sg.verify(instance, solution).complete
+
+
+def stopped_search(seconds: float) -> tuple[sg.Solution, Proof]:
+    """Return a search of family hare, as if stopped, and the record of its nodes."""
+    instance = sg.generate("hare", preset="small", seed=2, settings={"jobs": 8})
+    start = starting_schedule(instance)
+    search = BranchAndPrice(instance, start, budget=Budget(Clock(seconds)), rounding=False)
+    result = search.run()
+    assert result.proof is not None
+    solution = sg.solve(instance, "gavel-fifo")
+    bound = steps(instance).to_objective(result.proved)
+    assert solution.objective > bound
+    certificate = {"kind": "critical-path"}
+    return solution.with_bound(bound, certificate), result.proof
+
+
+def test_the_record_of_a_search_proves_a_bound(tmp_path: Path) -> None:
+    solution, written = stopped_search(60.0)
+    found = with_evidence(solution.of_instance, solution, engines=("highs",), written=written)
+    assert found.proof is not None
+    assert (found.status, found.proof.kind, found.certificate) == ("feasible", "tree", None)
+    verdict = sg.verify(
+        found.of_instance, sg.load_solution(saved(found, tmp_path), found.of_instance)
+    )
+    assert verdict
+    assert verdict.complete
+    assert verdict.bound_status == "checked"
+    (claim,) = verdict.claims
+    assert claim.startswith(f"bound {found.bound:.10g}: PROVED (tree, ")
+    assert claim.endswith(f"no schedule has value <= {found.bound - 1:.10g})")
+    more = found.with_bound(found.bound + 1).with_proof("tree", found.proof_data)
+    verdict = sg.verify(found.of_instance, more)
+    assert not verdict
+    assert [item.rule for item in verdict.violations] == ["proof"]
+
+
+def test_a_bound_whose_proof_is_refused_gives_way_to_its_certificate() -> None:
+    solution, written = stopped_search(60.0)
+    instance, wrong = solution.of_instance, replace(written, tree=written.tree[:-1])
+    for limit in (10**6, 0):  # checked here, or in a child process
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("schedgap.analysis.solving.proving.FEW_NODES", limit)
+            found = with_evidence(instance, solution, engines=("highs",), written=wrong)
+        assert (found.proof, found.proof_data) == (None, None)
+        assert found.certificate == solution.certificate
+        assert found.bound < solution.bound
+        assert found.trace["reported_bound"] == solution.bound
+        assert found.trace["no_proof_file"].startswith("the checker refuses the proof")
+        assert sg.verify(instance, found).complete
 
 
 def test_what_claims_no_optimum_names_no_proof(instance: Any) -> None:
@@ -206,7 +273,9 @@ def test_an_optimum_between_whole_values_is_proved_within_a_width(tmp_path: Path
     assert (solution.proof.kind, solution.proof.within) == ("tree", 5e-7)
     verdict = sg.verify(instance, sg.load_solution(saved(solution, tmp_path), instance))
     assert verdict.optimality_status == "checked"
-    assert verdict.claims[-1].endswith("no schedule has value >= 72.7712391195, so optimal within 5e-07)")
+    assert verdict.claims[-1].endswith(
+        "no schedule has value >= 72.7712391195, so optimal within 5e-07)"
+    )
 
 
 def test_a_family_without_proofs_says_so() -> None:

@@ -1,6 +1,7 @@
 """Proofs of hare optima: windows and prices of `proof.py` against enumeration."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+import schedgap as sg
 from schedgap.analysis.results.verifying import verify_file
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
 from schedgap.models.hare import proof
@@ -23,6 +25,7 @@ from schedgap.proof import main
 from schedgap.solvers import Clock
 from schedgap.solvers.proofs.checker import Checked, RefusedError, check_tree
 from schedgap.solvers.proofs.prover import Proved
+from strategies.clocks import StopAt
 from strategies.hare import brute_force, hare_instances, instance_of
 
 
@@ -199,6 +202,28 @@ def test_a_search_that_improves_its_schedule_writes_a_proof(instance: HareInstan
         checked(instance, goal, data)
         with pytest.raises(RefusedError):
             checked(instance, goal + 1, data)
+
+
+def test_the_open_nodes_of_a_stopped_search_prove_its_bound() -> None:
+    instance = sg.generate("hare", preset="small", seed=2, settings={"jobs": 8})
+    assert isinstance(instance, HareInstance)
+    bounds = set()
+    for k in [*range(1, 90, 11), *range(100, 3000, 260)]:
+        search = BranchAndPrice(instance, list_wspt(instance), budget=Budget(StopAt(k)))
+        result = search.run()
+        assert result.proof is not None
+        if result.proved == -math.inf:
+            continue
+        bounds.add(result.proved)
+        goal = proof.goal(instance, steps(instance).to_objective(result.proved))
+        assert goal is not None
+        data = as_file(Proved(result.proof))
+        checked(instance, goal, data)
+        for more in (1, 10):
+            if goal + more < result.upper:
+                with pytest.raises(RefusedError):
+                    checked(instance, goal + more, data)
+    assert len(bounds) > 5
 
 
 def test_sums_that_doubles_cannot_hold_are_refused_in_one_line() -> None:

@@ -9,6 +9,7 @@ from schedgap.models.method import Budget, RunContext
 from schedgap.models.search_state import Relay, SearchState, StageResult
 from schedgap.solvers import Clock
 from schedgap.solvers.programs.arrays import LinearProgram
+from schedgap.solvers.proofs.tree import Proof
 from strategies.stages import both, endless, failing
 
 
@@ -140,3 +141,60 @@ def test_a_method_as_a_stage_of_another() -> None:
     relay.bound(8.0)
     relay.phase("unheard")
     assert (found.upper, found.lower) == (9, 4)
+
+
+def checkable(**settings: Any) -> tuple[SearchState, Ear]:
+    ear = Ear()
+    found = bracket(ear, **settings)
+    found.checkable_only = True
+    found.incumbent(9.0)
+    return found, ear
+
+
+def test_a_bound_without_evidence_is_named_in_the_trace_only() -> None:
+    found, ear = checkable()
+    found.bound(3.0, {"kind": "proved"})
+    found.bound(5.0)
+    found.bound(6.0, confirmed=False)
+    found.bound(4.0, {"kind": "better"})
+    found.bound(3.5, {"kind": "worse"})
+    assert (found.lower, found.certified, found.certificate) == (5, 4, None)
+    outcome = found.outcome()
+    assert (outcome.bound, outcome.certificate) == (4, {"kind": "better"})
+    assert outcome.trace["reported_bound"] == 6
+    assert ear.heard == [("incumbent", 9), ("bound", 3), ("bound", 4)]
+
+
+def test_a_bound_without_evidence_closes_the_gap() -> None:
+    found, ear = checkable()
+    found.bound(3.0, {"kind": "proved"})
+    found.bound(8.0)
+    assert ear.heard[-1] == ("bound", 3)
+    found.incumbent(8.0)
+    assert ear.heard[-2:] == [("incumbent", 8), ("bound", 8)]
+    outcome = found.outcome()
+    assert (outcome.bound, outcome.certificate) == (8, None)
+    assert "reported_bound" not in outcome.trace
+
+
+def test_an_exhaustive_search_that_leaves_a_width_open_keeps_its_bound() -> None:
+    found, _ = checkable()
+    found.bound(9.0 - 1e-6)
+    assert not found.closed and found.outcome().bound is None
+    found.proofs.append("no schedule is better by more")
+    assert found.outcome().bound == 9.0 - 1e-6
+
+
+def test_a_stopped_search_proves_its_bound_by_a_tree() -> None:
+    tree, weaker = Proof([], [], [{"v": 0}]), Proof([], [], [{"v": 1}])
+    found, _ = checkable(round_bound=lambda bound: float(-(-bound // 1)))
+    found.bound(3.0, {"kind": "proved"})
+    found.take("first", StageResult(proof=tree, proved=4.5))
+    found.take("second", StageResult(proof=weaker, proved=2.0))
+    found.bound(7.0)
+    outcome = found.outcome()
+    assert (outcome.bound, outcome.proof, outcome.certificate) == (5, tree, {"kind": "proved"})
+    assert outcome.trace["reported_bound"] == 7
+    found.bound(6.0, {"kind": "best"})
+    outcome = found.outcome()
+    assert (outcome.bound, outcome.proof, outcome.certificate) == (6, None, {"kind": "best"})

@@ -64,6 +64,7 @@ FEW_BUNDLES = 150  # bundles up to which the target is the incumbent at once
 def exact(instance: DmlrsInstance, call: RunContext) -> MethodResult:
     """Run `exact`."""
     state = initial_state(instance, call)
+    state.checkable_only = True
     if state.closed:
         return state.outcome()
     moves = MOVES * len(instance.jobs)

@@ -44,6 +44,7 @@ MAX_PLACES = 3_000  # jobs x servers with their workers, for one search of CP-SA
 def exact(instance: EdgeInstance, call: RunContext) -> MethodResult:
     """Run `exact`."""
     state = initial_state(instance, call)
+    state.checkable_only = True
     note = ""
     if not state.closed:
         note = _batch(instance, state) if instance.is_batch else _search(instance, state)

@@ -74,6 +74,7 @@ NOISE = 0.15  # perturbation of the mean ends, relative to their range
 def exact(instance: ElasticInstance, call: RunContext) -> MethodResult:
     """Run `exact`."""
     state = initial_state(instance, call)
+    state.checkable_only = True
     note = "" if state.closed else _search(instance, state)
     if not state.closed and state.call.clock.expired():
         note = note or "out of time"
@@ -397,6 +398,7 @@ def refute_stage(
     """
     rounds, nodes, model = 0, 0, None
     note, found, least = "", None, -math.inf
+    bound, below = -math.inf, None  # the last bound, and its proof
     unit = float(weight_unit(instance))
     while (goal := excluded_value(instance, _value(instance, schedule))) is not None:
         try:
@@ -418,7 +420,8 @@ def refute_stage(
             break
         else:  # no schedule up to this goal: the gap above the bound of the prices grows
             whole = schedule is not None and within(instance, schedule.value(instance)) == 0
-            progress.bound((model.goal + whole) * unit)
+            bound, below = (model.goal + whole) * unit, proved.proof
+            progress.bound(bound)
             least = model.goal + math.ceil(MORE * (goal - model.goal))
     value = _value(instance, schedule)
     complete = found is not None and (value is None or within(instance, value) == 0)
@@ -429,7 +432,8 @@ def refute_stage(
         complete=complete,
         infeasible=complete and value is None,
         trace={"rounds": rounds, "nodes": nodes, "note": note, "seconds": seconds},
-        proof=found,
+        proof=found if complete else below,
+        proved=bound,
     )
 
 

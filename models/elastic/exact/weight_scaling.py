@@ -40,7 +40,7 @@ ExactMethod = Callable[[ElasticInstance, RunContext], MethodResult]
 def with_scaled_weights(run: ExactMethod) -> ExactMethod:
     """Return the method that runs on scaled weights, and answers in the instance's own units.
 
-    Values in its trace are not converted; the trace says so.
+    Values in its trace are not converted, but for `reported_bound`; the trace says so.
 
     Parameters
     ----------
@@ -55,11 +55,14 @@ def with_scaled_weights(run: ExactMethod) -> ExactMethod:
             return run(instance, call)
         result = run(larger, replace(call, progress=_RescaledProgress(call.progress, power)))
         proof = result.certificate
+        trace = dict(result.trace) | {"weights": f"times 1e{power}"}
+        if "reported_bound" in trace:
+            trace["reported_bound"] = scale_back(trace["reported_bound"], power)
         return replace(
             result,
             bound=None if result.bound is None else scale_back(result.bound, power),
             certificate=None if proof is None else scale_certificate(proof, -power),
-            trace=dict(result.trace) | {"weights": f"times 1e{power}"},
+            trace=trace,
         )
 
     return scaled

@@ -70,7 +70,8 @@ _ROOT_GAP, _NODE_GAP = 0.005, 0.1  # see `_solve`
 class BranchAndPriceResult:
     """Result of a search; it is complete if `lower` meets `upper`.
 
-    `stopped` says why it is not complete; empty otherwise. `proof` shows that nothing is better.
+    `stopped` says why it is not complete; empty otherwise. `proof` shows that nothing is better
+    than `proved`, which is `upper` where the search is complete.
     """
 
     schedule: HareSchedule
@@ -81,6 +82,7 @@ class BranchAndPriceResult:
     columns: int
     stopped: str = ""
     proof: Proof | None = None
+    proved: float = -math.inf  # grid steps
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,7 +108,7 @@ class _Branch:
 
 @dataclass(slots=True)
 class _TreeNode:
-    """An open node; `bound` rises while it is solved."""
+    """An open node; `bound`, that of `prices`, rises while it is solved."""
 
     bound: float
     windows: list[JobWindows]  # [n]
@@ -271,7 +273,7 @@ class BranchAndPrice:
         best, prices = max(node.bound, bound), node.prices
         smoothing = 0.7 if is_root else 0.5
         while True:
-            node.bound = best
+            node.bound, node.prices = best, prices
             if is_root:
                 self._raise_lower(best)
             if self._closed(best):
@@ -298,7 +300,7 @@ class BranchAndPrice:
             if not priced or self._closed(best):
                 continue
             if not new or result.objective - best < gap * (self.upper - best):
-                node.bound = best
+                node.bound, node.prices = best, prices
                 return _NodeRelaxation(best, prices, shares)
             self._master.add(new, self.nodes)
 
@@ -488,7 +490,10 @@ class BranchAndPrice:
             on_bound=self._raise_lower,
         )
         self._raise_lower(end.bound)
+        for node in end.open:
+            self._log.close(node.number, node.prices)
         complete = self.lower >= self.upper
+        proved = end.bound if math.isinf(end.bound) else math.ceil(end.bound)
         return BranchAndPriceResult(
             self.schedule,
             self.upper,
@@ -497,7 +502,8 @@ class BranchAndPrice:
             self.nodes,
             self._master.generated,
             "" if complete else end.stopped,
-            self._log.written() if complete else None,
+            self._log.written(),
+            min(float(self.upper), proved),
         )
 
     def _expand(self, node: _TreeNode) -> list[_TreeNode]:

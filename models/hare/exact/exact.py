@@ -57,6 +57,7 @@ def exact(instance: HareInstance, call: RunContext) -> MethodResult:
     except ScaleError as error:
         return _without_grid(instance, call, synchronization, str(error))
     state = initial_state(instance, call, synchronization)
+    state.checkable_only = True
     if state.closed:
         return state.outcome()
     if arrays(instance).tasks > MAX_TASKS:
@@ -144,6 +145,7 @@ def _without_grid(
         normalise=lambda schedule: left_shifted_schedule(instance, schedule, synchronization),
         tolerance=CLOSE,
     )
+    state.checkable_only = True
     state.bound(*critical_certificate(instance))
     for schedule in starting_schedules(instance, synchronization):
         state.incumbent(schedule)
@@ -292,6 +294,7 @@ def branch_and_price_stage(
         trace=trace,
         value="given up" if result.stopped not in ("", OUT_OF_TIME) else None,
         proof=result.proof,
+        proved=result.proved,
     )
 
 

@@ -43,6 +43,7 @@ def exact(instance: RingInstance, call: RunContext) -> MethodResult:
     """Run method `exact`."""
     call.progress.phase("bounds and list schedules")
     state = initial_state(instance, call)
+    state.checkable_only = True
     if end := settled_result(instance, state):
         return end
     state.child(

@@ -50,7 +50,8 @@ def solve(
         str,
         typer.Option(
             metavar="auto|off|SECONDS",
-            help="Time to prove an optimum after the search; auto: as long as the search took.",
+            help="Time to prove an optimum after the search; auto: as long as the search took, "
+            "or 10 s if it was shorter, within the time limit.",
         ),
     ] = "auto",
     out: Annotated[
