@@ -1,8 +1,10 @@
 """Settings of the test suite."""
 
+import gc
 import os
 import signal
 import sys
+from collections.abc import Generator
 
 import pytest
 from hypothesis import settings
@@ -30,6 +32,17 @@ def pytest_configure(config: pytest.Config) -> None:
     """Draw new instances in `make nightly`."""
     if config.getoption("markexpr").startswith("nightly"):
         settings.load_profile("nightly")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Look for garbage neither during the collection nor among the tests that it leaves behind."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

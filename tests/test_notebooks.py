@@ -1,10 +1,12 @@
 """Every notebook runs from top to bottom, is stored without outputs, and uses public names."""
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
 import pytest
+from jupyter_client.manager import KernelManager
 from nbclient import NotebookClient
 
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[1] / "notebooks").glob("*.ipynb"))
@@ -12,11 +14,23 @@ PUBLIC = {"schedgap", "schedgap.extend", "schedgap.proof", "schedgap.errors", "s
 PUBLIC |= {f"schedgap.steps.{family}" for family in ("dmlrs", "edge", "elastic", "hare", "ring")}
 
 
+@pytest.fixture(scope="module")
+def kernel() -> Iterator[KernelManager]:
+    """One kernel for all notebooks of a worker: it loads libraries and starts engines once."""
+    manager = KernelManager(kernel_name="python3")
+    manager.start_kernel()
+    yield manager
+    manager.shutdown_kernel(now=True)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_runs_from_top_to_bottom(path: Path) -> None:
+def test_a_notebook_runs_from_top_to_bottom(path: Path, kernel: KernelManager) -> None:
+    """Without a name of the notebook before it."""
     notebook = nbformat.read(path, as_version=4)
-    NotebookClient(notebook, timeout=180, kernel_name="python3").execute()
+    forget = nbformat.v4.new_code_cell("%reset -f")
+    NotebookClient(nbformat.v4.new_notebook(cells=[forget]), km=kernel).execute()
+    NotebookClient(notebook, km=kernel, timeout=180).execute()
     last = [cell for cell in notebook.cells if cell.cell_type == "code"][-1]
     assert last.execution_count
 

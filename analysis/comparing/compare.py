@@ -573,6 +573,15 @@ def _pool(
             yield pool
 
 
+# Number of threads -> what the reference task has last taken in each, for the next comparison.
+_measured: dict[int, tuple[tuple[float, float], ...]] = {}
+
+
+def _age(point: tuple[float, float]) -> float:
+    """Return the seconds since the reference task was run."""
+    return abs(time.time() - point[0])
+
+
 class _Threads:
     """A pool of threads, each of which waits for the child process of its task.
 
@@ -591,6 +600,10 @@ class _Threads:
         self.interrupt, self.lock = threading.Event(), threading.Lock()
         self.session = new_session(new_id(), versions)
         self.due = [-math.inf] * count  # times after which each thread runs the reference task
+        points = [each for each in _measured.get(count, ()) if _age(each) <= BRIEF]
+        if len(points) == count:
+            self.session = self.session.replace(references=tuple(points))
+            self.due = [time.monotonic() + SPAN * (k + 1) for k in range(count)]
         self.executor = ThreadPoolExecutor(count, thread_name_prefix="schedgap-task")
 
     def slots(self) -> int:
@@ -634,12 +647,13 @@ class _Threads:
                 point = (round(time.time(), 1), round(reply.value, 6))
                 references = (*self.session.references, point)
                 self.session = self.session.replace(references=references)
+                _measured[self.count] = references[-self.count :]
                 write_session(self.plan.folder.sessions, self.session)
 
     def finish(self) -> None:
         """Run the reference task in each thread at the same time, unless one has just been run."""
         points = self.session.references
-        if points and time.time() - points[-1][0] > BRIEF:
+        if points and _age(points[-1]) > BRIEF:
             wait([self.executor.submit(self._measure) for _ in range(self.count)])
 
     def stop(self) -> None:

@@ -1,11 +1,7 @@
 """A replay shows the events of the algorithm that returned the stored schedule, and no other."""
 
-import html
-import json
-import re
-
 import pytest
-from browser import PATIENCE, browse, needs_chromium
+from browser import PATIENCE, SEEN, needs_chromium, seen_of
 
 from schedgap.analysis.comparing.compare import compare
 from schedgap.analysis.comparing.run import Run
@@ -85,11 +81,10 @@ addEventListener("load", async () => {
 
 
 @needs_chromium
-def test_a_reader_goes_through_the_steps(run, tmp_path):
+def test_a_reader_goes_through_the_steps(run, tmp_path, browse):
     page = report.write_report(run.folders[0].path, tmp_path / "report.html").read_text("utf-8")
     acting = page.replace("</body>", f"<script>{PATIENCE}{STEPS}</script></body>")
-    done = browse(acting, tmp_path, "--dump-dom")
-    seen = json.loads(html.unescape(re.search(r'data-seen="(.*?)"', done.stdout)[1]))
+    seen = seen_of(browse(acting, SEEN))
     record, chart = of(run, "sjf-bco")
     found = replay(W1, record, chart)
     last, jobs = len(found.steps), len(found.placed)

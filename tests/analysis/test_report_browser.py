@@ -1,33 +1,24 @@
 """The report in a browser: every figure is drawn, nothing is cut off, and the tables work."""
 
 import html
-import json
 import re
 
 import pytest
-from browser import PATIENCE, browse, needs_chromium
+from browser import PATIENCE, SEEN, needs_chromium, seen_of
 from reports import made_page, made_run  # noqa: F401
 
 from schedgap.analysis.report import page as report
 from schedgap.analysis.report import pictures
 
-ALL_DRAWN = """
-const drawn = () => document.querySelectorAll(".plot .main-svg").length;
-addEventListener("load", () => until(() => drawn() >= 12));
-"""
-
 
 @needs_chromium
-def test_a_browser_draws_all_figures_and_reports_no_error(page, tmp_path):
-    patient = page.replace("</body>", f"<script>{PATIENCE}{ALL_DRAWN}</script></body>")
-    done = browse(patient, tmp_path, "--dump-dom")
-    assert done.stdout.count('class="main-svg"') >= 12  # two or more for each of six figures
-    assert (
-        len(re.findall(r'<g class="trace bars"', done.stdout)) == 2
-    )  # two schedules, one bar each
-    assert "<title>schedgap:" in done.stdout  # the hostile names did not change it
-    assert "scan: 10, optimal" in done.stdout
-    assert not re.findall(r"CONSOLE.*(?:Error|Refused|violates)", done.stderr)
+def test_a_browser_draws_all_figures_and_reports_no_error(page, browse):
+    drawn = "document.querySelectorAll('.plot .main-svg').length"
+    done = browse(page, f"{drawn} >= 12")  # two or more for each of six figures
+    assert len(re.findall(r'<g class="trace bars"', done.dom)) == 2  # two schedules, one bar each
+    assert "<title>schedgap:" in done.dom  # the hostile names did not change it
+    assert "scan: 10, optimal" in done.dom
+    assert not re.findall(r"Error|Refused|violates", done.said)
 
 
 WIDTHS = [320, 360, 768, 1024, 1400, 1600]
@@ -59,7 +50,7 @@ window.found = (text) => { all.push(text); document.title = all.join(", "); };
 
 
 @pytest.fixture(scope="module")
-def widths(page, tmp_path_factory):
+def widths(page, browse):
     """Return what a page found about its own width in frames of several widths.
 
     Frames, because headless windows themselves cannot be that narrow.
@@ -70,8 +61,8 @@ def widths(page, tmp_path_factory):
         for width in WIDTHS
     )
     outer = f"<!doctype html><title>empty</title><script>{FOUND}</script><body>{frames}"
-    done = browse(outer, tmp_path_factory.mktemp("widths"), "--dump-dom")
-    found = re.search(r"<title>(.*?)</title>", done.stdout)[1].split(", ")
+    done = browse(outer, f"all.length === {len(WIDTHS)}")
+    found = re.search(r"<title>(.*?)</title>", done.dom)[1].split(", ")
     return {int(each.partition(" ")[0]): each for each in found}
 
 
@@ -83,8 +74,14 @@ def test_nothing_is_wider_than_the_screen(widths, width):
     assert widths[width].endswith("whole" if width == 1600 else "cards")
 
 
+UNPACKED = """
+const unpacked = [], set = Map.prototype.set;
+Map.prototype.set = function (key, value) {
+  if (/^figure-|^instance-/.test(key) && typeof value === "string") unpacked.push(key);
+  return set.call(this, key, value);
+};
+"""
 PRINTED = """
-addEventListener("load", () => until(() => true));
 addEventListener("beforeprint", () => {
   const plots = [...document.querySelectorAll(".plot")];
   const figures = plots.filter((each) => each.querySelector(".main-svg"));
@@ -95,13 +92,13 @@ addEventListener("beforeprint", () => {
 
 
 @needs_chromium
-def test_a_print_has_all_figures(page, tmp_path):
+def test_a_print_has_all_figures(page, browse):
     """Also those that were never near the window, which is small."""
-    patient = page.replace("</body>", f"<script>{PATIENCE}{PRINTED}</script></body>")
-    paper = tmp_path / "page.pdf"
-    done = browse(patient, tmp_path, "--window-size=800,300", f"--print-to-pdf={paper}")
-    assert "drawn 6 of 6, 680 wide" in done.stderr
-    assert len(re.findall(rb"/Type /Page\b", paper.read_bytes())) >= 3
+    watched = page.replace("</style>", f"</style><script>{UNPACKED}</script>", 1)
+    watched = watched.replace("</body>", f"<script>{PRINTED}</script></body>")
+    done = browse(watched, "unpacked.length === 5", size=(800, 300), pdf=True)
+    assert "drawn 6 of 6, 680 wide" in done.said
+    assert len(re.findall(rb"/Type /Page\b", done.pdf)) >= 3
 
 
 ACTIONS = """
@@ -175,10 +172,9 @@ addEventListener("load", async () => {
 
 
 @needs_chromium
-def test_sorting_filtering_choosing_and_saving_work(page, tmp_path):
+def test_sorting_filtering_choosing_and_saving_work(page, browse):
     acting = page.replace("</body>", f"<script>{PATIENCE}{ACTIONS}</script></body>")
-    done = browse(acting, tmp_path, "--dump-dom")
-    seen = json.loads(html.unescape(re.search(r'data-seen="(.*?)"', done.stdout)[1]))
+    seen = seen_of(browse(acting, SEEN))
     # objectives 7 (free), 10 (even), 12 (wide), 15, 15, and three results without one at the end
     assert seen["up"][:3] == ["first", "scan", "scan"]
     assert seen["down"] == ["first", "first"]
@@ -224,12 +220,11 @@ addEventListener("load", async () => {
 
 @needs_chromium
 def test_columns_are_left_out_again_after_a_window_was_closed_and_cards_remain_a_table(
-    page, tmp_path
+    page, browse
 ):
     inner = html.escape(page.replace("</body>", f"<script>{PATIENCE}{NARROWED}</script></body>"))
     frame = f'<iframe srcdoc="{inner}" style="width:900px;height:900px;border:0"></iframe>'
-    done = browse(f"<!doctype html><title>empty</title><body>{frame}", tmp_path, "--dump-dom")
-    seen = json.loads(html.unescape(re.search(r'data-seen="(.*?)"', done.stdout)[1]))
+    seen = seen_of(browse(f"<!doctype html><title>empty</title><body>{frame}", SEEN))
     assert (seen["before"], seen["after"]) == (0, 0)
     assert seen["rank"] is None  # a table that is one needs no roles
     assert seen["roles"] == [
@@ -252,7 +247,9 @@ addEventListener("load", async () => {
 
 @needs_chromium
 @pytest.mark.parametrize(("dark", "background"), [("true", "#161617"), ("false", "#ffffff")])
-def test_lines_and_dots_stand_out_from_the_page(run, tmp_path, monkeypatch, dark, background):
+def test_lines_and_dots_stand_out_from_the_page(
+    run, tmp_path, monkeypatch, browse, dark, background
+):
     faint = ("#5E1C41", "#EBE4B4", "#134B1C", "#C2EBF8")
     monkeypatch.setattr(
         pictures, "method_colors",
@@ -260,8 +257,7 @@ def test_lines_and_dots_stand_out_from_the_page(run, tmp_path, monkeypatch, dark
     )  # fmt: skip
     text = report.write_report([run], tmp_path / "report.html").read_text(encoding="utf-8")
     script = f"<script>{PATIENCE}{INKS.replace('DARK', dark)}</script>"
-    done = browse(text.replace("</style>", f"</style>{script}", 1), tmp_path, "--dump-dom")
-    inks = json.loads(html.unescape(re.search(r'data-seen="(.*?)"', done.stdout)[1]))
+    inks = seen_of(browse(text.replace("</style>", f"</style>{script}", 1), SEEN))
     assert len(set(inks)) >= 3  # different colours remain different
     behind = luminance([int(background[place : place + 2], 16) for place in (1, 3, 5)])
     for ink in set(inks):

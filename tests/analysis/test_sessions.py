@@ -1,6 +1,7 @@
 """Sessions, the speed of the computer, and the line on its change."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,18 @@ def test_a_rerun_that_has_nothing_to_do_leaves_no_session(tmp_path: Path) -> Non
     for _ in range(2):
         compare(TARGETS, run=tmp_path, methods=["exact"], workers=1)
     assert len(list((tmp_path / "sessions").iterdir())) == 1
+
+
+def test_the_speed_is_not_measured_again_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    for name, brief in (("a", math.inf), ("b", math.inf), ("c", -1.0)):
+        monkeypatch.setattr("schedgap.analysis.comparing.compare.BRIEF", brief)
+        run = compare(TARGETS[0], run=tmp_path / name, methods=["exact"], workers=1)
+        (session,) = run.sessions.values()
+        found.append(session.references)
+    assert found[0] == found[1] != found[2] and all(found)
 
 
 def test_methods_and_instances_take_turns(tmp_path: Path) -> None:

@@ -193,6 +193,7 @@ def best_schedule(instance: EdgeInstance) -> tuple[float, EdgeSchedule | None]:
     cannot become better than the best found.
     """
     jobs, T = instance.jobs, instance.horizon
+    servers = {server.id: server for server in instance.servers}
     first, last = 1, T
     able = set(range(len(jobs)))
     if instance.batch_round is not None:
@@ -210,22 +211,20 @@ def best_schedule(instance: EdgeInstance) -> tuple[float, EdgeSchedule | None]:
     def fits(placed: dict[int, Placement], n: int, run: Placement, slot: int) -> bool:
         job = jobs[n]
         running = [(jobs[k], each) for k, each in placed.items() if each.completion >= slot]
-        for server in instance.servers:
-            count = run.workers.get(server.id, 0)
+        for name, count in run.workers.items():
             used = sum(
-                each.workers.get(server.id, 0)
+                each.workers.get(name, 0)
                 for other, each in running
                 if other.worker_type == job.worker_type
             )
-            if count and count + used > server.workers.get(job.worker_type, 0):
+            if count and count + used > servers[name].workers.get(job.worker_type, 0):
                 return False
         hosts = sum(
             each.ps_server == run.ps_server
             for other, each in running
             if other.ps_type == job.ps_type
         )
-        host = next(server for server in instance.servers if server.id == run.ps_server)
-        return hosts + 1 <= host.parameter_servers[job.ps_type]
+        return hosts + 1 <= servers[run.ps_server].parameter_servers[job.ps_type]
 
     def extend(waiting: frozenset[int], placed: dict[int, Placement], value: float) -> None:
         nonlocal best, found
@@ -241,8 +240,12 @@ def best_schedule(instance: EdgeInstance) -> tuple[float, EdgeSchedule | None]:
             if not waiting:
                 best, found = value, placed
         for n in sorted(waiting):
+            others = sum(least[k] for k in waiting if k != n)
             for run in choices[n]:
                 start = max(run.start, after)
+                soonest = start + run.slots - 1 - jobs[n].arrival
+                if not instance.is_batch and value + soonest + others >= best:
+                    continue
                 while start + run.slots - 1 <= last and not fits(placed, n, run, start):
                     start += 1
                 moved = replace(run, start=start, completion=start + run.slots - 1)
