@@ -13,7 +13,8 @@ Named = str | Callable[[Any, Any], str]
 Position = float | str  # on the axis
 Better = Literal["lower", "higher"]
 Standing = Literal["paper", "not stated", "ours"]
-STEPWISE = "(judged: at each step)"  # of claims that a series falls or rises along an axis
+# of claims that a series falls or rises along an axis: at each step, or from end to end
+STEPWISE, ENDS = "(judged: at each step)", "(judged: the ends only)"
 BRACKETS = ("best known", "bound")  # series beside those of the paper, at every position
 
 
