@@ -3,6 +3,7 @@
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from numbers import Real
 from typing import Literal, NamedTuple
 
@@ -132,7 +133,8 @@ class Sentence:
     @property
     def source(self) -> str:
         """Where the paper states it."""
-        return "; ".join(dict.fromkeys(part.judgement.claim.source for part in self.parts))
+        places = (part.judgement.claim.source.split("; ") for part in self.parts)
+        return "; ".join(dict.fromkeys(chain.from_iterable(places)))
 
     @property
     def verdict(self) -> VerdictWord:

@@ -301,12 +301,15 @@ The rule:
 - *Input*: the sentence is true by construction. The paper's numbers are our inputs or settings.
 - *Not testable*: the page gives the reason.
 - *Not measured*: fewer than half of the replications were measured.
-- Rows that our copy of a paper does not state, and rows on variants of ours, stand in tables of
-  their own. They are counted apart, as *not stated* and *ours*, and in no count of sentences.
+- Rows that a paper, or our copy of it, does not state, and rows on variants of ours, stand in
+  tables of their own. They are counted apart, as *not stated* and *ours*, not as sentences.
 
 The column *measured* first counts the replications. It then says whether the sentence holds for
 their means, as a paper plots them, if the verdict does not say so. It ends with the number that the
 sentence is about: its median over the replications, and its least and greatest value.
+
+Instances of the scale *quick* are smaller than the paper's, except those of ring. Without `--quick`
+the figures have the paper's sizes.
 
 The papers do not publish their workloads. A refutation says that the text does not suffice to
 obtain the result. It does not say that the result was never obtained.
@@ -347,6 +350,7 @@ def _setup(figures: Sequence[tuple[Experiment, Sequence[Row]]]) -> list[str]:
 
 def _family(items: Sequence[Sentence]) -> list[str]:
     own = [item for item in items if _standing(item) == "paper"]
+    order = [figure for item in items for figure in item.figures]
     tables = [
         markdown_table(
             ("figure", "the paper", "where", "measured", "verdict"),
@@ -354,14 +358,19 @@ def _family(items: Sequence[Sentence]) -> list[str]:
         )
     ]
     for word, title in (
-        ("not stated", "Not stated in our copy of the paper, and in no count of sentences:"),
+        (
+            "not stated",
+            "Not stated in the paper, or in our copy of it, and in no count of sentences:",
+        ),
         ("ours", "On variants of ours, which are in no count of sentences:"),
     ):
         beside = [part for item in items if _standing(item) == word for part in item.parts]
+        beside.sort(key=lambda part: order.index(part.judgement.experiment.figure))
         if beside:
             head = ("figure", "the row", "where", "measured")
             tables += [title, markdown_table(head, [_line(part)[:4] for part in beside])]
-    scans = [part for item in items for part in item.parts if part.scanned]
+    every = [part for item in items for part in item.parts]
+    scans = [part for part in every if any(each.draws for each in part.scanned)]
     if scans:
         tables += [
             "Parameters that the paper does not state, scanned:",

@@ -342,14 +342,14 @@ CLAIMS_4 = (
     *parts(
         "Contention and overhead cost at most 15 % of the total execution time",
         Claim(
-            "They cost SJF-BCO at most 15 % of it",
+            "Contention and overhead cost SJF-BCO at most 15 % of the execution time",
             "Section 7, 1)",
             measure=lambda draw: 100 * _lost(draw, "SJF-BCO"),
             unit="% of the time",
             given=WITHIN,
         ),
         Claim(
-            "They cost each of the four policies at most 15 % of it",
+            "Contention and overhead cost each of the policies at most 15 % of the execution time",
             "Section 7, 1)",
             measure=lambda draw: 100 * max(_lost(draw, each) for each in POLICIES),
             unit="% of the time where it is most",
@@ -376,7 +376,7 @@ CLAIMS_4 = (
         "LS balances the execution time between the GPUs, as it takes those with the least",
         *(
             Claim(
-                f"The execution times of the GPUs differ less with LS than with {policy}",
+                f"The estimated execution times of the GPUs differ less with LS than with {policy}",
                 "Section 7, 2)",
                 lambda draw, policy=policy: _unevener(draw, policy) > 0,
                 lambda draw, policy=policy: 100 * _unevener(draw, policy),
@@ -491,13 +491,13 @@ CLAIMS_5 = (
     *parts(
         "The makespan drops again because overhead falls slightly, as rings span fewer servers",
         _between_bends(
-            "The rings span fewer servers",
+            "Where the makespan drops again, the rings span fewer servers",
             lambda bends, last: (bends[1], last),
             RING_SERVERS,
             sign=-1,
         ),
         _between_bends(
-            "The share of overhead falls slightly (judged: it falls)",
+            "Where the makespan drops again, overhead falls slightly",
             lambda bends, last: (bends[1], last),
             SPREADING,
             sign=-1,
@@ -546,7 +546,7 @@ CLAIMS_6 = (
         ),
         *(
             _difference(
-                f"There is less contention with {name} {ENDS}",
+                f"With more servers there is less contention with {name} {ENDS}",
                 "Section 7, Fig. 6",
                 lambda draw, name=name: _ends(draw, name, CONTENTION)[0],
                 lambda draw, name=name: _ends(draw, name, CONTENTION)[1],
@@ -568,7 +568,7 @@ CLAIMS_6 = (
         ),
         _difference(
             "The idle time of the workers of FF before their last job drops dramatically (judged: "
-            f"it drops) {ENDS}",
+            "it drops, from end to end)",
             "Section 7, Fig. 6; proof of Lemma 3",
             lambda draw: _ends(draw, "FF", IDLE)[0],
             lambda draw: _ends(draw, "FF", IDLE)[1],
@@ -595,7 +595,7 @@ CLAIMS_6_LARGE = parts(
     "With enough servers SJF-BCO gives each job its own, without contention, and gets better with "
     "more GPUs",
     Claim(
-        "With the most servers there is no contention",
+        "With the most servers SJF-BCO has no contention",
         "Section 7, Fig. 6",
         lambda draw: _ends(draw, "SJF-BCO", CONTENTION)[1] == 0,
         lambda draw: 100 * _ends(draw, "SJF-BCO", CONTENTION)[1],
@@ -618,14 +618,14 @@ CLAIMS_7 = (
     *parts(
         "A larger lambda lets jobs open new servers, with less contention and less overhead",
         _difference(
-            f"The rings span more servers {ENDS}",
+            f"With a larger lambda the rings span more servers {ENDS}",
             "Section 7, Fig. 7",
             lambda draw: _ends(draw, "SJF-BCO", RING_SERVERS)[1],
             lambda draw: _ends(draw, "SJF-BCO", RING_SERVERS)[0],
             "servers per ring more",
         ),
         _difference(
-            f"There is less contention {ENDS}",
+            f"With a larger lambda there is less contention {ENDS}",
             "Section 7, Fig. 7",
             lambda draw: _ends(draw, "SJF-BCO", CONTENTION)[0],
             lambda draw: _ends(draw, "SJF-BCO", CONTENTION)[1],
@@ -633,7 +633,7 @@ CLAIMS_7 = (
             100,
         ),
         _difference(
-            f"There is less overhead of communication {ENDS}",
+            f"With a larger lambda there is less overhead of communication {ENDS}",
             "Section 7, Fig. 7",
             lambda draw: _ends(draw, "SJF-BCO", SPREADING)[0],
             lambda draw: _ends(draw, "SJF-BCO", SPREADING)[1],

@@ -5,7 +5,6 @@ depends on the number of events and of the rings they affect, and not on the hor
 module has the metrics that are reported of a schedule beside its makespan.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from heapq import heappop, heappush
 from statistics import fmean, pstdev
@@ -343,13 +342,13 @@ def gpu_times(instance: RingInstance, schedule: RingSchedule) -> dict[str, float
         `limit`: W-hat_max, the largest estimated execution time of a GPU, slots; by Lemma 2 it is
         the limit theta_u that a policy returns. `idle`: average time in which a GPU has no job
         before its last one ends, slots, as in the proof of Lemma 3. `unevenness`: standard
-        deviation of the GPUs' execution times over their average.
+        deviation of the GPUs' estimated execution times over their average.
     """
     estimates = load_increments(rate_table(instance))
     if any(run.gpus is None for run in schedule.runs.values()):
         schedule = schedule.numbered(instance)
     estimated: dict[tuple[str, int], float] = {}
-    busy: Counter[tuple[str, int]] = Counter()
+    busy = 0
     last: dict[tuple[str, int], int] = {}
     for j, job in enumerate(instance.jobs):
         run = schedule.runs[job.id]
@@ -357,13 +356,13 @@ def gpu_times(instance: RingInstance, schedule: RingSchedule) -> dict[str, float
             for gpu in numbers:
                 key = server, gpu
                 estimated[key] = estimated.get(key, 0.0) + estimates[j]
-                busy[key] += run.slots
+                busy += run.slots
                 last[key] = max(last.get(key, 0), run.end)
-    times = [*busy.values(), *[0] * (instance.gpus - len(busy))]
+    loads = [*estimated.values(), *[0.0] * (instance.gpus - len(estimated))]
     return {
-        "limit": round(max(estimated.values()), 6),
-        "idle": round((sum(last.values()) - sum(times)) / instance.gpus, 6),
-        "unevenness": round(pstdev(times) / fmean(times), 6),
+        "limit": round(max(loads), 6),
+        "idle": round((sum(last.values()) - busy) / instance.gpus, 6),
+        "unevenness": round(pstdev(loads) / fmean(loads), 6),
     }
 
 

@@ -9,13 +9,15 @@ from hypothesis import strategies as st
 
 from schedgap.errors import ContradictionError
 from schedgap.instances.elastic import ElasticInstance, Job
+from schedgap.instances.generate import generate
 from schedgap.models.elastic import rules
-from schedgap.models.elastic.algorithms.a_maxweight import batch_of, constants
+from schedgap.models.elastic.algorithms.a_maxweight import ArrivedJob, batch_of, constants
 from schedgap.models.elastic.algorithms.a_online import (
     ElasticArrivals,
     OnlineSettings,
     a_dual,
     a_online,
+    online_settings,
     serve_rounds,
 )
 from schedgap.models.elastic.algorithms.guarantees import lemma_1
@@ -127,6 +129,26 @@ def test_jobs_are_handed_out_at_their_arrival() -> None:
     assert not arrivals.all_here()
     assert [each.job.id for each in arrivals.until(2)] == ["j2"]
     assert arrivals.all_here()
+
+
+class Before(ElasticArrivals):
+    """The jobs of a round are those that have arrived before tau_i, as in the text on edge jobs."""
+
+    def until(self, time: int) -> list[ArrivedJob]:
+        return super().until(time - 1)
+
+
+def test_the_strict_reading_of_a_batch_changes_most_values() -> None:
+    differ = 0
+    for seed in range(10):
+        instance = generate("elastic", preset="small", seed=seed)
+        known = online_settings(instance)
+        by, before = (
+            serve_rounds(arrivals(instance), known).schedule.value(instance)
+            for arrivals in (ElasticArrivals, Before)
+        )
+        differ += by != before
+    assert differ > 5
 
 
 def test_who_looks_ahead_can_no_longer_start_before() -> None:
