@@ -329,7 +329,8 @@ def counts(items: Sequence[Sentence]) -> dict[str, int]:
     """
     count = Counter(item.verdict for item in items if _standing(item) == "paper")
     beside = Counter(_standing(item) for item in items for _ in item.parts)
-    found = {"sentences": count.total(), **{word: count[word] for word in VERDICTS}}
+    found: dict[str, int] = {"sentences": count.total()}
+    found |= {word: count[word] for word in VERDICTS}
     return found | {word: beside[word] for word in APART}
 
 

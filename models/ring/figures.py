@@ -305,6 +305,17 @@ def _unevener(draw: Draw, policy: str) -> float:
     return _bar(draw, policy, UNEVEN) - _bar(draw, "LS", UNEVEN)
 
 
+def _evener(policy: str) -> Claim:
+    """Return the claim that LS balances the GPUs better than a policy that ignores their loads."""
+    return Claim(
+        f"The estimated execution times of the GPUs differ less with LS than with {policy}",
+        "Section 7, 2)",
+        lambda draw: _unevener(draw, policy) > 0,
+        lambda draw: 100 * _unevener(draw, policy),
+        "% of their average more",
+    )
+
+
 BEST = "SJF-BCO has the smallest makespan and average completion time, hence total completion time"
 LARGE_JOBS = (
     "SJF-BCO opens new servers for large jobs, to avoid their overhead, and so has a smaller "
@@ -374,16 +385,8 @@ CLAIMS_4 = (
     ),
     *parts(
         "LS balances the execution time between the GPUs, as it takes those with the least",
-        *(
-            Claim(
-                f"The estimated execution times of the GPUs differ less with LS than with {policy}",
-                "Section 7, 2)",
-                lambda draw, policy=policy: _unevener(draw, policy) > 0,
-                lambda draw, policy=policy: 100 * _unevener(draw, policy),
-                "% of their average more",
-            )
-            for policy in ("FF", "RAND")
-        ),
+        _evener("FF"),
+        _evener("RAND"),
     ),
 )
 OTHER_ORDER = parts(  # the paper does not say in which order the baselines take the jobs (E28)
@@ -531,6 +534,17 @@ def _lead(draw: Draw, number: Position) -> float:
     return 100 * (rival / draw.value("SJF-BCO", number) - 1)
 
 
+def _less_contention(name: str) -> Claim:
+    return _difference(
+        f"With more servers there is less contention with {name} {ENDS}",
+        "Section 7, Fig. 6",
+        lambda draw: _ends(draw, name, CONTENTION)[0],
+        lambda draw: _ends(draw, name, CONTENTION)[1],
+        "% of the time less",
+        100,
+    )
+
+
 NAMES_6 = ("FF", "LS", "SJF-BCO")
 CLAIMS_6 = (
     *parts(
@@ -544,17 +558,7 @@ CLAIMS_6 = (
             )
             for name in NAMES_6
         ),
-        *(
-            _difference(
-                f"With more servers there is less contention with {name} {ENDS}",
-                "Section 7, Fig. 6",
-                lambda draw, name=name: _ends(draw, name, CONTENTION)[0],
-                lambda draw, name=name: _ends(draw, name, CONTENTION)[1],
-                "% of the time less",
-                100,
-            )
-            for name in NAMES_6
-        ),
+        *map(_less_contention, NAMES_6),
     ),
     *parts(
         "FF gains most, because with more servers it can set a smaller limit on the execution time "
