@@ -207,6 +207,27 @@ def test_a_figure_that_was_killed_is_shown_with_what_is_known(
     assert found == (fourth, known)
 
 
+def test_a_file_without_a_metric_of_the_figure_is_computed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that was stored before a claim got its metric is judged by its schedules."""
+    (fourth,) = (
+        each
+        for each in figures.experiments(seeds=(0,), servers=(3,), jobs=4, settings=({},))
+        if each.figure == "4"
+    )
+    name = experiments.file_name(fourth)
+    compare([fourth], run=tmp_path, workers=1, time_limit=5)
+    file = tmp_path / experiments.FOLDER / name
+    known = experiments.read(file)
+    older = [row for row in known if row.measure != figures.UNEVEN]
+    assert 0 < len(older) < len(known)
+    file.write_text(comma_separated(Row._fields, older), encoding="utf-8")
+    monkeypatch.setattr(experiments, "suite", lambda text, quick: {} if quick else {name: fourth})
+    (found,) = experiments.written(Run(tmp_path)).values()
+    assert found == (fourth, known)
+
+
 def test_a_figure_of_several_folders_has_the_values_of_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
