@@ -424,7 +424,7 @@ ERRATA = {
         "The batch of round i are the jobs with arrival <= tau_i. The paper of family edge has the "
         "same line, says `before time tau_i`, and is read so (its E14). With arrival < tau_i here, "
         "most schedules of small instances have another value.",
-        "",
+        "batch=before",
         (
             "test_jobs_are_handed_out_at_their_arrival",
             "test_the_strict_reading_of_a_batch_changes_most_values",
