@@ -73,11 +73,16 @@ class Judgement:
         head = f"holds on {self.held} of {self.draws} replications{self._left_out}{self._of_mean}"
         if self.claim.holds is None:
             head = reason or f"on {self.draws} replications{self._left_out}"
+        return f"{head}; {self.spread}" if self.numbers else head
+
+    @property
+    def spread(self) -> str:
+        """The median of the numbers with their range; empty without numbers."""
         if not self.numbers:
-            return head
+            return ""
         middle, least, most = statistics.median(self.numbers), self.numbers[0], self.numbers[-1]
         unit = f" {self.claim.unit}" if self.claim.unit else ""
-        return f"{head}; {middle:.3g}{unit} [{least:.3g}, {most:.3g}]"
+        return f"{middle:.3g}{unit} [{least:.3g}, {most:.3g}]"
 
     @property
     def _left_out(self) -> str:

@@ -418,5 +418,5 @@ def _line(part: Part) -> tuple[str, ...]:
 def _at(item: Judgement) -> str:
     setting = ", ".join(f"{key} = {value}" for key, value in item.experiment.setting.items())
     if item.claim.holds is None:
-        return f"{setting}: {item.measured}"
+        return f"{setting}: {item.spread or item.verdict}"
     return f"{setting}: {item.verdict} ({item.held} of {item.draws})"

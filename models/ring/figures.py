@@ -561,8 +561,8 @@ CLAIMS_6 = (
         *map(_less_contention, NAMES_6),
     ),
     *parts(
-        "FF gains most, because with more servers it can set a smaller limit on the execution time "
-        "of a GPU, and the workers' idle time drops dramatically",
+        "FF gains most: with more servers it can set a smaller limit, and the idle time of workers "
+        "drops dramatically",
         _difference(
             f"FF has the largest reduction of the makespan {ENDS}",
             "Section 7, Fig. 6",
