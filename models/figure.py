@@ -1,7 +1,7 @@
 """Figures of the papers' evaluations as data: axis, methods, instances, and claims to judge."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal
@@ -12,12 +12,18 @@ from schedgap.instances.instance import Instance
 Named = str | Callable[[Any, Any], str]
 Position = float | str  # on the axis
 Better = Literal["lower", "higher"]
-STEPWISE = "(judged: at each step)"  # of claims that a series falls or rises along an axis
+Standing = Literal["paper", "not stated", "ours"]
+# of claims that a series falls or rises along an axis: at each step, or from end to end
+STEPWISE, ENDS = "(judged: at each step)", "(judged: the ends only)"
 BRACKETS = ("best known", "bound")  # series beside those of the paper, at every position
 
 
 class MissingValueError(LookupError):
     """A value of a figure was not measured."""
+
+
+class NotApplicableError(MissingValueError):
+    """A claim says nothing of a replication, which then does not count."""
 
 
 @dataclass(frozen=True)
@@ -91,8 +97,17 @@ class Claim:
     """A statement of the paper about a figure, as a predicate on the measured values.
 
     `text` states it in our words, with the paper's numbers; `source` says where it stands. `holds`
-    decides it on one draw; `measure` is the number that it is about, in `unit`. A claim without
-    `holds` cannot be tested, for the reason `untestable`.
+    decides it on one replication; `measure` is the number that it is about, in `unit`.
+
+    `sentence` is the sentence of the paper, in our words, of which the claim is a part: one rival,
+    or one figure. Claims with the same sentence are counted as one. By default it is `text`.
+
+    A claim has no `holds` in three cases. It cannot be tested, for the reason `untestable`. It is
+    true by construction, for the reason `given`: the paper's numbers are our inputs or settings. Or
+    the paper gives no number where one decides: with `threshold="ours"` only `measure` is shown.
+
+    `standing` says whose statement it is: the paper's, one that our copy of the paper does not
+    state, or ours. Only the paper's are counted and get a verdict.
     """
 
     text: str
@@ -101,10 +116,18 @@ class Claim:
     measure: Callable[[Draw], float] | None = None
     unit: str = ""
     untestable: str = ""
+    sentence: str = ""
+    given: str = ""
+    threshold: Literal["paper", "ours"] = "paper"
+    standing: Standing = "paper"
 
     def __post_init__(self) -> None:
-        if (self.holds is None) != bool(self.untestable):
-            raise ValueError(f"{self.text}: need either `holds` or the reason `untestable`")
+        ways = [self.holds is not None, bool(self.untestable), bool(self.given)]
+        if sum([*ways, self.threshold == "ours"]) != 1:
+            need = "`holds`, the reason `untestable`, the reason `given`, or `threshold='ours'`"
+            raise ValueError(f"{self.text}: need exactly one of {need}")
+        if self.threshold == "ours" and self.measure is None:
+            raise ValueError(f"{self.text}: a threshold of ours needs `measure`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +249,43 @@ def bars(
                 yield Point(name, seed, series, instance, method)
 
     return Experiment(series=(series,), draw=draw, **figure)
+
+
+def parts(sentence: str, *claims: Claim) -> tuple[Claim, ...]:
+    """Return claims as the parts of one sentence of the paper, counted as one.
+
+    Parameters
+    ----------
+    sentence : str
+        The sentence in our words, the same for all of its parts, in whatever figures they are.
+    *claims : Claim
+        One for each rival, or figure, that the sentence names.
+    """
+    return tuple(replace(claim, sentence=sentence) for claim in claims)
+
+
+def apart(standing: Standing, *claims: Claim) -> tuple[Claim, ...]:
+    """Return claims that are not the paper's, and so in none of its counts.
+
+    Parameters
+    ----------
+    standing : {"not stated", "ours"}
+        Whether our copy of the paper does not state them, or they are about something of ours.
+    *claims : Claim
+        The claims.
+    """
+    return tuple(replace(claim, standing=standing) for claim in claims)
+
+
+def only_measured(claim: Claim) -> Claim:
+    """Return a claim whose threshold is ours: its number is shown, and nothing is judged.
+
+    Parameters
+    ----------
+    claim : Claim
+        A claim with `measure`.
+    """
+    return replace(claim, holds=None, threshold="ours")
 
 
 def said(text: str) -> tuple[Claim, ...]:

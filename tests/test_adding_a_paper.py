@@ -154,8 +154,9 @@ def test_a_program_is_exported(outsider: Outsider) -> None:
 
 def test_a_figure_is_measured_and_judged(outsider: Outsider) -> None:
     said = outsider.said["figure allox --quick --run runs/figures"]
-    verdicts = re.findall(r"(REPRODUCED|MIXED|REFUTED): .*? on (\d+) of (\d+) draws", said)
-    assert len(verdicts) == 2 and all(draws == "10" for _, _, draws in verdicts)
+    verdicts = re.findall(r"(REPRODUCED|MIXED|REFUTED): .*? on (\d+) of (\d+) replications", said)
+    assert len(verdicts) == 1 and all(draws == "10" for _, _, draws in verdicts)
+    assert "MEASURED: on 10 replications; " in said
     page = (outsider.folder / "runs/figures/reproduction.md").read_text(encoding="utf-8")
     assert "## allox" in page and "T. N. Le" in page
 

@@ -249,7 +249,7 @@ def written(run: StoredRun) -> dict[str, tuple[Experiment, list[Row]]]:
     """Return the figures whose CSV files are in the folders of a run, with their values, by file.
 
     The values of a run that was killed, or to which records were added, are computed from its
-    records, and so are those of several folders.
+    records. So are those of several folders, and those of a file without a metric of the figure.
 
     Parameters
     ----------
@@ -267,7 +267,8 @@ def written(run: StoredRun) -> dict[str, tuple[Experiment, list[Row]]]:
         for file, experiment in suite(f"{name}-figures", quick=quick).items():
             if file in files:
                 known = read(files[file]) if alone and _is_current(run, files[file]) else []
-                found[file] = experiment, known or rows(run, experiment)
+                whole = {row.measure for row in known} >= {*experiment.metrics}
+                found[file] = experiment, known if known and whole else rows(run, experiment)
     return found
 
 

@@ -288,8 +288,8 @@ def _figures(owner: Family) -> list[str]:
     if owner.experiments is None:
         return []
     rows = [
-        (f"`{owner.name}-figure-{item.figure}`", item.title, item.x,
-         ", ".join(item.series), "; ".join(claim.text for claim in item.claims))
+        (f"`{owner.name}-figure-{item.figure}`", item.title, item.x, ", ".join(item.series),
+         "; ".join(dict.fromkeys(claim.sentence or claim.text for claim in item.claims)))
         for item in owner.experiments() if not item.setting
     ]  # fmt: skip
     return [

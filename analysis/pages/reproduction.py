@@ -8,7 +8,17 @@ from pathlib import Path
 from schedgap.analysis.comparing.compare import OnRecord, compare, work
 from schedgap.analysis.comparing.run import Run
 from schedgap.analysis.evaluations import experiments
-from schedgap.analysis.evaluations.judging import Judgement, Row, VerdictWord, judge
+from schedgap.analysis.evaluations.judging import (
+    JUDGED,
+    Judgement,
+    Part,
+    Row,
+    Sentence,
+    VerdictWord,
+    judge,
+    sentences,
+)
+from schedgap.analysis.evaluations.setup import players, sizes
 from schedgap.analysis.pages.families import markdown_table
 from schedgap.analysis.plots.charts import comma_separated
 from schedgap.errors import UsageError, choices
@@ -19,8 +29,9 @@ from schedgap.models.figure import Experiment
 
 PAGE, DATA = "reproduction.md", "reproduction"  # a file, and the folder with its data
 VERDICTS: tuple[VerdictWord, ...] = (
-    "reproduced", "mixed", "refuted", "not testable", "not measured",
+    *JUDGED, "measured", "input", "not testable", "not measured",
 )  # fmt: skip
+APART: tuple[VerdictWord, ...] = ("not stated", "ours")
 Values = dict[str, tuple[Experiment, list[Row]]]  # by file name
 
 
@@ -227,7 +238,7 @@ def _families(data: Path) -> list[str]:
 
 
 def page(data: Path) -> str:
-    """Return the page in Markdown: all claims of the papers' figures with their verdicts.
+    """Return the page in Markdown: the sentences of the papers on their figures, with verdicts.
 
     Parameters
     ----------
@@ -235,78 +246,177 @@ def page(data: Path) -> str:
         Folder of CSV files.
     """
     found = values(data)
-    judged = {
-        name: [
-            item
-            for experiment, rows in found.values()
-            if experiment.family == name
-            for item in judge(experiment, rows)
-        ]
-        for name in _families(data)
+    names = _families(data)
+    figures = {
+        name: [(each, rows) for each, rows in found.values() if each.family == name]
+        for name in names
     }
-    scale = "scaled down" if all(each.quick for each, _ in found.values()) else "full scale"
-    command = "schedgap figure all" + (" --quick" if scale == "scaled down" else "")
+    said = {
+        name: sentences(item for each, rows in mine for item in judge(each, rows))
+        for name, mine in figures.items()
+    }
+    quick = all(each.quick for each, _ in found.values())
     parts = [
-        "# What the papers' evaluations claim, and what we measured",
-        f"`{command}` computes this page and its data (`{DATA}/*.csv`); figures: {scale}. Each "
-        "claim is a predicate in the family's `figures.py`, evaluated on every draw: a claim is "
-        "*reproduced* if it holds on at least nine tenths of the draws, *refuted* if it holds on "
-        "at most one tenth, and *mixed* otherwise; draws on which a value is missing do not "
-        "count, and there is no verdict if they are more than half. Where the means of the values "
-        "over the draws, as a paper plots them, would say otherwise or decide a mixed verdict, "
-        "this stands after the count, and then the number that the claim is about: its median over "
-        "the draws, and its least and greatest value. The papers' workloads are not published; "
-        "instances are drawn from what their texts state, so that a refutation says that the text "
-        "does not suffice to obtain the result, not that it was never obtained.",
+        "# Which sentences of the papers' evaluations we could reproduce",
+        INTRODUCTION.replace("COMMAND", "schedgap figure all" + " --quick" * quick),
         markdown_table(
-            ("paper", *VERDICTS),
+            ("paper", "sentences", *VERDICTS, *APART),
             [
-                (f"[{family(name).title}](#{name})", *_counts(items))
-                for name, items in judged.items()
+                (f"[{family(name).title}](#{name})", *map(str, counts(items).values()))
+                for name, items in said.items()
             ],
         ),
-    ]  # fmt: skip
-    for name, items in judged.items():
-        parts += [f"## {name}", family(name).paper.citation, *_family(items)]
+    ]
+    for name, items in said.items():
+        parts += [
+            f"## {name}",
+            family(name).paper.citation,
+            *_setup(figures[name]),
+            *_family(items),
+        ]
     return "\n\n".join(part.rstrip() for part in parts if part) + "\n"
 
 
-def _counts(items: Sequence[Judgement]) -> list[str]:
-    """Return the number of claims for each verdict; copies at other settings do not count."""
-    count = Counter(item.verdict for item in items if not item.experiment.setting)
-    return [f"{count[verdict]}" for verdict in VERDICTS]
+INTRODUCTION = f"""\
+Each paper says in words what its figures show. Which of these sentences come out again, if one
+implements the paper from its text?
+
+An example: the ring paper says of its Figure 4 that its algorithm has the smallest average
+completion time of four policies. We draw ten instances of the workload that the paper describes,
+called *replications* here, and run the four policies on each. The sentence holds on all ten. At our
+defaults it is therefore reproduced. The paper does not say in which order the other policies take
+the jobs. If they take the smallest job first, the sentence holds on none of the ten. Its verdict is
+therefore *mixed*.
+
+The rule:
+
+- A sentence has a *part* for each rival or figure that it names. A part is *reproduced* if it holds
+  on at least nine tenths of the replications, *refuted* if it holds on at most one tenth, and else
+  *mixed*. Replications to which it does not apply, or on which a value is missing, do not count.
+- We scan parameters that a paper does not state. A part that is reproduced at one setting and
+  refuted at our defaults, or the other way round, is *mixed*.
+- A sentence is *reproduced* if all of its judged parts are, *refuted* if all are, and else *mixed*.
+- *Measured*: the sentence gives no number where one decides, as in "slight influence". The page
+  shows what we measured and gives no verdict.
+- *Input*: the sentence is true by construction. The paper's numbers are our inputs or settings.
+- *Not testable*: the page gives the reason.
+- *Not measured*: fewer than half of the replications were measured.
+- Rows that a paper, or our copy of it, does not state, and rows on variants of ours, stand in
+  tables of their own. They are counted apart, as *not stated* and *ours*, not as sentences.
+
+The column *measured* first counts the replications. It then says whether the sentence holds for
+their means, as a paper plots them, if the verdict does not say so. It ends with the number that the
+sentence is about: its median over the replications, and its least and greatest value.
+
+Instances of the scale *quick* are smaller than the paper's, except those of ring. Without `--quick`
+the figures have the paper's sizes.
+
+The papers do not publish their workloads. A refutation says that the text does not suffice to
+obtain the result. It does not say that the result was never obtained.
+
+`COMMAND` computes this page and its data (`{DATA}/*.csv`). The predicates are in the `figures.py`
+of each family.
+"""
 
 
-def _family(items: Sequence[Judgement]) -> list[str]:
-    rows = [
-        (item.experiment.figure, item.claim.text, item.claim.source, item.measured,
-         f"**{item.verdict}**")
-        for item in items
-        if not item.experiment.setting
-    ]  # fmt: skip
-    parts = (
-        [markdown_table(("figure", "the paper", "where", "measured", "verdict"), rows)]
-        if rows
-        else []
-    )
-    scans: dict[tuple[str, str], list[Judgement]] = {}
-    for item in items:
-        if item.experiment.setting and item.verdict != "not testable":
-            scans.setdefault((item.experiment.figure, item.claim.text), []).append(item)
+def counts(items: Sequence[Sentence]) -> dict[str, int]:
+    """Return the number of sentences of a paper, for each verdict too, and of rows beside them.
+
+    Parameters
+    ----------
+    items : sequence of Sentence
+        Of one paper.
+    """
+    count = Counter(item.verdict for item in items if _standing(item) == "paper")
+    beside = Counter(_standing(item) for item in items for _ in item.parts)
+    found: dict[str, int] = {"sentences": count.total()}
+    found |= {word: count[word] for word in VERDICTS}
+    return found | {word: beside[word] for word in APART}
+
+
+def _standing(item: Sentence) -> str:
+    return item.parts[0].judgement.claim.standing
+
+
+def _setup(figures: Sequence[tuple[Experiment, Sequence[Row]]]) -> list[str]:
+    """Return how large the instances of the figures are, and which methods run in them."""
+    usual = [each for each in figures if not each[0].setting]
+    if not usual:
+        return []
+    return [
+        markdown_table(("figures", "scale", "instances", "replications"), sizes(usual)),
+        markdown_table(("name", "figures", "method here", "what it is"), players(usual)),
+    ]
+
+
+def _family(items: Sequence[Sentence]) -> list[str]:
+    own = [item for item in items if _standing(item) == "paper"]
+    order = [figure for item in items for figure in item.figures]
+    tables = [
+        markdown_table(
+            ("figure", "the paper", "where", "measured", "verdict"),
+            [line for item in own for line in _lines(item)],
+        )
+    ]
+    for word, title in (
+        (
+            "not stated",
+            "Not stated in the paper, or in our copy of it, and in no count of sentences:",
+        ),
+        ("ours", "On variants of ours, which are in no count of sentences:"),
+    ):
+        beside = [part for item in items if _standing(item) == word for part in item.parts]
+        beside.sort(key=lambda part: order.index(part.judgement.experiment.figure))
+        if beside:
+            head = ("figure", "the row", "where", "measured")
+            tables += [title, markdown_table(head, [_line(part)[:4] for part in beside])]
+    every = [part for item in items for part in item.parts]
+    scans = [part for part in every if any(each.draws for each in part.scanned)]
     if scans:
-        parts += [
+        tables += [
             "Parameters that the paper does not state, scanned:",
             markdown_table(
-                ("figure", "the paper", "settings and verdicts"),
+                ("figure", "the row", "settings and verdicts"),
                 [
-                    (figure, text, "; ".join(map(_at, group)))
-                    for (figure, text), group in scans.items()
+                    (figure, text, "; ".join(map(_at, part.scanned)))
+                    for part in scans
+                    for figure, text, *_ in [_line(part)]
                 ],
             ),
         ]  # fmt: skip
-    return parts
+    return tables if own else tables[1:]
+
+
+def _lines(item: Sentence) -> list[tuple[str, ...]]:
+    """Return the rows of a sentence: one with its verdict, and one for each of several parts."""
+    if len(item.parts) == 1:
+        return [_line(item.parts[0])]
+    count = Counter(part.verdict for part in item.parts)
+    words = ", ".join(f"{count[word]} {word}" for word in VERDICTS if count[word])
+    head = (", ".join(item.figures), item.text, item.source, f"parts: {words}",
+            f"**{item.verdict}**")  # fmt: skip
+    return [head, *map(_within, item.parts)]
+
+
+def _within(part: Part) -> tuple[str, ...]:
+    """Return the row of one of several parts; its place stands with the sentence."""
+    figure, text, _, measured, _ = _line(part)
+    return figure, f"– {text}", "", measured, part.verdict
+
+
+def _line(part: Part) -> tuple[str, ...]:
+    item = part.judgement
+    measured = item.measured
+    if part.depends:
+        others = [each for each in part.scanned if each.verdict != item.verdict]
+        decisive = [each for each in others if each.verdict in JUDGED]
+        measured += f" ({item.verdict} at our defaults); {'; '.join(map(_at, decisive))}"
+    return (item.experiment.figure, item.claim.text, item.claim.source, measured,
+            f"**{part.verdict}**")  # fmt: skip
 
 
 def _at(item: Judgement) -> str:
     setting = ", ".join(f"{key} = {value}" for key, value in item.experiment.setting.items())
+    if item.claim.holds is None:
+        return f"{setting}: {item.spread or item.verdict}"
     return f"{setting}: {item.verdict} ({item.held} of {item.draws})"

@@ -16,9 +16,11 @@ from schedgap.models.figure import (
     Draw,
     Experiment,
     MissingValueError,
+    apart,
     bars,
     best,
     curves,
+    parts,
 )
 
 BASELINES = ("FIFO", "DRF", "Dorm")
@@ -97,7 +99,7 @@ def experiments(
     }  # fmt: skip
     curve = partial(curves, **shared)
 
-    def apart(**figure: Any) -> Experiment:
+    def versus_oasis(**figure: Any) -> Experiment:
         title = f"Workers and parameter servers together or apart, by {figure['x']}"
         return curve(title=title, **figure)
 
@@ -116,7 +118,7 @@ def experiments(
                         values=jobs, methods=POLICIES,
                         make=lambda seed, x: made(seed, x, machines[-1]), **scan)  # fmt: skip
         scan["claims"] = _against_oasis("8")
-        yield apart(figure="8", x="jobs", values=jobs, methods=COLOCATION,
+        yield versus_oasis(figure="8", x="jobs", values=jobs, methods=COLOCATION,
                     make=lambda seed, x: made(seed, x, half), **scan)  # fmt: skip
 
     figures: list[Experiment] = []
@@ -131,11 +133,11 @@ def experiments(
                   claims=_against_baselines("6"), values=machines, methods=policies,
                   make=lambda seed, x: drawn(seed, jobs[-1], x), setting=setting),
             curve(figure="7", title="Four policies by the number of jobs", x="jobs",
-                  claims=(*_against_baselines("7"), _top_tick()), values=jobs, methods=policies,
+                  claims=(*_against_baselines("7"), *_top_tick()), values=jobs, methods=policies,
                   make=lambda seed, x: drawn(seed, x, machines[-1]), setting=setting),
-            apart(figure="8", x="jobs", claims=_against_oasis("8"), values=jobs,
+            versus_oasis(figure="8", x="jobs", claims=_against_oasis("8"), values=jobs,
                   methods=colocation, make=lambda seed, x: drawn(seed, x, half), setting=setting),
-            apart(figure="9", x="machines", claims=_against_oasis("9"), values=long_machines,
+            versus_oasis(figure="9", x="machines", claims=_against_oasis("9"), values=long_machines,
                   methods=colocation, setting=setting,
                   make=lambda seed, x: drawn(seed, long_jobs, x, 80)),
             bars(figure="10", title="Utility, delays and admissions of all policies", x="policy",
@@ -146,14 +148,15 @@ def experiments(
     all_jobs = {name: f"{method}:prices=oracle" for name, method in COLOCATION.items()}
     return [
         *figures,
-        apart(figure="8", x="jobs", claims=_against_oasis("8"), values=jobs, methods=all_jobs,
-              make=lambda seed, x: drawn(seed, x, half), setting={"prices": "all jobs"}),
+        versus_oasis(figure="8", x="jobs", claims=_against_oasis("8"), values=jobs,
+                     methods=all_jobs, make=lambda seed, x: drawn(seed, x, half),
+                     setting={"prices": "all jobs"}),
         *(scanned for workload in WORKLOADS for scanned in at(workload)),
         curve(figure="price", title="Prices from a lower limit on L (ours)", x="lower limit on L",
-              claims=(_price_claim(),), values=FLOORS, methods=_prices(),
+              claims=apart("ours", _price_claim()), values=FLOORS, methods=_prices(),
               make=lambda seed, x: drawn(seed, jobs[-1], half)),
         curve(figure="gain", title="G_delta, the gain before the rounding (ours)", x="gain",
-              claims=(_gain_claim(),), values=GAINS, methods=_gains(),
+              claims=apart("ours", _gain_claim()), values=GAINS, methods=_gains(),
               make=lambda seed, x: drawn(seed, jobs[len(jobs) // 2], half)),
     ]  # fmt: skip
 
@@ -204,18 +207,20 @@ def _against_baselines(figure: str) -> tuple[Claim, ...]:
              text=f"PD-ORS earns at least as much as {name} everywhere on the axis{IMPLIED}")
         for name in BASELINES
     )  # fmt: skip
-    return (
-        best("PD-ORS", BASELINES, better="higher", equal=True, source=source,
-             text="PD-ORS earns at least as much as FIFO, DRF and Dorm everywhere on the axis"
-            + IMPLIED),
-        *each,
-        Claim("What the text concludes from the figure", f"Numerical results, Fig. {figure}",
-              untestable=_LOST),
-    )  # fmt: skip
+    every = best("PD-ORS", BASELINES, better="higher", equal=True, source=source,
+                 text="PD-ORS earns at least as much as FIFO, DRF and Dorm everywhere on the axis"
+                 + IMPLIED)  # fmt: skip
+    return *apart("not stated", every, *each), *_lost(figure, "Numerical results")
 
 
-def _top_tick() -> Claim:
-    """Return what the ticks of Figure 7 say: the axis of the utility ends at 1200."""
+def _lost(figure: str, place: str) -> tuple[Claim, ...]:
+    """Return what the text concludes from a figure, which our copy has lost."""
+    text = f"What the text concludes from Figure {figure}"
+    return (Claim(text, f"{place}, Fig. {figure}", untestable=_LOST),)
+
+
+def _top_tick() -> tuple[Claim, ...]:
+    """Return what the last tick of Figure 7 suggests; no sentence of our copy is about it."""
 
     def largest(draw: Draw) -> float:
         """The largest utility of a policy with the most jobs, as if these were 50."""
@@ -223,7 +228,7 @@ def _top_tick() -> Claim:
         values = [draw.value(series, x) for series in POLICIES]
         return max(values) * PAPER_JOBS / float(x)
 
-    return Claim(
+    claim = Claim(
         f"The axis of the total utility ends at {TOP_TICK}: with {PAPER_JOBS} jobs the best policy "
         "earns more than 1000 and at most 1200 (in proportion for fewer jobs)",
         "Fig. 7, ticks of its axes",
@@ -231,6 +236,7 @@ def _top_tick() -> Claim:
         largest,
         f"for {PAPER_JOBS} jobs",
     )
+    return apart("not stated", claim)
 
 
 def _against_oasis(figure: str) -> tuple[Claim, ...]:
@@ -241,11 +247,12 @@ def _against_oasis(figure: str) -> tuple[Claim, ...]:
         together, apart = (sum(draw.curve(name)) for name in COLOCATION)
         return 100 * (together / apart - 1) if apart else float("inf" if together else 0)
 
-    return (
+    return parts(
+        "PD-ORS, which may place workers and parameter servers on one machine, earns more than "
+        "OASiS, which may not",
         best("PD-ORS", ("OASiS",), better="higher", equal=True, source=source,
-             text="PD-ORS, which may place workers and parameter servers on one machine, earns at "
-             "least as much as OASiS, which may not, everywhere on the axis"),
-        Claim("Summed over the axis, PD-ORS earns more than OASiS", source,
+             text=f"In Fig. {figure}, PD-ORS earns at least as much as OASiS everywhere"),
+        Claim(f"In Fig. {figure}, PD-ORS earns more than OASiS in the sum over the axis", source,
               lambda draw: sum(draw.curve("PD-ORS")) > sum(draw.curve("OASiS")), gain, "%"),
     )  # fmt: skip
 
@@ -253,11 +260,8 @@ def _against_oasis(figure: str) -> tuple[Claim, ...]:
 def _training_times() -> tuple[Claim, ...]:
     """Return the claims of Figure 10, in both readings of a median."""
     readings = {FINISHED: "of the finished jobs", ALL_JOBS: "of all jobs, T for unfinished ones"}
-    return (
-        *(_least_median(measure, words) for measure, words in readings.items()),
-        Claim("What the text concludes from the figure", "Numerical results, 3, Fig. 10",
-              untestable=_LOST),
-    )  # fmt: skip
+    medians = (_least_median(measure, words) for measure, words in readings.items())
+    return *apart("not stated", *medians), *_lost("10", "Numerical results, 3")
 
 
 def _least_median(measure: str, words: str) -> Claim:

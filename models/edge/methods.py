@@ -29,14 +29,19 @@ MAX_RUNS = Option(
 _MIP = ("highs", "gurobi")
 
 
-def _a_online(name: str, summary: str, *, ours: bool = True) -> Method:
-    """Return the method for one variant of A_online."""
+def _a_online(
+    name: str, summary: str, source: str = "Algorithms 1 and 2", *, ours: bool = True
+) -> Method:
+    """Return the method for one variant of A_online.
+
+    All but `a-online-printed` compute the cheapest schedule exactly instead of Algorithms 3 and 4.
+    """
     return _method(
         name,
         "algorithm",
         partial(_at("algorithms.a_online:run_variant"), name),
         summary + "; no guarantee",
-        "Algorithms 1-4",
+        source,
         ours=ours,
         online=True,
     )
@@ -157,10 +162,14 @@ METHODS: tuple[Method[EdgeInstance, EdgeSchedule], ...] = (
     # the paper's algorithms, and ours
     _a_online(
         "a-online",
-        "batches at doubling times, jobs admitted at rising prices with the fewest workers",
+        "batches at doubling times, jobs admitted at rising prices with the fewest workers on the "
+        "cheapest servers",
+        "Algorithms 1 and 2; an exact cheapest schedule for Algorithms 3 and 4, E26-E28",
         ours=False,
     ),
-    _a_online("a-online-printed", "a-online with Algorithm 4 as printed", ours=False),
+    _a_online(
+        "a-online-printed", "a-online with Algorithm 4 as printed", "Algorithms 1-4", ours=False
+    ),
     _a_online(
         "a-online-model", "a-online, using also servers that become ready as the round starts"
     ),

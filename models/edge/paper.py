@@ -323,9 +323,14 @@ ERRATA = {
         "Algorithm 1, line 3, and its text",
         "arrived before tau_i and not been completed",
         "A job that is running would be scheduled again.",
-        "Arrived before tau_i (strictly) and not scheduled.",
+        "Arrived before tau_i (strictly) and not scheduled. The paper of family elastic has the "
+        "same line, says `by time tau_i`, and is read so (its E9). Here both readings give the "
+        "same schedules, as line 3 of Algorithms 3 and 4 asks that a_j + Delta < tau_i.",
         "",
-        ("test_jobs_carried_over_keep_their_place",),
+        (
+            "test_jobs_carried_over_keep_their_place",
+            "test_a_job_that_arrives_at_tau_waits_for_the_next_round_in_both_readings",
+        ),
     ),
     "E15": Erratum(
         "Algorithm 1",

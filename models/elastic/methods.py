@@ -249,6 +249,13 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
         options=(
             ALPHA,
             Option("compact", "bool", False, "start a batch at once, as a-online-compact (ours)"),
+            Option(
+                "batch",
+                "choice",
+                "by",
+                "a round has the jobs that arrive by tau_i (the text), or before (E9)",
+                choices=("by", "before"),
+            ),
             LEMMA_1,
             *SUBROUTINES,
         ),

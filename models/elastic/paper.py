@@ -421,9 +421,14 @@ ERRATA = {
         "Algorithm 1, line 3",
         "while t < tau_i",
         "The text says arrived by time tau_i. Both agree if time tau is the end of slot tau.",
-        "The batch of round i are the jobs with arrival <= tau_i.",
-        "",
-        ("test_jobs_are_handed_out_at_their_arrival",),
+        "The batch of round i are the jobs with arrival <= tau_i. The paper of family edge has the "
+        "same line, says `before time tau_i`, and is read so (its E14). With arrival < tau_i here, "
+        "most schedules of small instances have another value.",
+        "batch=before",
+        (
+            "test_jobs_are_handed_out_at_their_arrival",
+            "test_the_strict_reading_of_a_batch_changes_most_values",
+        ),
     ),
     "E10": Erratum(
         "4.1",

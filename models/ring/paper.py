@@ -486,7 +486,8 @@ ERRATA = {
         "the comparison of completion times: smallest first, LS is Algorithm 1 with kappa = n_g up "
         "to ties (E19).",
         "List order; the search of Algorithm 1 for FF and LS, theta_u = T for RAND. The figures "
-        "show both orders.",
+        "show both orders. The limit that a policy returns is the largest estimated load, as in "
+        "Lemma 2: with the search of E17 theta_u may stay at its first midpoint.",
         "order=sjf",
         (
             "test_smallest_first_ls_is_sjf_bco_without_lbsgf",

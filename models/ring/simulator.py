@@ -7,10 +7,11 @@ module has the metrics that are reported of a schedule beside its makespan.
 
 from collections.abc import Mapping, Sequence
 from heapq import heappop, heappush
+from statistics import fmean, pstdev
 from typing import Any
 
 from schedgap.instances.ring import RingInstance, RingSchedule, Run
-from schedgap.models.ring.rates import RateTable, rate_table
+from schedgap.models.ring.rates import RateTable, load_increments, rate_table
 
 Placement = Mapping[int, int]  # y_js >= 1 by index of the server
 
@@ -299,12 +300,13 @@ def time_shares(instance: RingInstance, schedule: RingSchedule) -> dict[str, flo
     Returns
     -------
     dict
-        `contention`, `spreading`: share of the total execution time of all jobs. `servers`: average
-        number of servers of the jobs with two GPUs or more, 0 if there are none. `idle`: average
-        time in which a GPU has no job before the makespan, slots.
+        `contention`, `spreading`: share of the total execution time of all jobs. `small`: the share
+        of contention in the execution time of the jobs with at most kappa GPUs; only with kappa.
+        `servers`: average number of servers of the jobs with two GPUs or more, 0 if there are none.
     """
     table = rate_table(instance)
-    total = contention = spreading = work = 0.0
+    total = contention = spreading = small = lost = 0.0
+    kappa = schedule.facts.get("kappa", 0)
     servers = []
     for j, job in enumerate(instance.jobs):
         run = schedule.runs[job.id]
@@ -314,14 +316,53 @@ def time_shares(instance: RingInstance, schedule: RingSchedule) -> dict[str, flo
         total += run.slots
         contention += run.slots - uncontended
         spreading += uncontended - alone
-        work += job.gpus * run.slots
+        if job.gpus <= kappa:
+            small += run.slots
+            lost += run.slots - uncontended
         if job.gpus > 1:
             servers.append(number)
     return {
         "contention": round(contention / total, 6),
         "spreading": round(spreading / total, 6),
         "servers": round(sum(servers) / len(servers), 6) if servers else 0.0,
-        "idle": round(schedule.makespan - work / table.gpus, 6),
+    } | ({"small": round(lost / small, 6)} if small else {})
+
+
+def gpu_times(instance: RingInstance, schedule: RingSchedule) -> dict[str, float]:
+    """Return how the time of the GPUs is used.
+
+    Parameters
+    ----------
+    schedule : RingSchedule
+        Feasible schedule; the numbers of the GPUs are added if it has none.
+
+    Returns
+    -------
+    dict
+        `limit`: W-hat_max, the largest estimated execution time of a GPU, slots; by Lemma 2 it is
+        the limit theta_u that a policy returns. `idle`: average time in which a GPU has no job
+        before its last one ends, slots, as in the proof of Lemma 3. `unevenness`: standard
+        deviation of the GPUs' estimated execution times over their average.
+    """
+    estimates = load_increments(rate_table(instance))
+    if any(run.gpus is None for run in schedule.runs.values()):
+        schedule = schedule.numbered(instance)
+    estimated: dict[tuple[str, int], float] = {}
+    busy = 0
+    last: dict[tuple[str, int], int] = {}
+    for j, job in enumerate(instance.jobs):
+        run = schedule.runs[job.id]
+        for server, numbers in (run.gpus or {}).items():
+            for gpu in numbers:
+                key = server, gpu
+                estimated[key] = estimated.get(key, 0.0) + estimates[j]
+                busy += run.slots
+                last[key] = max(last.get(key, 0), run.end)
+    loads = [*estimated.values(), *[0.0] * (instance.gpus - len(estimated))]
+    return {
+        "limit": round(max(loads), 6),
+        "idle": round((sum(last.values()) - busy) / instance.gpus, 6),
+        "unevenness": round(pstdev(loads) / fmean(loads), 6),
     }
 
 
@@ -335,7 +376,7 @@ def metrics(instance: RingInstance, schedule: Mapping[str, object]) -> dict[str,
     """
     read = RingSchedule.from_data(instance, schedule)
     values, shares = schedule_metrics(instance, read), time_shares(instance, read)
-    limit = {"limit theta": float(read.facts["theta"])} if "theta" in read.facts else {}
+    times = gpu_times(instance, read)
     return {
         "makespan by (9)": values["makespan_eq9"],
         "mean completion": values["mean_end"],
@@ -343,5 +384,7 @@ def metrics(instance: RingInstance, schedule: Mapping[str, object]) -> dict[str,
         "share of contention": shares["contention"],
         "share of spreading": shares["spreading"],
         "servers per ring": shares["servers"],
-        "idle slots per GPU": shares["idle"],
-    } | limit
+        "idle slots before a GPU's last job": times["idle"],
+        "largest estimated load": times["limit"],
+        "unevenness of the GPUs' loads": times["unevenness"],
+    } | ({"contention of jobs up to kappa": shares["small"]} if "small" in shares else {})

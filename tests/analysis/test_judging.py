@@ -1,12 +1,21 @@
 """Claims are judged by the draws on which they were measured, and by nothing else."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from schedgap.analysis.evaluations import experiments
-from schedgap.analysis.evaluations.judging import Row, draws, judge
+from schedgap.analysis.evaluations.judging import (
+    Judgement,
+    Part,
+    Row,
+    Sentence,
+    draws,
+    judge,
+    sentences,
+)
 from schedgap.analysis.plots.charts import comma_separated
 from schedgap.analysis.report.pictures import paper_figures
 from schedgap.analysis.report.results import ReportData
@@ -16,9 +25,13 @@ from schedgap.models.figure import (
     Draw,
     Experiment,
     MissingValueError,
+    NotApplicableError,
+    apart,
     best,
     lower_by,
     monotone,
+    only_measured,
+    parts,
 )
 
 WORDS = {"text": "it is best", "source": "Section 7"}
@@ -109,7 +122,7 @@ def test_the_verdict_follows_from_the_share_of_the_draws(held: int, verdict: str
     assert (judgement.verdict, judgement.held, judgement.draws) == (verdict, held, 10)
     mean = ", and on their mean" if verdict == "mixed" and held == 8 else ""
     mean = ", and not on their mean" if verdict == "mixed" and held == 2 else mean
-    assert judgement.measured.startswith(f"holds on {held} of 10 draws{mean}; ")
+    assert judgement.measured.startswith(f"holds on {held} of 10 replications{mean}; ")
 
 
 def test_the_mean_of_the_draws_is_said_where_it_disagrees_with_the_verdict() -> None:
@@ -121,10 +134,10 @@ def test_the_mean_of_the_draws_is_said_where_it_disagrees_with_the_verdict() -> 
     ]
     (judgement,) = judge(figure(best("A", ["B"], **WORDS)), values)
     assert (judgement.verdict, judgement.mean) == ("refuted", True)
-    assert judgement.measured.startswith("holds on 1 of 10 draws, and on their mean; ")
+    assert judgement.measured.startswith("holds on 1 of 10 replications, and on their mean; ")
     (other,) = judge(figure(best("B", ["A"], **WORDS)), values)
     assert (other.verdict, other.mean) == ("reproduced", False)
-    assert other.measured.startswith("holds on 9 of 10 draws, and not on their mean; ")
+    assert other.measured.startswith("holds on 9 of 10 replications, and not on their mean; ")
 
 
 def test_no_mean_is_said_where_a_value_of_it_is_missing() -> None:
@@ -175,7 +188,7 @@ def test_a_draw_without_a_value_is_not_counted_but_said() -> None:
     few = [*values, *rows({"A": [None], "B": [2.0]}, 2)]
     (judgement,) = judge(figure(best("A", ["B"], **WORDS)), few)
     assert (judgement.verdict, judgement.held, judgement.of) == ("not measured", 1, 3)
-    assert judgement.measured.startswith("holds on 1 of 1 draws, 2 not measured")
+    assert judgement.measured.startswith("holds on 1 of 1 replications, 2 not measured")
     (nothing,) = judge(figure(best("A", ["C"], **WORDS)), values)
     assert (nothing.verdict, nothing.draws) == ("not measured", 0)
 
@@ -185,8 +198,137 @@ def test_a_claim_that_cannot_be_tested_says_why() -> None:
     (judgement,) = judge(figure(claim), rows({"A": [1.0]}))
     assert judgement.verdict == "not testable"
     assert judgement.measured == "the text gives no number"
-    with pytest.raises(ValueError, match="need either"):
+
+
+def test_a_claim_is_decided_in_exactly_one_way() -> None:
+    ways: list[dict[str, object]] = [
+        {"holds": bool}, {"untestable": "no number"}, {"given": "an input"}, {"threshold": "ours"},
+    ]  # fmt: skip
+    for place, way in enumerate(ways):
+        Claim("it is close", "Section 7", measure=lambda draw: 1.0, **way)  # type: ignore[arg-type]
+        for other in ways[:place]:
+            with pytest.raises(ValueError, match="need exactly one of"):
+                Claim("it is close", "Section 7", **way, **other)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="need exactly one of"):
         Claim("it is close", "Section 7")
+    with pytest.raises(ValueError, match="needs `measure`"):
+        Claim("it is close", "Section 7", threshold="ours")
+
+
+def test_a_threshold_of_ours_and_an_input_get_no_stamp() -> None:
+    values = [row for seed in range(4) for row in rows({"A": [1.0 + seed], "B": [2.0]}, seed)]
+    judged = best("A", ["B"], **WORDS)
+    given = Claim(
+        "A is 1", "Section 7", given="a setting", measure=lambda draw: draw.value("A", 10)
+    )
+    spread, source = judge(figure(only_measured(judged), given), values)
+    assert (spread.verdict, spread.measured) == ("measured", "on 4 replications; 25 % [-50, 100]")
+    assert (source.verdict, source.measured) == ("input", "a setting; 2.5 [1, 4]")
+    missing = rows({"A": [None], "B": [2.0]}, 0)
+    (nothing,) = judge(figure(only_measured(judged)), missing)
+    assert nothing.verdict == "not measured"
+
+
+def test_a_draw_to_which_the_claim_does_not_apply_does_not_count() -> None:
+    """Of ten draws the claim speaks of three; it holds on all of these."""
+
+    def falls(draw: Draw) -> bool:
+        first, last = draw.curve("A")
+        if first == last:
+            raise NotApplicableError("it does not bend")
+        return last < first
+
+    claim = Claim("it falls because", "Section 7", falls)
+    values = [
+        row for seed in range(10) for row in rows({"A": [2.0, 1.0 if seed < 3 else 2.0]}, seed)
+    ]
+    (found,) = judge(figure(claim), values)
+    assert (found.verdict, found.held, found.draws, found.outside) == ("reproduced", 3, 3, 7)
+    assert found.measured == "holds on 3 of 3 replications, does not apply to 7"
+    (none,) = judge(figure(claim), values[-4:])
+    assert (none.verdict, none.outside) == ("not measured", 2)
+    assert none.measured == "no replication was measured completely, does not apply to 2"
+
+
+def part(own: str, *others: str) -> Part:
+    """Return a part with verdicts at our defaults and at other settings."""
+
+    def judged(verdict: str, **setting: float) -> Judgement:
+        claim = best("A", ["B"], **WORDS)
+        return Judgement(figure(claim, setting=setting), claim, verdict, 0, 1, 1, ())  # type: ignore[arg-type]
+
+    return Part(judged(own), tuple(judged(each, load=k) for k, each in enumerate(others)))
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "expected"),
+    [
+        (("reproduced",), "reproduced"),
+        (("reproduced", "reproduced", "mixed"), "reproduced"),
+        (("reproduced", "reproduced", "refuted"), "mixed"),
+        (("refuted", "mixed"), "refuted"),
+        (("refuted", "reproduced"), "mixed"),
+        (("mixed", "refuted"), "mixed"),
+        (("not measured", "mixed"), "mixed"),
+        (("not measured", "refuted", "refuted"), "refuted"),
+        (("not measured", "not measured"), "not measured"),
+        (("measured", "measured"), "measured"),
+    ],
+)
+def test_settings_change_a_verdict_only_into_mixed(
+    verdicts: tuple[str, ...], expected: str
+) -> None:
+    found = part(*verdicts)
+    assert found.verdict == expected
+    assert found.depends == (expected != verdicts[0])
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "expected"),
+    [
+        (("reproduced", "reproduced"), "reproduced"),
+        (("refuted", "refuted", "not testable"), "refuted"),
+        (("reproduced", "refuted"), "mixed"),
+        (("reproduced", "mixed"), "mixed"),
+        (("reproduced", "measured", "not measured"), "reproduced"),
+        (("not testable", "measured"), "measured"),
+        (("not testable", "input"), "input"),
+        (("not testable", "not measured"), "not measured"),
+        (("not testable",), "not testable"),
+    ],
+)
+def test_the_verdict_on_a_sentence_follows_from_its_parts(
+    verdicts: tuple[str, ...], expected: str
+) -> None:
+    assert Sentence("it is best", tuple(map(part, verdicts))).verdict == expected
+
+
+def test_sentences_collect_their_parts_over_figures_and_settings() -> None:
+    def claims(figure_of: str) -> tuple[Claim, ...]:
+        here = f"Section 7, Fig. {figure_of}"
+        return (
+            *parts("it is best", *(
+                best("A", [name], text=f"better than {name}", source=here) for name in ("B", "C")
+            )),
+            *apart("ours", best("A", ["B"], text="it is best", source=here)),
+        )  # fmt: skip
+
+    values = rows({"A": [1.0], "B": [2.0], "C": [0.5]})
+    made = [
+        replace(figure(*claims(number), setting=setting), figure=number)
+        for number in ("4", "5")
+        for setting in ({}, {"load": 2})
+    ]
+    found = sentences(item for each in reversed(made) for item in judge(each, values))
+    assert [(each.text, len(each.parts), each.verdict) for each in found] == [
+        ("it is best", 4, "mixed"), ("it is best", 2, "ours")
+    ]  # fmt: skip
+    assert (
+        found[0].figures == ("5", "4") and found[0].source == "Section 7, Fig. 5; Section 7, Fig. 4"
+    )
+    for each in found[0].parts:
+        assert not each.judgement.experiment.setting
+        assert [item.experiment.setting for item in each.scanned] == [{"load": 2}]
 
 
 def test_values_are_the_same_after_a_csv_file(tmp_path: Path) -> None:

@@ -13,11 +13,21 @@ from schedgap.analysis.comparing.compare import compare
 from schedgap.analysis.comparing.run import Run
 from schedgap.analysis.evaluations import experiments
 from schedgap.analysis.evaluations.judging import Row
+from schedgap.analysis.evaluations.setup import players, sizes
 from schedgap.analysis.pages import reproduction
 from schedgap.analysis.plots.charts import comma_separated
 from schedgap.cli import run as command
 from schedgap.errors import UsageError
-from schedgap.models.figure import Experiment, Point, best, monotone
+from schedgap.models.figure import (
+    Claim,
+    Experiment,
+    Point,
+    apart,
+    best,
+    monotone,
+    only_measured,
+    parts,
+)
 from schedgap.models.ring import figures
 
 SOURCE = "Section 7"
@@ -59,9 +69,17 @@ def test_the_page_counts_claims_at_our_defaults_and_lists_the_settings(data: Pat
     page = reproduction.page(data)
     assert "schedgap figure all --quick" in page
     (counts,) = [line for line in page.splitlines() if "(#ring)" in line]
-    assert counts.endswith("| 2 | 0 | 0 | 0 | 0 |")
-    assert "| A is best in 4 | Section 7 | holds on 10 of 10 draws; -20 % [-20, -20] |" in page
-    (scan,) = [line for line in page.splitlines() if "load = 1" in line and "best" in line]
+    assert counts.endswith("| 2 | 1 | 1 | 0 | 0 | 0 | 0 | 0 | 0 | 0 |")
+    best_row, falls = (
+        next(line for line in page.splitlines() if line.startswith(f"| 4 | A {word}"))
+        for word in ("is best", "falls")
+    )
+    assert "holds on 10 of 10 replications; -20 % [-20, -20] (reproduced at our def" in best_row
+    assert best_row.endswith(
+        "load = 1: refuted (0 of 10); load = 2: refuted (0 of 10) | **mixed** |"
+    )
+    assert falls.endswith("; -12.5 % [-12.5, -12.5] | **reproduced** |")
+    scan = [line for line in page.splitlines() if "load = 1" in line and "best" in line][-1]
     assert "load = 1: refuted (0 of 10); load = 2: refuted (0 of 10)" in scan
 
 
@@ -71,7 +89,60 @@ def test_the_page_follows_the_data(data: Path) -> None:
         file.read_text().replace(",A,3,i,2.0", ",A,3,i,9.0").replace(",A,4,i,2.0", ",A,4,i,")
     )
     page = reproduction.page(data)
-    assert "holds on 8 of 9 draws, 1 not measured, and not on their mean; -20 % [-20, 260]" in page
+    assert (
+        "holds on 8 of 9 replications, 1 not measured, and not on their mean; -20 % [-20, 260]"
+        in page
+    )
+
+
+def test_rows_that_are_not_the_papers_stand_apart(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One sentence of two parts; a row of ours and one not stated; and what has no verdict."""
+    made = figure("4")
+    fails = best("B", ["A"], text="B is best", source=SOURCE)
+    claims = (
+        *parts("each is best", made.claims[0], fails),
+        *apart("ours", fails),
+        *apart("not stated", replace(fails, text="B is the best one")),
+        only_measured(replace(fails, text="B is close to A")),
+        Claim("B takes 2.5", SOURCE, measure=lambda draw: draw.value("B", 1), given="it is given"),
+    )
+    files = {experiments.file_name(made): replace(made, claims=claims)}
+    monkeypatch.setattr(
+        experiments, "suite", lambda text, quick: files if quick and text == "ring-figures" else {}
+    )
+    lines = reproduction.page(data).splitlines()
+    (counts,) = [line for line in lines if "(#ring)" in line]
+    assert counts.endswith("| 3 | 0 | 1 | 0 | 1 | 1 | 0 | 0 | 1 | 1 |")
+    (sentence,) = [place for place, line in enumerate(lines) if "each is best" in line]
+    assert lines[sentence].endswith("| parts: 1 reproduced, 1 refuted | **mixed** |")
+    assert [line.split(" | ")[1] for line in lines[sentence + 1 : sentence + 3]] == [
+        "– A is best in 4", "– B is best"
+    ]  # fmt: skip
+    (close,) = [line for line in lines if "B is close" in line]
+    assert close.endswith("| on 10 replications; 42.9 % [42.9, 42.9] | **measured** |")
+    (given,) = [line for line in lines if "B takes" in line]
+    assert given.endswith("| it is given; 2.5 [2.5, 2.5] | **input** |")
+    for word, row in (("Not stated in", "B is the best one"), ("On variants of ours", "B is best")):
+        place = next(k for k, line in enumerate(lines) if line.startswith(word))
+        assert lines[place + 4].startswith(f"| 4 | {row} | {SOURCE} | holds on 0 of 10")
+
+
+def test_the_heading_has_the_sizes_and_the_methods_of_the_figures() -> None:
+    drawn = figures.experiments(seeds=(0, 1), servers=(3, 4), jobs=5, settings=({},))
+    rows = [Row("makespan (slots)", 3, "FF", seed, "i", 1.0) for seed in (0, 1)]
+    made = [(each, rows) for each in drawn]
+    assert sizes(made) == [
+        ("4, 5, 7", "full", "5 jobs, 4 servers", "2"),
+        ("6", "full", "5 jobs, 3-4 servers", "2"),
+        ("6-large", "full", "5 jobs, 4-64 servers", "2"),
+    ]
+    found = {name: (at, method) for name, at, method, _ in players(made)}
+    assert [*found] == ["SJF-BCO", "FF", "LS", "RAND"]
+    assert found["FF"] == ("4, 6", "`first-fit` with order=list")
+    at, method = found["SJF-BCO"]
+    assert at == "4, 5, 6, 6-large, 7" and "; spread_factor=job, 2, 4, 8; " in method
 
 
 def test_pictures_are_drawn_of_curves_and_bars(tmp_path: Path) -> None:
@@ -131,6 +202,27 @@ def test_a_figure_that_was_killed_is_shown_with_what_is_known(
     known = experiments.read(tmp_path / experiments.FOLDER / name)
     (tmp_path / experiments.FOLDER / name).unlink()
     experiments.write_heads(run.folders[0], [name])
+    monkeypatch.setattr(experiments, "suite", lambda text, quick: {} if quick else {name: fourth})
+    (found,) = experiments.written(Run(tmp_path)).values()
+    assert found == (fourth, known)
+
+
+def test_a_file_without_a_metric_of_the_figure_is_computed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that was stored before a claim got its metric is judged by its schedules."""
+    (fourth,) = (
+        each
+        for each in figures.experiments(seeds=(0,), servers=(3,), jobs=4, settings=({},))
+        if each.figure == "4"
+    )
+    name = experiments.file_name(fourth)
+    compare([fourth], run=tmp_path, workers=1, time_limit=5)
+    file = tmp_path / experiments.FOLDER / name
+    known = experiments.read(file)
+    older = [row for row in known if row.measure != figures.UNEVEN]
+    assert 0 < len(older) < len(known)
+    file.write_text(comma_separated(Row._fields, older), encoding="utf-8")
     monkeypatch.setattr(experiments, "suite", lambda text, quick: {} if quick else {name: fourth})
     (found,) = experiments.written(Run(tmp_path)).values()
     assert found == (fourth, known)

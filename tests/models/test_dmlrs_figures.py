@@ -191,6 +191,16 @@ def test_the_price_and_the_gain_of_ours() -> None:
     assert gain.measure(gains(4, 2, 3)) == -25
 
 
+def test_only_the_sentence_on_oasis_is_one_of_our_copy() -> None:
+    for figure in experiments((0,), **TINY):
+        standings = {claim.standing for claim in figure.claims if claim.holds is not None}
+        expected = {"8": "paper", "9": "paper", "price": "ours", "gain": "ours"}
+        assert standings == {expected.get(figure.figure, "not stated")}
+        if figure.figure in ("8", "9"):
+            (sentence,) = {claim.sentence for claim in figure.claims}
+            assert "may place workers and parameter servers on one machine" in sentence
+
+
 def test_what_our_copy_of_the_paper_has_lost_is_said() -> None:
     for figure in experiments((0,), **TINY):
         lost = [claim for claim in figure.claims if claim.holds is None]

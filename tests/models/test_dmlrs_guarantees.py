@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
 from schedgap.models.dmlrs.algorithms.guarantees import (
     competitive,
+    complexity,
     conditions,
     constants,
+    recursion_calls,
     rounding,
     rounding_odds,
 )
@@ -199,3 +201,22 @@ def test_conditions_of_the_toy():
     heavy = job("j1", 1, [9.0] * 4, batch_size=2, ps_demand={"gpu": 0, "cpu": 2})
     one = instance_of([heavy], [{"gpu": 9, "cpu": 4}])
     assert conditions(one, pd_ors(one))["largest_step"] == 1  # 2 CPUs of workers, 2 of their PS
+
+
+def test_algorithm_3_as_printed_is_not_within_the_stated_time() -> None:
+    """Five samples in eight slots: 3002 calls of Algorithm 4, where T V^2 = 200 are stated."""
+
+    def printed(slots: int, volume: int) -> int:
+        """Count the calls of Algorithm 4 in Algorithm 3, lines 2 and 3."""
+        if slots == 0:
+            return 0
+        return sum(1 + printed(slots - 1, volume - v) for v in range(volume + 1))
+
+    for slots, volume in ((1, 3), (2, 5), (4, 4), (8, 5)):
+        assert recursion_calls(slots, volume) == printed(slots, volume)
+    assert recursion_calls(8, 5) == 3002 > 8 * 5**2
+    assert 8 * (5 + 1) <= 8 * 5**2  # with a table: one call for each slot and v
+    found = complexity(TOY)
+    stated = sum(TOY.horizon * (each.epochs * each.samples) ** 2 for each in TOY.jobs)
+    assert f"= {stated:.3g} problems (19)" in found["claim"]
+    assert found["holds"] and found["factor"] is None

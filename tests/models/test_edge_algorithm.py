@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from schedgap.errors import ContradictionError, ScaleError
 from schedgap.instances.edge import EdgeInstance, Placement
+from schedgap.instances.generate import generate
 from schedgap.models.edge.algorithms.a_maxsche import (
     VARIANTS,
     Network,
@@ -18,8 +19,14 @@ from schedgap.models.edge.algorithms.a_maxsche import (
     Variant,
     reveal,
     serve_round,
+    variant_of,
 )
-from schedgap.models.edge.algorithms.a_online import JobStream, a_online, run_rounds
+from schedgap.models.edge.algorithms.a_online import (
+    JobStream,
+    PlannedRound,
+    a_online,
+    run_rounds,
+)
 from schedgap.models.edge.algorithms.prices import price_scale
 from strategies.edge import edge_instances, instance_of
 from strategies.edge_examples import TOY_A, TOY_B, TOY_BATCH, TOY_C
@@ -139,6 +146,35 @@ def test_jobs_carried_over_keep_their_place() -> None:
     jobs = [{"arrival": 2}, {"arrival": 1}, {"arrival": 1}]
     found = runs(instance_of(jobs, servers=server, horizon=64), "a-online")
     assert {name: run[0] for name, run in found.items()} == {"j2": 5, "j3": 9, "j1": 17}
+
+
+class ByTau(JobStream):
+    """The jobs of a round are those that have arrived by tau_i, as in the text on elastic jobs."""
+
+    def until(self, time: int) -> list[RevealedJob]:
+        return super().until(time + 1)
+
+
+@pytest.mark.parametrize("variant", ["a-online", "a-online-printed"])
+def test_a_job_that_arrives_at_tau_waits_for_the_next_round_in_both_readings(variant: str) -> None:
+    at_tau = 0
+    for seed in range(5):
+        instance = generate("edge", preset="small", seed=seed, settings={"jobs": 12})
+        chosen = variant_of(variant)
+        network = Network.of(instance, chosen)
+        found = run_rounds(
+            ByTau(instance),
+            instance.horizon,
+            lambda batch, tau: serve_round(network, batch, tau, chosen)[0],  # noqa: B023
+        )
+        arrivals = {job.id: job.arrival for job in instance.jobs}
+        at_tau += sum(arrivals[name] == each.tau for each in found.rounds for name in names(each))
+        assert found.schedule == a_online(instance, variant=variant).schedule
+    assert at_tau  # there are such jobs
+
+
+def names(planned: PlannedRound) -> list[str]:
+    return [job.data.id for job in planned.batch]
 
 
 def test_a_job_longer_than_every_round_never_runs() -> None:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from schedgap.errors import ContradictionError
 from schedgap.instances.elastic import ElasticInstance, Job
+from schedgap.instances.generate import generate
 from schedgap.models.elastic import rules
 from schedgap.models.elastic.algorithms.a_maxweight import batch_of, constants
 from schedgap.models.elastic.algorithms.a_online import (
@@ -126,6 +127,20 @@ def test_jobs_are_handed_out_at_their_arrival() -> None:
     assert not arrivals.all_here()
     assert [each.job.id for each in arrivals.until(2)] == ["j2"]
     assert arrivals.all_here()
+
+
+def test_the_strict_reading_of_a_batch_changes_most_values() -> None:
+    """j2 arrives in slot 2, not before tau = 2: both jobs start in slot 17, c = 20 and 18."""
+    assert value(TOY, batch="before") == 3 * 20 + 5 * 18
+    differ = 0
+    for seed in range(10):
+        instance = generate("elastic", preset="small", seed=seed)
+        strict = a_online(instance, batch="before")
+        arrival = {job.id: job.arrival for job in instance.jobs}
+        for each in strict.trace["rounds"]:
+            assert all(arrival[name] < each["tau"] for name in each["batch"])
+        differ += strict.schedule.value(instance) != value(instance)
+    assert differ > 5
 
 
 def test_who_looks_ahead_can_no_longer_start_before() -> None:

@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from schedgap.models.figure import Claim, Draw, Experiment, MissingValueError
+from schedgap.models.figure import Claim, Draw, Experiment, MissingValueError, NotApplicableError
 from schedgap.models.ring import figures
 from schedgap.models.ring.figures import (
+    BY_SIZE,
     CLAIMS_4,
     CLAIMS_5,
     CLAIMS_6,
@@ -18,9 +19,12 @@ from schedgap.models.ring.figures import (
     LIMIT,
     MAKESPAN,
     MEAN,
+    OTHER_ORDER,
     RING_SERVERS,
     ROLE,
+    SMALL,
     SPREADING,
+    UNEVEN,
     experiments,
 )
 
@@ -33,14 +37,14 @@ def at(found: Sequence[Experiment], figure: str, **setting: float | str) -> Expe
     return one
 
 
-def bars(**measures: Sequence[float]) -> Draw:
+def bars(policies: Sequence[str] = POLICIES, **measures: Sequence[float]) -> Draw:
     """Return a draw of Figure 4; each measure has a value for each policy."""
     names = {"makespan": MAKESPAN, "mean": MEAN, "contention": CONTENTION,
-             "spreading": SPREADING, "servers": RING_SERVERS}  # fmt: skip
+             "spreading": SPREADING, "servers": RING_SERVERS, "uneven": UNEVEN}  # fmt: skip
     values: dict[tuple[str, str, float | str], float | None] = {
         (names[measure], "policy", policy): value
         for measure, numbers in measures.items()
-        for policy, value in zip(POLICIES, numbers, strict=True)
+        for policy, value in zip(policies, numbers, strict=True)
     }
     bracket = {(MAKESPAN, "bound", policy): 1.0 for policy in POLICIES}
     return Draw(MAKESPAN, values | bracket)
@@ -73,6 +77,7 @@ def kappas(
     return curves({(measure, "SJF-BCO"): numbers for measure, numbers in columns.items()})
 
 
+ORDERED = ("SJF-BCO", *BY_SIZE.values())
 WAVE = (9, 7, 5, 6, 8, 4)  # bends at the third and the fifth kappa
 
 # claim, draws on which it holds, draws on which it does not
@@ -96,21 +101,23 @@ CASES: tuple[tuple[Claim, tuple[Draw, ...], tuple[Draw, ...]], ...] = (
         (bars(spreading=(0.01, 0.02, 0, 0.02)),),
         (bars(spreading=(0.02, 0.01, 0, 0.03)), bars(spreading=(0.02, 0.03, 0, 0.01))),
     ),
-    (
-        CLAIMS_4[4],
-        (bars(contention=(0.1, 0, 0, 0.9), spreading=(0.05, 0, 0, 0)),),
-        (bars(contention=(0.1, 0, 0, 0), spreading=(0.06, 0, 0, 0)),),
-    ),
-    (
-        CLAIMS_4[5],
-        (bars(contention=(0, 0, 0, 0.1), spreading=(0, 0, 0, 0.05)),),
-        (bars(contention=(0, 0, 0, 0.1), spreading=(0, 0, 0, 0.06)),),
-    ),
     (CLAIMS_4[6], (bars(servers=(1, 2, 3, 4)),), (bars(servers=(1, 3, 3, 4)),)),
     (
         CLAIMS_4[7],
         (bars(spreading=(0.01, 0, 0.02, 0)),),
         (bars(spreading=(0.02, 0, 0.01, 0)),),
+    ),
+    (CLAIMS_4[8], (bars(uneven=(0, 0.2, 0.1, 0)),), (bars(uneven=(1, 0.1, 0.1, 1)),)),
+    (CLAIMS_4[9], (bars(uneven=(0, 0, 0.1, 0.2)),), (bars(uneven=(1, 1, 0.2, 0.1)),)),
+    (
+        OTHER_ORDER[0],
+        (bars(ORDERED, makespan=(4, 5, 6, 7)),),
+        (bars(ORDERED, makespan=(5, 5, 6, 7)), bars(ORDERED, makespan=(5, 6, 7, 4))),
+    ),
+    (
+        OTHER_ORDER[1],
+        (bars(ORDERED, mean=(4, 5, 6, 7)),),
+        (bars(ORDERED, mean=(5, 6, 4, 7)),),
     ),
     (
         CLAIMS_5[0],
@@ -125,10 +132,7 @@ CASES: tuple[tuple[Claim, tuple[Draw, ...], tuple[Draw, ...]], ...] = (
     (
         CLAIMS_5[1],
         (kappas(WAVE, contention=(3, 9, 1, 0, 0, 0), spreading=(0, 0, 1, 0, 0, 0)),),
-        (
-            kappas(WAVE, contention=(3, 0, 1, 0, 0, 0), spreading=(0, 0, 2, 0, 0, 0)),
-            kappas((9, 8, 7, 6, 5, 4), contention=(6, 5, 4, 3, 2, 1)),
-        ),
+        (kappas(WAVE, contention=(3, 0, 1, 0, 0, 0), spreading=(0, 0, 2, 0, 0, 0)),),
     ),
     (
         CLAIMS_5[2],
@@ -139,6 +143,11 @@ CASES: tuple[tuple[Claim, tuple[Draw, ...], tuple[Draw, ...]], ...] = (
         CLAIMS_5[3],
         (kappas(WAVE, servers=(0, 0, 0, 0, 2, 1)),),
         (kappas(WAVE, servers=(9, 0, 0, 0, 2, 2)),),
+    ),
+    (
+        CLAIMS_5[4],
+        (kappas(WAVE, spreading=(0, 0, 0, 0, 2, 1)),),
+        (kappas(WAVE, spreading=(9, 0, 0, 0, 2, 2)),),
     ),
     (
         CLAIMS_6[0],
@@ -157,25 +166,35 @@ CASES: tuple[tuple[Claim, tuple[Draw, ...], tuple[Draw, ...]], ...] = (
     ),
     (
         CLAIMS_6[3],
+        (curves(three(CONTENTION, ff=(3, 9, 1))),),
+        (curves(three(CONTENTION, ff=(3, 2, 3))),),
+    ),
+    (
+        CLAIMS_6[4],
+        (curves(three(CONTENTION, ls=(3, 9, 1), ff=(1, 2, 3))),),
+        (curves(three(CONTENTION, ls=(3, 2, 3), ff=(3, 2, 1))),),
+    ),
+    (
+        CLAIMS_6[5],
+        (curves(three(CONTENTION, sjf=(3, 9, 1), ff=(1, 2, 3))),),
+        (curves(three(CONTENTION, sjf=(3, 2, 3), ff=(3, 2, 1))),),
+    ),
+    (
+        CLAIMS_6[6],
         (curves(three(MAKESPAN, sjf=(9, 5), ff=(9, 4), ls=(9, 5))),),
         (
             curves(three(MAKESPAN, sjf=(9, 4), ff=(9, 4), ls=(9, 5))),
             curves(three(MAKESPAN, sjf=(9, 5), ff=(9, 5), ls=(9, 3))),
         ),
     ),
+    (CLAIMS_6[7], (curves(three(IDLE, ff=(9, 5))),), (curves(three(IDLE, ff=(5, 9))),)),
     (
-        CLAIMS_6[4],
-        (curves(three(CONTENTION, sjf=(3, 9, 1), ff=(3, 2, 1), ls=(3, 2, 1))),),
-        (curves(three(CONTENTION, sjf=(3, 2, 1), ff=(3, 2, 3), ls=(3, 2, 1))),),
-    ),
-    (CLAIMS_6[5], (curves(three(IDLE, ff=(9, 5))),), (curves(three(IDLE, ff=(5, 9))),)),
-    (
-        CLAIMS_6[6],
-        (curves(three(LIMIT, ff=(750, 375))),),
-        (curves(three(LIMIT, ff=(750, 750))),),
+        CLAIMS_6[8],
+        (curves(three(LIMIT, ff=(430, 321))),),
+        (curves(three(LIMIT, ff=(321, 321))),),
     ),
     (
-        CLAIMS_6[7],
+        CLAIMS_6[9],
         (curves(three(MAKESPAN, sjf=(10, 5), ff=(15, 5), ls=(16, 9))),),
         (
             curves(three(MAKESPAN, sjf=(10, 5), ff=(15, 8), ls=(16, 9))),
@@ -237,6 +256,12 @@ def test_every_claim_is_tried_above() -> None:
     assert {text for text, claim in made.items() if claim.untestable} == {
         HARDWARE.text, ROLE.text
     }  # fmt: skip
+    assert {text for text, claim in made.items() if claim.given} == {
+        CLAIMS_4[4].text, CLAIMS_4[5].text
+    }  # fmt: skip
+    assert {text for text, claim in made.items() if claim.threshold == "ours"} == {
+        CLAIMS_5[-1].text
+    }
     assert all(claim.source.startswith("Section ") for claim in made.values())
 
 
@@ -246,14 +271,25 @@ def test_every_claim_is_tried_above() -> None:
         (CLAIMS_4[0], bars(makespan=(8, 10, 12, 16)), -20),
         (CLAIMS_4[4], bars(contention=(0.1, 0, 0, 0), spreading=(0.05, 0, 0, 0)), 15),
         (CLAIMS_5[0], kappas(WAVE), 2),
-        (CLAIMS_6[3], curves(three(MAKESPAN, sjf=(9, 5), ff=(9, 3), ls=(9, 6))), 2),
-        (CLAIMS_6[7], curves(three(MAKESPAN, sjf=(10, 5), ff=(15, 6), ls=(16, 9))), 50 - 20),
+        (CLAIMS_4[5], bars(contention=(0, 0, 0, 0.1), spreading=(0, 0, 0, 0.06)), 16),
+        (CLAIMS_4[8], bars(uneven=(0, 0.5, 0.2, 0)), 30),
+        (CLAIMS_5[5], curves({(SMALL, "SJF-BCO"): (0, 0.02, 0.01, 0.9)}), 2),
+        (CLAIMS_6[6], curves(three(MAKESPAN, sjf=(9, 5), ff=(9, 3), ls=(9, 6))), 2),
+        (CLAIMS_6[9], curves(three(MAKESPAN, sjf=(10, 5), ff=(15, 6), ls=(16, 9))), 50 - 20),
         (CLAIMS_7[2], curves(three(CONTENTION, sjf=(0.03, 0.01))), 2),
     ],
 )
 def test_the_number_of_a_claim(claim: Claim, draw: Draw, expected: float) -> None:
     assert claim.measure is not None
     assert claim.measure(draw) == pytest.approx(expected)
+
+
+def test_reasons_of_bends_say_nothing_of_a_curve_without_them() -> None:
+    straight = kappas((9, 8, 7, 6, 5, 4), contention=(6, 5, 4, 3, 2, 1))
+    for claim in CLAIMS_5[1:5]:
+        assert claim.holds is not None
+        with pytest.raises(NotApplicableError):
+            claim.holds(straight)
 
 
 # --- what is drawn -----------------------------------------------------------------------------

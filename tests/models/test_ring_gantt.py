@@ -1,11 +1,13 @@
 """Chart and metrics of a schedule of family `ring`."""
 
+from dataclasses import replace
+
 import pytest
 
 from schedgap.models.gantt import Span, stack
 from schedgap.models.ring.algorithms.sjf_bco import sjf_bco
 from schedgap.models.ring.gantt import chart
-from schedgap.models.ring.simulator import metrics, schedule_metrics, schedule_of
+from schedgap.models.ring.simulator import gpu_times, metrics, schedule_metrics, schedule_of
 from strategies.ring_examples import W1, instance_of, job
 
 
@@ -47,7 +49,9 @@ def test_measures():
         "share of contention": 0,
         "share of spreading": 0.25,
         "servers per ring": 2,
-        "idle slots per GPU": pytest.approx(7 - 2 * 4 * 4 / 9, abs=1e-6),
+        "idle slots before a GPU's last job": pytest.approx(4 * 3 / 9, abs=1e-6),
+        "largest estimated load": pytest.approx(24 * 0.14),
+        "unevenness of the GPUs' loads": pytest.approx(8**-0.5, abs=1e-6),
     }
 
 
@@ -56,7 +60,24 @@ def test_where_the_time_goes():
     together = sjf_bco(W1).schedule
     told = metrics(W1, together.to_data(W1))
     assert (told["share of contention"], told["share of spreading"]) == (4 / 8, 1 / 8)
-    assert told["limit theta"] == 15
+    # the search ends at theta = 15, far above the loads of its GPUs
+    assert (together.facts["theta"], round(told["largest estimated load"], 9)) == (15, 3.36)
+    assert "contention of jobs up to kappa" not in told  # both jobs are larger
+    larger = replace(together, facts={**together.facts, "kappa": 4})
+    assert metrics(W1, larger.to_data(W1))["contention of jobs up to kappa"] == 4 / 8
+
+
+def test_idle_time_is_what_lies_before_the_last_job_of_a_gpu():
+    """A GPU that has a job of 3 slots and then none is not idle; one that waits for a job is."""
+    one = instance_of([job("a", 1, 36), job("b", 1, 72), job("c", 2, 36)], [2])
+    tail = schedule_of(one, [1, 1, 7], [{0: 1}, {0: 1}, {0: 2}])
+    assert [run.slots for run in tail.runs.values()] == [3, 6, 3]
+    assert gpu_times(one, tail)["idle"] == (6 - 3) / 2
+    assert gpu_times(one, tail)["limit"] == pytest.approx((72 + 36) * 0.07)  # tau_j = 0.07
+    assert gpu_times(one, tail)["unevenness"] == pytest.approx(1.5 / 7.5)
+    short = instance_of([job("a", 1, 36), job("b", 1, 72)], [2])
+    apart = schedule_of(short, [1, 1], [{0: 1}, {0: 1}])
+    assert gpu_times(short, apart)["idle"] == 0
 
 
 def test_bars_that_touch_share_a_lane():

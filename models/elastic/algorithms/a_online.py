@@ -20,7 +20,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic.algorithms.a_maxweight import (
@@ -45,6 +45,8 @@ from schedgap.models.elastic.placement import Rule
 from schedgap.models.method import AlgorithmRun, MethodResult, RunContext
 from schedgap.models.online import Arriving
 
+Batch = Literal["by", "before"]  # jobs of round i: those that arrive by tau_i, or before it
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OnlineSettings:
@@ -57,6 +59,7 @@ class OnlineSettings:
     order: Order = "arrival"
     tie: Tie = "order"
     compact: bool = False  # ours: start a batch at once, not alpha tau_i later
+    batch: Batch = "by"
 
 
 class ElasticArrivals(Arriving[ArrivedJob]):
@@ -186,7 +189,7 @@ def serve_rounds(
     while waiting or not arrivals.all_here():
         i += 1  # A1 L2
         tau = 2 ** (i - 1)  # tau_1 = tau_0 = 1: nothing can be served in round 1 (E10)
-        waiting += arrivals.until(tau)  # A1 L3-L5 (E9)
+        waiting += arrivals.until(tau if settings.batch == "by" else tau - 1)  # A1 L3-L5 (E9)
         if log is not None:
             words = {"round": i, "time": tau, "batch": _ids(waiting)}
             log.append({"line": "A1 L2", "event": "round", **words})
@@ -225,13 +228,14 @@ def online_settings(
     normalise: bool = True,
     order: Order = "arrival",
     tie: Tie = "order",
+    batch: Batch = "by",
     modes_of: ModesOf | None = None,
 ) -> OnlineSettings:
     """Return what is known beforehand; the constants are computed from all jobs of the instance.
 
     Parameters
     ----------
-    alpha, compact, placement, F, F_factor, normalise, order, tie, modes_of
+    alpha, compact, placement, F, F_factor, normalise, order, tie, batch, modes_of
         As in `a_online`.
 
     Notes
@@ -240,7 +244,7 @@ def online_settings(
     """
     const = constants(instance, F=F, F_factor=F_factor, normalise=normalise, modes_of=modes_of)
     windows = alpha_of(alpha, instance, const)
-    return OnlineSettings(cluster(instance), const, windows, placement, order, tie, compact)
+    return OnlineSettings(cluster(instance), const, windows, placement, order, tie, compact, batch)
 
 
 WeightBound = Callable[[ElasticInstance, ServedRound], float]
@@ -259,6 +263,7 @@ def a_online(
     normalise: bool = True,
     order: Order = "arrival",
     tie: Tie = "order",
+    batch: Batch = "by",
     modes_of: ModesOf | None = None,
     lemma_1: bool = True,
     weight_bound: WeightBound | None = None,
@@ -280,6 +285,8 @@ def a_online(
         As `rule`, `order` and `tie` of `a_maxweight.serve_batch`.
     F, F_factor, normalise
         As in `a_maxweight.constants`.
+    batch : "by" or "before"
+        Whether a round has the jobs that arrive by tau_i, as in the text, or before it (E9).
     modes_of : callable, optional
         Which modes a job may use; by default all of them.
     lemma_1 : bool
@@ -312,6 +319,7 @@ def a_online(
         normalise=normalise,
         order=order,
         tie=tie,
+        batch=batch,
         modes_of=modes_of,
     )
     log: Log | None = [] if events else None

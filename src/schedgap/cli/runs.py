@@ -348,8 +348,8 @@ def figure(
 ) -> None:
     """Measure the figures of a paper's evaluation and judge what the paper claims of them.
 
-    Each claim is evaluated on every draw: reproduced, mixed, refuted, or not testable. The command
-    can be stopped and started again.
+    Each claim is evaluated on every replication: reproduced, mixed or refuted; or it is only
+    measured, an input, or not testable. The command can be stopped and started again.
     """
     from schedgap.analysis.comparing.run import Run
     from schedgap.analysis.pages import reproduction
