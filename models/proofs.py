@@ -27,6 +27,7 @@ from schedgap.solvers.proofs.checker import (
     IntegerProgram,
     RefusedError,
     Searched,
+    TimeUpError,
     check_tree,
     whole,
 )
@@ -43,16 +44,16 @@ class ProofVerdict:
 
     Attributes
     ----------
-    status : "proved" or "refused"
+    status : "proved", "refused" or "unchecked"
     goal : int
         No schedule has this value or less, in the family's units.
     checked : Checked or None
         Size of the tree, when proved.
     reason : str
-        Path in the file and what is wrong, when refused.
+        When refused, the path in the file and what is wrong. When unchecked, what ended the check.
     """
 
-    status: Literal["proved", "refused"]
+    status: Literal["proved", "refused", "unchecked"]
     goal: int
     checked: Checked | None = None
     reason: str = ""
@@ -255,17 +256,18 @@ def check_proof(
         return ProofVerdict("refused", goal, reason=str(error))
     found = limited(f"{__name__}:_check", instance, text, seconds,
                     seconds=seconds, memory_mb=memory_mb)  # fmt: skip
-    return found if isinstance(found, ProofVerdict) else ProofVerdict("refused", goal, reason=found)
+    stopped = not isinstance(found, ProofVerdict)
+    return ProofVerdict("unchecked", goal, reason=found) if stopped else found
 
 
 def _check(
     send: Callable[[object], None], instance: Instance, text: bytes, seconds: float
-) -> ProofVerdict | str:
+) -> ProofVerdict:
     """Check the text of a proof in this (child) process."""
     try:
         return check_here(instance, parse_proof(text), seconds=seconds)
     except InputError as error:
-        return str(error)
+        return ProofVerdict("refused", 0, reason=str(error))
 
 
 def check_here(
@@ -285,6 +287,8 @@ def check_here(
     try:
         goal = _head(instance, data)
         checked = check_tree(_family(instance).space(instance, goal, data), data, seconds=seconds)
+    except TimeUpError as error:
+        return ProofVerdict("unchecked", goal, reason=str(error))
     except RefusedError as error:
         return ProofVerdict("refused", goal, reason=str(error))
     return ProofVerdict("proved", goal, checked)

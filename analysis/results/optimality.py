@@ -87,6 +87,8 @@ def _check_tree(instance: Instance, solution: Solution, objective: float | None)
         return ProofCheck("reported", text, changed if "hash" in fault else ())
     begin = time.monotonic()
     verdict = check_proof(instance, solution.proof_data)
+    if verdict.status == "unchecked":
+        return ProofCheck("reported", f"reported by {solution.method}; {verdict.reason}")
     if reason := verdict.reason or shortfall(instance, verdict.goal, objective):
         return _broken(reason)
     assert verdict.checked is not None

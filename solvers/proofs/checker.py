@@ -37,6 +37,10 @@ class RefusedError(Exception):
         self.where, self.why = where, why
 
 
+class TimeUpError(RefusedError):
+    """The check of a proof was stopped by its time limit; the proof may be right."""
+
+
 R = TypeVar("R")
 
 
@@ -152,7 +156,7 @@ def check_tree(
     for number, node in enumerate(nodes):
         where = f"/tree/{number}"
         if time.monotonic() > end:
-            raise RefusedError(where, f"not checked within {seconds:g} seconds")
+            raise TimeUpError(where, f"not checked within {seconds:g} seconds")
         if not regions:
             raise RefusedError(where, "there is no part left for this node")
         if not isinstance(node, Mapping):
@@ -161,7 +165,7 @@ def check_tree(
         try:
             for k in _list(node, "fix") if "fix" in node else []:
                 if time.monotonic() > end:
-                    raise RefusedError("/fix", f"not checked within {seconds:g} seconds")
+                    raise TimeUpError("/fix", f"not checked within {seconds:g} seconds")
                 region = space.reduce(region, _vector(vectors, k))
             match tuple(sorted(node.keys() - {"fix"})):
                 case ("v",):
@@ -182,7 +186,7 @@ def check_tree(
                         "", f"a node has one of v, empty and b, not {str(keys)[:80]}"
                     )
         except RefusedError as error:
-            raise RefusedError(where + error.where, error.why) from None
+            raise type(error)(where + error.where, error.why) from None
     if regions:
         parts = "1 part" if len(regions) == 1 else f"{len(regions)} parts"
         raise RefusedError("/tree", f"{parts} of the search space without a node")

@@ -3,7 +3,6 @@
 from typing import Any
 
 from schedgap.errors import one_line
-from schedgap.solvers.children.processes import run_child
 from schedgap.solvers.proofs.checker import LONGEST
 
 SECONDS, MEMORY_MB = 600.0, 4096.0
@@ -26,6 +25,8 @@ def limited(function: str, *args: Any, seconds: float, memory_mb: float) -> Any:
     SchedgapError
         As raised by the function.
     """
+    from schedgap.solvers.children.processes import run_child  # not needed where proofs are found
+
     reply = run_child(function, *args, limit=max(0.0, seconds), memory_mb=memory_mb)
     if isinstance(reply.error, Exception):
         raise reply.error

@@ -1,5 +1,6 @@
 """What an optimum rests on: a proof file, a certificate, or a report."""
 
+import functools
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -143,6 +144,18 @@ def test_a_bound_whose_proof_is_refused_gives_way_to_its_certificate() -> None:
         assert found.trace["reported_bound"] == solution.bound
         assert found.trace["no_proof_file"].startswith("the checker refuses the proof")
         assert sg.verify(instance, found).complete
+
+
+def test_a_proof_that_takes_too_long_to_check_is_no_refutation(
+    instance: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    solution = sg.solve(instance, "cp-sat", time_limit=60, proof=30.0)
+    slow = functools.partial(check_proof, seconds=1e-9)
+    monkeypatch.setattr("schedgap.analysis.results.optimality.check_proof", slow)
+    verdict = sg.verify(instance, solution)
+    assert verdict.feasible
+    assert verdict.optimality_status == "unchecked"
+    assert "; not checked within 1e-09 seconds" in verdict.claims[-1].replace("/tree/0: ", "")
 
 
 def test_what_claims_no_optimum_names_no_proof(instance: Any) -> None:
