@@ -21,11 +21,11 @@ from schedgap.solvers.proofs.tree import Proof
 
 Effort = Literal["auto", "off"] | float
 """`auto`: as long as the search took, and 10 s if it was shorter; where a certificate meets the
-objective, as long as the search took and at most 10 s. A number: so many seconds. `off`: only say
-what is known."""
+objective, as long as the search took, at least 1 s and at most 10 s. A number: so many seconds.
+`off`: only say what is known."""
 
 AUTO_SECONDS = 10.0
-LEAST_SECONDS = 1.0  # for a check
+LEAST_SECONDS = 1.0  # where a certificate meets the objective, and for a check
 CHECK_SECONDS = 60.0  # for the check of what the search has written, after the time limit, too
 FEW_NODES = 100  # of a proof that the search has written; more are checked in a child process
 TREE_SHARE = 0.7  # of the time, where a complete search or two engines can follow
@@ -99,7 +99,8 @@ def with_evidence(
     meets = certificate_meets(instance, solution)
     seconds = solution.seconds if effort == "auto" else float(effort)
     if effort == "auto":
-        seconds = min(seconds, AUTO_SECONDS) if meets else max(seconds, AUTO_SECONDS)
+        seconds = max(seconds, LEAST_SECONDS if meets else AUTO_SECONDS)
+        seconds = min(seconds, AUTO_SECONDS) if meets else seconds
         if time_limit is not None:
             seconds = min(seconds, max(0.0, time_limit - solution.seconds))
     if meets:

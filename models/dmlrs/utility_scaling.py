@@ -132,8 +132,14 @@ def _better_of(instance: DmlrsInstance, earlier: MethodResult, later: MethodResu
     schedule = max(schedules, key=lambda result: result.value(instance), default=None)
     bounds = [result.bound for result in (earlier, later) if result.bound is not None]
     bound = min(bounds, default=None)
-    certificate = earlier.certificate if bound == earlier.bound else None
-    return replace(later, schedule=schedule, bound=bound, certificate=certificate)
+    evidence = earlier if bound == earlier.bound else MethodResult()
+    return replace(
+        later,
+        schedule=schedule,
+        bound=bound,
+        certificate=evidence.certificate,
+        proof=evidence.proof,
+    )
 
 
 def _unscaled(result: MethodResult, k: int) -> MethodResult:

@@ -17,9 +17,10 @@ import schedgap as sg
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.models.dmlrs import proof, rules
 from schedgap.models.dmlrs.exact import prove
+from schedgap.models.dmlrs.exact.exact import bound_stage
 from schedgap.models.dmlrs.exact.prove import prove_goal
-from schedgap.models.method import Budget
-from schedgap.models.proofs import check_here, proof_data, write_proof
+from schedgap.models.method import Budget, NullProgress
+from schedgap.models.proofs import check_here, excluded_value, proof_data, write_proof
 from schedgap.proof import main
 from schedgap.solvers import Clock
 from schedgap.solvers.proofs.checker import RefusedError
@@ -478,3 +479,27 @@ def test_thousands_of_tamperings() -> None:
     for seed in range(1000, 1400):
         instance = contended(seed)
         hold_tampering_to_the_truth(instance, best_schedule(instance)[0], seed, 25)
+
+
+def test_trees_prove_bounds_up_to_the_one_that_is_claimed() -> None:
+    instance = sg.generate("dmlrs", preset="small", seed=9301)
+    optimum = sg.solve(instance, "exact", proof="off").objective
+    certified, reported = -1.2 * optimum, -1.01 * optimum
+    found = bound_stage(NullProgress(), instance, certified, reported, budget=Budget(Clock(60)))
+    assert found.proof is not None and not found.complete
+    assert -found.proved == pytest.approx(-reported, rel=1e-6) and -found.proved > -reported
+    goal = excluded_value(instance, -found.proved)
+    assert goal is not None
+    written = found.proof
+    data = proof_data(instance, goal, vectors=written.vectors, cuts=written.cuts, tree=written.tree)
+    assert check_here(instance, data).status == "proved"
+    late = bound_stage(NullProgress(), instance, certified, reported, budget=Budget(Clock(0.0)))
+    assert (late.proof, late.proved) == (None, -math.inf)
+
+
+def test_a_claim_past_the_optimum_is_not_proved() -> None:
+    instance = sg.generate("dmlrs", preset="small", seed=9301)
+    optimum = sg.solve(instance, "exact", proof="off").objective
+    budget = Budget(Clock(60))
+    found = bound_stage(NullProgress(), instance, -1.1 * optimum, -0.9 * optimum, budget=budget)
+    assert -found.proved >= optimum

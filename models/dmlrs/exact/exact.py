@@ -7,6 +7,7 @@
    fixing). A program over these, with all machines merged, is solved for a target value between
    schedule and bound by logic-based Benders decomposition: slots are packed in turn, and one set of
    completions is checked for all its slots. If no schedule reaches the target, it is the new bound.
+4. If the gap stays open, trees prove a bound between that of the prices and that of the targets.
 
 References
 ----------
@@ -20,9 +21,11 @@ bounds from target values that are refuted.
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
+from schedgap.models.dmlrs import proof as proofs
 from schedgap.models.dmlrs.bounds.certificate_data import item_price_certificate
 from schedgap.models.dmlrs.bounds.machine_patterns import (
     MAX_ROWS,
@@ -33,6 +36,7 @@ from schedgap.models.dmlrs.bounds.machine_patterns import (
 )
 from schedgap.models.dmlrs.bounds.utility_sums import attained
 from schedgap.models.dmlrs.exact.logic_based_benders import lbbd
+from schedgap.models.dmlrs.exact.prove import prove_goal
 from schedgap.models.dmlrs.exact.reduced_cost_fixing import RemainingChoices, remaining_choices
 from schedgap.models.dmlrs.heuristics.initial import initial_state, report_bound
 from schedgap.models.dmlrs.heuristics.search_stages import (
@@ -43,9 +47,10 @@ from schedgap.models.dmlrs.heuristics.search_stages import (
 from schedgap.models.dmlrs.programs import aggregate
 from schedgap.models.dmlrs.slot_options import SlotOption
 from schedgap.models.dmlrs.utility_scaling import ENGINE_TOLERANCE
-from schedgap.models.method import MethodResult, RunContext
-from schedgap.models.search_state import SearchState
+from schedgap.models.method import Budget, MethodResult, RunContext
+from schedgap.models.search_state import SearchState, StageProgress, StageResult
 from schedgap.solvers.programs.pyomo import InfeasibleModelError
+from schedgap.solvers.proofs.checker import RefusedError
 
 if TYPE_CHECKING:
     from pyomo.environ import ConcreteModel
@@ -58,6 +63,8 @@ IMPROVEMENT = 5e-7  # relative; smaller improvements are not searched for
 TARGET_STEP = 0.25  # of the gap: how far below the bound the first target lies
 START_SECONDS = 1.0  # time left below which no program is built
 MASTER_GAP = 0.03  # relative gap of the programs: any schedule that attains the target will do
+TARGET_TIME, PROOF_TIME = 0.7, 0.95  # of the time left: for targets, then for trees
+PARTS = (0.25, 0.5, 0.75, 1.0)  # of the way from the certified bound to the reported one
 FEW_BUNDLES = 150  # bundles up to which the target is the incumbent at once
 
 
@@ -91,9 +98,17 @@ def exact(instance: DmlrsInstance, call: RunContext) -> MethodResult:
                 state, instance, bound, item_price_certificate(at_prices)
             ),
         )
-        decided = state.closed or (
-            item_prices is not None and prove_by_targets(state, instance, item_prices)
-        )
+        if item_prices is not None and not state.closed:
+            state.call = replace(call, budget=call.budget.share(TARGET_TIME))
+            decided = prove_by_targets(state, instance, item_prices)
+            state.call = call
+        decided |= state.closed
+        reported = max(state.lower, state.word)
+        if not decided and reported > state.certified:
+            call.progress.phase("proving the bound")
+            own = call.budget.share(PROOF_TIME)
+            interval = state.certified, reported
+            state.child("tree", bound_stage, instance, *interval, budget=own, engine="highs")
     for seed_offset in range(MAX_SEARCHES if not decided else 0):
         if state.closed or call.clock.expired():
             break
@@ -137,6 +152,41 @@ def prove_by_targets(state: SearchState, instance: DmlrsInstance, item_prices: I
         elif -state.upper <= value:
             break  # there is no time left
     return state.closed
+
+
+def bound_stage(
+    progress: StageProgress,
+    instance: DmlrsInstance,
+    certified: float,
+    reported: float,
+    *,
+    budget: Budget,
+) -> StageResult:
+    """Prove bounds by trees, ever closer to one that an engine claims, until time is up.
+
+    Parameters
+    ----------
+    progress : StageProgress
+        Not used: the last bound comes with its tree.
+    certified, reported : float
+        Values of the search state between which the bounds lie.
+    """
+    proof, proved, nodes = None, -math.inf, 0
+    for part in PARTS:
+        value = -certified + part * (certified - reported)
+        goal = proofs.goal(instance, value)
+        if goal is None:
+            break
+        try:
+            found = prove_goal(instance, goal, budget=budget)
+        except RefusedError:  # too large
+            break
+        nodes += found.nodes
+        if found.proof is None:
+            break
+        proof, proved = found.proof, -value * (1 + float(proofs.WITHIN))
+    trace = {"bound": -proved, "nodes": nodes}
+    return StageResult(trace=trace, proof=proof, proved=proved)
 
 
 def _solve_for_target(
