@@ -238,9 +238,13 @@ def solve_compiled(
 
 def _standard_form(model: "pyo.ConcreteModel") -> Any:
     """Return Pyomo's standard form; UsageError for components that it does not know."""
+    from pyomo.common.dependencies import scipy_available
     from pyomo.common.errors import PyomoException
     from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
+    # Pyomo would import all of scipy.stats with scipy.sparse: 0.4 s in each new process.
+    if not isinstance(scipy_available, bool):
+        scipy_available._callback = None
     try:
         return LinearStandardFormCompiler().write(model, mixed_form=True, set_sense=None)
     except PyomoException:

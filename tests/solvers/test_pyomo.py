@@ -1,6 +1,8 @@
 """Tests of `schedgap.solvers.programs.pyomo`, and of what only Gurobi takes."""
 
 import math
+import subprocess
+import sys
 from typing import Any
 
 import pyomo.environ as pyo
@@ -32,6 +34,29 @@ def test_rows_keep_their_names_sides_and_order() -> None:
     assert (named.row_lower[0], named.row_upper[0]) == (-4, 1)
     assert named.matrix.toarray()[0].tolist() == [1, -1, 0]
     assert named.offset == 7 and named.integer.tolist() == [False, False, True]
+
+
+LOADED = """
+import sys
+import pyomo.environ as pyo
+from schedgap.solvers.programs.pyomo import compile_model
+model = pyo.ConcreteModel()
+model.x = pyo.Var(bounds=(0, 10))
+model.row = pyo.Constraint(expr=2 * model.x >= 3)
+model.cost = pyo.Objective(expr=model.x)
+print(compile_model(model).named().matrix.toarray().tolist(), "scipy.stats" in sys.modules)
+"""
+
+
+def test_a_new_process_does_not_load_the_statistics_of_scipy() -> None:
+    command = [sys.executable, "-c", LOADED]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "[[2.0]] False\n"
+
+
+def test_scipy_may_be_loaded_before_pyomo(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pyomo.common.dependencies.scipy_available", True)  # as Pyomo has it then
+    assert compile_model(_model()).named().row_names == ["eq_1", "eq_2[u]"]
 
 
 def test_the_model_holds_the_solution_and_is_otherwise_untouched() -> None:
