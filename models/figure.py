@@ -11,6 +11,8 @@ from schedgap.instances.instance import Instance
 # a method, or a function that takes the instance and x and returns one
 Named = str | Callable[[Any, Any], str]
 Position = float | str  # on the axis
+# the instance, the schedule as JSON data and the method's trace -> a number, None if not known
+Measure = Callable[[Any, Mapping[str, Any], Mapping[str, Any]], float | None]
 Better = Literal["lower", "higher"]
 Standing = Literal["paper", "not stated", "ours"]
 # of claims that a series falls or rises along an axis: at each step, or from end to end
@@ -150,9 +152,11 @@ class Experiment:
     """One figure of a paper.
 
     `x` and `objective` label the axes; `metrics` names further figures of the schedules
-    (`Family.metrics`), each shown in a separate chart. `draw` generates the points when they are
-    needed. The methods in `brackets` run on every instance too; they give the best known schedule
-    and a bound as additional series.
+    (`Family.metrics`), each shown in a separate chart, and so does `measures`, with a function for
+    each: from the instance, the schedule as JSON data and the method's trace to a number, None
+    where it is not known. `draw` generates the points when they are needed. The methods in
+    `brackets` run on every instance too; they give the best known schedule and a bound as
+    additional series.
 
     With `ratio`, the chart of the objective shows ratios to the optimum, as the paper does: of each
     series the range between its ratio to the best known schedule and that to the bound.
@@ -176,6 +180,7 @@ class Experiment:
     time_limit: float = 60.0  # seconds for each task
     ratio: bool = False
     quick: bool = False  # whether this is the figure scaled down
+    measures: Mapping[str, Measure] = field(default_factory=dict)
 
     @cached_property
     def points(self) -> tuple[Point, ...]:

@@ -130,18 +130,7 @@ def test_only_ring_has_the_papers_sizes_with_quick() -> None:
         assert (small == large) is (name == "ring")
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(
-            name,
-            marks=[pytest.mark.xfail(reason="hare's thresholds are still stamped", strict=False)]
-            if name == "hare"
-            else [],
-        )
-        for name in FAMILIES
-    ],
-)
+@pytest.mark.parametrize("name", FAMILIES)
 def test_a_claim_with_a_threshold_of_ours_is_not_stamped(name: str) -> None:
     ours = re.compile(r"\bwe (read|take|judge)\b")
     figures = experiments.suite(f"{name}-figures", quick=True).values()

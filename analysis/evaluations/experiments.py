@@ -155,6 +155,11 @@ def rows(run: StoredRun, experiment: Experiment) -> list[Row]:
         )
         for measure in experiment.metrics:
             add(measure, point.series, metrics.get(measure))
+        for name, function in experiment.measures.items():
+            number = None
+            if solution is not None and schedule is not None:
+                number = function(point.instance, schedule, solution.trace)
+            add(name, point.series, number)
         problem = spec.family.problem(spec.recorded_options())
         bracket = run.brackets.get((point.instance.sha256, problem))
         add(experiment.objective, BEST, None if bracket is None else bracket.best)
@@ -249,7 +254,7 @@ def written(run: StoredRun) -> dict[str, tuple[Experiment, list[Row]]]:
     """Return the figures whose CSV files are in the folders of a run, with their values, by file.
 
     The values of a run that was killed, or to which records were added, are computed from its
-    records. So are those of several folders, and those of a file without a metric of the figure.
+    records. So are those of several folders, and of a file without a measure of the figure.
 
     Parameters
     ----------
@@ -267,7 +272,8 @@ def written(run: StoredRun) -> dict[str, tuple[Experiment, list[Row]]]:
         for file, experiment in suite(f"{name}-figures", quick=quick).items():
             if file in files:
                 known = read(files[file]) if alone and _is_current(run, files[file]) else []
-                whole = {row.measure for row in known} >= {*experiment.metrics}
+                wanted = {*experiment.metrics, *experiment.measures}
+                whole = {row.measure for row in known} >= wanted
                 found[file] = experiment, known if known and whole else rows(run, experiment)
     return found
 

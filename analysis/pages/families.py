@@ -208,7 +208,8 @@ def _promise(owner: Family, find: Find) -> str:
     factor, holds = promised.get("factor"), promised.get("holds")
     if factor is None:
         return "where no factor is claimed"
-    return f"where {factor:.4g} is claimed" + ("" if holds else ", though an assumption fails")
+    text = f"where {factor:.4g} is claimed" + ("" if holds else ", though an assumption fails")
+    return text + (f"; {promised['note']}" if promised.get("note") else "")
 
 
 def _ratio(find: Find) -> str:

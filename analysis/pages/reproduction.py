@@ -28,6 +28,7 @@ from schedgap.models.family import family
 from schedgap.models.figure import Experiment
 
 PAGE, DATA = "reproduction.md", "reproduction"  # a file, and the folder with its data
+FULL = "full"  # folder in that of the data: values at the papers' sizes, on fewer replications
 VERDICTS: tuple[VerdictWord, ...] = (
     *JUDGED, "measured", "input", "not testable", "not measured",
 )  # fmt: skip
@@ -274,6 +275,7 @@ def page(data: Path) -> str:
             *_setup(figures[name]),
             *_family(items),
         ]
+    parts += _at_full_size(found, values(data / FULL))
     return "\n\n".join(part.rstrip() for part in parts if part) + "\n"
 
 
@@ -385,6 +387,54 @@ def _family(items: Sequence[Sentence]) -> list[str]:
             ),
         ]  # fmt: skip
     return tables if own else tables[1:]
+
+
+def _at_full_size(quick: Values, full: Values) -> list[str]:
+    """Return which verdicts on rows, at our defaults, change at the papers' sizes."""
+    known = {_row(item): item for item in judgements(quick) if not item.experiment.setting}
+    measured, changed = [], []
+    for experiment, rows in full.values():
+        judged = [
+            (known[_row(item)], item)
+            for item in judge(experiment, rows)
+            if item.verdict in JUDGED and _row(item) in known
+        ]
+        other = [(before, after) for before, after in judged if before.verdict != after.verdict]
+        places = ", ".join(f"{x}" for x in dict.fromkeys(row.x for row in rows))
+        names = experiment.family, experiment.figure
+        bars = experiment.series == (experiment.x,)
+        axis = "bars" if bars else f"{experiment.x}: {places}"
+        seeds = len({row.seed for row in rows})
+        measured.append((*names, axis, f"{seeds}", f"{len(judged)}", f"{len(other)}"))
+        changed += [
+            (*names, " – ".join(filter(None, (after.claim.sentence, after.claim.text))),
+             *(f"{each.verdict} ({each.held} of {each.draws})" for each in (before, after)))
+            for before, after in other
+        ]  # fmt: skip
+    if not measured:
+        return []
+    head = ("paper", "figure", "positions", "replications", "rows judged", "rows that change")
+    return [
+        "## At the papers' sizes",
+        AT_FULL_SIZE,
+        markdown_table(head, measured),
+        "Rows whose verdict changes, at our defaults:",
+        markdown_table(("paper", "figure", "the row", "quick", "at the paper's size"), changed),
+    ]
+
+
+AT_FULL_SIZE = f"""\
+These figures have the papers' numbers of jobs and machines. They have fewer replications, and of an
+axis mostly its two ends, so that one core can run them in an hour or two. With three replications a
+row is reproduced if it holds on all three, and refuted if it holds on none. Series of ours and
+bounds were left out. The values are in `{DATA}/{FULL}/*.csv`.
+"""
+
+
+def _row(item: Judgement) -> tuple[str, str, str, str, str]:
+    """Return what tells a row of the page from the others."""
+    claim, experiment = item.claim, item.experiment
+    return experiment.family, experiment.figure, claim.sentence, claim.text, claim.standing
 
 
 def _lines(item: Sentence) -> list[tuple[str, ...]]:

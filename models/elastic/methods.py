@@ -244,7 +244,8 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
         "a-online",
         "algorithm",
         partial(_at("algorithms.a_online:solve_a_online"), weight_bound=_WEIGHT_BOUND),
-        "batches at doubling times, admitted by rising prices and served in a later window",
+        "batches at doubling times, admitted by rising prices and served in a later window; the "
+        "defaults normalise=true and placement=exact are ours (E8, E19)",
         "Algorithms 1-7",
         options=(
             ALPHA,
@@ -280,7 +281,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
         "algorithm",
         Algorithm(_at("algorithms.a_maxweight:a_maxweight")),
         "serves the jobs of one batch whose weight exceeds the cost of their cheapest schedule "
-        "under rising prices",
+        "under rising prices; normalise=true and placement=exact are ours (E8, E19)",
         "Algorithms 3-7",
         options=SUBROUTINES,
         unsupported_reason=_needs_batch,

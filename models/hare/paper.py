@@ -83,7 +83,7 @@ EQUATIONS = {
     "19": Equation("background", (), "a step of Lemma 3's proof, not evaluated (E18)"),
     "20": Equation("background", (), "a step of Lemma 3's proof, not evaluated (E18)"),
     "21": Equation("background", (), "a step of Theorem 4's proof, not evaluated (E19)"),
-    "22": Equation("checked", ("lemma_report",), "a step of Theorem 4's proof (E20)"),
+    "22": Equation("checked", ("lemma_report",), "a step of Theorem 4's proof (E1, E20)"),
 }
 
 ALGORITHMS = {
@@ -132,6 +132,35 @@ GUARANTEES = {
         evaluate=Lazy("schedgap.models.hare.algorithms.guarantees:lemma_3"),
         verdict=("no counterexample is known; evaluated on every schedule of hare*, in the trace"),
         tests=("test_lemma_3_holds_on_random_instances",),
+    ),
+    "inequality_22": Guarantee(
+        claim="a task starts and trains within (2 + alpha) H of the task",
+        source="proof of Theorem 4, (22)",
+        methods=("hare", "hare-prefix"),
+        assumptions=_ASSUMPTIONS,
+        evaluate=Lazy("schedgap.models.hare.algorithms.guarantees:inequality_22"),
+        verdict=(
+            "false for the relaxation as printed (CE1: 4/3 of the claim); holds on CE4, and no "
+            "counterexample is known for hare-prefix; evaluated on every schedule of hare*, in the "
+            "trace"
+        ),
+        tests=(
+            "test_ce1_breaks_lemma_2_for_the_printed_relaxation",
+            "test_ce4_breaks_lemma_2_even_with_every_prefix",
+        ),
+    ),
+    "theorem_1": Guarantee(
+        claim="the scheduling problem Hare_Sched is NP-hard",
+        source="Theorem 1",
+        methods=("hare", "hare-prefix"),
+        assumptions=("none",),
+        evaluate=Lazy("schedgap.models.hare.algorithms.guarantees:theorem_1"),
+        verdict=(
+            "true, and strongly so; the paper leaves out its proof (E26). One GPU, jobs of one "
+            "task and arrivals are the single-machine problem 1 | r_j | sum w_j C_j, which is "
+            "strongly NP-hard (Lenstra, Rinnooy Kan and Brucker 1977)"
+        ),
+        tests=("test_one_gpu_with_arrivals_is_the_single_machine_problem",),
     ),
 }
 

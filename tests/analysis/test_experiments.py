@@ -86,6 +86,22 @@ def test_the_values_are_those_of_the_methods(run: Run) -> None:
     )
 
 
+def test_a_figure_may_have_measures_of_its_own(run: Run) -> None:
+    """They get the instance, the schedule and the trace."""
+    (fourth,) = (each for each in TINY if each.figure == "4")
+    measures = {
+        "left out": lambda instance, schedule, trace: len(instance.jobs) - len(schedule["jobs"]),
+        "traced": lambda instance, schedule, trace: len(trace),
+        "unknown": lambda instance, schedule, trace: None,
+    }
+    rows = experiments.rows(run, replace(fourth, measures=measures))
+    found = {(row.measure, row.x, row.seed): row.value for row in rows if row.series == "policy"}
+    places = [(point.x, point.seed) for point in fourth.points]
+    assert [found["left out", x, seed] for x, seed in places] == [0] * len(places)
+    assert all(found["traced", x, seed] > 0 for x, seed in places)
+    assert {found["unknown", x, seed] for x, seed in places} == {None}
+
+
 def test_the_report_draws_what_the_run_was_made_for(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -78,7 +78,9 @@ def test_a_bound_and_the_best_lie_beside_every_number(name: str, tmp_path: Path)
     outside = {record.label for record in run.records if record.relaxed}
     for experiment in chosen:
         rows = experiments.rows(run, experiment)
-        assert {row.measure for row in rows} == {experiment.objective, *experiment.metrics}
+        assert {row.measure for row in rows} == {
+            experiment.objective, *experiment.metrics, *experiment.measures
+        }  # fmt: skip
         value = {
             (row.x, row.series): row.value for row in rows if row.measure == experiment.objective
         }

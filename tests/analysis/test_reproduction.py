@@ -145,6 +145,34 @@ def test_the_heading_has_the_sizes_and_the_methods_of_the_figures() -> None:
     assert at == "4, 5, 6, 6-large, 7" and "; spread_factor=job, 2, 4, 8; " in method
 
 
+def test_the_page_names_the_verdicts_that_change_at_the_papers_sizes(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On three replications of the paper's size A is not the best any more, and still falls."""
+    large = replace(figure("4"), quick=False)
+    name, small = experiments.file_name(large), experiments.suite
+    monkeypatch.setattr(
+        experiments,
+        "suite",
+        lambda text, quick: (
+            small(text, quick=quick) if quick or text != "ring-figures" else {name: large}
+        ),
+    )
+    assert "At the papers' sizes" not in reproduction.page(data)
+    rows = [
+        Row("makespan", x, series, seed, "i", value)
+        for seed in range(3)
+        for series, values in (("A", (9.0, 8.0)), ("B", (2.5, 2.5)))
+        for x, value in zip((10, 20), values, strict=True)
+    ]
+    (data / reproduction.FULL).mkdir()
+    (data / reproduction.FULL / name).write_text(comma_separated(Row._fields, rows))
+    section = reproduction.page(data).partition("At the papers' sizes")[2]
+    assert "| ring | 4 | jobs: 10, 20 | 3 | 2 | 1 |" in section
+    (changed,) = [line for line in section.splitlines() if "(0 of 3)" in line]
+    assert changed == "| ring | 4 | A is best in 4 | reproduced (10 of 10) | refuted (0 of 3) |"
+
+
 def test_pictures_are_drawn_of_curves_and_bars(tmp_path: Path) -> None:
     curve = [Row("makespan", x, "A", seed, "i", x + seed) for x in (1, 2) for seed in (0, 1)]
     bars = [Row("makespan", x, "policy", 0, "i", 3.0) for x in ("A", "B_1$")]

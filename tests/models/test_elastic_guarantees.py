@@ -40,6 +40,9 @@ def test_the_toy_s_factors() -> None:
     assert theorem_3(TOY)["factor"] == pytest.approx(20.46, abs=0.001)
     assert theorem_5(TOY)["factor"] == 80
     assert theorem_5(TOY, alpha=100)["factor"] == 400
+    own = "the theorem's own alpha is 20, and its own 4 alpha is 80"
+    assert theorem_5(TOY)["note"] == f"the run has alpha = 4; {own}"
+    assert theorem_5(TOY, alpha="theory")["note"] == ""
 
 
 def test_the_printed_denominator_is_that_of_lemma_2() -> None:

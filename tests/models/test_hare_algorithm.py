@@ -2,17 +2,20 @@
 
 import json
 import math
+from itertools import permutations
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import schedgap as sg
 from schedgap.instances.hare import HareSchedule, arrays
 from schedgap.models.hare.algorithms import algorithm_1 as paper
 from schedgap.models.hare.algorithms.algorithm_1 import middles, monotone_middles
 from schedgap.models.hare.algorithms.guarantees import alpha, lemma_report, theorem_4
 from schedgap.models.hare.algorithms.list_wspt import list_wspt
+from schedgap.models.hare.paper import PAPER
 from schedgap.models.hare.rules import check, objective
 from strategies.hare import brute_force, hare_instances, instance_of
 from strategies.hare_examples import (
@@ -66,6 +69,28 @@ def test_ce1_breaks_lemma_2_for_the_printed_relaxation():
     assert middle.tolist() == [3.5, 0.5, 0.5]
     report = lemma_report(THREE_UNIT_TASKS, middle, algorithm_1(THREE_UNIT_TASKS, middle))
     assert report["lemma_2"] == 2
+    # and so at 2 > (2 + alpha) x 0.5 = 1.5: (22) fails too
+    assert report["equation_22"] == pytest.approx(4 / 3) and not report["equation_22_holds"]
+    assert report["failed_assumptions"] == []
+
+
+def test_one_gpu_with_arrivals_is_the_single_machine_problem():
+    """Theorem 1: 1 | r_j | sum w_j C_j, whose value is that of the best order of the jobs."""
+    arrivals, times, weights = (0, 1, 3, 4), (5, 1, 2, 1), (1, 4, 3, 5)
+    instance = instance_of(
+        {"g": "k"},
+        [one_task(p, w, arrival=a) for a, p, w in zip(arrivals, times, weights, strict=True)],
+    )
+    values = []
+    for order in permutations(range(4)):
+        end, total = 0, 0
+        for j in order:
+            end = max(end, arrivals[j]) + times[j]
+            total += weights[j] * end
+        values.append(total)
+    assert sg.solve(instance, "exact").objective == min(values)
+    found = PAPER.guarantees["theorem_1"].evaluate(instance)
+    assert found["factor"] is None and found["failed"][0].startswith("not evaluated: ")
 
 
 def test_ce2_refutes_theorem_4_for_the_printed_relaxation():

@@ -244,20 +244,26 @@ def theorem_5(
     Returns
     -------
     dict
-        `claim` in words; `factor` = 4 alpha with the theorem's own alpha, as printed; `holds`,
-        whether the assumptions are met, the one on alpha with the gap of Lemma 2 closed (E13);
-        `failed`, those that are not, in words.
+        `claim` in words; `factor` = 4 alpha, with the larger one of the run's alpha and the
+        theorem's own; `holds`, whether the assumptions are met, the one on alpha with the gap of
+        Lemma 2 closed (E13); `failed`, those that are not, in words; `note`, both alphas in words
+        if they differ.
     """
     const = constants(instance, F=F, normalise=normalise)
     failed = failed_assumptions(instance, const, rule=placement)
     run, needed = alpha_of(alpha, instance, const), theorem_alpha(instance, const, repaired=True)
+    own = theorem_alpha(instance, const)
     if run < needed:
         failed.append(f"A5: alpha = {run} is at least {needed}")
     return {
         "claim": "value <= 4 alpha optimum (Theorem 5)",
-        "factor": 4.0 * max(run, theorem_alpha(instance, const)),
+        "factor": 4.0 * max(run, own),
         "holds": not failed,
         "failed": failed,
+        "note": ""
+        if run == own
+        else f"the run has alpha = {run}; the theorem's own alpha is "
+        f"{own}, and its own 4 alpha is {4 * own}",
     }
 
 

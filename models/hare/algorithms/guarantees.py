@@ -1,4 +1,4 @@
-"""Theorem 4 evaluated on an instance, and Lemmas 2 and 3 evaluated on a run of Algorithm 1.
+"""Theorem 4 on an instance, and Lemmas 2 and 3 and inequality (22) on a run of Algorithm 1.
 
 E1, E4, ... are the paper's errata as numbered in `paper.py`.
 """
@@ -52,6 +52,13 @@ def theorem_4(instance: HareInstance) -> dict[str, object]:
     }
 
 
+def theorem_1(instance: HareInstance) -> dict[str, object]:
+    """Return that Theorem 1, on the complexity of the problem, is not evaluated on an instance."""
+    failed = ["not evaluated: it is about the problem, not one instance"]
+    claim = "the problem is NP-hard (Theorem 1)"
+    return {"claim": claim, "factor": None, "holds": False, "failed": failed}
+
+
 def lemma_2(instance: HareInstance) -> dict[str, object]:
     """State Lemma 2 for an instance, as `theorem_4`; `lemma_report` evaluates it on a schedule."""
     return _of_a_schedule(instance, "load <= 2 H of every task on its GPU (Lemma 2)")
@@ -60,6 +67,12 @@ def lemma_2(instance: HareInstance) -> dict[str, object]:
 def lemma_3(instance: HareInstance) -> dict[str, object]:
     """State Lemma 3 for an instance, as `theorem_4`; `lemma_report` evaluates it on a schedule."""
     return _of_a_schedule(instance, "idle time <= alpha H before every task (Lemma 3)")
+
+
+def inequality_22(instance: HareInstance) -> dict[str, object]:
+    """State (22) for an instance, as `theorem_4`; `lemma_report` evaluates it on a schedule."""
+    claim = "start + training time <= (2 + alpha) H of every task (inequality (22))"
+    return _of_a_schedule(instance, claim)
 
 
 def _of_a_schedule(instance: HareInstance, claim: str) -> dict[str, object]:
