@@ -25,7 +25,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
-from schedgap.models.dmlrs import proof as proofs
 from schedgap.models.dmlrs.bounds.certificate_data import item_price_certificate
 from schedgap.models.dmlrs.bounds.machine_patterns import (
     MAX_ROWS,
@@ -45,9 +44,11 @@ from schedgap.models.dmlrs.heuristics.search_stages import (
     neighborhood_stage,
 )
 from schedgap.models.dmlrs.programs import aggregate
+from schedgap.models.dmlrs.proof import WITHIN
 from schedgap.models.dmlrs.slot_options import SlotOption
 from schedgap.models.dmlrs.utility_scaling import ENGINE_TOLERANCE
 from schedgap.models.method import Budget, MethodResult, RunContext
+from schedgap.models.proofs import excluded_value
 from schedgap.models.search_state import SearchState, StageProgress, StageResult
 from schedgap.solvers.programs.pyomo import InfeasibleModelError
 from schedgap.solvers.proofs.checker import RefusedError
@@ -174,7 +175,7 @@ def bound_stage(
     proof, proved, nodes = None, -math.inf, 0
     for part in PARTS:
         value = -certified + part * (certified - reported)
-        goal = proofs.goal(instance, value)
+        goal = excluded_value(instance, value)
         if goal is None:
             break
         try:
@@ -184,7 +185,7 @@ def bound_stage(
         nodes += found.nodes
         if found.proof is None:
             break
-        proof, proved = found.proof, -value * (1 + float(proofs.WITHIN))
+        proof, proved = found.proof, -value * (1 + float(WITHIN))
     trace = {"bound": -proved, "nodes": nodes}
     return StageResult(trace=trace, proof=proof, proved=proved)
 
