@@ -175,7 +175,7 @@ def _bracket(group: Sequence[Entry]) -> Bracket:
         for record, solution, _ in group
         if bound is not None and solution.bound is not None and scale.implies(solution.bound, bound)
     ]
-    evidence = max(found, key=EVIDENCE.index, default="reported")
+    evidence: Evidence = max(found, key=EVIDENCE.index, default="reported")
     return Bracket(best, best_by, bound, bound_by, evidence, scale)
 
 
