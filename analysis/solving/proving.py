@@ -93,18 +93,16 @@ def with_evidence(
         return _with_checked_bound(instance, solution, written, interrupt)
     if solution.status not in ("optimal", "infeasible"):
         return solution
-    word: ProofKind = "engine" if engines else "none"
+    meets = certificate_meets(instance, solution)
+    word: ProofKind = "certificate" if meets else "engine" if engines else "none"
     if effort == "off":
         return solution.with_proof(word)
-    meets = certificate_meets(instance, solution)
     seconds = solution.seconds if effort == "auto" else float(effort)
     if effort == "auto":
         seconds = max(seconds, LEAST_SECONDS if meets else AUTO_SECONDS)
         seconds = min(seconds, AUTO_SECONDS) if meets else seconds
         if time_limit is not None:
             seconds = min(seconds, max(0.0, time_limit - solution.seconds))
-    if meets:
-        word = "certificate"
     if family(instance.family).problem(solution.options) != "":
         return solution.with_proof(word)
     begin = time.monotonic()

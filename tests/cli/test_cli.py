@@ -168,7 +168,9 @@ def test_solve_prints_the_solution_that_it_writes(
     assert "ratio      1 (reported by the method, not proved)" in shown
     edge = tmp_path / "edge.json"
     schedgap("generate", "edge", "--preset", "toy", "--out", edge)
-    assert "1 (certified: cg-bound)" in schedgap("solve", edge, "--method", "exact").out
+    for proof, words in (("off", "certified: cg-bound"), ("30", "proved by a tree")):
+        said = schedgap("solve", edge, "--method", "exact", "--proof", proof).out
+        assert f"1 ({words})" in said
 
 
 @pytest.mark.parametrize(

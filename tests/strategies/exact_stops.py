@@ -7,7 +7,7 @@ from typing import Any
 from unittest import mock
 
 import schedgap as sg
-from schedgap.analysis.results.bounds import meet, on_grid
+from schedgap.analysis.results.bounds import Scale
 from schedgap.instances.instance import Instance
 from schedgap.models.family import Family, family
 from schedgap.models.method import Budget, MethodResult, NullProgress, RunContext
@@ -39,20 +39,18 @@ def evidence_of(
     owner: Family, instance: Instance, outcome: MethodResult, heard: Heard, objective: float | None
 ) -> str:
     """Return what the bound of an outcome rests on; AssertionError if it cannot be evaluated."""
-    grid, sense = owner.grid(instance), owner.sense(instance)
+    scale = Scale.of(instance)
 
     def proves(certificate: Any, bound: float) -> bool:
-        value = on_grid(owner.check_certificate(instance, certificate), grid, sense)
-        slack = 1e-9 * abs(bound)
-        return value >= bound - slack if sense == "min" else value <= bound + slack
+        return scale.implies(owner.check_certificate(instance, certificate), bound)
 
     for value, certificate in heard.bounds:
-        closes = objective is not None and meet(objective, value, grid)
+        closes = objective is not None and scale.meets(objective, value)
         assert closes or proves(certificate, value)
     if outcome.infeasible or outcome.bound is None:
         return "nothing"
-    bound = on_grid(outcome.bound, grid, sense)
-    if objective is not None and meet(objective, bound, grid):
+    bound = scale.on_grid(outcome.bound)
+    if objective is not None and scale.meets(objective, bound):
         return "optimum"
     if outcome.proof is None:
         assert proves(outcome.certificate, bound)
