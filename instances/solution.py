@@ -16,8 +16,6 @@ EXIT_CODES: dict[Status, int] = {
 
 
 ProofKind = Literal["certificate", "tree", "search", "engines", "engine", "none"]
-PROVING: tuple[ProofKind, ...] = ("tree",)  # the checker evaluates every leaf
-CHECKABLE: tuple[ProofKind, ...] = ("certificate", "search", *PROVING)  # `verify` evaluates it
 Evidence = Literal["reported", "certified", "proved"]
 EVIDENCE: tuple[Evidence, ...] = get_args(Evidence)  # from weak to strong
 
@@ -39,9 +37,9 @@ class ProofClaim(Record):
     @property
     def evidence(self) -> Evidence:
         """`proved`: a tree; `certified`: evaluated again without an engine; else `reported`."""
-        if self.kind in PROVING:
+        if self.kind == "tree":
             return "proved"
-        return "certified" if self.kind in CHECKABLE else "reported"
+        return "certified" if self.kind in ("certificate", "search") else "reported"
 
 
 class SolutionFile(Record):

@@ -110,7 +110,9 @@ def _goal(instance: Instance, objective: float | None) -> int:
     return found
 
 
-def shortfall(instance: Instance, goal: int, objective: float | None) -> str:
+def shortfall(
+    instance: Instance, goal: int, objective: float | None, *, claim: str = "optimality"
+) -> str:
     """Return why a proof of a goal does not show that an objective is optimal; empty if it does.
 
     Parameters
@@ -120,8 +122,11 @@ def shortfall(instance: Instance, goal: int, objective: float | None) -> str:
         The proof shows that no schedule has this value or less, in the family's units.
     objective : float or None
         Of the schedule claimed optimal; None for the claim that there is no schedule.
+    claim : str
+        What the proof should show, for the text.
     """
-    claim = "that there is no schedule" if objective is None else "optimality"
+    if objective is None:
+        claim = "that there is no schedule"
     try:
         needed = _goal(instance, objective)
     except RefusedError as error:

@@ -5,7 +5,9 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from schedgap.analysis.records.folder import UNKNOWN_GRID
 from schedgap.analysis.records.stored import StoredRun
+from schedgap.analysis.results.bounds import Scale
 from schedgap.analysis.results.solution import Solution
 from schedgap.errors import ContradictionError, InputError
 from schedgap.instances.arguments import (
@@ -50,12 +52,18 @@ class Run(StoredRun):
         """
         return cls(*folders, older=older)
 
-    def verify(self) -> list[str]:
+    @checked(strict=a_flag)
+    def verify(self, *, strict: bool = False) -> list[str]:
         """Verify every stored solution again and describe each violation.
 
         Schedules, objectives, statuses, certified bounds and proofs are checked against the
         instances, and claims against the schedules of other methods; nothing else in the folder is
         trusted. The list is empty if all are correct.
+
+        Parameters
+        ----------
+        strict : bool
+            Whether to list the claims too that are only reported.
         """
         from schedgap.analysis.results.verifying import verify
 
@@ -74,10 +82,18 @@ class Run(StoredRun):
             except (InputError, ContradictionError) as error:
                 wrong.append(f"{record.instance.name}: {record.label}: {error}")
             else:
-                wrong += [
-                    f"{record.instance.name}: {record.label}: {item.rule}: {item.message}"
-                    for item in verdict.violations
-                ]
+                found = [f"{item.rule}: {item.message}" for item in verdict.violations]
+                grid = Scale.of(instance).grid
+                if record.instance.grid not in (grid, UNKNOWN_GRID):
+                    found.append(f"the record has the grid {record.instance.grid}, not {grid}")
+                named = None if proof is None else proof.kind
+                if (named == "certificate" and certificate is None) or (
+                    named == "tree" and with_file.proof_data is None and not with_file.proof_fault
+                ):
+                    found.append(f"proof: the record names a {named} that it does not have")
+                if strict and not found:
+                    found += [text for text in verdict.claims if "reported" in text]
+                wrong += [f"{record.instance.name}: {record.label}: {text}" for text in found]
         return wrong + [text for text in self.contradictions if text not in wrong]
 
     def table(self) -> "pd.DataFrame":

@@ -42,14 +42,17 @@ MAX_SHARE = 0.5  # of its time limit, used by a method whose result counts for l
 Triple = Annotated[tuple[float, float | None, float | None], Field(strict=False)]
 
 
+UNKNOWN_GRID = 0.0  # of records that do not have it
+
+
 class InstanceRef(Record):
     """The instance that a record refers to."""
 
     name: str
     family: str
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-    grid: float | None = None
-    """Step of the grid on which the optimum lies; null without one, and in older records."""
+    grid: float | None = UNKNOWN_GRID
+    """Step of the grid on which the optimum lies; null without one. Older records lack it."""
 
 
 @dataclass(frozen=True, slots=True)

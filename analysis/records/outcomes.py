@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from schedgap.analysis.records.folder import TaskRecord
 from schedgap.analysis.records.ratios import Array, Bracket, Mask, compared
-from schedgap.instances.solution import CHECKABLE, PROVING
 
 Texts = NDArray[Any]
 
@@ -22,16 +21,16 @@ class Tasks:
     """What is known of `k` tasks, as arrays [k].
 
     `outcome`, `kind` and `status` are texts; `status` is empty without a solution. `relaxed`:
-    whether the schedule need not obey all rules of the problem; `proof`: what an optimum rests on
-    (`ProofClaim.kind`), empty without; `largest`: whether the objective is to be maximized. NaN
-    without an objective, a bound, a grid, and in `best` without a schedule of any method.
+    whether the schedule need not obey all rules of the problem; `evidence`: the word for what the
+    bound rests on, empty without a solution; `largest`: whether the objective is to be maximized.
+    NaN without an objective, a bound, a grid, and in `best` without a schedule of any method.
     """
 
     outcome: Texts
     kind: Texts
     status: Texts
     relaxed: Mask
-    proof: Texts
+    evidence: Texts
     objective: Array
     bound: Array
     best: Array
@@ -68,8 +67,8 @@ class Tasks:
             "skipped": self.outcome == "skipped",
             "wrong": (self.outcome == "invalid") | refuted,
             "relaxed": scheduled & self.relaxed,
-            "proved": self.claims & np.isin(self.proof, PROVING),
-            "certified": self.claims & np.isin(self.proof, CHECKABLE),
+            "proved": self.claims & (self.evidence == "proved"),
+            "certified": self.claims & (self.evidence == "certified"),
             "reported": self.claims,
             "feasible": scheduled,
             "bounded": (self.kind == "bound") & ~np.isnan(self.bound),

@@ -1,9 +1,10 @@
 """Ratios to the optimum: exact if the optimum is proved, otherwise intervals."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,13 +134,17 @@ class Bracket:
         return self.comparison == "met"
 
 
-def brackets(records: Iterable[TaskRecord]) -> dict[tuple[str, str], Bracket]:
+def brackets(
+    records: Iterable[TaskRecord], grids: Mapping[str, float | None] = MappingProxyType({})
+) -> dict[tuple[str, str], Bracket]:
     """Return the best verified schedule and the best bound by (instance hash, problem).
 
     Parameters
     ----------
     records : iterable of TaskRecord
         Records of any instances and methods.
+    grids : mapping, optional
+        Grids of instances by hash, for records that do not have them.
     """
     known = list(records)
     numbers, some = alike(known)
@@ -150,19 +155,20 @@ def brackets(records: Iterable[TaskRecord]) -> dict[tuple[str, str], Bracket]:
         group = groups.setdefault((record.instance.sha256, problem), [])
         if record.solution is not None and not relaxed:
             group.append((record, record.solution, label))
-    return {key: _bracket(group) for key, group in groups.items()}
+    return {key: _bracket(group, grids) for key, group in groups.items()}
 
 
 Entry = tuple[TaskRecord, SolutionFile, str]  # a record, its solution and its label
 
 
-def _bracket(group: Sequence[Entry]) -> Bracket:
+def _bracket(group: Sequence[Entry], grids: Mapping[str, float | None]) -> Bracket:
     best: float | None = None
     bound: float | None = None
     best_by = bound_by = ""
     scale = Scale("min")
     for record, solution, label in group:
-        scale = Scale(solution.sense, record.instance.grid)
+        which = record.instance
+        scale = Scale(solution.sense, grids.get(which.sha256, which.grid))
         value, own = solution.objective, solution.bound
         if value is not None and (
             best is None or (value < best if solution.sense == "min" else value > best)
@@ -180,9 +186,13 @@ def _bracket(group: Sequence[Entry]) -> Bracket:
 
 
 def strongest_evidence(record: TaskRecord, solution: SolutionFile) -> Evidence:
-    """Return what the bound of a record rests on."""
-    claimed: Evidence = "reported" if solution.proof is None else solution.proof.evidence
-    return "certified" if claimed == "reported" and record.certified else claimed
+    """Return what the bound of a record rests on; a claim without its data is only reported."""
+    claim = solution.proof
+    if claim is not None and (
+        claim.kind == "search" or (claim.kind == "tree" and claim.file is not None)
+    ):
+        return claim.evidence
+    return "certified" if record.certified and solution.status != "infeasible" else "reported"
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +302,7 @@ def _least_points(bound: Array) -> Array:
 
 
 def _stand_for(steps: Array, points: Array) -> Mask:
-    error = np.minimum(MAX_ERROR, np.maximum(1e-6, np.abs(steps) * 2.0**-50))
+    error = np.minimum(MAX_ERROR, np.maximum(1e-9, np.abs(steps) * 2.0**-50))
     near: Mask = np.abs(steps - points) <= error
     return near
 

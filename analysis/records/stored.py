@@ -14,13 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedgap.analysis.records import configurations
-from schedgap.analysis.records.folder import FAULTS, Folder, TaskRecord, alike
+from schedgap.analysis.records.folder import (
+    FAULTS,
+    UNKNOWN_GRID,
+    Folder,
+    TaskRecord,
+    alike,
+)
 from schedgap.analysis.records.guarantees import Guarantees
 from schedgap.analysis.records.index import Facts, Index, generated_by, without_cycles
 from schedgap.analysis.records.outcomes import contradictions
 from schedgap.analysis.records.ratios import Bracket, brackets
 from schedgap.analysis.records.sessions import DRIFT, Session, drift, read_sessions
 from schedgap.analysis.records.sources import family_code, method_code
+from schedgap.analysis.results.bounds import Scale
 from schedgap.errors import InputError
 from schedgap.instances.arguments import a_flag, a_name, checked
 from schedgap.instances.families import FAMILIES, from_data
@@ -241,7 +248,16 @@ class StoredRun:
     @cached_property
     def brackets(self) -> dict[tuple[str, str], Bracket]:
         """Best verified schedule and best bound of any method, by (instance hash, problem)."""
-        return brackets(self.records)
+        refs = {record.instance.sha256: record.instance.grid for record in self.records}
+        unknown = [sha256 for sha256, grid in refs.items() if grid == UNKNOWN_GRID]
+        return brackets(self.records, {each: self._grid(each) for each in unknown})
+
+    def _grid(self, sha256: str) -> float | None:
+        """Return the grid of a stored instance; None if the instance cannot be read."""
+        try:
+            return Scale.of(self.instance(sha256)).grid
+        except InputError:
+            return None
 
     @cached_property
     def tables(self) -> dict[str, Any]:

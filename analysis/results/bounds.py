@@ -10,7 +10,7 @@ from schedgap.models.family import family
 
 WIDTH = 1e-6  # relative difference up to which objective and bound meet, if there is no grid
 ROUND_OFF = 1e-9  # relative error of a value that was evaluated in floating point
-NEGLIGIBLE = 1e-15  # absolute error around 0
+NEGLIGIBLE = 1e-15  # absolute error around 0, of the methods' own values
 MAX_STEPS = 2.0**53  # from here on, floating-point numbers skip grid points
 MAX_ERROR = 0.25  # largest distance, in steps, of a value from the grid point that it stands for
 
@@ -22,7 +22,7 @@ class Scale:
     """Sense of an objective and the grid on which its optimum lies; compares objectives and bounds.
 
     On a grid, values are compared as integers: the numbers of their grid points. A value stands for
-    a grid point if it differs from that point by round-off only: 1e-6 of a step or four units in
+    a grid point if it differs from that point by round-off only: 1e-9 of a step or four units in
     the last place, and never more than a quarter of a step. From 2^53 steps on, no bound meets an
     objective. Without a grid, an objective and a bound meet if they differ by 1e-6 of the larger.
 
@@ -85,9 +85,7 @@ class Scale:
         larger = max(abs(value), abs(limit))
         if not math.isfinite(larger):
             return limit > value
-        return limit - value > (
-            max(NEGLIGIBLE, ROUND_OFF * larger) if self.grid is None else _error(value)
-        )
+        return limit - value > (ROUND_OFF * larger if self.grid is None else _error(value))
 
     def implies(self, proved: float, claimed: float) -> bool:
         """Return whether a proved bound is at least as strong as a claimed one."""
@@ -99,11 +97,11 @@ class Scale:
             return weak - strong <= ROUND_OFF * larger
         if larger >= MAX_STEPS:
             return weak <= strong
-        return _least_point(weak) <= _least_point(strong)
+        return _demanded_point(weak) <= _least_point(strong)
 
     def same(self, a: float, b: float) -> bool:
         """Return whether two values are equal, up to round-off."""
-        near = abs(a - b) <= max(NEGLIGIBLE, ROUND_OFF * max(abs(a), abs(b)))
+        near = abs(a - b) <= ROUND_OFF * max(abs(a), abs(b))
         if self.grid is None or not near:
             return near
         steps = max(abs(a), abs(b)) / self.grid
@@ -119,6 +117,16 @@ class Scale:
         if self.grid is None or not abs(steps) < MAX_STEPS:
             return bound
         return self._value(_least_point(steps))
+
+    def demanded(self, claimed: float) -> float:
+        """Return the weakest grid value that a claimed bound asks for; without a grid, the bound.
+
+        Unlike `on_grid`, it never gives a part of a step away: the claim may be a forgery.
+        """
+        steps = self._steps(claimed)
+        if self.grid is None or not abs(steps) < MAX_STEPS:
+            return claimed
+        return self._value(_demanded_point(steps))
 
     def next_better(self, objective: float) -> float | None:
         """Return the best grid value that is better than an objective; None without a grid."""
@@ -154,7 +162,7 @@ class Scale:
 
 def _error(steps: float) -> float:
     """Return the round-off, in steps, that a value of so many steps may have."""
-    return min(MAX_ERROR, max(1e-6, abs(steps) * 2.0**-50))
+    return min(MAX_ERROR, max(1e-9, abs(steps) * 2.0**-50))
 
 
 def _stands_for(steps: float, point: int) -> bool:
@@ -168,6 +176,12 @@ def _least_point(bound: float) -> int:
         return nearest
     slack = max(1e-6, ROUND_OFF * abs(bound))
     return max(math.floor(bound), math.ceil(bound - slack))
+
+
+def _demanded_point(bound: float) -> int:
+    """Return the number of the least grid point that is not below a claimed lower bound."""
+    nearest = round(bound)
+    return nearest if _stands_for(bound, nearest) else math.ceil(bound)
 
 
 def tighter(a: float | None, b: float | None, sense: Sense) -> float | None:

@@ -63,7 +63,8 @@ def check_claim(
     """
     claim = solution.proof
     if claim is not None and solution.status == "feasible" and claim.kind == "tree":
-        return _check_tree(instance, solution, solution.bound)
+        bound = None if solution.bound is None else Scale.of(instance).demanded(solution.bound)
+        return _check_tree(instance, solution, bound)
     if claim is None or solution.status not in ("optimal", "infeasible"):
         return ProofCheck("reported", f"reported by {solution.method}")
     match claim.kind:
@@ -89,7 +90,8 @@ def _check_tree(instance: Instance, solution: Solution, objective: float | None)
     verdict = check_proof(instance, solution.proof_data)
     if verdict.status == "unchecked":
         return ProofCheck("reported", f"reported by {solution.method}; {verdict.reason}")
-    if reason := verdict.reason or shortfall(instance, verdict.goal, objective):
+    claim = "optimality" if solution.status == "optimal" else "the bound"
+    if reason := verdict.reason or shortfall(instance, verdict.goal, objective, claim=claim):
         return _broken(reason)
     assert verdict.checked is not None
     seconds = time.monotonic() - begin
@@ -100,9 +102,9 @@ def _check_tree(instance: Instance, solution: Solution, objective: float | None)
         return _broken(f"/proof/within: the tree leaves {width:.1e} open, the file claims less")
     said = "there is no schedule"
     if objective is not None:
-        within = f", so optimal within {_upwards(width)}" if width else ""
-        said = excluded_text(instance, verdict.goal) + within
-    return ProofCheck("proved", f"PROVED (tree, {size}, checked in {seconds:.1f} s; {said})")
+        said = excluded_text(instance, verdict.goal)
+    word = f"PROVED within {_upwards(width)}" if width else "PROVED"
+    return ProofCheck("proved", f"{word} (tree, {size}, checked in {seconds:.1f} s; {said})")
 
 
 def _check_search(

@@ -165,12 +165,14 @@ def _evidence(
 
     It is about the objective of an optimum, else about the bound.
     """
-    from schedgap.models.proofs import excluded_value
+    from schedgap.models.proofs import excluded_value, shortfall
     from schedgap.solvers.children.processes import run_child
 
     claimed = solution.bound if solution.status == "feasible" else solution.objective
     goal = excluded_value(instance, claimed)
-    if goal is None or (seconds <= 0 and written is None):
+    if goal is None:
+        return Evidence(note=shortfall(instance, 0, claimed))
+    if seconds <= 0 and written is None:
         return Evidence()
     if written is not None and len(written.tree) <= FEW_NODES:
         found = _checked(instance, goal, written, Clock(CHECK_SECONDS))

@@ -14,7 +14,7 @@ from schedgap.analysis.records.folder import TaskRecord
 from schedgap.analysis.records.generated import settings
 from schedgap.analysis.records.index import Facts
 from schedgap.analysis.records.outcomes import Tasks
-from schedgap.analysis.records.ratios import Bracket, Mask, as_array
+from schedgap.analysis.records.ratios import Bracket, Mask, as_array, strongest_evidence
 from schedgap.analysis.records.ratios import ratios as ratio_arrays
 from schedgap.analysis.records.stored import StoredRun, groups
 from schedgap.analysis.statistics.aggregates import by_instance
@@ -118,13 +118,16 @@ def _tasks(run: StoredRun) -> Tasks:
     """Return what the tasks of a run ended with, as arrays."""
     if "tasks" not in run.tables:
         found = [_solution(record.solution) for record in run.records]
-        claims = [each["proof"] for each in found]
+        known = [
+            "" if each.solution is None else strongest_evidence(each, each.solution)
+            for each in run.records
+        ]
         run.tables["tasks"] = Tasks(
             outcome=np.array([record.outcome for record in run.records], str),
             kind=_shared(run, lambda record: record.kind).to_numpy(str),
             status=np.array([each["status"] or "" for each in found], str),
             relaxed=_shared(run, lambda record: bool(record.relaxed)).to_numpy(bool),
-            proof=np.array(["" if each is None else each.kind for each in claims], str),
+            evidence=np.array(known, str),
             objective=as_array(each["objective"] for each in found),
             bound=as_array(each["bound"] for each in found),
             best=as_array(each.best for each in _brackets(run)),

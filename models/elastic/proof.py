@@ -128,7 +128,8 @@ def goal(instance: ElasticInstance, objective: float | None) -> int:
         return _latest(instance, _all_runs(instance)) * sum(_weights(instance))
     value = Fraction(objective) / weight_unit(instance) * (-1 if instance.is_batch else 1)
     if _is_whole(instance, objective):
-        return round(value) - 1
+        nearest, lost = round(value), min(Fraction(1, 4), abs(value) / 2**50)
+        return (nearest if abs(value - nearest) <= lost else math.ceil(value)) - 1
     below = math.floor(value - WIDTH * abs(value))
     return min(below, -1) if instance.is_batch else below  # each job of a batch is worth a unit
 

@@ -11,6 +11,7 @@ module, imported when they are first used.
 import argparse
 import contextlib
 import math
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -82,7 +83,12 @@ def main(arguments: list[str]) -> int:
         print("interrupted", file=sys.stderr)
         return 130
     proved, text = (False, found) if isinstance(found, str) else found
-    print(one_line(text if proved else f"NOT PROVED: {text}"))
+    try:
+        print(one_line(text if proved else f"NOT PROVED: {text}"), flush=True)
+    except OSError as error:  # nobody reads it, so nothing is said
+        with contextlib.suppress(OSError):
+            print(f"error: standard output: {error}", file=sys.stderr)
+        os._exit(2)
     return 0 if proved else 1
 
 
@@ -173,6 +179,6 @@ def _claimed(instance: "Instance", file: str) -> tuple[float | None, str]:
 
 
 if __name__ == "__main__":
-    for stream in (sys.stdout, sys.stderr):  # names of files may contain any characters
+    for stream in filter(None, (sys.stdout, sys.stderr)):  # names of files may have any characters
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     sys.exit(main(sys.argv[1:]))

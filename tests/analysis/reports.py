@@ -15,6 +15,12 @@ from schedgap.analysis.report import page as report
 HOSTILE = "</script><script>document.title='pwned'</script><img src=x onerror=alert(1)>\"'&%{x}"
 
 
+def proof_claim(kind):
+    """Return the claim of a proof; a tree names its file."""
+    file = {"file": "a.proof.json.gz", "sha256": "0" * 64} if kind == "tree" else {}
+    return {"kind": kind} | file
+
+
 def store(run, instance, method, *, objective=None, bound=None, place=0, proof="tree", **more):
     """Put one record into a run folder, as a comparison would."""
     folder = Folder(run)
@@ -29,7 +35,7 @@ def store(run, instance, method, *, objective=None, bound=None, place=0, proof="
         "instance_sha256": instance.sha256, "method": method, "engine": None, "kind": kind,
         "options": {}, "seed": None, "status": status, "sense": sense, "objective": objective,
         "bound": bound, "seconds": 0.25, "schedule": None if objective is None else schedule,
-        "trace": {}, "versions": {}, "proof": {"kind": proof},
+        "trace": {}, "versions": {}, "proof": proof_claim(proof),
     }  # fmt: skip
     key = f"{instance.sha256[:8]}-{method}"
     folder.store(
@@ -41,6 +47,7 @@ def store(run, instance, method, *, objective=None, bound=None, place=0, proof="
             "kind": kind, "engine": None, "options": {"log": ""}, "seed": None, "problem": "",
             "sense": sense, "time_limit": 60.0, "versions": {"schedgap": "0.1.0"},
             "solution": None if objective is None and bound is None else solution,
+            "certificate": {"kind": "toy", "value": bound} if proof == "certificate" else None,
         } | more
     )  # fmt: skip
 

@@ -103,6 +103,18 @@ def test_a_schedule_off_the_grid_is_not_optimal() -> None:
     assert scale.next_better(10.4) == 10.0
 
 
+def test_a_claim_gets_no_part_of_a_step() -> None:
+    """What was evaluated may be rounded up by a slack; what a file claims may not."""
+    scale = Scale("min", 1.0)
+    assert not scale.implies(3_600_000_000.0, 3_600_000_000.9)
+    assert scale.demanded(3_600_000_000.9) == 3_600_000_001.0
+    assert scale.demanded(29.00000000000003) == 29.0
+    assert scale.compare(1.0000009, 1.0) == "open"
+    assert Scale("max", 1.0).demanded(22.6) == 22.0
+    assert Scale("min").demanded(22.6) == 22.6
+    assert not Scale("max").same(9e-16, 3e-17) and Scale("max").exceeds(3e-17, 0.0)
+
+
 def test_beyond_2_to_the_53_steps_nothing_is_optimal() -> None:
     value = 2 * MAX_STEPS
     scale = Scale("min", 1.0)

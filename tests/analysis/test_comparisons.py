@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from reports import proof_claim
 from toy_family import toy
 
 from schedgap.analysis.comparing.run import Run
@@ -36,7 +37,7 @@ def store(
     out = Folder(folder)
     out.create()
     out.store_instance(instance)
-    kind = more.pop("kind", "algorithm")
+    kind, proof = more.pop("kind", "algorithm"), more.pop("proof", "tree")
     met = objective is not None and objective == bound
     status = "optimal" if met else "feasible" if objective is not None else "bound"
     solution = {
@@ -44,7 +45,7 @@ def store(
         "method": method, "engine": None, "kind": kind, "options": {}, "seed": None,
         "status": more.pop("status", status), "sense": sense, "objective": objective,
         "bound": bound, "seconds": seconds, "schedule": None if objective is None else {"place": 0},
-        "proof": {"kind": more.pop("proof", "tree")},
+        "proof": proof_claim(proof),
     }  # fmt: skip
     label, seed = more.pop("label", method), more.pop("seed", None)
     empty = objective is None and bound is None and solution["status"] != "infeasible"
@@ -55,6 +56,7 @@ def store(
             "instance": {"name": name, "family": "toy", "sha256": instance.sha256},
             "kind": kind, "engine": None, "options": {}, "seed": seed, "problem": "",
             "sense": sense, "time_limit": 10.0, "solution": None if empty else solution,
+            "certificate": {"kind": "toy", "value": bound} if proof == "certificate" else None,
         } | more
     )  # fmt: skip
 

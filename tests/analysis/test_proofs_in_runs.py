@@ -2,8 +2,10 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from toy_family import toy
 
 import schedgap as sg
 from schedgap.analysis.results.solution import named_proof
@@ -35,6 +37,45 @@ def test_a_run_keeps_proofs_and_counts_them(tmp_path: Path) -> None:
     assert "its hash differs" in fault
     proof.unlink()
     assert sg.Run.load(tmp_path).verify() == []  # nothing is wrong, but nothing is proved
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"proof": {"kind": "certificate"}}, "names a certificate that it does not have"),
+        ({"proof": {"kind": "tree"}}, "names a tree that it does not have"),
+        ({"grid": 7.0}, "the record has the grid 7.0, not None"),
+        ({}, ""),
+    ],
+)
+def test_what_a_record_was_edited_to_is_not_believed(
+    tmp_path: Path, change: dict[str, Any], fault: str
+) -> None:
+    sg.compare([toy(3, 1, 2)], methods=["scan"], run=tmp_path, workers=1)
+    (file,) = tmp_path.glob("tasks/*.json")
+    record = json.loads(file.read_text())
+    record["solution"] |= {key: value for key, value in change.items() if key == "proof"}
+    record["instance"] |= {key: value for key, value in change.items() if key == "grid"}
+    file.write_text(json.dumps(record))
+    run = sg.Run.load(tmp_path)
+    assert run.brackets[record["instance"]["sha256"], ""].evidence == "reported"
+    wrong = run.verify()
+    assert any(fault in text for text in wrong) == bool(fault)
+    if not fault:
+        (reported, optimal) = run.verify(strict=True)
+        assert reported.endswith("scan: bound 1: reported, no certificate")
+        assert optimal.endswith("scan: optimal: reported by scan")
+
+
+def test_a_record_without_a_grid_gets_that_of_its_instance(tmp_path: Path) -> None:
+    instance = sg.generate("ring", preset="small", seed=1, settings={"jobs": 1})
+    sg.compare([instance], methods=["job-alone"], run=tmp_path, workers=1)
+    (file,) = tmp_path.glob("tasks/*.json")
+    record = json.loads(file.read_text())
+    assert record["instance"].pop("grid") == 1.0
+    file.write_text(json.dumps(record))
+    (bracket,) = sg.Run.load(tmp_path).brackets.values()
+    assert bracket.scale.grid == 1.0
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "sub", "x" * 300, "sub/p.json.gz"])

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import schedgap as sg
 from schedgap.instances.instance import Instance
 from schedgap.models.dmlrs import proof as dmlrs_proof
 from schedgap.models.proofs import excluded_text, excluded_value, proof_width, shortfall
@@ -147,3 +148,10 @@ def test_weights_that_are_rounded_leave_a_width_open() -> None:
 def test_a_family_that_always_has_a_schedule_says_so(instance: Instance, reason: str) -> None:
     assert excluded_value(instance, None) is None
     assert shortfall(instance, 10**40, None).endswith(f"that there is no schedule: {reason}")
+
+
+def test_a_bound_between_two_values_asks_for_the_next_one() -> None:
+    """No part of a unit is given away: a bound of 338.4 needs that 338 is excluded."""
+    instance = sg.generate("elastic", preset="small", seed=1)
+    assert excluded_value(instance, 338.0) == 337
+    assert [excluded_value(instance, 338 + part) for part in (0.4, 0.5, 0.6)] == [338] * 3

@@ -107,7 +107,7 @@ def initial_state(instance: ElasticInstance, call: RunContext) -> SearchState:
         to_objective=lambda value: sign * value,
         round_bound=round_up,
         normalise=lambda s: s if fits_together(instance, runs_from(instance, s)) else None,
-        tolerance=1e-9 if step is not None else 2 * VALUE_TOLERANCE,
+        tolerance=1e-13 if step is not None else 2 * VALUE_TOLERANCE,
     )
     alone = sign * job_alone(instance)
     state.bound(alone, {"kind": "no-contention"})

@@ -164,6 +164,10 @@ def _without_grid(
         progress = _RoundedProgress(state, down)
         inner = exact(down.instance, replace(call, progress=progress, budget=share))
         state.trace["rounded_down"] = dict(inner.trace)
+        if inner.bound is not None:
+            progress.bound(inner.bound)
+        if "reported_bound" in inner.trace:
+            progress.bound(inner.trace["reported_bound"], confirmed=False)
     if not state.closed:
         _lagrangian(instance, state, call.budget)
     return state.outcome(note)

@@ -154,7 +154,9 @@ def verify(
         from schedgap.analysis.comparing.run import Run
 
         stored = Run(instance, older=True)
-        wrong = stored.verify()
+        if search is not None:
+            raise UsageError("--search needs an instance and its solution")
+        wrong = stored.verify(strict=strict)
         show.verified(stored, wrong, as_json=as_json)
         raise typer.Exit(1 if wrong else 0)
     verdict = verify_file(load(instance), solution, search=search)
