@@ -27,11 +27,8 @@ class _Duplicate:
     key: str
 
 
-_TOO_LARGE = object()  # marks an integer that exceeds every float
-
-
-def _integer(digits: str) -> object:
-    return int(digits) if len(digits) <= 310 else _TOO_LARGE
+DIGITS = 310  # of an integer; one of more digits exceeds every float
+_TOO_LARGE = object()  # marks an integer of more digits
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object] | _Duplicate:
@@ -64,7 +61,7 @@ def json_path(parts: Iterable[str | int]) -> str:
 Fault = tuple[str, tuple[str | int, ...]]  # what is wrong, and where
 
 
-def json_fault(value: Any, depth: int = 0) -> Fault | None:
+def json_fault(value: Any, depth: int = 0, *, digits: int = DIGITS) -> Fault | None:
     """Return the first violation of strict JSON that Python's parser accepts, or None.
 
     Parameters
@@ -73,6 +70,8 @@ def json_fault(value: Any, depth: int = 0) -> Fault | None:
         JSON data.
     depth : int
         Levels above them.
+    digits : int
+        Most digits of an integer.
     """
     kind = type(value)
     if kind is float:
@@ -86,13 +85,14 @@ def json_fault(value: Any, depth: int = 0) -> Fault | None:
             if kind is dict and not (type(key) is str and _is_text(key)):
                 what = "valid Unicode text" if type(key) is str else "a text"
                 return f"a key that is not {what}", ()
-            fault = json_fault(item, depth + 1)
+            fault = json_fault(item, depth + 1, digits=digits)
             if fault is not None:
                 return fault[0], (key, *fault[1])
         return None
     if kind is _Duplicate:
         return "duplicate key", (value.key,)
-    if value is _TOO_LARGE or (kind is int and abs(value) >= 10**310):
+    long = kind is int and value.bit_length() > 3 * digits  # at least 3 bits for each digit
+    if value is _TOO_LARGE or (long and abs(value) >= 10**digits):
         return "number too large", ()
     known = kind in (int, bool, type(None))
     return None if known else (f"a value of type {kind.__name__} is no JSON data", ())
@@ -108,25 +108,31 @@ def _is_text(value: str) -> bool:
     return True
 
 
-def parse_json(text: str | bytes) -> Any:
+def parse_json(text: str | bytes, *, digits: int = DIGITS) -> Any:
     """Parse one strict JSON document.
 
     Parameters
     ----------
     text : str or bytes
         The document.
+    digits : int
+        Most digits of an integer.
 
     Raises
     ------
     InputError
         If it is not JSON, or has duplicate keys, NaN or trailing data.
     """
+
+    def integer(written: str) -> object:
+        return int(written) if len(written) <= digits else _TOO_LARGE
+
     try:
         if isinstance(text, bytes):
             text = text.decode("utf-8")
         if text.startswith("\ufeff"):
             raise InputError("not JSON: starts with a byte order mark; save as UTF-8 without it")
-        value = json.loads(text, object_pairs_hook=_object, parse_int=_integer)
+        value = json.loads(text, object_pairs_hook=_object, parse_int=integer)
     except UnicodeDecodeError as error:
         raise InputError(f"not UTF-8 text (byte {error.start})") from None
     except json.JSONDecodeError as error:
@@ -136,7 +142,7 @@ def parse_json(text: str | bytes) -> Any:
         ) from None
     except RecursionError:
         raise InputError("not JSON: nested too deeply") from None
-    fault = json_fault(value)
+    fault = json_fault(value, digits=digits)
     if fault is not None:
         raise InputError(fault[0], path=json_path(fault[1]))
     return value
@@ -188,23 +194,32 @@ def canonical_json(value: object) -> str:
 # --- files -------------------------------------------------------------------------------------
 
 
-def read_bytes(file: str | os.PathLike[str]) -> bytes:
+def read_bytes(file: str | os.PathLike[str], *, most: int | None = None) -> bytes:
     """Return the bytes of a file.
 
     Parameters
     ----------
     file : path
         The file.
+    most : int, optional
+        Largest size in bytes.
 
     Raises
     ------
     InputError
-        If the file cannot be read.
+        If the file cannot be read, is too large, or is a pipe or a device, which may never end.
     """
     try:
-        return Path(file).read_bytes()
+        path = Path(file)
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise InputError("cannot be read: not a regular file", file=str(file))
+        with path.open("rb") as source:
+            content = source.read() if most is None else source.read(most + 1)
     except (OSError, ValueError) as error:  # ValueError: a null character in the name
         raise InputError(f"cannot be read: {_reason(error)}", file=str(file)) from None
+    if most is not None and len(content) > most:
+        raise InputError(f"larger than {most >> 20} MB", file=str(file))
+    return content
 
 
 def _reason(error: Exception) -> str:

@@ -9,8 +9,10 @@ import hashlib
 import json
 import os
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, Inexact
+from fractions import Fraction
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
@@ -18,6 +20,7 @@ from typing import Any, Literal
 from schedgap.errors import InputError
 from schedgap.instances.families import FAMILIES
 from schedgap.instances.instance import Instance
+from schedgap.instances.json_files import parse_json, read_bytes
 from schedgap.solvers.proofs.checker import (
     VERSION,
     Checked,
@@ -27,8 +30,10 @@ from schedgap.solvers.proofs.checker import (
     check_tree,
     whole,
 )
+from schedgap.solvers.proofs.limits import MEMORY_MB, SECONDS, limited
 
-MAX_BYTES = 64 * 2**20  # of a proof when unpacked
+MAX_DIGITS = 1235  # of an integer; the checker refuses those of more than 4096 bits
+MAX_BYTES = 64 * 2**20  # of a proof, packed or not
 KEYS = ("kind", "version", "family", "instance_sha256", "goal", "vectors", "cuts", "tree")
 
 
@@ -88,11 +93,70 @@ def excluded_value(instance: Instance, objective: float | None) -> int | None:
     Returns
     -------
     int or None
-        None where the family has no proofs for this instance.
+        None where the family has no proofs of this claim; `shortfall` says why.
     """
+    try:
+        return _goal(instance, objective)
+    except RefusedError:
+        return None
+
+
+def _goal(instance: Instance, objective: float | None) -> int:
     owner = _family(instance)
-    found: int | None = None if owner is None else owner.goal(instance, objective)
+    if owner is None:
+        raise RefusedError("/family", f"no proofs for family {instance.family}")
+    found: int = owner.goal(instance, objective)
     return found
+
+
+def shortfall(instance: Instance, goal: int, objective: float | None) -> str:
+    """Return why a proof of a goal does not show that an objective is optimal; empty if it does.
+
+    Parameters
+    ----------
+    instance : Instance
+    goal : int
+        The proof shows that no schedule has this value or less, in the family's units.
+    objective : float or None
+        Of the schedule claimed optimal; None for the claim that there is no schedule.
+    """
+    claim = "that there is no schedule" if objective is None else "optimality"
+    try:
+        needed = _goal(instance, objective)
+    except RefusedError as error:
+        return f"{error.where}: no proof can show {claim}: {error.why}"
+    if goal >= needed:
+        return ""
+    shown, wanted = (excluded_text(instance, value) for value in (goal, needed))
+    return f"/goal: the proof shows that {shown}; {claim} needs that {wanted}"
+
+
+def excluded_text(instance: Instance, goal: int) -> str:
+    """Return what a goal excludes in words, in the objective's unit.
+
+    A value that has no short decimal form is rounded such that the text claims less.
+
+    Parameters
+    ----------
+    instance : Instance
+    goal : int
+        In the family's units.
+    """
+    side, value = _family(instance).excluded(instance, goal)
+    text = _decimal(value, ROUND_FLOOR if side == "<=" else ROUND_CEILING)
+    return f"no schedule has value {side} {text}"
+
+
+def _decimal(value: Fraction, rounding: str) -> str:
+    """Return a number with up to 17 digits if they are exact, else rounded to 12."""
+    top, bottom = Decimal(value.numerator), Decimal(value.denominator)
+    context = Context(prec=17)
+    found = context.divide(top, bottom)
+    if context.flags[Inexact]:
+        found = Context(prec=12, rounding=rounding).divide(top, bottom)
+    found = found.normalize(Context(prec=17))
+    short = -10 < found.adjusted() < 17
+    return f"{found:f}" if short else f"{found:e}"
 
 
 def proof_width(instance: Instance, objective: float | None) -> float:
@@ -165,9 +229,13 @@ def search_again(instance: Instance, goal: int, *, seconds: float) -> Searched |
 
 
 def check_proof(
-    instance: Instance, data: Mapping[str, Any], *, seconds: float = 600.0
+    instance: Instance,
+    data: Mapping[str, Any],
+    *,
+    seconds: float = SECONDS,
+    memory_mb: float = MEMORY_MB,
 ) -> ProofVerdict:
-    """Return whether a proof shows its claim for an instance.
+    """Return whether a proof shows its claim for an instance, checked in a child process.
 
     Parameters
     ----------
@@ -176,14 +244,47 @@ def check_proof(
         Of a proof file; nothing in it is trusted.
     seconds : float
         Time that the check may take.
+    memory_mb : float
+        Memory that it may take, in MB.
     """
     goal = 0
     try:
         goal = _head(instance, data)
-        owner = _family(instance)
-        if owner is None:
-            raise RefusedError("/family", f"no proofs for family {instance.family}")
-        checked = check_tree(owner.space(instance, goal, data), data, seconds=seconds)
+        text = _text(data)
+    except RefusedError as error:
+        return ProofVerdict("refused", goal, reason=str(error))
+    found = limited(f"{__name__}:_check", instance, text, seconds,
+                    seconds=seconds, memory_mb=memory_mb)  # fmt: skip
+    return found if isinstance(found, ProofVerdict) else ProofVerdict("refused", goal, reason=found)
+
+
+def _check(
+    send: Callable[[object], None], instance: Instance, text: bytes, seconds: float
+) -> ProofVerdict | str:
+    """Check the text of a proof in this (child) process."""
+    try:
+        return check_here(instance, parse_proof(text), seconds=seconds)
+    except InputError as error:
+        return str(error)
+
+
+def check_here(
+    instance: Instance, data: Mapping[str, Any], *, seconds: float = SECONDS
+) -> ProofVerdict:
+    """Return whether a proof shows its claim, checked in this process and without limits.
+
+    Parameters
+    ----------
+    instance : Instance
+    data : mapping
+        Of a proof file; nothing in it is trusted.
+    seconds : float
+        The check ends after this time, but not within a node of the tree.
+    """
+    goal = 0
+    try:
+        goal = _head(instance, data)
+        checked = check_tree(_family(instance).space(instance, goal, data), data, seconds=seconds)
     except RefusedError as error:
         return ProofVerdict("refused", goal, reason=str(error))
     return ProofVerdict("proved", goal, checked)
@@ -191,6 +292,8 @@ def check_proof(
 
 def _head(instance: Instance, data: Mapping[str, Any]) -> int:
     """Return the goal of a proof of the right kind for the right instance."""
+    if _family(instance) is None:
+        raise RefusedError("/family", f"no proofs for family {instance.family}")
     for key in data:
         if key not in KEYS:
             raise RefusedError(f"/{str(key)[:40]}", "unknown key")
@@ -236,8 +339,15 @@ def packed_proof(data: Mapping[str, Any]) -> bytes:
     data : mapping
         As `proof_data` returns it.
     """
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
-    return gzip.compress(text.encode(), mtime=0)
+    return gzip.compress(_text(data), mtime=0)
+
+
+def _text(data: Mapping[str, Any]) -> bytes:
+    """Return a proof as JSON; RefusedError if it is none."""
+    try:
+        return json.dumps(data, separators=(",", ":"), allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise RefusedError("", f"no JSON data: {error}") from None
 
 
 def write_proof(file: str | os.PathLike[str], data: Mapping[str, Any]) -> str:
@@ -268,24 +378,41 @@ def read_proof(file: str | os.PathLike[str]) -> dict[str, Any]:
     Raises
     ------
     InputError
-        When it cannot be read, is no JSON object, or is larger than 64 MB when unpacked.
+        When it cannot be read, is no strict JSON object, or is larger than 64 MB when unpacked.
+    """
+    return parse_proof(read_bytes(file, most=MAX_BYTES), file=str(file))
+
+
+def parse_proof(content: bytes, *, file: str = "") -> dict[str, Any]:
+    """Return the data of a proof file from its bytes.
+
+    Parameters
+    ----------
+    content : bytes
+        JSON, packed by gzip or not.
+    file : str
+        Its name, for messages.
+
+    Raises
+    ------
+    InputError
+        When it is no strict JSON object, or is larger than 64 MB when unpacked.
     """
     try:
-        with open(file, "rb") as source:
-            packed = source.read(MAX_BYTES + 1)
-        if packed[:2] == b"\x1f\x8b":
+        if content[:2] == b"\x1f\x8b":
             unpacker = zlib.decompressobj(wbits=31)
-            packed = unpacker.decompress(packed, MAX_BYTES + 1)
-            if len(packed) <= MAX_BYTES and not unpacker.eof:
-                raise InputError("the file ends too early", file=str(file))
-        if len(packed) > MAX_BYTES:
-            raise InputError(f"larger than {MAX_BYTES >> 20} MB when unpacked", file=str(file))
-        data = json.loads(packed)
-    except (OSError, zlib.error) as error:
-        raise InputError(f"cannot be read: {error}", file=str(file)) from None
-    except (ValueError, RecursionError) as error:
-        message = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise InputError(f"no JSON: {message}", file=str(file)) from None
-    if not isinstance(data, dict):
-        raise InputError("need a JSON object", file=str(file))
+            content = unpacker.decompress(content, MAX_BYTES + 1)
+            if len(content) > MAX_BYTES:
+                raise InputError(f"larger than {MAX_BYTES >> 20} MB when unpacked")
+            if not unpacker.eof:
+                raise InputError("the file ends too early")
+            if unpacker.unused_data:
+                raise InputError("something follows the packed data")
+        data = parse_json(content, digits=MAX_DIGITS)
+        if not isinstance(data, dict):
+            raise InputError("need a JSON object")
+    except zlib.error as error:
+        raise InputError(f"cannot be read: {error}", file=file) from None
+    except InputError as error:
+        raise error.inside(file) from None
     return data

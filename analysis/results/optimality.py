@@ -11,7 +11,13 @@ from schedgap.instances.instance import Instance
 from schedgap.instances.solution import Evidence
 from schedgap.instances.verdict import Violation, exactly
 from schedgap.models.family import family
-from schedgap.models.proofs import check_proof, excluded_value, proof_width, search_again
+from schedgap.models.proofs import (
+    check_proof,
+    excluded_value,
+    proof_width,
+    search_again,
+    shortfall,
+)
 from schedgap.solvers.engines.results import ENGINES
 
 
@@ -78,11 +84,7 @@ def _check_tree(instance: Instance, solution: Solution, objective: float | None)
         return ProofCheck("reported", text, changed if "hash" in fault else ())
     begin = time.monotonic()
     verdict = check_proof(instance, solution.proof_data)
-    needed = excluded_value(instance, objective)
-    reason = verdict.reason
-    if verdict.status == "proved" and (needed is None or verdict.goal < needed):
-        reason = f"/goal: it excludes values up to {verdict.goal}, needs {needed}"
-    if reason:
+    if reason := verdict.reason or shortfall(instance, verdict.goal, objective):
         return _broken(reason)
     assert verdict.checked is not None
     seconds = time.monotonic() - begin

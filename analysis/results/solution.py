@@ -18,6 +18,7 @@ from schedgap.instances.records import (
     canonical_json,
     changed,
     plain,
+    read_bytes,
     read_json,
     validate,
     write_json,
@@ -25,7 +26,7 @@ from schedgap.instances.records import (
 from schedgap.instances.solution import EXIT_CODES, ProofClaim, ProofKind, SolutionFile
 from schedgap.instances.verdict import outside
 from schedgap.models.family import family
-from schedgap.models.proofs import MAX_BYTES, proof_file, proof_width, read_proof, write_proof
+from schedgap.models.proofs import MAX_BYTES, parse_proof, proof_file, proof_width, write_proof
 
 Progress = tuple[tuple[float, float | None, float | None], ...]  # (seconds, objective, bound)
 
@@ -381,15 +382,17 @@ def named_proof(file: Path, claim: ProofClaim) -> tuple[Mapping[str, Any] | None
             return None, f"{claim.file} is missing"
         if path.stat().st_size > MAX_BYTES:
             return None, f"{claim.file} is larger than {MAX_BYTES >> 20} MB"
-        packed = path.read_bytes()
+        packed = read_bytes(path, most=MAX_BYTES)
     except OSError as error:
         reason = error.strerror or str(error)
         raise InputError(f"cannot be read: {reason.lower()}", path="proof.file").inside(
             str(file)
         ) from None
+    except InputError as error:
+        raise InputError(error.message, path="proof.file").inside(str(file)) from None
     if hashlib.sha256(packed).hexdigest() != claim.sha256:
         return None, f"{claim.file} is not the file that the solution names: its hash differs"
-    return read_proof(path), ""
+    return parse_proof(packed, file=str(path)), ""
 
 
 class CertificateFile(Record):

@@ -230,10 +230,10 @@ def _search_tree(
 
 def _checked(instance: Instance, goal: int, proof: Proof, clock: Clock) -> Evidence:
     """Return a proof as evidence, or why the checker does not accept it within the time."""
-    from schedgap.models.proofs import check_proof, proof_data
+    from schedgap.models.proofs import check_here, proof_data
 
     data = proof_data(instance, goal, vectors=proof.vectors, cuts=proof.cuts, tree=proof.tree)
-    verdict = check_proof(instance, data, seconds=max(LEAST_SECONDS, clock.remaining()))
+    verdict = check_here(instance, data, seconds=max(LEAST_SECONDS, clock.remaining()))
     if verdict.status == "proved":
         return Evidence("tree", data)
     return Evidence(note=f"the checker refuses the proof that was found: {verdict.reason}")

@@ -40,7 +40,6 @@ from schedgap.solvers.proofs.checker import (
 MAX_COLUMNS = 100_000
 MAX_ENTRIES = 4_000_000
 MAX_POINTS = 200_000  # pairs of worker-slots, of all jobs
-MAX_NAMED = 200  # bundles of one cut
 MAX_STATES = 200_000  # of the search for one cut; then the cut is weaker
 MAX_CELLS = 3_000_000  # states times machines times resources
 SHORT = 2_000  # states of the search for one bundle
@@ -86,7 +85,7 @@ class Edge(NamedTuple):
     least: int
 
 
-def goal(instance: DmlrsInstance, objective: float | None) -> int | None:
+def goal(instance: DmlrsInstance, objective: float | None) -> int:
     """Return the largest value that a proof of optimality excludes: minus a sum of utilities.
 
     Values are in units of 2^-k, of which all utilities are multiples. Sums that exceed the
@@ -95,12 +94,28 @@ def goal(instance: DmlrsInstance, objective: float | None) -> int | None:
     Parameters
     ----------
     objective : float or None
-        Of the schedule that is claimed to be optimal. There always is a schedule: None for None.
+        Of the schedule that is claimed to be optimal.
+
+    Raises
+    ------
+    RefusedError
+        For None, as there always is a schedule; and if the program is too large.
     """
-    if objective is None or _size(instance) > MAX_COLUMNS:
-        return None
+    if objective is None:
+        raise RefusedError("/goal", "there always is a schedule")
+    _limit(_size(instance), MAX_COLUMNS)
     least = Fraction(objective) * (1 + WITHIN * (1 - _SLACK)) * units(instance)
     return -max(1, math.ceil(least))
+
+
+def excluded(instance: DmlrsInstance, goal: int) -> tuple[str, Fraction]:
+    """Return which objectives a goal excludes: "<=" or ">=", and a value.
+
+    Parameters
+    ----------
+    goal : int
+    """
+    return ">=", Fraction(-goal, units(instance))
 
 
 def within(instance: DmlrsInstance, objective: float) -> Fraction:
@@ -298,8 +313,8 @@ class Model:
         slot, worth = whole(data.get("slot"), "/slot"), data.get("worth")
         if not 1 <= slot < len(self.bundles):
             raise RefusedError("/slot", f"there is no slot {slot}")
-        if not isinstance(worth, list) or len(worth) > MAX_NAMED:
-            raise RefusedError("/worth", f"needs a list of at most {MAX_NAMED}")
+        if not isinstance(worth, list):
+            raise RefusedError("/worth", "needs a list")
         named: dict[Bundle, int] = {}
         for item in worth:
             if not isinstance(item, list) or len(item) != 4:

@@ -55,10 +55,27 @@ def goal(instance: EdgeInstance, objective: float | None) -> int:
     ----------
     objective : float or None
         Objective of the schedule that is claimed to be optimal; None claims that there is none.
+
+    Raises
+    ------
+    RefusedError
+        For objectives that doubles do not tell apart.
     """
     if objective is None:
         return sum(instance.horizon - job.arrival for job in instance.jobs)
-    return (-round(objective) if instance.is_batch else round(objective)) - 1
+    if abs(objective) >= 2**53:
+        raise RefusedError("/goal", "objectives of this size are too large to be told apart")
+    return math.ceil(-objective if instance.is_batch else objective) - 1
+
+
+def excluded(instance: EdgeInstance, goal: int) -> tuple[str, Fraction]:
+    """Return which objectives a goal excludes: "<=" or ">=", and a value.
+
+    Parameters
+    ----------
+    goal : int
+    """
+    return (">=", Fraction(-goal)) if instance.is_batch else ("<=", Fraction(goal))
 
 
 def space(instance: EdgeInstance, goal: int, proof: Mapping[str, Any]) -> ProgramSpace:

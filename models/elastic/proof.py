@@ -52,9 +52,7 @@ MAX_KEPT = 1000  # runs of a job
 MAX_RUNS = 2_000_000  # runs times starts, before the pools
 MAX_COLUMNS = 100_000
 MAX_ENTRIES = 4_000_000
-MAX_SLOTS = 1_000_000  # times servers times resources
-MAX_POOL_STEPS = 100_000_000  # prices that are looked up, for all pools; a start counts as ten
-MAX_PRICE_BITS = 256  # of a price of a pool
+MAX_SLOTS = 1_000_000  # from the first arrival on, times servers times resources
 MAX_UNITS = 10**6  # a demand or weight is at most this many units, unless it is rounded
 ROUNDED_UNITS = 10**9  # as many are the largest capacity, weight, if rounded
 TOLERANCE = Fraction(1, 10**6)  # of the rules, in worker-slots, bandwidth and capacity
@@ -109,7 +107,7 @@ def within(instance: ElasticInstance, objective: float) -> float:
     return 0.0 if _is_whole(instance, objective) else float(WIDTH)
 
 
-def goal(instance: ElasticInstance, objective: float | None) -> int | None:
+def goal(instance: ElasticInstance, objective: float | None) -> int:
     """Return the largest value that a proof of optimality excludes, in units of weight.
 
     Parameters
@@ -117,9 +115,17 @@ def goal(instance: ElasticInstance, objective: float | None) -> int | None:
     instance : ElasticInstance
     objective : float or None
         Of the schedule that is claimed to be optimal; None claims that there is none.
+
+    Raises
+    ------
+    RefusedError
+        For None, if the instance is a batch, which always has a schedule, or too large.
     """
     if objective is None:
-        return None if instance.is_batch else _no_schedule_above(instance)
+        if instance.is_batch:
+            raise RefusedError("/goal", "there always is a schedule of a batch")
+        # No schedule of the lemma on windows exceeds this value.
+        return _latest(instance, _all_runs(instance)) * sum(_weights(instance))
     value = Fraction(objective) / weight_unit(instance) * (-1 if instance.is_batch else 1)
     if _is_whole(instance, objective):
         return round(value) - 1
@@ -127,13 +133,16 @@ def goal(instance: ElasticInstance, objective: float | None) -> int | None:
     return min(below, -1) if instance.is_batch else below  # each job of a batch is worth a unit
 
 
-def _no_schedule_above(instance: ElasticInstance) -> int | None:
-    """Return a value that the schedules of the lemma on windows do not exceed."""
-    try:
-        runs = _all_runs(instance)
-    except RefusedError:
-        return None
-    return _latest(instance, runs) * sum(_weights(instance))
+def excluded(instance: ElasticInstance, goal: int) -> tuple[str, Fraction]:
+    """Return which objectives a goal excludes: "<=" or ">=", and a value.
+
+    Parameters
+    ----------
+    instance : ElasticInstance
+    goal : int
+    """
+    unit = weight_unit(instance)
+    return (">=", -goal * unit) if instance.is_batch else ("<=", goal * unit)
 
 
 def space(instance: ElasticInstance, goal: int, proof: Mapping[str, Any]) -> ProgramSpace:
@@ -219,12 +228,12 @@ class Model:
         self.capacity = _units(instance).capacity
         self.runs = _all_runs(instance) if runs is None else runs
         self.jobs = _windows(instance, goal, self.runs)
+        self.before = min(job.first for job in self.jobs) - 1  # the slot before the first arrival
         self.last = max(job.end for job in self.jobs)
         self.columns: list[Column] = []
         self.cells: list[tuple[int, int, int]] = []
-        self._pool_steps = 0
         numbers = (max(0, job.end - job.first - d + 1) for job in self.jobs for d, *_ in job.runs)
-        slots = self.last * len(self.capacity) * len(instance.resources)
+        slots = (self.last - self.before) * len(self.capacity) * len(instance.resources)
         if sum(numbers) > MAX_RUNS or slots > MAX_SLOTS:
             raise RefusedError("/model", "the program is too large to be written down")
         self.starts = [
@@ -269,21 +278,13 @@ class Model:
             inside = 0 <= h < len(self.capacity) and 0 <= r < len(self.capacity[0])
             if not inside or not 1 <= t <= last or p < 0 or t in price.get((h, r), ()):
                 raise RefusedError("/p", "no such price, or a second one")
-            if max(o, p).bit_length() > MAX_PRICE_BITS:
-                raise RefusedError("/p", f"a price of more than {MAX_PRICE_BITS} bits")
             price.setdefault((h, r), {})[t] = p
-            paid += p * self.capacity[h][r]
-        self._pool_steps += 25 * last * len(price) + sum(
-            len(starts) * (10 + sum(key in price for key, _ in run.use))
-            for job, own in zip(self.jobs, self.starts, strict=True)
-            for run, starts in zip(job.runs, own, strict=True)
-        )
-        if self._pool_steps > MAX_POOL_STEPS:
-            raise RefusedError("/p", "too many prices to be looked up")
-        until = {}  # price of a unit up to slot t
+            if t > self.before:  # no job runs earlier, so a price there would only be paid
+                paid += p * self.capacity[h][r]
+        until = {}  # price of a unit up to a slot, by slots after `before`
         for key, own in price.items():
             until[key] = sums = [0]
-            for t in range(1, last + 1):
+            for t in range(self.before + 1, last + 1):
                 sums.append(sums[-1] + own.get(t, 0))
         costs = [
             [self._costs(j, k, own, o, until) for k, own in enumerate(runs)]
@@ -305,12 +306,12 @@ class Model:
         self, j: int, k: int, starts: list[int], o: int, until: Mapping[tuple[int, int], list[int]]
     ) -> list[int]:
         """Return the costs and prices of a run by start."""
-        d = self.jobs[j].runs[k].duration
+        d, before = self.jobs[j].runs[k].duration, self.before
         total = [o * self.cost(Column(j, k, t)) for t in starts]
         for key, amount in self.jobs[j].runs[k].use:
             if (sums := until.get(key)) is not None:
                 total = [
-                    c + amount * (sums[t + d - 1] - sums[t - 1])
+                    c + amount * (sums[t - before + d - 1] - sums[t - before - 1])
                     for c, t in zip(total, starts, strict=True)
                 ]
         return total

@@ -3,7 +3,7 @@
 Written from the paper's constraints and the instance alone, like `rules.py`; it shares no code
 with the searches.
 
-All times are whole numbers of steps. Lemmas:
+All times are whole numbers of steps, counted from the first arrival. Lemmas:
 
 Root. Moving every task to the left as far as (4), (7) and (8) allow gives a schedule of no higher
 value whose times are whole. Tasks of one round with equal times may exchange their names, so they
@@ -38,19 +38,13 @@ Bools = NDArray[np.bool_]
 LARGEST = 2**52  # sums stay below it, so that int64 holds a few of them
 NEVER = 2**55  # the cost of what is not allowed; eight of them fit int64
 MAX_BITS = 30  # of the scale of a vector
-ROUND_OFF = Fraction(1, 10**9)  # relative, of an objective that is whole
-MAX_CELLS = 20_000_000  # steps squared of one job, times its groups of tasks
-MAX_ALL_CELLS = 5 * MAX_CELLS  # of all jobs
-MAX_TASKS = 20_000
-MAX_STEPS = 2_000_000  # of all kinds of GPUs together
-MAX_WINDOWS = 100_000_000  # tasks, times kinds, times steps
 _KEPT_CELLS = 20_000_000  # prices that are cached
 
 
 class JobSteps(NamedTuple):
     """One job in steps; t counts from its arrival."""
 
-    arrival: int
+    arrival: int  # after the first one
     weight: int
     rounds: list[list[int]]  # [r] tasks j
     train: list[list[int]]  # [j][k]
@@ -96,23 +90,47 @@ def _step(numbers: set[Fraction]) -> Fraction:
     return Fraction(step, whole) if step else Fraction(1)
 
 
-def goal(instance: HareInstance, objective: float | None) -> int | None:
+def goal(instance: HareInstance, objective: float | None) -> int:
     """Return the largest value that a proof of optimality excludes, in time times weight steps.
 
     Parameters
     ----------
     instance : HareInstance
     objective : float or None
-        Of the schedule that is claimed to be optimal. There always is a schedule: None for None.
+        Of the schedule that is claimed to be optimal.
+
+    Raises
+    ------
+    RefusedError
+        For None, as there always is a schedule; and for values that doubles do not tell apart.
     """
     if objective is None:
-        return None
+        raise RefusedError("/goal", "there always is a schedule")
     time, weight = steps(instance)
     value = Fraction(objective) / (time * weight)
-    whole_value = round(value)
-    if abs(value - whole_value) > max(abs(value), Fraction(1)) * ROUND_OFF:
-        whole_value = ceil(value)  # a schedule that waits; the next whole value below is better
-    return whole_value - 1
+    round_off = abs(value) * _roundings(instance.number_of_tasks) / 2**53
+    if round_off > Fraction(1, 4):
+        raise RefusedError("/goal", "objectives of this size are too large to be told apart")
+    nearest = round(value)
+    # A schedule that waits has another value; the next whole value below it is better.
+    return (nearest if abs(value - nearest) <= round_off else ceil(value)) - 1
+
+
+def excluded(instance: HareInstance, goal: int) -> tuple[str, Fraction]:
+    """Return which objectives a goal excludes: "<=" or ">=", and a value.
+
+    Parameters
+    ----------
+    instance : HareInstance
+    goal : int
+    """
+    time, weight = steps(instance)
+    return "<=", goal * time * weight
+
+
+def _roundings(tasks: int) -> int:
+    """Return how many roundings of doubles, each by a part of 2^-53, are in an objective."""
+    return 4 * (2 + tasks)
 
 
 def space(instance: HareInstance, goal: int, proof: Mapping[str, Any]) -> "HareSpace":
@@ -134,39 +152,30 @@ class HareSpace:
     """The schedules of an instance with a value of `goal` or less, as windows of its jobs.
 
     A vector is `{"q": bits, "p": [[k, t, price], ...]}`: prices in units of 2^-q by kind and step
-    from time 0. A branch is `["barrier", n, r, at]` or `["start", n, j, at]`, up to `at` or later,
-    or `["kind", n, j, k]`, on kind k or not; n is the job, r its round, j its task, all from 0.
+    from time 0; those before the first arrival are left out. A branch is `["barrier", n, r, at]` or
+    `["start", n, j, at]`, up to `at` or later, or `["kind", n, j, k]`, on kind k or not; n is the
+    job, r its round, j its task, all from 0.
     """
 
     def __init__(self, instance: HareInstance, goal: int) -> None:
-        self.goal = goal
-        if instance.number_of_tasks > MAX_TASKS:
-            raise RefusedError("/goal", f"more than {MAX_TASKS} tasks")
-        self.count, jobs = _in_steps(instance)
+        self.count, self.first, jobs = _in_steps(instance)
         horizon = max(job.arrival for job in jobs) + sum(
             max(row) for job in jobs for row in job.duration
         )
+        weights = sum(job.weight for job in jobs)
         # The rules add times in doubles: round-off of every task stays below half a step.
-        sums = 4 * (2 + sum(len(job.train) for job in jobs))
-        if sums * sum(job.weight for job in jobs) * horizon >= LARGEST:
+        most = max(1, weights) * (self.first + horizon)
+        if _roundings(instance.number_of_tasks) * most >= LARGEST:
             raise RefusedError("/goal", "times and weights are too large to be summed exactly")
-        spare = max(0, goal - sum(job.weight * (job.arrival + job.alone) for job in jobs))
+        self.goal = goal - weights * self.first
+        spare = max(0, self.goal - sum(job.weight * (job.arrival + job.alone) for job in jobs))
         self.jobs = []
-        for n, job in enumerate(jobs):
+        for job in jobs:
             end = horizon - job.arrival
             if job.weight:
                 end = min(end, job.alone + spare // job.weight)
-            shapes = {(r, tuple(job.train[j]), tuple(job.duration[j]))
-                      for r, tasks in enumerate(job.rounds) for j in tasks}  # fmt: skip
-            if end * end * len(shapes) > MAX_CELLS:
-                raise RefusedError("/goal", f"job {n} has too many steps: {end}")
             self.jobs.append(job._replace(span=end))
         self.end = max(job.arrival + job.span for job in self.jobs)
-        kinds, cells = len(self.count), 0
-        for job in self.jobs:
-            cells += (job.span + 1) * kinds * len(job.train)
-        if self.end * kinds > MAX_STEPS or cells > MAX_WINDOWS:
-            raise RefusedError("/goal", f"too many steps: {self.end}")
         self._prices: dict[int, tuple[Mapping[str, Any], Ints, int, int]] = {}
 
     def root(self) -> Region:
@@ -191,6 +200,8 @@ class HareSpace:
             As in a proof file.
         """
         by, n, what, at = branch if len(branch) == 4 else (None, 0, 0, 0)
+        if by not in ("barrier", "start", "kind"):
+            raise RefusedError("/b/0", "a branch is on a barrier, a start or a kind")
         if not 0 <= whole(n, "/b/1") < len(self.jobs):
             raise RefusedError("/b/1", f"there is no job {n}")
         job, old, parts = self.jobs[n], region[n], []
@@ -206,11 +217,9 @@ class HareSpace:
                 for j in self._alike(job, what):
                     if j <= what if first else j >= what:
                         start[j] = start[j] & side
-            elif by == "kind":
+            else:
                 own = np.arange(len(self.count)) == at
                 start[what] = start[what] & (own if first else ~own)[:, None]
-            else:
-                raise RefusedError("/b/0", "a branch is on a barrier, a start or a kind")
             new = list(region)
             new[n] = Windows(tuple(barrier), tuple(start))
             parts.append(tuple(new))
@@ -244,12 +253,9 @@ class HareSpace:
             Prices, as in a proof file.
         """
         paid, total, bits = self._paid(vector)
-        priced, cells = [], 0
-        for job, own in zip(self.jobs, region, strict=True):
-            priced.append(self._price(job, own, paid, bits))
-            cells += (job.span + 1) ** 2 * sum(len(layer.groups) for layer in priced[-1][1])
-            if cells > MAX_ALL_CELLS:
-                raise RefusedError("", "too many steps and groups of tasks")
+        priced = [
+            self._price(job, own, paid, bits) for job, own in zip(self.jobs, region, strict=True)
+        ]
         slack = (self.goal << bits) + total - sum(value for value, _ in priced)
         if max(value for value, _ in priced) >= NEVER or slack < 0:  # nothing is in it
             shut = tuple(np.zeros_like(mask) for mask in region[0].barrier)
@@ -279,10 +285,10 @@ class HareSpace:
             if not isinstance(cell, list) or len(cell) != 3:
                 raise RefusedError("/p", "needs [kind, step, price]")
             k, t, p = (whole(number, "/p") for number in cell)
-            if not (0 <= k < len(self.count) and t >= 0 and p >= 0) or t in price[k]:
+            if not (0 <= k < len(self.count) and t >= 0 and p >= 0) or t - self.first in price[k]:
                 raise RefusedError("/p", f"no price for kind {k} and step {t}, or a second one")
-            if t < self.end:  # no job runs later, so a price there would only be paid
-                price[k][t] = p
+            if 0 <= t - self.first < self.end:  # no job runs before or after: it would only be paid
+                price[k][t - self.first] = p
         sums = [sum(own.values()) for own in price]
         tasks = sum(len(job.train) for job in self.jobs)
         total = sum(count * paid for count, paid in zip(self.count, sums, strict=True))
@@ -306,15 +312,11 @@ class HareSpace:
         reach = np.full(job.span + 1, NEVER, dtype=np.int64)
         reach[0] = 0
         layers: list[_Layer] = []
-        left = 2 * MAX_CELLS // (job.span + 1) ** 2  # groups
         for r, tasks in enumerate(job.rounds):
             groups: dict[tuple[Any, ...], list[int]] = {}
             for j in tasks:
                 key = (*job.train[j], *job.duration[j], windows.start[j].tobytes())
                 groups.setdefault(key, []).append(j)
-            left -= len(groups)
-            if left < 0:
-                raise RefusedError("", "too many steps and groups of tasks")
             made = [_group(job, own, windows.start[own[0]], paid) for own in groups.values()]
             total = np.zeros((job.span + 1, job.span + 1), dtype=np.int64)
             for group in made:
@@ -400,8 +402,8 @@ def _group(job: JobSteps, tasks: list[int], allowed: Bools, paid: Ints) -> _Grou
     return _Group(tasks, starts, between)
 
 
-def _in_steps(instance: HareInstance) -> tuple[list[int], list[JobSteps]]:
-    """Return how many GPUs there are of each kind, and the jobs in steps."""
+def _in_steps(instance: HareInstance) -> tuple[list[int], int, list[JobSteps]]:
+    """Return how many GPUs there are of each kind, the first arrival, and the jobs in steps."""
     time, weight = steps(instance)
     tasks = [
         [task for r in range(job.number_of_rounds) for task in job.tasks_of(r)]
@@ -411,22 +413,23 @@ def _in_steps(instance: HareInstance) -> tuple[list[int], list[JobSteps]]:
     kinds: dict[tuple[tuple[Fraction, Fraction], ...], list[Gpu]] = {}
     for gpu in instance.gpus:
         kinds.setdefault(tuple(_times(task, gpu) for task in distinct.values()), []).append(gpu)
-    first = [gpus[0] for gpus in kinds.values()]
+    one = [gpus[0] for gpus in kinds.values()]
+    first = min(Fraction(repr(job.arrival)) for job in instance.jobs)
     jobs = []
     for job, own in zip(instance.jobs, tasks, strict=True):
         numbers = iter(range(len(own)))
         rounds = [[next(numbers) for _ in job.tasks_of(r)] for r in range(job.number_of_rounds)]
-        pairs = [[_times(task, gpu) for gpu in first] for task in own]
+        pairs = [[_times(task, gpu) for gpu in one] for task in own]
         jobs.append(
             JobSteps(
-                int(Fraction(repr(job.arrival)) / time),
+                int((Fraction(repr(job.arrival)) - first) / time),
                 int(Fraction(repr(job.weight)) / weight),
                 rounds,
                 [[int(train / time) for train, _ in row] for row in pairs],
                 [[int((train + sync) / time) for train, sync in row] for row in pairs],
             )
         )
-    return [len(gpus) for gpus in kinds.values()], jobs
+    return [len(gpus) for gpus in kinds.values()], int(first / time), jobs
 
 
 def _times(task: Task, gpu: Gpu) -> tuple[Fraction, Fraction]:

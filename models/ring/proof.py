@@ -28,12 +28,16 @@ count in which it runs on as many servers.
 
 Search. What follows on a region depends on the jobs that run, their progress left, the jobs that
 wait and the slot before. If all these are as in a region of the same or an earlier slot, but for
-an exchange of servers, a schedule here would be one there.
+an exchange of servers, a schedule here would be one there, with the same decisions; so the search
+skips this region. It has divided the earlier region, of which one part then holds that schedule,
+with one decision less to make. By induction on the decisions left, it finds a schedule if there is
+one.
 """
 
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 from schedgap.instances.ring.instance import Job, RingInstance
@@ -99,8 +103,28 @@ def goal(instance: RingInstance, objective: float | None) -> int:
     instance : RingInstance
     objective : float or None
         Makespan of the schedule that is claimed to be optimal; None claims that there is none.
+
+    Raises
+    ------
+    RefusedError
+        For makespans that doubles do not tell apart.
     """
-    return instance.horizon if objective is None else round(objective) - 1
+    if objective is None:
+        return instance.horizon
+    if abs(objective) >= 2**53:
+        raise RefusedError("/goal", "makespans of this size are too large to be told apart")
+    return math.ceil(objective) - 1
+
+
+def excluded(instance: RingInstance, goal: int) -> tuple[str, Fraction]:
+    """Return which objectives a goal excludes: "<=" or ">=", and a value.
+
+    Parameters
+    ----------
+    instance : RingInstance
+    goal : int
+    """
+    return "<=", Fraction(goal)
 
 
 def space(instance: RingInstance, goal: int, proof: Mapping[str, Any]) -> "RingSpace":

@@ -19,12 +19,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
+from schedgap.errors import one_line
+
 VERSION = 1
-MAX_NODES = 1_000_000
-MAX_VECTORS = 200_000
 MAX_BITS = 4096  # of an integer in a proof file
-MAX_CUTS, MAX_CUT_ENTRIES = 50_000, 5_000_000
 MAX_OPEN = 1000  # parts that wait for their nodes, the depth of a tree
+LONGEST = 300  # characters of a message, which may repeat what the file says
 _KEPT_COSTS = 5_000_000  # number of reduced costs that are cached
 
 
@@ -32,7 +32,8 @@ class RefusedError(Exception):
     """A proof that does not show its claim; the message names the place in the file and why."""
 
     def __init__(self, where: str, why: str) -> None:
-        super().__init__(f"{where}: {why}")
+        text = one_line(f"{where}: {why}"[: LONGEST + 1])
+        super().__init__(text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}...")
         self.where, self.why = where, why
 
 
@@ -145,7 +146,7 @@ def check_tree(
     RefusedError
         If a node is missing, open or invalid.
     """
-    vectors, nodes = _list(proof, "vectors", MAX_VECTORS), _list(proof, "tree", MAX_NODES)
+    vectors, nodes = _list(proof, "vectors"), _list(proof, "tree")
     regions = [space.root()]
     leaves, end = 0, time.monotonic() + seconds
     for number, node in enumerate(nodes):
@@ -158,7 +159,7 @@ def check_tree(
             raise RefusedError(where, "not a node")
         region = regions.pop()
         try:
-            for k in _list(node, "fix", 100) if "fix" in node else []:
+            for k in _list(node, "fix") if "fix" in node else []:
                 if time.monotonic() > end:
                     raise RefusedError("/fix", f"not checked within {seconds:g} seconds")
                 region = space.reduce(region, _vector(vectors, k))
@@ -173,7 +174,7 @@ def check_tree(
                         raise RefusedError("/empty", "the leaf is not empty")
                     leaves += 1
                 case ("b",):
-                    regions += reversed(space.split(region, _list(node, "b", 100)))
+                    regions += reversed(space.split(region, _list(node, "b")))
                     if len(regions) > MAX_OPEN:
                         raise RefusedError("/b", f"more than {MAX_OPEN} parts are open")
                 case keys:
@@ -188,10 +189,10 @@ def check_tree(
     return Checked(leaves, len(nodes))
 
 
-def _list(owner: Mapping[str, Any], key: str, at_most: int) -> list[Any]:
+def _list(owner: Mapping[str, Any], key: str) -> list[Any]:
     value = owner.get(key)
-    if not isinstance(value, list) or len(value) > at_most:
-        raise RefusedError(f"/{key}", f"needs a list of at most {at_most}")
+    if not isinstance(value, list):
+        raise RefusedError(f"/{key}", "needs a list")
     return value
 
 
@@ -344,7 +345,7 @@ class ProgramSpace:
             raise RefusedError("/o", "needs a number >= 0")
         base, reduced = 0, {j: o * c for j, c in enumerate(program.cost) if c}
         seen: set[int] = set()
-        for pair in _list(vector, "d", len(program.rows)):
+        for pair in _list(vector, "d"):
             if not isinstance(pair, list) or len(pair) != 2:
                 raise RefusedError("/d", "needs pairs of a row and its price")
             i, y = whole(pair[0], "/d"), whole(pair[1], "/d")
@@ -405,7 +406,7 @@ def cover_cut(program: IntegerProgram, data: Mapping[str, Any]) -> Row:
     seen: set[int] = set()
     choices: set[int] = set()
     weight = 0
-    sets = _list(data, "sets", 10_000)
+    sets = _list(data, "sets")
     for item in sets:
         if not isinstance(item, list) or len(item) != 2 or not isinstance(item[0], list):
             raise RefusedError("/sets", "needs pairs of columns and a row of choice")
@@ -446,7 +447,7 @@ def rounding_cut(program: IntegerProgram, data: Mapping[str, Any]) -> Row:
     seen: set[int] = set()
     if by <= 0:
         raise RefusedError("/by", "needs a number > 0")
-    for pair in _list(data, "d", len(program.rows)):
+    for pair in _list(data, "d"):
         if not isinstance(pair, list) or len(pair) != 2:
             raise RefusedError("/d", "needs pairs of a row and its multiplier")
         (entries, low, high), y = _row(program, pair[0]), whole(pair[1], "/d")
@@ -467,9 +468,7 @@ def rounding_cut(program: IntegerProgram, data: Mapping[str, Any]) -> Row:
 CUTS: Mapping[str, Cut] = {"cover": cover_cut, "round": rounding_cut}
 
 
-def with_cuts(
-    program: IntegerProgram, cuts: Any, kinds: Mapping[str, Cut], *, seconds: float = 300.0
-) -> IntegerProgram:
+def with_cuts(program: IntegerProgram, cuts: Any, kinds: Mapping[str, Cut]) -> IntegerProgram:
     """Return the program with the cuts of a proof, each of which is derived again.
 
     Parameters
@@ -480,18 +479,13 @@ def with_cuts(
         Cuts of the file. `why` is the kind, the rest are its data. A cut may use earlier ones.
     kinds : mapping
         Function that derives a cut, by kind: `CUTS` and those of the family.
-    seconds : float
-        Time limit.
     """
-    end = time.monotonic() + seconds
-    rows, entries = list(program.rows), 0
+    rows = list(program.rows)
     grown = replace(program, rows=rows)  # shares the list to which cuts are appended
-    if not isinstance(cuts, list) or len(cuts) > MAX_CUTS:
-        raise RefusedError("/cuts", f"needs a list of at most {MAX_CUTS}")
+    if not isinstance(cuts, list):
+        raise RefusedError("/cuts", "needs a list")
     for number, cut in enumerate(cuts):
         where = f"/cuts/{number}"
-        if time.monotonic() > end:
-            raise RefusedError(where, f"not derived within {seconds:g} seconds")
         why = cut.get("why") if isinstance(cut, Mapping) else None
         if not isinstance(why, str) or why not in kinds:
             raise RefusedError(
@@ -501,9 +495,7 @@ def with_cuts(
             row = kinds[why](grown, cut)
         except RefusedError as error:
             raise RefusedError(where + error.where, error.why) from None
-        entries += len(row[0])
-        numbers = [*row[0].values(), row[1] or 0, row[2] or 0]
-        if entries > MAX_CUT_ENTRIES or any(a.bit_length() > MAX_BITS for a in numbers):
+        if any(a.bit_length() > MAX_BITS for a in (*row[0].values(), row[1] or 0, row[2] or 0)):
             raise RefusedError(where, "too large")
         rows.append(row)
     return grown

@@ -9,11 +9,17 @@ class SchedgapError(Exception):
     exit_code = 2
 
     def __init__(self, message: str = "") -> None:
-        super().__init__(_one_line(message))
+        super().__init__(one_line(message))
 
 
-def _one_line(text: str) -> str:
-    """Escape control characters; file names and ids given by users may contain any."""
+def one_line(text: str) -> str:
+    """Escape control characters; file names and ids given by users may contain any.
+
+    Parameters
+    ----------
+    text : str
+        Of a message.
+    """
     if text.isprintable():
         return text
     return "".join(

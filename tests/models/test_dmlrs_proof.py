@@ -6,6 +6,7 @@ import math
 import random
 import time
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +19,8 @@ from schedgap.models.dmlrs import proof, rules
 from schedgap.models.dmlrs.exact import prove
 from schedgap.models.dmlrs.exact.prove import prove_goal
 from schedgap.models.method import Budget
-from schedgap.models.proofs import check_proof, proof_data
+from schedgap.models.proofs import check_here, proof_data, write_proof
+from schedgap.proof import main
 from schedgap.solvers import Clock
 from schedgap.solvers.proofs.checker import RefusedError
 from schedgap.solvers.proofs.prover import Proved
@@ -77,13 +79,34 @@ def hold_to_enumeration(instance: DmlrsInstance) -> None:
     proved = prove_goal(instance, goal, budget=Budget(Clock(60)))
     assert proved.reason == ""
     data = as_file(instance, goal, proved)
-    assert check_proof(instance, data).status == "proved"
+    assert check_here(instance, data).status == "proved"
     # The program holds the optimal schedule: the claim that there is none is answered by it.
     reached = -math.floor(Fraction(optimum) * (1 - Fraction(1, 10**15)) * proof.units(instance))
     false = prove_goal(instance, reached, budget=Budget(Clock(60)))
     assert false.proof is None
     assert false.better is not None
-    assert check_proof(instance, data | {"goal": reached}).status == "refused"
+    assert check_here(instance, data | {"goal": reached}).status == "refused"
+
+
+def test_the_command_says_by_how_much_a_schedule_may_be_better(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    instance = contended(1)
+    optimum, schedule = best_schedule(instance)
+    goal = proof.goal(instance, optimum)
+    data = as_file(instance, goal, prove_goal(instance, goal, budget=Budget(Clock(60))))
+    write_proof(tmp_path / "p.json.gz", data)
+    solution = schedule.to_data(instance)
+    for name, content in (("i", instance.to_data()), ("s", solution)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
+    files = [str(tmp_path / name) for name in ("i.json", "p.json.gz", "s.json")]
+    assert main(["check", *files]) == 0
+    said = capsys.readouterr().out.partition("s.json is ")[2].split()
+    value = repr(optimum).removesuffix(".0")
+    assert " ".join(said[:8]) == f"optimal within 5e-07 of its value: objective {value},"
+    assert said[8:13] == ["no", "schedule", "has", "value", ">="]
+    least = -goal / Fraction(proof.units(instance))
+    assert least <= Fraction(said[13]) <= Fraction(optimum) * (1 + Fraction(6, 10**7))
 
 
 @pytest.mark.parametrize("seed", range(25))
@@ -375,7 +398,8 @@ def test_a_bundle_is_worth_the_most_that_it_can_become(seed: int) -> None:
 
 def test_utilities_of_any_size_have_a_goal() -> None:
     instance = small(utility={"type": "sigmoid", "priority": 1e-9, "sensitivity": 1, "target": 1})
-    assert proof.goal(instance, None) is None
+    with pytest.raises(RefusedError, match="there always is a schedule"):
+        proof.goal(instance, None)
     assert proof.goal(instance, 0.0) == -1
     value = instance.jobs[0].utility.at(1)
     goal = proof.goal(instance, value)
@@ -433,8 +457,8 @@ def hold_tampering_to_the_truth(
         other = (
             changed_cut(rng, data) if data["cuts"] and rng.random() < 0.5 else tampered(rng, data)
         )
-        assert check_proof(instance, other | {"goal": reached}).status == "refused"
-        refused += check_proof(instance, other).status == "refused"
+        assert check_here(instance, other | {"goal": reached}).status == "refused"
+        refused += check_here(instance, other).status == "refused"
     return len(data["cuts"]), refused
 
 

@@ -16,7 +16,7 @@ from schedgap.models.elastic import proof, rules
 from schedgap.models.elastic.exact import prove
 from schedgap.models.elastic.exact.prove import prove_goal
 from schedgap.models.method import Budget, RunContext
-from schedgap.models.proofs import check_proof, proof_data
+from schedgap.models.proofs import check_here, proof_data
 from schedgap.solvers import Clock
 from schedgap.solvers.proofs import cuts
 from schedgap.solvers.proofs.checker import Checked, RefusedError, check_tree
@@ -119,12 +119,12 @@ def test_every_variant_is_proved_with_pools(
     assert goal is not None
     data = find_evidence(lambda message: None, instance, goal, None, 60.0, 0).data
     assert data is not None
-    assert check_proof(instance, data).status == "proved"
+    assert check_here(instance, data).status == "proved"
     (pool,) = [vector for vector in data["vectors"] if "p" in vector]
     pool["o"] = -1
-    assert "/o: needs a number >= 0" in check_proof(instance, data).reason
+    assert "/o: needs a number >= 0" in check_here(instance, data).reason
     pool["o"], pool["p"] = 1, [[0, 0, 10**6, 1]]
-    assert check_proof(instance, data).reason.endswith("/p: no such price, or a second one")
+    assert check_here(instance, data).reason.endswith("/p: no such price, or a second one")
 
 
 @pytest.mark.parametrize("settings", SETTINGS[::2], ids=lambda given: "-".join(given.values()))
@@ -152,7 +152,7 @@ def test_exact_refutes_better_values_and_writes_the_proof(
     assert goal is not None
     assert found is not None
     data = proof_data(instance, goal, vectors=found.vectors, cuts=found.cuts, tree=found.tree)
-    assert check_proof(instance, data).status == "proved"
+    assert check_here(instance, data).status == "proved"
 
 
 # --- what is left out is noticed -----------------------------------------------------------------
@@ -382,7 +382,8 @@ def test_large_instances_are_refused_soon() -> None:
     for instance in (paper, wide, dense, late, long):
         with pytest.raises(RefusedError, match=r"too large|too many|more than"):
             proof.Model(instance, 10**20)
-    assert proof.goal(wide, None) is None
+    with pytest.raises(RefusedError):
+        proof.goal(wide, None)
 
 
 JOB: dict[str, Any] = {"train_time": {"w1": 0.5}, "update_time": {"p1": 0.0}}
@@ -392,7 +393,7 @@ HOURS = JOB | {"train_time": {"w1": 5.0}}
 def refusal(instance: ElasticInstance, goal: int, **parts: Any) -> str:
     data = {"vectors": [], "cuts": [], "tree": []} | parts
     begin = time.process_time()
-    verdict = check_proof(instance, proof_data(instance, goal, **data))
+    verdict = check_here(instance, proof_data(instance, goal, **data))
     assert time.process_time() - begin < 20
     assert verdict.status == "refused"
     return verdict.reason
@@ -403,19 +404,23 @@ def test_windows_without_end_are_refused() -> None:
     assert "too large" in refusal(instance_of([ages, ages]), 10**100)
 
 
-def test_pools_that_take_too_long_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(proof, "MAX_SLOTS", 10**12)
-    late = instance_of([JOB | {"arrival": 10**9}])
-    price: dict[str, Any] = {"o": 1, "p": [[0, 0, 1, 1]]}
-    reason = "/vectors/0/p: too many prices to be looked up"
-    assert refusal(late, 10**9 + 1, vectors=[price]) == reason
-    price["p"][0][3] = 1 << 300
-    assert refusal(late, 10**9 + 1, vectors=[price]).endswith("of more than 256 bits")
-    few = instance_of([HOURS, JOB])
-    monkeypatch.setattr(proof, "MAX_POOL_STEPS", 10**4)
-    free = {"o": 1, "p": []}
-    assert "/tree" in refusal(few, 100, vectors=[free])
-    assert refusal(few, 100, vectors=[free] * 10**4).endswith("too many prices to be looked up")
+def test_late_arrivals_leave_the_same_program() -> None:
+    """Slots before the first arrival do not count, nor do prices in them."""
+    early = instance_of([HOURS | {"weight": 2}, JOB | {"arrival": 3}])
+    late = instance_of([HOURS | {"weight": 2, "arrival": 10**6 + 1}, JOB | {"arrival": 10**6 + 3}])
+    goal = 2 * 6 + 4
+    models = proof.Model(early, goal), proof.Model(late, goal + 3 * 10**6)
+    assert models[0].starts != [[], []]
+    later = [[[t + 10**6 for t in own] for own in runs] for runs in models[0].starts]
+    assert models[1].starts == later
+    for price in (0, 5):
+        for model, shift in zip(models, (0, 10**6), strict=True):
+            model.reduce({"o": 1, "p": [[0, 0, t + shift, price + t] for t in (1, 2, 4)]})
+        slack = models[1].reduce({"o": 1, "p": [[0, 0, 1, 10**9]]})  # nothing runs in slot 1
+        assert slack == models[1].reduce({"o": 1, "p": []})
+        later = [[[t + 10**6 for t in own] for own in runs] for runs in models[0].starts]
+        assert models[1].starts == later
+        assert any(own for runs in later for own in runs)
 
 
 def test_cuts_that_take_too_long_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

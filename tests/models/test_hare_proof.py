@@ -18,7 +18,8 @@ from schedgap.models.hare.exact.proof_log import ProofLog
 from schedgap.models.hare.exact.prove import prove_goal
 from schedgap.models.hare.integer_time import steps
 from schedgap.models.method import Budget
-from schedgap.models.proofs import check_proof, proof_data, write_proof
+from schedgap.models.proofs import check_here, check_proof, proof_data, write_proof
+from schedgap.proof import main
 from schedgap.solvers import Clock
 from schedgap.solvers.proofs.checker import Checked, RefusedError, check_tree
 from schedgap.solvers.proofs.prover import Proved
@@ -83,7 +84,7 @@ def test_a_schedule_that_waits_is_not_proved_optimal(tmp_path: Path, start: floa
     )
     value = 5 + start
     data = proof_data(instance, 0, vectors=[{"q": 0, "p": []}], cuts=[], tree=[{"v": 0}])
-    assert check_proof(instance, data).status == "proved"  # nothing below 5, in steps of 5
+    assert check_here(instance, data).status == "proved"  # nothing below 5, in steps of 5
     sha256 = write_proof(tmp_path / "a.proof.json.gz", data)
     solution = {
         "family": "hare", "version": 1, "instance": "test", "instance_sha256": instance.sha256,
@@ -107,20 +108,48 @@ def test_round_off_of_an_objective_does_not_change_what_is_better() -> None:
     assert proof.goal(instance, 0.1 + 0.1 + 0.1) == proof.goal(instance, 0.3) == 2
 
 
-@pytest.mark.parametrize(
-    ("job", "message"),
-    [
-        ({"arrival": 10**9 + 1, "training_time": {"k": 2}}, "too many steps"),
-        ({"arrival": 10**12, "weight": 0, "training_time": {"k": 1e-3}}, "too many steps"),
-        ({"tasks_per_round": 2_000_000, "training_time": {"k": 1}}, "tasks"),
-    ],
-)
-def test_what_does_not_fit_into_memory_is_refused(job: dict[str, Any], message: str) -> None:
-    instance = instance_of({"g": "k"}, [{"rounds": 1, "tasks_per_round": 1} | job])
-    data = proof_data(instance, 4000, vectors=[{"q": 0, "p": []}], cuts=[], tree=[{"v": 0}])
-    verdict = check_proof(instance, data)
-    assert verdict.status == "refused"
-    assert message in verdict.reason
+def test_times_count_from_the_first_arrival() -> None:
+    """Jobs that arrive at 10^6 have the windows and costs of those that arrive at 0."""
+    shape = {"rounds": 2, "tasks_per_round": 1, "training_time": {"k": 0.002}}
+    spaces, vectors = [], []
+    for late in (0, 10**6):
+        jobs = [shape | {"arrival": late + wait, "weight": w} for wait, w in ((0, 2), (0.001, 3))]
+        space = proof.HareSpace(instance_of({"g": "k"}, jobs), 30 + 5 * late * 1000)
+        spaces.append(space)
+        vectors.append({"q": 1, "p": [[0, late * 1000 + t, 1 + t] for t in (0, 2, 5)]})
+    early, late_space = spaces
+    assert early.jobs == late_space.jobs
+    assert 0 < early.end < 20
+    region = early.root()
+    excess = early.excess(region, vectors[0])
+    assert excess == late_space.excess(region, vectors[1])
+    assert excess != late_space.excess(region, vectors[0])  # prices that nobody pays
+    assert late_space.excess(region, vectors[0]) == late_space.excess(region, {"q": 1, "p": []})
+
+
+def test_what_does_not_fit_into_memory_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job = {"rounds": 1, "tasks_per_round": 1, "weight": 0, "training_time": {"k": 1}}
+    long = job | {"training_time": {"k": 10**6}}  # tables of 10^12 pairs of steps
+    instance = instance_of({"g": "k"}, [job, long])
+    data = proof_data(instance, -1, vectors=[{"q": 0, "p": []}], cuts=[], tree=[{"v": 0}])
+    assert check_proof(instance, data).reason == "not checked within 4096 MB of memory"
+    (tmp_path / "i.json").write_text(json.dumps(instance.to_data()), encoding="utf-8")
+    write_proof(tmp_path / "p.json.gz", data)
+    files = [str(tmp_path / name) for name in ("i.json", "p.json.gz")]
+    assert main(["check", *files, "--memory", "100"]) == 1
+    assert capsys.readouterr().out == "NOT PROVED: not checked within 100 MB of memory\n"
+
+
+def test_a_check_is_ended_within_a_node() -> None:
+    """One leaf, for which 1000 tables of 16 million entries are filled."""
+    job = {"rounds": 1, "tasks_per_round": 1, "weight": 1}
+    times = [4000] + [4 + n % 3 for n in range(1000)]
+    instance = instance_of({"g": "k"}, [job | {"training_time": {"k": t}} for t in times])
+    vectors = [{"q": 0, "p": []}]
+    data = proof_data(instance, 10**7, vectors=vectors, cuts=[], tree=[{"v": 0}])
+    assert check_proof(instance, data, seconds=0.5).reason == "not checked within 0.5 seconds"
 
 
 def test_values_that_doubles_cannot_tell_apart_have_no_proof() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import schedgap as sg
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import Budget
-from schedgap.models.proofs import check_proof, proof_data, search_again
+from schedgap.models.proofs import check_here, proof_data, search_again
 from schedgap.models.ring import proof, rules
 from schedgap.models.ring.exact import prove
 from schedgap.models.ring.exact.prove import prove_goal
@@ -94,7 +94,7 @@ def hold_to_enumeration(instance: RingInstance, prices: list[int]) -> None:
     best = optimum(instance)
     goal = proof.goal(instance, best)
     data = proved(instance, goal)
-    assert check_proof(instance, data).status == "proved"
+    assert check_here(instance, data).status == "proved"
     assert first_schedule(space_of(instance, goal)) is None
     searched = proof.search(instance, goal, seconds=60)
     assert (searched.complete, searched.better) == (True, None)
@@ -104,7 +104,7 @@ def hold_to_enumeration(instance: RingInstance, prices: list[int]) -> None:
     assert (
         prove_goal(instance, best, budget=Budget(Clock(120))).reason == "a better schedule exists"
     )
-    assert check_proof(instance, data | {"goal": best}).status == "refused"
+    assert check_here(instance, data | {"goal": best}).status == "refused"
     better = proof.search(instance, best, seconds=60).better
     assert list(rules.check(instance, better, {})) == []
     assert rules.objective(instance, better) == best
@@ -245,7 +245,7 @@ def test_small_presets_are_proved(seed: int) -> None:
     best = {1: 13, 2: 11, 3: 15, 4: 19}[seed]
     instance = sg.generate("ring", preset="small", seed=seed)
     assert isinstance(instance, RingInstance)
-    verdict = check_proof(instance, proved(instance, best - 1))
+    verdict = check_here(instance, proved(instance, best - 1))
     assert verdict.status == "proved"
     assert verdict.checked is not None
     assert verdict.checked.nodes < 5000
@@ -257,12 +257,12 @@ def test_a_job_that_fits_nowhere_or_never_ends_needs_no_prices() -> None:
         assert proof.goal(instance, None) == instance.horizon
         data = proved(instance, instance.horizon)
         assert data["tree"] == [{"empty": True}]
-        assert check_proof(instance, data).status == "proved"
+        assert check_here(instance, data).status == "proved"
 
 
 def test_a_configuration_left_out_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     data = proved(W3, 7)
-    assert check_proof(W3, data).status == "proved"
+    assert check_here(W3, data).status == "proved"
     whole = RingSpace._configurations
 
     def fewer(space: RingSpace) -> Any:
@@ -271,7 +271,7 @@ def test_a_configuration_left_out_is_noticed(monkeypatch: pytest.MonkeyPatch) ->
     with monkeypatch.context() as patch:
         patch.setattr(RingSpace, "_configurations", fewer)
         wrong = proved(W3, 8)  # an optimal schedule runs two jobs at once
-    assert check_proof(W3, wrong).status == "refused"
+    assert check_here(W3, wrong).status == "refused"
 
 
 @pytest.mark.parametrize(
@@ -302,7 +302,7 @@ def test_a_part_without_a_node_is_refused() -> None:
     data = proved(instance, 10)
     assert len(data["tree"]) > 100
     for cut in (data["tree"][:-1], [{"b": ["next"]}], [*data["tree"], {"v": 0}]):
-        assert check_proof(instance, data | {"tree": cut}).status == "refused"
+        assert check_here(instance, data | {"tree": cut}).status == "refused"
 
 
 def test_the_search_stops_before_more_parts_are_open_than_the_checker_takes(
@@ -313,7 +313,7 @@ def test_the_search_stops_before_more_parts_are_open_than_the_checker_takes(
     data, most = proved(instance, 10), 0
     while True:
         monkeypatch.setattr(checker, "MAX_OPEN", most)
-        if check_proof(instance, data).status == "proved":
+        if check_here(instance, data).status == "proved":
             break
         most += 1
     for limit, reason in ((most - 1, f"more than {most - 1} parts are open"), (most, "")):
@@ -350,8 +350,8 @@ def hold_tampering_to_the_truth(number: int) -> None:
     true = 0
     for _ in range(number):
         changed = tampered(rng, data)
-        true += check_proof(instance, changed).status == "proved"
-        assert check_proof(instance, changed | {"goal": 23}).status == "refused"
+        true += check_here(instance, changed).status == "proved"
+        assert check_here(instance, changed | {"goal": 23}).status == "refused"
     assert 0 < true < number / 2  # some prices close the same parts
 
 

@@ -43,10 +43,10 @@ from schedgap.models.elastic.programs import intervals
 from schedgap.models.elastic.programs.columns import ElasticRun, schedule_of
 from schedgap.models.elastic.programs.weights import value_step
 from schedgap.models.elastic.programs.whole_numbers import rounded_integers
-from schedgap.models.elastic.proof import goal as excluded
 from schedgap.models.elastic.proof import weight_unit, within
 from schedgap.models.elastic.time_windows import windows
 from schedgap.models.method import Budget, MethodResult, RunContext
+from schedgap.models.proofs import excluded_value
 from schedgap.models.search_state import SearchState, StageProgress, StageResult, solve_program
 from schedgap.solvers.proofs.checker import RefusedError
 
@@ -398,7 +398,7 @@ def refute_stage(
     rounds, nodes, model = 0, 0, None
     note, found, least = "", None, -math.inf
     unit = float(weight_unit(instance))
-    while (goal := excluded(instance, _value(instance, schedule))) is not None:
+    while (goal := excluded_value(instance, _value(instance, schedule))) is not None:
         try:
             proved, model = attempt(instance, goal, budget, least=min(goal, least), known=model)
         except RefusedError as error:
