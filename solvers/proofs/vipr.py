@@ -24,16 +24,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple, TextIO, TypeVar
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 from schedgap.solvers.proofs.checker import Box, IntegerProgram, ProgramSpace, Row
 
 DERIVED = ("cover", "round", "clique")  # kinds of cuts; the others are assumed
 _KEPT_ENTRIES = 5_000_000  # of combinations of rows that are cached
+_ROOM = 12  # characters for a number that is written later
 
 T = TypeVar("T")
 Number = int | Fraction
-Entries = Mapping[int, Number]
+Entries = Mapping[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +44,14 @@ class Larger:
     Attributes
     ----------
     program : IntegerProgram
+        Columns that the refuted one lacks are >= 0.
     columns : sequence of int
         Of each column of the refuted program, its number here.
     rows : sequence of int
         The same of each row, without cuts.
     vectors : sequence of mapping
-        By which the columns are fixed, one after the other.
+        By which the columns are fixed, one after the other. The reduced costs of all columns that
+        earlier ones leave are >= 0.
     """
 
     program: IntegerProgram
@@ -98,20 +101,20 @@ def export(
     comments : iterable of str
         Lines for the head of the certificate.
     """
-    counted = _Lines()
-    certificate = _Certificate(space, proof, larger, counted)
-    certificate.run(())
     part = f"{os.fspath(file)}.part"
     try:
-        with open(part, "w", encoding="ascii", newline="\n") as target:
-            _Certificate(space, proof, larger, _Lines(target, counted)).run(comments)
+        with open(part, "wb") as target:
+            lines = _Lines(target)
+            certificate = _Certificate(space, proof, larger, lines)
+            certificate.run(comments)
+            lines.finish()
         os.replace(part, file)
     except BaseException:
         with suppress(OSError):
             os.unlink(part)
         raise
     assumed = Counter(certificate.assumed.values())
-    return Exported(len(certificate.stated.cost), counted.rows, counted.derivations, assumed)
+    return Exported(len(certificate.stated.cost), lines.rows, lines.derivations, assumed)
 
 
 class _Row(NamedTuple):
@@ -119,7 +122,7 @@ class _Row(NamedTuple):
 
     index: int
     entries: Entries
-    side: Number
+    side: int
 
 
 Terms = Sequence[tuple[_Row, Number]]
@@ -160,57 +163,110 @@ class _Branch:
 
 
 class _Lines:
-    """The lines of a certificate, numbered; without a file they are only counted.
+    """The lines of a certificate, numbered.
 
     A derivation ends with the last line that uses it, so that a checker can forget it afterwards.
-    That is known from an earlier run, which counted the same lines.
+    Room is left for this number, and for that of all derivations; `finish` fills it in.
     """
 
-    def __init__(self, file: TextIO | None = None, earlier: "_Lines | None" = None) -> None:
-        self._file, self._earlier = file, earlier
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._size = self._head = 0
         self.rows = 0
         self._last: list[int] = []  # line that uses a derivation
+        self._ends: list[int] = []  # where its last use is to be written
 
     @property
     def derivations(self) -> int:
         return len(self._last)
 
-    @property
-    def expected(self) -> int:
-        return 0 if self._earlier is None else self._earlier.derivations
-
     def write(self, *words: object) -> None:
-        if self._file is not None:
-            self._file.write(" ".join(map(str, words)) + "\n")
+        self._size += self._file.write((" ".join(map(str, words)) + "\n").encode("ascii"))
 
-    def row(self, name: str, sense: str, side: Number, entries: str) -> int:
+    def row(self, name: str, sense: str, side: int, entries: str) -> int:
         self.write(name, sense, side, entries)
         self.rows += 1
         return self.rows - 1
 
+    def begin(self) -> None:
+        """Write the head of the derivations."""
+        self.write("DER", " " * _ROOM)
+        self._head = self._size - 1 - _ROOM
+
     def derivation(
-        self, sense: str, side: Number, entries: str, reason: str, used: Iterable[int]
+        self, sense: str, side: int, entries: str, reason: str, used: Iterable[int]
     ) -> int:
-        number = len(self._last)
-        index = self.rows + number
+        index = self.rows + len(self._last)
         for line in used:
             if line >= self.rows:
                 self._last[line - self.rows] = index
         self._last.append(index)
-        if self._earlier is not None:
-            is_final = number + 1 == self.expected
-            last = -1 if is_final else self._earlier._last[number]
-            self.write(f"d{index}", sense, side, entries, "{", reason, "}", last)
+        self.write(f"d{index}", sense, side, entries, "{", reason, "}", " " * _ROOM)
+        self._ends.append(self._size - 1 - _ROOM)
         return index
 
-    def pairs(self, numbers: Iterable[tuple[int, Number]], size: int) -> str:
-        if self._file is None:
-            return ""
-        return " ".join([str(size), *(f"{j} {a}" for j, a in numbers)])
+    def finish(self) -> None:
+        """Write the numbers for which room was left."""
+        self._last[-1] = -1
+        for end, last in zip([self._head, *self._ends], [self.derivations, *self._last],
+                             strict=True):  # fmt: skip
+            self._file.seek(end)
+            self._file.write(str(last).encode("ascii"))
+
+
+class _Conflicts:
+    """Which of some columns exceed a row together; sets of these columns are bits of a number."""
+
+    def __init__(self, rows: Iterable[_Row], columns: Sequence[int]) -> None:
+        self._columns, self._at = columns, {j: k for k, j in enumerate(columns)}
+        within = ((row, [j for j in columns if j in row.entries]) for row in rows)
+        self._rows = [(row, own, self.bits(own)) for row, own in within if len(own) > 1]
+        self._over: dict[tuple[int, int], int] = {}
+        # Of each row, the columns any two of which exceed it.
+        self.heavy = [
+            self.bits(j for j in own if row.entries[j] > 0 and 2 * row.entries[j] > row.side)
+            for row, own, _ in self._rows
+        ]
+
+    def bits(self, columns: Iterable[int]) -> int:
+        found = 0
+        for j in columns:
+            found |= 1 << self._at[j]
+        return found
+
+    def columns(self, bits: int) -> list[int]:
+        found = []
+        while bits:
+            found.append(self._columns[(bits & -bits).bit_length() - 1])
+            bits &= bits - 1
+        return found
+
+    def against(self, columns: Iterable[int]) -> list[int]:
+        """Return, of each row, what exceeds it together with any of the columns."""
+        given, found = list(columns), []
+        bits = self.bits(given)
+        for i, (row, own, members) in enumerate(self._rows):
+            if bits & ~members:
+                found.append(0)
+                continue
+            least = min(row.entries[j] for j in given)
+            if (i, least) not in self._over:
+                over = (j for j in own if row.entries[j] + least > row.side)
+                self._over[i, least] = self.bits(over)
+            found.append(self._over[i, least])
+        return found
+
+    def most(self, left: int, masks: Sequence[int]) -> tuple[_Row | None, int]:
+        """Return the row that excludes the most of some columns, and these columns."""
+        best, found = None, 0
+        for (row, _, _), mask in zip(self._rows, masks, strict=True):
+            if (own := mask & left).bit_count() > found.bit_count():
+                best, found = row, own
+        return best, found
 
 
 class _Certificate:
-    """One run over a proof, which writes its certificate or counts the lines."""
+    """One run over a proof, which writes its certificate."""
 
     def __init__(
         self, space: ProgramSpace, proof: Mapping[str, Any], larger: Larger | None, lines: _Lines
@@ -229,18 +285,15 @@ class _Certificate:
             self.uses.update([node["v"]] if "v" in node else [])
         self.combined: dict[int, _Row] = {}  # by vector
         self.kept = 0
-        self.conflicts: list[_Row] | None = None
+        self.left_out: list[_Row] = []  # that columns of the larger program are 0
 
     def run(self, comments: Iterable[str]) -> None:
         """Write all lines, the last of which is 0 >= 1."""
         part = self._state(comments)
         if self.larger is not None:
-            space = ProgramSpace(self.larger.program)
             for vector in self.larger.vectors:
-                self._refute_if_empty(part)
                 if part.false is None:
-                    part = self._reduce(space, part, vector, self._terms(vector))
-            self._refute_if_empty(part)
+                    self._leave_out(part, self._terms(vector))
             if part.false is None:
                 part = self._narrow(part, self.larger)
         if part.false is None:
@@ -286,18 +339,43 @@ class _Certificate:
         self.goal = self._row("goal", "L", cost, program.goal)
         lines.write("RTP infeas")
         lines.write("SOL 0")
-        lines.write("DER", lines.expected)
+        lines.begin()
         if self.larger is None:
             self.rows += [(None, self.cut_rows.get(i)) for i, _ in self.cuts]
         box = list(program.lower), list(program.upper)
         return _Part(box, [row.index for row in lower], [row.index for row in upper])
 
+    def _leave_out(self, part: _Part, terms: Terms) -> None:
+        """Derive that the columns whose reduced costs exceed the slack of the terms are 0.
+
+        The terms say that sum_j r_j x_j <= slack. Divided by the least r_j > slack, the right-hand
+        side rounds down to 0.
+        """
+        total, side = _summed(terms)
+        known = {j for row in self.left_out for j in row.entries}
+        found = [j for j, a in total.items() if -a > -side and j not in known]
+        if side > 0:
+            self._refute(part, self._with_left_out("G", terms, {}))
+        elif found:
+            least = min(-total[j] for j in found)
+            terms = [(row, -y) for row, y in terms]
+            terms = self._with_left_out("L", terms, dict.fromkeys(found, least))
+            terms = [(row, y / Fraction(least)) for row, y in terms]
+            gone = self._derive(part, "L", "rnd", terms, dict.fromkeys(found, 1), 0)
+            self.left_out.append(gone)
+
+    def _with_left_out(self, sense: str, terms: Terms, wanted: Entries) -> Terms:
+        """Return terms which lower bounds alone complete, as far as columns are left out."""
+        total, sign = _summed(terms)[0], 1 if sense == "L" else -1
+        more = []
+        for row in self.left_out:
+            most = max(sign * (wanted.get(j, 0) - total.get(j, 0)) for j in row.entries)
+            if most > 0:
+                more.append((row, sign * most))
+        return [*terms, *more]
+
     def _narrow(self, part: _Part, larger: Larger) -> _Part:
         """Derive the rows of the refuted program; return the part of its columns."""
-        kept = set(larger.columns)
-        for j in set(range(len(self.stated.cost))) - kept:
-            if part.box[0][j] != 0 or part.box[1][j] != 0:
-                raise ValueError(f"column {j} of the larger program is not fixed at 0")
         sides, self.rows = self.rows, []
         for i, (entries, _, _) in zip(larger.rows, self.program.rows, strict=False):
             low, high = sides[i]
@@ -306,9 +384,7 @@ class _Certificate:
                 self._narrowed(part, "L", high, entries),
             ))  # fmt: skip
         cost = {j: c for j, c in enumerate(self.program.cost) if c}
-        goal = self._narrowed(part, "L", self.goal, cost)
-        assert goal is not None
-        self.goal = goal
+        self.goal = _present(self._narrowed(part, "L", self.goal, cost))
         self.rows += [(None, self.cut_rows.get(i)) for i, _ in self.cuts]
         self.at = larger.columns
         return _Part(
@@ -318,14 +394,15 @@ class _Certificate:
         )
 
     def _narrowed(self, part: _Part, sense: str, row: _Row | None, entries: Entries) -> _Row | None:
-        """Derive a row without the columns that are fixed at 0."""
+        """Derive a row without the columns that are left out."""
         assert self.larger is not None
         if row is None:
             return None
         if len(row.entries) == len(entries):
             return row._replace(entries=entries)
         wanted = {self.larger.columns[j]: a for j, a in entries.items()}
-        found = self._derive(part, sense, "lin", [(row, 1)], wanted, row.side)
+        terms = self._with_left_out(sense, [(row, 1)], wanted)
+        found = self._derive(part, sense, "lin", terms, wanted, row.side)
         return found._replace(entries=entries)
 
     # --- the tree --------------------------------------------------------------------------------
@@ -338,7 +415,7 @@ class _Certificate:
             self._refute_if_empty(part)
             for k in node.get("fix", ()):
                 if part.false is None:
-                    part = self._reduce(self.space, part, vectors[k], self._terms_of(k))
+                    part = self._reduce(part, vectors[k], self._terms_of(k))
                     self._refute_if_empty(part)
             if "b" in node:
                 split.append(self._split(part, node["b"]))
@@ -429,21 +506,15 @@ class _Certificate:
                 if a > b:
                     return self._refute(part, [(part.low(j), 1), (part.high(j), -1)])
 
-    def _reduce(
-        self, space: ProgramSpace, old: _Part, vector: Mapping[str, Any], terms: Terms
-    ) -> _Part:
+    def _reduce(self, old: _Part, vector: Mapping[str, Any], terms: Terms) -> _Part:
         """Return the part after reduced-cost fixing, with each new bound derived."""
-        excess = space.excess(old.box, vector)
+        excess = self.space.excess(old.box, vector)
         if excess is None or excess > 0:
             self._refute(old, terms)
             return old
-        new = old.copy(space.reduce(old.box, vector))
+        new = old.copy(self.space.reduce(old.box, vector))
         reduced = {j: -a for j, a in _summed(terms)[0].items()}
-        targets = [
-            j
-            for j, r in reduced.items()
-            if r and new.box[r > 0][j] != old.box[r > 0][j]
-        ]  # fmt: skip
+        targets = [j for j, r in reduced.items() if r and new.box[r > 0][j] != old.box[r > 0][j]]
         self._tighten(old, new, terms, reduced, targets)
         return new
 
@@ -452,7 +523,7 @@ class _Certificate:
         old: _Part,
         new: _Part,
         terms: Terms,
-        reduced: Mapping[int, Number],
+        reduced: Entries,
         targets: Sequence[int],
     ) -> None:
         """Derive new bounds of some columns, all from the same combination of rows.
@@ -514,91 +585,71 @@ class _Certificate:
 
     def _clique(self, part: _Part, columns: Sequence[int]) -> _Row:
         """Derive that at most one of some columns is 1, any two of which exceed some row."""
-        found: _Row | None = None
-        left = dict.fromkeys(columns)
+        known = _Conflicts(self._packed_rows(), columns)
+        found, left = None, known.bits(columns)
         while left:
-            group = self._group(part, left)
-            for j in group.entries:
-                del left[j]
-            found = group if found is None else self._united(part, found, group)
+            row, group = known.most(left, known.heavy)
+            if row is None or group.bit_count() < 2:
+                group = left & -left
+                new = part.high(known.columns(group)[0])
+            else:
+                own = dict.fromkeys(known.columns(group), 1)
+                share = 1 / Fraction(min(row.entries[j] for j in own))
+                new = self._derive(part, "L", "rnd", [(row, share)], own, 1)
+            left &= ~group
+            found = new if found is None else self._united(part, known, found, new)
         return self._derive(part, "L", "lin", [], {}, 1) if found is None else found
 
-    def _group(self, part: _Part, columns: Mapping[int, None]) -> _Row:
-        """Derive a clique of some columns, each of which takes more than half of the same row."""
-        best, found = None, list[int]()
-        for row in self._conflicts():
-            own = [j for j, a in row.entries.items() if 2 * a > row.side and j in columns]
-            if len(own) > max(1, len(found)):
-                best, found = row, own
-        if best is None:
-            return part.high(next(iter(columns)))
-        share = 1 / Fraction(min(best.entries[j] for j in found))
-        return self._derive(part, "L", "rnd", [(best, share)], dict.fromkeys(found, 1), 1)
-
-    def _united(self, part: _Part, first: _Row, second: _Row) -> _Row:
+    def _united(self, part: _Part, known: "_Conflicts", first: _Row, second: _Row) -> _Row:
         """Derive the clique of two cliques: by a row for many columns, or column by column."""
-        left = dict.fromkeys(second.entries)
+        left = known.bits(second.entries)
         while left:
-            best, found = None, list[int]()
-            for row in self._conflicts():
-                least = min(row.entries.get(j, 0) for j in first.entries)
-                own = [j for j in left if row.entries.get(j, 0) + least > row.side]
-                if len(own) > len(found):
-                    best, found = row, own
-            if best is not None:
-                first = self._cover(part, best, [(list(first.entries), first), (found, second)])
+            row, found = known.most(left, known.against(first.entries))
+            if row is not None:
+                own = known.columns(found)
+                first = self._cover(part, row, [(list(first.entries), first), (own, second)])
             else:
-                found = [next(iter(left))]
-                first = self._with_column(part, first, found[0])
-            for j in found:
-                del left[j]
+                found = left & -left
+                first = self._with_column(part, known, first, known.columns(found)[0])
+            left &= ~found
         return first
 
-    def _with_column(self, part: _Part, clique: _Row, j: int) -> _Row:
+    def _with_column(self, part: _Part, known: "_Conflicts", clique: _Row, j: int) -> _Row:
         """Derive the clique of a clique and one more column.
 
         Several rows say that it excludes the columns of the clique. Of each, a share of 1/k, and of
         the clique the rest, give at most 2 - 1/k.
         """
-        left, stars = dict.fromkeys(clique.entries), list[_Row]()
-        rows = [row for row in self._conflicts() if j in row.entries]
+        masks, left, stars = known.against([j]), known.bits(clique.entries), list[_Row]()
         while left:
-            best, found = None, list[int]()
-            for row in rows:
-                own = [k for k in left if row.entries.get(k, 0) + row.entries[j] > row.side]
-                if len(own) > len(found):
-                    best, found = row, own
-            if best is None:
-                raise ValueError(f"column {j} does not exclude column {next(iter(left))}")
-            stars.append(self._cover(part, best, [([j], part.high(j)), (found, clique)]))
-            for k in found:
-                del left[k]
+            row, found = known.most(left, masks)
+            if row is None:
+                raise ValueError(f"column {j} does not exclude all of a clique")
+            own = known.columns(found)
+            stars.append(self._cover(part, row, [([j], part.high(j)), (own, clique)]))
+            left &= ~found
         share = Fraction(1, len(stars))
         terms = [*((row, share) for row in stars), (clique, 1 - share)]
         return self._derive(part, "L", "rnd", terms, {j: 1, **clique.entries}, 1)
 
-    def _conflicts(self) -> Sequence[_Row]:
+    def _packed_rows(self) -> Sequence[_Row]:
         """Return the rows that columns can exceed together."""
-        if self.conflicts is None:
-            program = self.program
-            self.conflicts = [
-                row
-                for (_, row), (entries, _, _) in zip(
-                    self.rows[: self.base], program.rows, strict=False
-                )
-                if row is not None and all(a >= 0 <= program.lower[j] for j, a in entries.items())
-            ]
-        return self.conflicts
+        program = self.program
+        return [
+            row
+            for (_, row), (entries, _, _) in zip(self.rows[: self.base], program.rows, strict=False)
+            if row is not None and all(a >= 0 <= program.lower[j] for j, a in entries.items())
+        ]
 
     # --- lines -----------------------------------------------------------------------------------
 
-    def _row(self, name: str, sense: str, entries: Entries, side: Number) -> _Row:
+    def _row(self, name: str, sense: str, entries: Entries, side: int) -> _Row:
         return _Row(self.lines.row(name, sense, side, self._list(entries)), entries, side)
 
     def _list(self, entries: Entries) -> str:
         """Return a left-hand side."""
-        found = [(self.at[j], a) for j, a in entries.items() if a]
-        return self.lines.pairs(found, len(found))
+        found = [f"{self.at[j]} {a}" for j, a in entries.items() if a]
+        return " ".join([str(len(found)), *found])
 
     def _derive(
         self,
@@ -607,40 +658,44 @@ class _Certificate:
         reason: str,
         terms: Terms,
         entries: Entries,
-        side: Number | None = None,
+        side: int | None = None,
     ) -> _Row:
         """Derive a row from others; the bounds of a part make up for other coefficients.
 
-        A weaker right-hand side may be given.
+        A weaker right-hand side may be given. Numbers are multiples of 1/unit.
         """
+        unit = math.lcm(*(y.denominator for _, y in terms))
+        terms = [(row, int(y * unit)) for row, y in terms]
         total, limit = _summed(terms)
-        used: dict[int, Number] = {}
+        used: dict[int, int] = {}
         for row, y in terms:
-            used[row.index] = used.get(row.index, 0) + y
+            used[row.index] = used.get(row.index, 0) + int(y)
         for j in total | entries:
-            if gap := entries.get(j, 0) - total.get(j, 0):
+            if gap := unit * entries.get(j, 0) - total.get(j, 0):
                 assert part is not None
                 bound = part.low(j) if (gap > 0) == (sense == "G") else part.high(j)
                 used[bound.index] = used.get(bound.index, 0) + gap
                 limit += gap * bound.side
-        if reason == "rnd":
-            limit = math.floor(limit) if sense == "L" else math.ceil(limit)
+        down = (sense == "L") == (reason == "rnd")
+        limit = limit // unit if down else -(-limit // unit)
         if side is None:
             side = limit
         if limit > side if sense == "L" else limit < side:
             raise ValueError(f"a line says {sense} {side}, its reason {limit}")
         used = {index: y for index, y in used.items() if y}
-        text = f"{reason} {self.lines.pairs(used.items(), len(used))}"
+        numbers = [f"{index} {Fraction(y, unit) if y % unit else y // unit}"
+                   for index, y in used.items()]  # fmt: skip
+        text = " ".join([reason, str(len(numbers)), *numbers])
         index = self.lines.derivation(sense, side, self._list(entries), text, used)
         return _Row(index, entries, side)
 
 
-def _summed(terms: Terms) -> tuple[dict[int, Number], Number]:
-    """Return the left-hand and the right-hand side of a combination of rows."""
-    total: dict[int, Number] = {}
-    side: Number = 0
-    for row, y in terms:
-        if y:
+def _summed(terms: Terms) -> tuple[dict[int, int], int]:
+    """Return the left-hand and the right-hand side of a whole combination of rows."""
+    total: dict[int, int] = {}
+    side = 0
+    for row, number in terms:
+        if y := int(number):
             side += y * row.side
             for j, a in row.entries.items():
                 total[j] = total.get(j, 0) + y * a
