@@ -68,14 +68,14 @@ class Exported:
     ----------
     columns, rows, derivations : int
         Rows are those of section CON, with the bounds of columns.
-    assumed : mapping
-        Number of cuts that the certificate assumes, by kind.
+    assumed : sequence of str
+        What the certificate assumes beyond the program.
     """
 
     columns: int
     rows: int
     derivations: int
-    assumed: Mapping[str, int]
+    assumed: Sequence[str]
 
 
 def export(
@@ -85,6 +85,7 @@ def export(
     *,
     larger: Larger | None = None,
     comments: Iterable[str] = (),
+    assumed: Iterable[str] = (),
 ) -> Exported:
     """Write a proof that the checker has accepted as a certificate; say what it contains.
 
@@ -100,21 +101,23 @@ def export(
         The program that the certificate states, if it is not that of the proof.
     comments : iterable of str
         Lines for the head of the certificate.
+    assumed : iterable of str
+        What else the caller assumes; the head says it, too.
     """
     part = f"{os.fspath(file)}.part"
     try:
         with open(part, "wb") as target:
             lines = _Lines(target)
             certificate = _Certificate(space, proof, larger, lines)
-            certificate.run(comments)
+            named = [*assumed, *(f"row {name}" for name in certificate.assumed.values())]
+            certificate.run([*comments, *(f"Assumed, not derived: {name}" for name in named)])
             lines.finish()
         os.replace(part, file)
     except BaseException:
         with suppress(OSError):
             os.unlink(part)
         raise
-    assumed = Counter(certificate.assumed.values())
-    return Exported(len(certificate.stated.cost), lines.rows, lines.derivations, assumed)
+    return Exported(len(certificate.stated.cost), lines.rows, lines.derivations, named)
 
 
 class _Row(NamedTuple):
@@ -276,7 +279,11 @@ class _Certificate:
         self.larger = larger
         self.stated = self.program if larger is None else larger.program
         self.cuts = list(enumerate(proof["cuts"], self.base))
-        self.assumed = {i: cut["why"] for i, cut in self.cuts if cut["why"] not in DERIVED}
+        self.assumed = {
+            i: f"assumed_{cut['why']}_{i - self.base}"
+            for i, cut in self.cuts
+            if cut["why"] not in DERIVED
+        }
         self.at: Sequence[int] = range(len(self.stated.cost))  # number of each column in the file
         self.rows: list[tuple[_Row | None, _Row | None]] = []  # sides of each row
         self.uses: Counter[int] = Counter()  # of each vector
@@ -331,9 +338,8 @@ class _Certificate:
         if self.larger is not None:
             self.at = self.larger.columns
         self.cut_rows: dict[int, _Row] = {}
-        for i, why in self.assumed.items():
+        for i, name in self.assumed.items():
             entries, _, high = self.program.rows[i]
-            name = f"assumed_{why}_{i - self.base}"
             self.cut_rows[i] = self._row(name, "L", entries, _present(high))
         self.at = range(width)
         self.goal = self._row("goal", "L", cost, program.goal)
