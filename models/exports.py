@@ -115,6 +115,7 @@ def exported(
     if isinstance(found, str):
         return False, found
     size = f"{found.columns} columns, {found.rows} rows, {found.derivations} derivations"
+    size = size.removesuffix("s") if found.derivations == 1 else size
     text = f"EXPORTED: {file}: {size}; it assumes nothing beyond its program"
     if found.assumed:
         names = ", ".join(found.assumed[:NAMED])
