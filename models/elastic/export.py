@@ -6,7 +6,7 @@ from typing import Any
 
 from schedgap.instances.elastic.instance import ElasticInstance
 from schedgap.models.elastic.proof import Model
-from schedgap.solvers.proofs.checker import RefusedError
+from schedgap.solvers.proofs.checker import ProgramSpace, RefusedError
 from schedgap.solvers.proofs.vipr import Larger
 
 MAX_ENTRIES = 1_000_000  # of the program without pools
@@ -58,26 +58,23 @@ def pooled(instance: ElasticInstance, goal: int, proof: Mapping[str, Any]) -> Po
     columns = {column: i for i, column in enumerate(large.columns)}
     jobs = len(large.jobs)
     rows = {cell: i for i, cell in enumerate(large.cells, jobs)}
-    kept = set(range(len(columns)))
+    space = ProgramSpace(program)
+    box = space.root()
     vectors = []
     for pool in pools:
         # A price of a row that holds by itself would only be paid.
-        prices = [
-            [rows[h, r, t], -p] for h, r, t, p in pool["p"] if p and (h, r, t) in rows
-        ]  # fmt: skip
+        prices = [[rows[cell[0], cell[1], cell[2]], -p] for *cell, p in pool["p"]
+                  if p and tuple(cell) in rows]  # fmt: skip
         reduced = [pool["o"] * cost for cost in program.cost]
         for i, price in prices:
             for j, a in program.rows[i][0].items():
                 reduced[j] -= price * a
-        own = [kept.intersection(program.rows[i][0]) for i in range(jobs)]
-        least = [min((reduced[j] for j in some), default=0) for some in own]
-        slack = pool["o"] * goal - sum(least)
-        slack -= sum(price * (program.rows[i][2] or 0) for i, price in prices)
-        kept = {
-            j for some, bound in zip(own, least, strict=True)
-            for j in some if reduced[j] - bound <= slack
-        }  # fmt: skip
+        least = [
+            min((reduced[j] for j in program.rows[i][0] if box[1][j]), default=0)
+            for i in range(jobs)
+        ]
         vectors.append({"o": pool["o"], "d": [*prices, *([i, y] for i, y in enumerate(least))]})
+        box = space.reduce(box, vectors[-1])
     own_columns = [columns[column] for column in small.columns]
     own_rows = [*range(jobs), *(rows[cell] for cell in small.cells)]
     return Pooled(left_out, Larger(program, own_columns, own_rows, vectors))

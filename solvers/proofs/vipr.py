@@ -123,7 +123,7 @@ def export(
 class _Row(NamedTuple):
     """A line of the certificate: its number, left-hand side and right-hand side."""
 
-    index: int
+    line: int
     entries: Entries
     side: int
 
@@ -349,7 +349,7 @@ class _Certificate:
         if self.larger is None:
             self.rows += [(None, self.cut_rows.get(i)) for i, _ in self.cuts]
         box = list(program.lower), list(program.upper)
-        return _Part(box, [row.index for row in lower], [row.index for row in upper])
+        return _Part(box, [row.line for row in lower], [row.line for row in upper])
 
     def _leave_out(self, part: _Part, terms: Terms) -> None:
         """Derive that the columns whose reduced costs exceed the slack of the terms are 0.
@@ -462,7 +462,7 @@ class _Certificate:
         if kind == "var":
             bounds = new.lower if second else new.upper
             if box[1 - second][number] != old.box[1 - second][number]:
-                bounds[number] = assumed.index
+                bounds[number] = assumed.line
             return new
         row = _present(self.rows[number][1])
         terms = [(assumed, -1)] if second else [(assumed, 1), (row, -1)]
@@ -475,7 +475,7 @@ class _Certificate:
         first = _present(split.refuted)
         if split.part.false is not None:
             return split.part.false
-        used = first, split.assumed[0].index, second, split.assumed[1].index
+        used = first, split.assumed[0].line, second, split.assumed[1].line
         return self.lines.derivation("G", 1, "0", "uns {} {} {} {}".format(*used), used)
 
     # --- vectors ---------------------------------------------------------------------------------
@@ -504,7 +504,7 @@ class _Certificate:
 
     def _refute(self, part: _Part, terms: Terms) -> None:
         """Derive 0 >= 1 from rows and the bounds of a part."""
-        part.false = self._derive(part, "G", "lin", terms, {}, 1).index
+        part.false = self._derive(part, "G", "lin", terms, {}, 1).line
 
     def _refute_if_empty(self, part: _Part) -> None:
         if part.false is None:
@@ -545,10 +545,10 @@ class _Certificate:
             terms = [(row, y * scale) for row, y in terms]
             if reduced[j] > 0:
                 found = self._derive(old, "L", "rnd", terms, {j: 1}, new.box[1][j])
-                new.upper[j] = found.index
+                new.upper[j] = found.line
             else:
                 found = self._derive(old, "G", "rnd", terms, {j: 1}, new.box[0][j])
-                new.lower[j] = found.index
+                new.lower[j] = found.line
             return
         total = self._derive(old, "G", "lin", terms, {j: -reduced[j] for j in targets})
         middle = len(targets) // 2
@@ -675,12 +675,12 @@ class _Certificate:
         total, limit = _summed(terms)
         used: dict[int, int] = {}
         for row, y in terms:
-            used[row.index] = used.get(row.index, 0) + int(y)
-        for j in total | entries:
+            used[row.line] = used.get(row.line, 0) + int(y)
+        for j in {**total, **entries}:
             if gap := unit * entries.get(j, 0) - total.get(j, 0):
                 assert part is not None
                 bound = part.low(j) if (gap > 0) == (sense == "G") else part.high(j)
-                used[bound.index] = used.get(bound.index, 0) + gap
+                used[bound.line] = used.get(bound.line, 0) + gap
                 limit += gap * bound.side
         down = (sense == "L") == (reason == "rnd")
         limit = limit // unit if down else -(-limit // unit)

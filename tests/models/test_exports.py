@@ -112,6 +112,9 @@ def test_runs_that_prices_leave_out_of_family_elastic_are_derived(
     assert found.columns == len(whole.cost) > len(reduced.cost)
     assert certificate.cost == {j: c for j, c in enumerate(whole.cost) if c}
     assert all(name.startswith("row assumed_slot_") for name in found.assumed)
+    pools = [vector for vector in data["vectors"] if "p" in vector]
+    again = data | {"vectors": [*data["vectors"], *pools]}  # which leave out nothing more
+    assert certificate_of(instance, again, tmp_path)[0].columns == found.columns
 
 
 def test_what_is_too_large_to_be_derived_is_named(

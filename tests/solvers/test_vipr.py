@@ -243,9 +243,9 @@ def test_columns_left_out_are_derived_from_the_larger_program(tmp_path: Path) ->
         ({0: 3, 1: 1, 3: 2, 4: 1, 6: 4}, None, 5),
         ({0: 1, 3: 1}, None, 1),
     ]
-    large = binary([1, 4, 30, 2, 6, 40, 2], rows, 5)
-    first = {"o": 1, "d": [[0, 1], [1, 2]]}  # bound 3: the other columns cost 0 3 29 0 4 38 1 more
-    second = {"o": 1, "d": [[0, 7], [1, 6], [2, -2]]}  # bound 3: 0 -1 23 0 2 34 3 more
+    large = binary([1, 4, 30, 2, 6, 40, 3], rows, 5)
+    first = {"o": 1, "d": [[0, 1], [1, 2]]}  # bound 3: columns cost 0 3 29 0 4 38 2 more
+    second = {"o": 1, "d": [[0, 7], [1, 6], [2, -2]]}  # bound 3: 0 -1 23 0 2 34 4 more
     assert ProgramSpace(large).reduce(ProgramSpace(large).root(), first)[1] == [1, 0, 0, 1, 0, 0, 1]
     nothing = {"o": 1, "d": [[0, 4], [1, 5], [3, -3]]}  # bound 6: no solution is left
     cases: list[tuple[list[int], list[Any], int]] = [
