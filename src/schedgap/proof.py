@@ -1,5 +1,7 @@
 """Check a proof file: `python -m schedgap.proof check INSTANCE PROOF [SOLUTION]`.
 
+`python -m schedgap.proof export INSTANCE PROOF --vipr FILE` writes it for a checker from elsewhere.
+
 Only the instance, the family's rules, its `models/<family>/proof.py` and `solvers/proofs/` are
 loaded, no engine and no search. With a solution, the proof has to show that its schedule is
 optimal. Exit codes: 0 proved, 1 not proved, 2 bad input. The parts of the checker are names of this
@@ -63,17 +65,23 @@ def main(arguments: list[str]) -> int:
     from schedgap.solvers.proofs.limits import MEMORY_MB, SECONDS, limited
 
     parser = argparse.ArgumentParser(prog="python -m schedgap.proof", description=__doc__)
-    check = parser.add_subparsers(required=True).add_parser("check", help="check a proof file")
-    check.add_argument("instance")
-    check.add_argument("proof")
+    commands = parser.add_subparsers(dest="command", required=True)
+    check = commands.add_parser("check", help="check a proof file")
+    export = commands.add_parser("export", help="write a checked proof as a VIPR certificate")
+    for command in check, export:
+        command.add_argument("instance")
+        command.add_argument("proof")
+        command.add_argument("--seconds", type=_positive, default=SECONDS, help="limit of time")
+        command.add_argument("--memory", type=_positive, default=MEMORY_MB, help="limit in MB")
     check.add_argument("solution", nargs="?")
-    check.add_argument("--seconds", type=_positive, default=SECONDS, help="limit of time")
-    check.add_argument("--memory", type=_positive, default=MEMORY_MB, help="limit in MB")
+    export.add_argument("--vipr", metavar="FILE", required=True, help="certificate to be written")
     asked = parser.parse_args(arguments)
-    files = asked.instance, asked.proof, asked.solution
+    task, third = "schedgap.proof:_judge", asked.__dict__.get("solution")
+    if asked.command == "export":
+        task, third = "schedgap.models.exports:exported", asked.vipr
     try:
         found = limited(
-            "schedgap.proof:_judge", *files, asked.seconds,
+            task, asked.instance, asked.proof, third, asked.seconds,
             seconds=asked.seconds, memory_mb=asked.memory,
         )  # fmt: skip
     except SchedgapError as error:
@@ -82,14 +90,17 @@ def main(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
-    proved, text = (False, found) if isinstance(found, str) else found
+    if isinstance(found, str) and asked.command == "export":
+        with contextlib.suppress(OSError):  # the process was ended while it wrote
+            os.unlink(f"{asked.vipr}.part")
+    done, text = (False, found) if isinstance(found, str) else found
     try:
-        print(one_line(text if proved else f"NOT PROVED: {text}"), flush=True)
+        print(one_line(text if done else f"NOT PROVED: {text}"), flush=True)
     except OSError as error:  # nobody reads it, so nothing is said
         with contextlib.suppress(OSError):
             print(f"error: standard output: {error}", file=sys.stderr)
         os._exit(2)
-    return 0 if proved else 1
+    return 0 if done else 1
 
 
 def _positive(text: str) -> float:
