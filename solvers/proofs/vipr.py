@@ -126,6 +126,7 @@ class _Row(NamedTuple):
     line: int
     entries: Entries
     side: int
+    is_equation: bool = False
 
 
 Terms = Sequence[tuple[_Row, Number]]
@@ -650,7 +651,8 @@ class _Certificate:
     # --- lines -----------------------------------------------------------------------------------
 
     def _row(self, name: str, sense: str, entries: Entries, side: int) -> _Row:
-        return _Row(self.lines.row(name, sense, side, self._list(entries)), entries, side)
+        line = self.lines.row(name, sense, side, self._list(entries))
+        return _Row(line, entries, side, sense == "E")
 
     def _list(self, entries: Entries) -> str:
         """Return a left-hand side."""
@@ -670,6 +672,7 @@ class _Certificate:
 
         A weaker right-hand side may be given. Numbers are multiples of 1/unit.
         """
+        given, is_equation = terms, all(row.is_equation for row, y in terms if y)
         unit = math.lcm(*(y.denominator for _, y in terms))
         terms = [(row, int(y * unit)) for row, y in terms]
         total, limit = _summed(terms)
@@ -679,9 +682,15 @@ class _Certificate:
         for j in {**total, **entries}:
             if gap := unit * entries.get(j, 0) - total.get(j, 0):
                 assert part is not None
+                is_equation = False
                 bound = part.low(j) if (gap > 0) == (sense == "G") else part.high(j)
                 used[bound.line] = used.get(bound.line, 0) + gap
                 limit += gap * bound.side
+        if reason == "rnd" and is_equation and used:  # only inequalities can be rounded
+            (row, y), *others = [(row, y) for row, y in given if y]
+            same = "L" if (y > 0) == (sense == "L") else "G"
+            first = self._derive(None, same, "lin", [(row, 1)], row.entries, row.side)
+            return self._derive(part, sense, "rnd", [(first, y), *others], entries, side)
         down = (sense == "L") == (reason == "rnd")
         limit = limit // unit if down else -(-limit // unit)
         if side is None:

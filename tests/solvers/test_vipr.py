@@ -116,6 +116,19 @@ def test_rows_are_summed_and_rounded(tmp_path: Path) -> None:
     assert written(program, data, tmp_path / "a.vipr").kinds == {"rnd": 1, "lin": 1}
 
 
+@pytest.mark.parametrize("prices", [[[0, 1]], [[0, 1], [1, -1]]])
+def test_equations_are_rounded_by_way_of_an_inequality(
+    prices: list[list[int]], tmp_path: Path
+) -> None:
+    """VIPR rounds inequalities only; twice two columns are 3, and twice two others 2."""
+    odd, even = ({0: 2, 1: 2}, 3, 3), ({2: 2, 3: 2}, 2, 2)
+    program = binary([1] * 4, [odd, even], 9)
+    cut = {"why": "round", "d": prices, "by": 2}
+    known = [[0, 1], [2, -2], *([[1, -1]] if len(prices) > 1 else [])]
+    data = {"vectors": [{"o": 0, "d": known}], "cuts": [cut], "tree": [{"v": 0}]}
+    assert written(program, data, tmp_path / "a.vipr").kinds == {"rnd": 1, "lin": 2}
+
+
 def test_a_column_that_is_fixed_and_parts_that_are_empty(tmp_path: Path) -> None:
     """The sum is 2 or 3 of columns up to 3; what is fixed excludes it in one part."""
     program = IntegerProgram([2, 5], [0, 0], [3, 3], [({0: 1, 1: 1}, 2, 3)], 3)
