@@ -191,5 +191,5 @@ def _claimed(instance: "Instance", file: str) -> tuple[float | None, str]:
 
 if __name__ == "__main__":
     for stream in filter(None, (sys.stdout, sys.stderr)):  # names of files may have any characters
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+        stream.reconfigure(errors="backslashreplace")
     sys.exit(main(sys.argv[1:]))
