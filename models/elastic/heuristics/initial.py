@@ -98,8 +98,10 @@ def initial_state(instance: ElasticInstance, call: RunContext) -> SearchState:
     sign, step = -1.0 if instance.is_batch else 1.0, value_step(instance)
 
     def round_up(bound: float) -> float:
-        """Round a bound up to the step of all values, less an engine's tolerance."""
-        return bound if step is None else math.ceil(bound / step - 1e-6) * step
+        """Round a bound up to the step of all values, less round-off and an engine's tolerance."""
+        if step is None:
+            return bound
+        return math.ceil(bound / step - max(1e-6, 1e-9 * abs(bound / step))) * step
 
     state = SearchState(
         call,
