@@ -15,8 +15,9 @@ Position = float | str  # on the axis
 Measure = Callable[[Any, Mapping[str, Any], Mapping[str, Any]], float | None]
 Better = Literal["lower", "higher"]
 Standing = Literal["paper", "not stated", "ours"]
-# of claims that a series falls or rises along an axis: at each step, or from end to end
-STEPWISE, ENDS = "(judged: at each step)", "(judged: the ends only)"
+# of claims that a series falls or rises along an axis: what is judged
+STEPWISE = "(judged: no step back, and the ends differ)"
+ENDS = "(judged: the ends only)"
 BRACKETS = ("best known", "bound")  # series beside those of the paper, at every position
 
 
