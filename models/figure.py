@@ -107,7 +107,7 @@ class Claim:
 
     A claim has no `holds` in three cases. It cannot be tested, for the reason `untestable`. It is
     true by construction, for the reason `given`: the paper's numbers are our inputs or settings. Or
-    the paper gives no number where one decides: with `threshold="ours"` only `measure` is shown.
+    the paper gives no threshold that decides: with `threshold="ours"` only `measure` is shown.
 
     `standing` says whose statement it is: the paper's, one that our copy of the paper does not
     state, or ours. Only the paper's are counted and get a verdict.
