@@ -68,7 +68,7 @@ class Judgement:
         reason = self.claim.untestable or self.claim.given
         if self.claim.holds is None and not self.numbers:
             return reason or "no replication was measured completely"
-        if self.outside == self.of:
+        if 0 < self.outside == self.of:
             return f"does not apply to any of the {self.of} replications"
         if not self.draws:
             return f"no replication was measured completely{self._left_out}"

@@ -480,6 +480,6 @@ def _at(item: Judgement) -> str:
     setting = ", ".join(f"{key} = {value}" for key, value in item.experiment.setting.items())
     if item.claim.holds is None:
         return f"{setting}: {item.spread or item.verdict}"
-    if item.outside == item.of:
+    if 0 < item.outside == item.of:
         return f"{setting}: does not apply"
     return f"{setting}: {item.verdict} ({item.held} of {item.draws})"

@@ -64,7 +64,7 @@ TYPES = {  # position in the list of worker types
 }
 FACTORS = (1, 10, 100, 1000)  # multiples of the least valid F
 BELOW = (1e-9, 1e-6, 1e-3, 1)  # the paper excludes all but the last one
-TOO_SMALL = {"F": "1e-9 to 1 of the least valid"}
+TOO_SMALL: Mapping[str, float | str] = {"F": "1e-9 to 1 of the least valid"}
 WORKERS = (1, 2, 4, 8, 16, 30)
 LEAST, MOST = 0.2, 0.5  # capacity as a fraction of the jobs' total demand
 DEADLINES = (128, 32)  # the first one by default
@@ -326,15 +326,15 @@ class _Figures:
         ) -> Experiment:
             return self.weight(
                 figure="11", title="Weight in one batch by F", x="F, in its least valid value",
-                values=factors, setting=until(deadline) | setting, claims=claims,
+                values=factors, setting={**until(deadline), **setting}, claims=claims,
                 make=lambda seed, x: self.batch(seed, deadline, jobs=self.scale.jobs[-1]),
                 methods={"A_maxweight": by_factor("a-maxweight")},
             )  # fmt: skip
 
+        ranges: tuple[tuple[Mapping[str, float | str], Sequence[float]], ...]
+        ranges = ({}, FACTORS), (TOO_SMALL, BELOW)
         return [
-            at(deadline, setting, factors)
-            for deadline in DEADLINES
-            for setting, factors in (({}, FACTORS), (TOO_SMALL, BELOW))
+            at(deadline, setting, factors) for deadline in DEADLINES for setting, factors in ranges
         ]
 
     # --- Figure 7 ----------------------------------------------------------------------------
