@@ -15,8 +15,9 @@ Position = float | str  # on the axis
 Measure = Callable[[Any, Mapping[str, Any], Mapping[str, Any]], float | None]
 Better = Literal["lower", "higher"]
 Standing = Literal["paper", "not stated", "ours"]
-# of claims that a series falls or rises along an axis: at each step, or from end to end
-STEPWISE, ENDS = "(judged: at each step)", "(judged: the ends only)"
+# of claims that a series falls or rises along an axis: what is judged
+STEPWISE = "(judged: no step back, and the ends differ)"
+ENDS = "(judged: the ends only)"
 BRACKETS = ("best known", "bound")  # series beside those of the paper, at every position
 
 
@@ -106,7 +107,7 @@ class Claim:
 
     A claim has no `holds` in three cases. It cannot be tested, for the reason `untestable`. It is
     true by construction, for the reason `given`: the paper's numbers are our inputs or settings. Or
-    the paper gives no number where one decides: with `threshold="ours"` only `measure` is shown.
+    the paper gives no threshold that decides: with `threshold="ours"` only `measure` is shown.
 
     `standing` says whose statement it is: the paper's, one that our copy of the paper does not
     state, or ours. Only the paper's are counted and get a verdict.

@@ -68,6 +68,8 @@ class Judgement:
         reason = self.claim.untestable or self.claim.given
         if self.claim.holds is None and not self.numbers:
             return reason or "no replication was measured completely"
+        if 0 < self.outside == self.of:
+            return f"does not apply to any of the {self.of} replications"
         if not self.draws:
             return f"no replication was measured completely{self._left_out}"
         head = f"holds on {self.held} of {self.draws} replications{self._left_out}{self._of_mean}"

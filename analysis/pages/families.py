@@ -208,8 +208,9 @@ def _promise(owner: Family, find: Find) -> str:
     factor, holds = promised.get("factor"), promised.get("holds")
     if factor is None:
         return "where no factor is claimed"
-    text = f"where {factor:.4g} is claimed" + ("" if holds else ", though an assumption fails")
-    return text + (f"; {promised['note']}" if promised.get("note") else "")
+    if promised.get("note"):
+        return f"where {promised['note']}" + ("" if holds else "; an assumption fails")
+    return f"where {factor:.4g} is claimed" + ("" if holds else ", though an assumption fails")
 
 
 def _ratio(find: Find) -> str:

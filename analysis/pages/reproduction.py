@@ -294,15 +294,26 @@ The rule:
 
 - A sentence has a *part* for each rival or figure that it names. A part is *reproduced* if it holds
   on at least nine tenths of the replications, *refuted* if it holds on at most one tenth, and else
-  *mixed*. Replications to which it does not apply, or on which a value is missing, do not count.
+  *mixed*.
+- The words *(judged: ...)* in a row name our test, where the paper's words leave it open. "Much
+  larger (judged: larger)" holds where the value is larger.
+- A replication on which a value is missing does not count. Nor does one to which a part does not
+  apply. An example: the ring paper explains why the curve of its Figure 5 falls, rises and falls
+  again. The explanation does not apply to a replication whose curve only falls.
+- A part that says that something has an effect fails where it has none.
 - We scan parameters that a paper does not state. A part that is reproduced at one setting and
-  refuted at our defaults, or the other way round, is *mixed*.
+  refuted at our defaults, or the other way round, is *mixed*. If nothing is judged at our defaults,
+  the verdict at the other settings counts.
 - A sentence is *reproduced* if all of its judged parts are, *refuted* if all are, and else *mixed*.
-- *Measured*: the sentence gives no number where one decides, as in "slight influence". The page
-  shows what we measured and gives no verdict.
+  Its other parts have no influence: a sentence with one refuted part and three measured ones is
+  refuted.
+- *Measured*: the threshold that decides would be ours. Either the sentence gives no number, as in
+  "slight influence", or it gives one without a tolerance, as in "about 9 times". The page shows
+  what we measured and gives no verdict.
 - *Input*: the sentence is true by construction. The paper's numbers are our inputs or settings.
 - *Not testable*: the page gives the reason.
-- *Not measured*: fewer than half of the replications were measured.
+- *Not measured*: fewer than half of the replications to which it applies were measured, or it
+  applies to none.
 - Rows that a paper, or our copy of it, does not state, and rows on variants of ours, stand in
   tables of their own. They are counted apart, as *not stated* and *ours*, not as sentences.
 
@@ -469,4 +480,6 @@ def _at(item: Judgement) -> str:
     setting = ", ".join(f"{key} = {value}" for key, value in item.experiment.setting.items())
     if item.claim.holds is None:
         return f"{setting}: {item.spread or item.verdict}"
+    if 0 < item.outside == item.of:
+        return f"{setting}: does not apply"
     return f"{setting}: {item.verdict} ({item.held} of {item.draws})"

@@ -19,6 +19,7 @@ from schedgap.models.figure import (
     Draw,
     Experiment,
     MissingValueError,
+    NotApplicableError,
     Position,
     apart,
     best,
@@ -237,6 +238,7 @@ def moves(
     text: str,
     source: str,
     measure: str | None = None,
+    if_any: bool = False,
 ) -> Claim:
     """Return the claim that each series rises or falls along the axis, without a step back.
 
@@ -253,12 +255,16 @@ def moves(
         See `Claim`.
     measure : str, optional
         By default the figure's objective.
+    if_any : bool
+        Whether the claim explains a change, and so does not apply where no series changes.
     """
     names, sign = tuple(series), 1 if direction == "rises" else -1
     worst = min if direction == "rises" else max
 
     def holds(draw: Draw) -> bool:
         listed = [draw.curve(name, measure) for name in names]
+        if if_any and all(min(curve) == max(curve) for curve in listed):
+            raise NotApplicableError("nothing changes along the axis")
         return all(_rises([sign * value for value in curve]) for curve in listed)
 
     def change(draw: Draw) -> float:
@@ -318,8 +324,8 @@ PRICE_CLAIMS = [
     *parts("The larger F, the more jobs are served in the same time, so that the total (weighted) "
            "completion time is smaller",
            moves([A_ONLINE], "rises", source="Section VI, explanation of Fig. 5", measure=RATE,
-                 text="With larger F, more jobs are served in the same time"),
-           moves([A_ONLINE], "falls", source="Section VI, explanation of Fig. 5",
+                 if_any=True, text="With larger F, more jobs are served in the same time"),
+           moves([A_ONLINE], "falls", source="Section VI, explanation of Fig. 5", if_any=True,
                  text="With larger F, the total (weighted) completion time is smaller")),
 ]  # fmt: skip
 SERVER_CLAIMS = [
@@ -428,7 +434,7 @@ def use_claims(number: str, axis: str) -> list[Claim]:
     )
     return [
         *([fragments] if number == "12" else parts(harm, fragments, worse)),
-        *parts("Preemptive has the better utilization, as preemption eliminates fragments", more),
+        *parts("Preemptive has the better utilization", more),
     ]  # fmt: skip
 
 

@@ -15,8 +15,9 @@ several settings:
 - `restart`: slots that a job of AntMan and Tiresias loses when it resumes; 1 by default.
 - `deadline`: of a batch problem; 128 slots by default.
 
-The axis of F in Figures 4 and 11 is lost too. Ours goes from a billionth of the least valid F to a
-thousand times it. Both figures have the largest number of jobs.
+The axis of F in Figures 4 and 11 is lost too. Ours goes from the least valid F to a thousand times
+it. Copies at the setting `F` go from a billionth of the least valid F to it, though the paper
+excludes these values. Both figures have the largest number of jobs.
 
 Series that the paper does not print carry "(ours)" in their names. The copies at other settings
 have no bound and no best known schedule beside them.
@@ -38,6 +39,7 @@ from schedgap.models.figure import (
     Draw,
     Experiment,
     Named,
+    NotApplicableError,
     Point,
     Position,
     bars,
@@ -60,7 +62,9 @@ TYPES = {  # position in the list of worker types
     f"{size} only": f"a-online-fixed-type:worker_type={k}"
     for k, size in enumerate(("p2.xlarge", "p2.2xlarge", "p3.2xlarge", "p3.4xlarge"), 1)
 }
-FACTORS = (1e-9, 1e-6, 1e-3, 1, 10, 100, 1000)  # multiples of the least valid F
+FACTORS = (1, 10, 100, 1000)  # multiples of the least valid F
+BELOW = (1e-9, 1e-6, 1e-3, 1)  # the paper excludes all but the last one
+TOO_SMALL: Mapping[str, float | str] = {"F": "1e-9 to 1 of the least valid"}
 WORKERS = (1, 2, 4, 8, 16, 30)
 LEAST, MOST = 0.2, 0.5  # capacity as a fraction of the jobs' total demand
 DEADLINES = (128, 32)  # the first one by default
@@ -138,7 +142,7 @@ def experiments(
         figures.windows(),
         *figures.by_jobs("2", "PS", horizon=300),
         *figures.by_servers("3", "PS"),
-        figures.by_f(),
+        *figures.by_f(),
         *figures.by_jobs("5", "RA"),
         *figures.by_servers("6", "RA"),
         figures.running_times(),
@@ -286,7 +290,7 @@ class _Figures:
 
     # --- Figures 4 and 11 --------------------------------------------------------------------
 
-    def by_f(self) -> Experiment:
+    def by_f(self) -> list[Experiment]:
         """Return Figure 4: A_online by F."""
         source = "Section 7.1, Fig. 4"
         claims = (
@@ -294,12 +298,16 @@ class _Figures:
             favours_weight("A_online", source=source, text="the larger F, the later are jobs of "
                            "small weight executed, in comparison with the others"),
         )  # fmt: skip
-        return self.value(
-            figure="4", title="A_online by F", x="F, in its least valid value",
-            values=FACTORS, metrics=(MEAN,), claims=claims,
-            make=lambda seed, x: self.draw(seed, jobs=self.scale.jobs[-1]),
-            methods={"A_online": by_factor(A_ONLINE)},
-        )  # fmt: skip
+
+        def at(setting: Mapping[str, float | str], factors: Sequence[float]) -> Experiment:
+            return self.value(
+                figure="4", title="A_online by F", x="F, in its least valid value",
+                values=factors, metrics=(MEAN,), claims=claims, setting=setting,
+                make=lambda seed, x: self.draw(seed, jobs=self.scale.jobs[-1]),
+                methods={"A_online": by_factor(A_ONLINE)},
+            )  # fmt: skip
+
+        return [at({}, FACTORS), at(TOO_SMALL, BELOW)]
 
     def batches_by_f(self) -> list[Experiment]:
         """Return Figure 11: A_maxweight by F."""
@@ -313,15 +321,21 @@ class _Figures:
                     text="with smaller F, jobs of smaller weight in particular are served"),
         )  # fmt: skip
 
-        def at(deadline: int) -> Experiment:
+        def at(
+            deadline: int, setting: Mapping[str, float | str], factors: Sequence[float]
+        ) -> Experiment:
             return self.weight(
                 figure="11", title="Weight in one batch by F", x="F, in its least valid value",
-                values=FACTORS, setting=until(deadline), claims=claims,
+                values=factors, setting={**until(deadline), **setting}, claims=claims,
                 make=lambda seed, x: self.batch(seed, deadline, jobs=self.scale.jobs[-1]),
                 methods={"A_maxweight": by_factor("a-maxweight")},
             )  # fmt: skip
 
-        return [at(deadline) for deadline in DEADLINES]
+        ranges: tuple[tuple[Mapping[str, float | str], Sequence[float]], ...]
+        ranges = ({}, FACTORS), (TOO_SMALL, BELOW)
+        return [
+            at(deadline, setting, factors) for deadline in DEADLINES for setting, factors in ranges
+        ]
 
     # --- Figure 7 ----------------------------------------------------------------------------
 
@@ -499,11 +513,11 @@ def claims_of_introduction() -> tuple[Claim, ...]:
     source = "Section 1"
 
     def claim(bar: str, number: float, words: str) -> Claim:
-        def mean(draw: Draw) -> float:
-            return draw.value(bar, measure=MEAN)
-
-        return Claim(f"{words} is {number} ms", source,
-                     lambda draw: abs(mean(draw) - number) <= TIE, mean, "ms")  # fmt: skip
+        return Claim(
+            f"{words} is {number} ms", source, unit="ms",
+            measure=lambda draw: draw.value(bar, measure=MEAN),
+            given="the paper prints that a job takes 15 ms on one GPU and 10 ms on two",
+        )  # fmt: skip
 
     return parts(
         "with three GPUs for two equal jobs, one GPU for one and two for the other is best: 12.5 "
@@ -522,13 +536,15 @@ def claims_of_shortage() -> tuple[Claim, ...]:
         return 100 * (1 - own / min(draw.value(name, x) for name in OTHERS))
 
     def gain(draw: Draw) -> float:
+        if max(lead(draw, LEAST), lead(draw, MOST)) <= TIE:
+            raise NotApplicableError("it has no lead at either capacity")
         return lead(draw, LEAST) - lead(draw, MOST)
 
     return parts(
         "A_online outperforms existing methods, especially in systems with resource shortage",
         Claim(f"at capacity {LEAST} it is better than the best of them", "Section 1",
               lambda draw: lead(draw, LEAST) > TIE, lambda draw: lead(draw, LEAST), "%"),
-        Claim(f"its lead, or lag, is better at capacity {LEAST} than at {MOST}", "Section 1",
+        Claim(f"its lead is larger at capacity {LEAST} than at {MOST}", "Section 1",
               lambda draw: gain(draw) > TIE, gain, "points"),
     )  # fmt: skip
 
@@ -738,9 +754,9 @@ def favours_weight(series: str, *, text: str, source: str) -> Claim:
 
     def change(draw: Draw) -> float:
         weighted, plain = draw.curve(series), draw.curve(series, MEAN)
-        return 100 * (weighted[-1] / plain[-1] * plain[0] / weighted[0] - 1)
+        return round(100 * (weighted[-1] / plain[-1] * plain[0] / weighted[0] - 1), 9)
 
-    return Claim(text, source, lambda draw: change(draw) < -TIE, change, "%")
+    return Claim(f"{text} {ENDS}", source, lambda draw: change(draw) < -TIE, change, "%")
 
 
 def lighter(series: str, *, text: str, source: str) -> Claim:
@@ -761,7 +777,7 @@ def lighter(series: str, *, text: str, source: str) -> Claim:
         first, last = (weight[k] / count[k] if count[k] else 0.0 for k in (0, -1))
         return 100 * (first / last - 1) if last else 0.0
 
-    return Claim(text, source, lambda draw: difference(draw) < -TIE, difference, "%")
+    return Claim(f"{text} {ENDS}", source, lambda draw: difference(draw) < -TIE, difference, "%")
 
 
 def worst(series: Sequence[str], others: Sequence[str], *, text: str, source: str) -> Claim:

@@ -56,7 +56,7 @@ def test_a_figure_has_a_number_for_each_point_and_a_bound_below_it(
         bound, best = (values[x, seed, each] for each in (experiments.BOUND, experiments.BEST))
         assert 0 < bound <= best <= values[x, seed, point.series]
     beside = {row["measure"] for row in found} - {experiment.objective}
-    assert beside == set(experiment.metrics)
+    assert beside == {*experiment.metrics, *experiment.measures}
 
 
 def test_the_values_are_those_of_the_methods(run: Run) -> None:
@@ -110,7 +110,7 @@ def test_the_report_draws_what_the_run_was_made_for(
     assert {file: each for file, (each, _) in experiments.written(run).items()} == tiny
     drawn = paper_figures(collect(run), "ring")
     assert [title.split(":")[0] for _, title, _, _ in drawn] == [
-        f"Fig. {each.figure}" for each in TINY for _ in (0, *each.metrics)
+        f"Fig. {each.figure}" for each in TINY for _ in (0, *each.metrics, *each.measures)
     ]
     sixth = next(picture for _, title, _, picture in drawn if title.startswith("Fig. 6:"))
     names = [trace["name"] for trace in sixth["traces"]]

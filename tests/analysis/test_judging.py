@@ -247,7 +247,7 @@ def test_a_draw_to_which_the_claim_does_not_apply_does_not_count() -> None:
     assert found.measured == "holds on 3 of 3 replications, does not apply to 7"
     (none,) = judge(figure(claim), values[-4:])
     assert (none.verdict, none.outside) == ("not measured", 2)
-    assert none.measured == "no replication was measured completely, does not apply to 2"
+    assert none.measured == "does not apply to any of the 2 replications"
 
 
 def part(own: str, *others: str) -> Part:

@@ -66,6 +66,12 @@ def test_the_worst_ratio_found_stands_beside_its_guarantee() -> None:
     assert "Worst ratio" not in lemma  # it is not on the ratio to the optimum
 
 
+def test_a_factor_that_nobody_claims_is_not_called_a_claim() -> None:
+    (claim,) = [line for line in page("elastic").splitlines() if line.startswith("**Theorem 5**")]
+    assert "where 4 alpha of the run is 16; the theorem's own alpha is 1, its claim 4" in claim
+    assert "is claimed" not in claim
+
+
 def test_only_the_certain_end_of_a_ratio_is_stated(monkeypatch: pytest.MonkeyPatch) -> None:
     open_ended = replace(finds("ring")[0], low=2.99996, high=None)
     monkeypatch.setattr(families, "finds", lambda name: (open_ended,) if name == "ring" else ())

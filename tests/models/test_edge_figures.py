@@ -18,7 +18,7 @@ from schedgap.models.edge.figures import (
     USE,
     experiments,
 )
-from schedgap.models.figure import Claim, Draw, MissingValueError
+from schedgap.models.figure import Claim, Draw, MissingValueError, NotApplicableError
 from strategies.edge_examples import TOY_A, TOY_A_SCHEDULE
 
 QUICK = experiments(quick=True, seeds=(0, 1), sizes=(3, 5, 7), usual=5, small_jobs=(3, 4))
@@ -78,7 +78,7 @@ def test_claims_of_figures_3_and_4_can_hold_and_fail():
     [
         (PRICE_CLAIMS[0], draw({A_ONLINE: (3, 3, 4)}), draw({A_ONLINE: (3, 6, 5)})),
         (PRICE_CLAIMS[0], draw({A_ONLINE: (3, 4)}), draw({A_ONLINE: (3, 3)})),
-        (PRICE_CLAIMS[3], draw({A_ONLINE: (4, 3, 3)}), draw({A_ONLINE: (3, 3)})),
+        (PRICE_CLAIMS[3], draw({A_ONLINE: (4, 3, 3)}), draw({A_ONLINE: (3, 4)})),
         (PRICE_CLAIMS[2], draw({A_ONLINE: (1, 2)}, RATE), draw({A_ONLINE: (2, 1)}, RATE)),
         (SERVER_CLAIMS[0], draw({A_ONLINE: (4, 3)}), draw({A_ONLINE: (3, 4)})),
         (SERVER_CLAIMS[1], draw({A_ONLINE: (1, 2)}, RATE), draw({A_ONLINE: (2, 1)}, RATE)),
@@ -117,6 +117,17 @@ def test_claims_of_figures_3_and_4_can_hold_and_fail():
 def test_a_claim_holds_on_one_draw_and_not_on_another(claim, true, false):
     assert claim.holds(true) and not claim.holds(false)
     assert claim.measure(true) != claim.measure(false)
+
+
+@pytest.mark.parametrize(("number", "measure"), [(2, RATE), (3, OBJECTIVE)])
+def test_an_explanation_by_f_does_not_apply_where_f_changes_nothing(number, measure):
+    flat, wave = ((3, 3, 3), (3, 4, 3))
+    values = [draw({A_ONLINE: curve}, measure) for curve in (flat, wave)]
+    with pytest.raises(NotApplicableError):
+        PRICE_CLAIMS[number].holds(values[0])
+    assert not PRICE_CLAIMS[number].holds(values[1])
+    unmoved = figures.moves([A_ONLINE], "falls", text="", source="")
+    assert not unmoved.holds(draw({A_ONLINE: flat}))
 
 
 def known(a_online, best, bound):

@@ -40,8 +40,8 @@ def test_the_toy_s_factors() -> None:
     assert theorem_3(TOY)["factor"] == pytest.approx(20.46, abs=0.001)
     assert theorem_5(TOY)["factor"] == 80
     assert theorem_5(TOY, alpha=100)["factor"] == 400
-    own = "the theorem's own alpha is 20, and its own 4 alpha is 80"
-    assert theorem_5(TOY)["note"] == f"the run has alpha = 4; {own}"
+    own = "the theorem's own alpha is 20, its claim 80, but the run does not use its alpha"
+    assert theorem_5(TOY)["note"] == f"4 alpha of the run is 16; {own}"
     assert theorem_5(TOY, alpha="theory")["note"] == ""
 
 

@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
+from schedgap.instances.generate import generate
+from schedgap.instances.ring import RingInstance
 from schedgap.models.figure import Claim, Draw, Experiment, MissingValueError, NotApplicableError
 from schedgap.models.ring import figures
 from schedgap.models.ring.figures import (
-    BY_SIZE,
     CLAIMS_4,
     CLAIMS_5,
     CLAIMS_6,
@@ -19,13 +20,14 @@ from schedgap.models.ring.figures import (
     LIMIT,
     MAKESPAN,
     MEAN,
-    OTHER_ORDER,
     RING_SERVERS,
     ROLE,
     SMALL,
     SPREADING,
+    TOGETHER,
     UNEVEN,
     experiments,
+    sharing_jobs,
 )
 
 POLICIES = ("SJF-BCO", "FF", "LS", "RAND")
@@ -37,14 +39,14 @@ def at(found: Sequence[Experiment], figure: str, **setting: float | str) -> Expe
     return one
 
 
-def bars(policies: Sequence[str] = POLICIES, **measures: Sequence[float]) -> Draw:
+def bars(**measures: Sequence[float]) -> Draw:
     """Return a draw of Figure 4; each measure has a value for each policy."""
     names = {"makespan": MAKESPAN, "mean": MEAN, "contention": CONTENTION,
              "spreading": SPREADING, "servers": RING_SERVERS, "uneven": UNEVEN}  # fmt: skip
     values: dict[tuple[str, str, float | str], float | None] = {
         (names[measure], "policy", policy): value
         for measure, numbers in measures.items()
-        for policy, value in zip(policies, numbers, strict=True)
+        for policy, value in zip(POLICIES, numbers, strict=True)
     }
     bracket = {(MAKESPAN, "bound", policy): 1.0 for policy in POLICIES}
     return Draw(MAKESPAN, values | bracket)
@@ -77,7 +79,6 @@ def kappas(
     return curves({(measure, "SJF-BCO"): numbers for measure, numbers in columns.items()})
 
 
-ORDERED = ("SJF-BCO", *BY_SIZE.values())
 WAVE = (9, 7, 5, 6, 8, 4)  # bends at the third and the fifth kappa
 
 # claim, draws on which it holds, draws on which it does not
@@ -109,16 +110,6 @@ CASES: tuple[tuple[Claim, tuple[Draw, ...], tuple[Draw, ...]], ...] = (
     ),
     (CLAIMS_4[8], (bars(uneven=(0, 0.2, 0.1, 0)),), (bars(uneven=(1, 0.1, 0.1, 1)),)),
     (CLAIMS_4[9], (bars(uneven=(0, 0, 0.1, 0.2)),), (bars(uneven=(1, 1, 0.2, 0.1)),)),
-    (
-        OTHER_ORDER[0],
-        (bars(ORDERED, makespan=(4, 5, 6, 7)),),
-        (bars(ORDERED, makespan=(5, 5, 6, 7)), bars(ORDERED, makespan=(5, 6, 7, 4))),
-    ),
-    (
-        OTHER_ORDER[1],
-        (bars(ORDERED, mean=(4, 5, 6, 7)),),
-        (bars(ORDERED, mean=(5, 6, 4, 7)),),
-    ),
     (
         CLAIMS_5[0],
         (kappas(WAVE), kappas((9, 9, 5, 6, 6, 4))),
@@ -208,6 +199,11 @@ CASES: tuple[tuple[Claim, tuple[Draw, ...], tuple[Draw, ...]], ...] = (
     ),
     (
         CLAIMS_6_LARGE[1],
+        (curves(three(TOGETHER, sjf=(2, 0))),),
+        (curves(three(TOGETHER, sjf=(0, 2))),),
+    ),
+    (
+        CLAIMS_6_LARGE[2],
         (curves(three(MAKESPAN, sjf=(9, 7, 7))),),
         (curves(three(MAKESPAN, sjf=(9, 6, 7))),),
     ),
@@ -290,6 +286,19 @@ def test_reasons_of_bends_say_nothing_of_a_curve_without_them() -> None:
         assert claim.holds is not None
         with pytest.raises(NotApplicableError):
             claim.holds(straight)
+
+
+def test_jobs_share_a_server_only_in_a_common_slot() -> None:
+    """a and b share s1 in slot 3; c follows them there in slot 4, and d has s2."""
+    instance = generate("ring", preset="paper", seed=0, settings={"jobs": 16, "servers": 2})
+    assert isinstance(instance, RingInstance)
+    runs = {"a": (1, 3, "s1"), "b": (3, 3, "s1"), "c": (4, 5, "s1"), "d": (1, 5, "s2")}
+    rows = [
+        {"job": job, "start": start, "end": end, "placement": {server: 1}}
+        for job, (start, end, server) in runs.items()
+    ]
+    assert sharing_jobs(instance, {"jobs": rows}, {}) == 2
+    assert sharing_jobs(instance, {"jobs": [*rows[1:]]}, {}) == 0
 
 
 # --- what is drawn -----------------------------------------------------------------------------

@@ -262,8 +262,8 @@ def theorem_5(
         "failed": failed,
         "note": ""
         if run == own
-        else f"the run has alpha = {run}; the theorem's own alpha is "
-        f"{own}, and its own 4 alpha is {4 * own}",
+        else f"4 alpha of the run is {4 * run}; the theorem's own alpha is {own}, its claim "
+        f"{4 * own}, but the run does not use its alpha",
     }
 
 
