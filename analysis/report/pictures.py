@@ -214,7 +214,7 @@ def _over_time(
             (
                 f"times-{name}",
                 "Completed tasks over time.",
-                "Share of instances for which an exact method has claimed an optimum, or that "
+                "Share of instances for which an exact method has reported an optimum, or that "
                 "there is no schedule, by the wall-clock time it took.",
                 plotly_data(
                     time_profile(shown, palette),
