@@ -147,3 +147,13 @@ def test_worst_case_keeps_what_it_found(
         assert json.loads((tmp_path / "worst" / "search.json").read_text())["chains"][0]["best"]
     else:
         assert line.endswith("not certified; not kept: give --out DIR")
+
+
+def test_compare_without_a_result_does_not_say_that_one_is_kept(
+    started: Callable[..., Started], tmp_path: Path
+) -> None:
+    _instance(tmp_path)
+    command = started("compare", "small.json", "--methods", "./mine.py:rule", "--run", "r")
+    command.wait_for(lambda said: "0/1" in said)
+    code, _, line = command.interrupted()
+    assert code == 130 and line == "interrupted: no task is done"

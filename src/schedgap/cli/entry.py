@@ -10,7 +10,7 @@ import time
 import traceback
 import warnings
 from pathlib import Path
-from typing import Annotated, NoReturn, TextIO
+from typing import Annotated, Any, NoReturn, TextIO
 
 import typer
 
@@ -142,7 +142,7 @@ def _run(arguments: list[str]) -> int:
         return _interrupted()
     except Exception as error:  # noqa: BLE001 - no traceback reaches the user
         if hasattr(error, "format_message"):  # errors of the parser
-            show.note(f"{error.format_message()} (see 'schedgap --help')")
+            show.note(_of_parser(error))
             return 2
         if os.environ.get("SCHEDGAP_DEBUG"):
             traceback.print_exc()
@@ -153,6 +153,17 @@ def _run(arguments: list[str]) -> int:
             return outsider.exit_code
         show.note(f"internal error: {type(error).__name__}: {error} (SCHEDGAP_DEBUG=1 shows more)")
         return 70
+
+
+def _of_parser(error: Any) -> str:
+    """Return the text of an error of the parser, with the command whose help says more."""
+    text = error.format_message()
+    if close := getattr(error, "possibilities", None):
+        named = " or ".join(f"'{each}'" for each in close)
+        text = f"no option '{error.option_name}' (did you mean {named}?)"
+    context = getattr(error, "ctx", None)
+    command = "schedgap" if context is None else context.command_path
+    return f"{text} (see '{command} --help')"
 
 
 def main() -> None:
