@@ -10,7 +10,7 @@ from typing import Any
 
 from schedgap.errors import FamilyWarning, InputError, UsageError, choices
 from schedgap.instances.instance import Instance
-from schedgap.instances.records import read_json
+from schedgap.instances.records import is_solution, read_json
 
 GROUP = "schedgap.families"  # entry points of other packages, such as `allox = "allox_family"`
 
@@ -204,6 +204,8 @@ def from_data(data: object) -> Instance:
     """
     if not isinstance(data, Mapping):
         raise InputError("need one JSON object")
+    if is_solution(data):
+        raise InputError("a solution; need an instance")
     if "family" not in data:
         raise InputError("missing key", path="family")
     family = data["family"]

@@ -456,6 +456,28 @@ def validate(record: type[RecordType], data: object, *path: str | int) -> Record
         raise InputError("nested too deeply", path=json_path(path)) from None
 
 
+def is_solution(data: Mapping[str, object]) -> bool:
+    """Return whether JSON data are meant as a solution file, right or wrong.
+
+    Parameters
+    ----------
+    data : mapping
+        JSON data.
+    """
+    return {"family", "instance_sha256", "method", "status"} <= data.keys()
+
+
+def is_instance(data: Mapping[str, object]) -> bool:
+    """Return whether JSON data are meant as an instance file, right or wrong.
+
+    Parameters
+    ----------
+    data : mapping
+        JSON data.
+    """
+    return {"family", "version", "name"} <= data.keys() and "instance_sha256" not in data
+
+
 def _importance(detail: ErrorDetails) -> int:
     """Return a sort key: unknown keys first, because a misspelt key also causes a missing one."""
     return {"extra_forbidden": 0, "missing": 1}.get(detail["type"], 2)

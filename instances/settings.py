@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from operator import index
 from typing import Any, Literal
 
-from schedgap.errors import UsageError
+from schedgap.errors import UsageError, choices
 
 LARGEST = 1e15  # limit on all numbers
 OptionType = Literal["bool", "int", "float", "text", "choice", "range", "list", "shares"]
@@ -161,8 +161,7 @@ def parse_settings(
     known = {option.name: option for option in options}
     for key in settings:
         if key not in known:
-            names = ", ".join(known) or "none"
-            raise UsageError(f"{owner} '{key}' (it has: {names})")
+            raise UsageError(f"{owner} '{key}': {choices(key, known)}")
     return {
         name: option.parse(settings[name]) if name in settings else option.default
         for name, option in known.items()

@@ -25,8 +25,8 @@ class ProofClaim(Record):
 
     kind: ProofKind
     """`certificate`: the certificate of the bound meets the objective. `tree`: a proof file.
-    `search`: a complete search by the family's checker, without an engine. `engines`, `engine`: the
-    word of two engines, or of one. `none`: a search without evidence."""
+    `search`: a complete search by the family's checker, without an engine. `engines`, `engine`:
+    reported by two engines, or by one. `none`: a search without evidence."""
     file: str | None = None
     """Name of the proof file, in the folder of the solution file."""
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = None

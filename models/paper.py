@@ -44,7 +44,7 @@ class Guarantee:
     is for a claim that is not on a schedule's value: from an instance to the factor by which the
     claim is missed there, 1 if it is kept; `near`, from an instance on which it is kept to how
     close it comes to being missed, from 0 to 1, guides a search that would otherwise see the same
-    value everywhere.
+    value everywhere. `ratio` says whether the claim is on a method's ratio to the optimum.
     """
 
     claim: str
@@ -58,6 +58,12 @@ class Guarantee:
     ours: bool = False
     measure: Callable[[Any], float] | None = None
     near: Callable[[Any], float] | None = None
+    ratio: bool = True
+
+    @property
+    def searchable(self) -> bool:
+        """Whether a search for bad instances has a score for the claim."""
+        return self.ratio or self.measure is not None
 
 
 @dataclass(frozen=True, slots=True)

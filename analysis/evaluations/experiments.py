@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from schedgap.analysis.evaluations.judging import Row, judge
+from schedgap.analysis.evaluations.judging import EACH_PART, Row, judge
 from schedgap.analysis.plots.charts import (
     PALETTE,
     TEMPLATE,
@@ -436,14 +436,14 @@ def picture(
     from matplotlib import figure as matplotlib_figure
 
     label, found, palette = _drawn(experiment, measure, numbers)
+    said = [
+        f"{item.verdict.upper()}: {item.claim.text} ({item.measured})"
+        for item in judge(experiment, numbers)
+    ]
     verdicts = "\n".join(
         line
-        for item in judge(experiment, numbers)
-        for line in textwrap.wrap(
-            f"{item.verdict.upper()}: {item.claim.text} ({item.measured})",
-            88,
-            subsequent_indent="   ",
-        )
+        for text in ([EACH_PART, *said] if said else [])
+        for line in textwrap.wrap(text, 88, subsequent_indent="   ")
     )
     figure = matplotlib_figure.Figure(
         figsize=(6.5, 3.6 + 0.16 * verdicts.count("\n")), layout="constrained"

@@ -23,6 +23,7 @@ VerdictWord = Literal[
 ]  # fmt: skip
 JUDGED: tuple[VerdictWord, ...] = ("reproduced", "mixed", "refuted")
 OPPOSITE: dict[VerdictWord, VerdictWord] = {"reproduced": "refuted", "refuted": "reproduced"}
+EACH_PART = "Each verdict is on one part of a sentence, at the settings of this figure alone."
 REPRODUCED, REFUTED = 0.9, 0.1  # shares of the draws on which a claim holds
 MEASURED = 0.5  # share of the draws that must be measured for a verdict
 

@@ -280,10 +280,10 @@ def parameters(function: Callable[..., Any]) -> tuple[tuple[Option, ...], tuple[
         return (), ()
     places = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    given = "instance, time and last schedule" if online else "instance"
     if inspect.Parameter.VAR_POSITIONAL in [each.kind for each in known[:first]]:
         first = 1
     elif len(known) < first or any(each.kind not in places for each in known[:first]):
-        given = "instance, time and last schedule" if online else "instance"
         raise UsageError(f"{name}: its first parameters must be: {given}")
     options: list[Option] = []
     offered: list[str] = []
@@ -298,8 +298,8 @@ def parameters(function: Callable[..., Any]) -> tuple[tuple[Option, ...], tuple[
         elif each.kind not in several:
             if each.default is inspect.Parameter.empty:
                 raise UsageError(
-                    f"{name}: parameter '{each.name}' has no default; only the first {first} and "
-                    f"{', '.join(names)} are given"
+                    f"{name}: parameter '{each.name}' needs a default, as solve passes only "
+                    f"{given}, and on request {' and '.join(names)}"
                 )
             option = _option(each)
             if option is not None and each.kind not in (inspect.Parameter.POSITIONAL_ONLY,):

@@ -31,7 +31,7 @@ from schedgap.analysis.own.fingerprint import command_code, file_code, function_
 from schedgap.errors import InputError, InvalidScheduleError, UsageError, choices
 from schedgap.instances.arguments import a_function, checked
 from schedgap.instances.instance import Instance
-from schedgap.instances.records import parse_json
+from schedgap.instances.records import is_instance, parse_json
 from schedgap.instances.settings import Option
 from schedgap.instances.solution import SolutionFile
 from schedgap.models.family import Family
@@ -408,6 +408,8 @@ def schedule_data(instance: Instance, text: str, name: str) -> PlainSchedule:
         raise InvalidScheduleError(f"method {name} returned no schedule: {error}") from None
     if not isinstance(data, Mapping):
         raise InvalidScheduleError(f"method {name} returned no schedule: need one JSON object")
+    if is_instance(data):
+        raise InvalidScheduleError(f"method {name} returned an instance: need a schedule")
     if data.keys() & SolutionFile.model_fields.keys():
         if data.get("instance_sha256") != instance.sha256:
             raise InvalidScheduleError(f"method {name} returned a solution of another instance")

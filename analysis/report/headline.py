@@ -18,7 +18,7 @@ from schedgap.analysis.report.words import (
 )
 from schedgap.instances.solution import EVIDENCE, Evidence
 
-VARIANT = "solved only as a variant of the problem"
+VARIANT = "with results on a variant of the problem only"
 CONTRADICTORY = "with a schedule that refutes a bound"
 
 

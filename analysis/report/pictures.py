@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from markupsafe import Markup
 
 from schedgap.analysis.evaluations import experiments
-from schedgap.analysis.evaluations.judging import Judgement, Row, judge
+from schedgap.analysis.evaluations.judging import EACH_PART, Judgement, Row, judge
 from schedgap.analysis.names import natural
 from schedgap.analysis.plots.charts import (
     GAP,
@@ -102,14 +102,15 @@ def paper_figures(report: ReportData, name: str) -> list[tuple[str, str, str, Fi
 
 
 def _verdicts(judged: Iterable[Judgement]) -> Markup:
-    """Return what the paper claims of a figure, and what became of it, as a list."""
+    """Return what the paper claims of a figure, and what became of each part, as a list."""
     items = Markup("").join(
         Markup("<li><strong>{}</strong>: {} ({})</li>").format(
             item.verdict.capitalize(), item.claim.text, item.measured
         )
         for item in judged
     )
-    return Markup('<ul class="claims">{}</ul>').format(items) if items else items
+    text = Markup('<p>{}</p><ul class="claims">{}</ul>')
+    return text.format(EACH_PART, items) if items else items
 
 
 def family_figures(report: ReportData, name: str) -> list[tuple[str, str, str, Figure]]:
@@ -213,7 +214,7 @@ def _over_time(
             (
                 f"times-{name}",
                 "Completed tasks over time.",
-                "Share of instances for which an exact method has claimed an optimum, or that "
+                "Share of instances for which an exact method has reported an optimum, or that "
                 "there is no schedule, by the wall-clock time it took.",
                 plotly_data(
                     time_profile(shown, palette),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
-from schedgap.analysis.evaluations.judging import judge
+from schedgap.analysis.evaluations.judging import JUDGED, judge, sentences
 from schedgap.analysis.records.folder import TaskRecord
 from schedgap.analysis.report.results import Pair, ReportData, Result, Row
 from schedgap.analysis.report.words import (
@@ -26,7 +26,7 @@ SIGNIFICANT = 0.05  # adjusted p
 OVER_BOUND = "optimum /\u00a0bound"
 LESS_IMPORTANT = (  # columns that screens leave out if they do not fit, the first one first
     "kind", "geometric mean", "95 % of the mean", OVER_BOUND, "infinite", "family", "schedules",
-    "time (s)", "optimal", "", "worst found", "guarantee", "claims about figures", "n", "bound",
+    "time (s)", "optimal", "", "worst found", "guarantee", "sentences on figures", "n", "bound",
     "objective", "status", "versions", "seed", "limits", "instances", "note",
 )  # fmt: skip
 WORST_FOUND = (
@@ -208,7 +208,7 @@ def overview_table(report: ReportData) -> Table | None:
         ("worst ratio", [_ratio(row.pair("worst")) for row in rows]),
         ("guarantee", [_guarantee(row) for row in rows]),
         ("worst found", [_worst_found(row) for row in rows]),
-        ("claims about figures", [Cell(verdicts[row.family]) for row in rows]),
+        ("sentences on figures", [Cell(verdicts[row.family]) for row in rows]),
     ]
     columns = [
         (name, cells)
@@ -277,16 +277,18 @@ def pairs_table(report: ReportData, name: str, identifier: str) -> Table | None:
 
 
 def _verdicts(report: ReportData, name: str) -> str:
-    """Return how many claims about the paper's figures were reproduced, mixed and refuted."""
-    count = Counter(
-        item.verdict
+    """Return how many sentences on the paper's figures were reproduced, mixed and refuted.
+
+    A sentence counts over all of its parts and settings that the run has.
+    """
+    judged = (
+        item
         for each, numbers in report.figures.values()
-        if each.family == name and not each.setting
+        if each.family == name
         for item in judge(each, numbers)
     )
-    return ", ".join(
-        f"{count[word]} {word}" for word in ("reproduced", "mixed", "refuted") if count[word]
-    )
+    count = Counter(each.verdict for each in sentences(judged))
+    return ", ".join(f"{count[word]} {word}" for word in JUDGED if count[word])
 
 
 def _limit(row: Row, top: float) -> float | None:

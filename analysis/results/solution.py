@@ -17,6 +17,7 @@ from schedgap.instances.records import (
     Record,
     canonical_json,
     changed,
+    is_instance,
     plain,
     read_bytes,
     read_json,
@@ -77,6 +78,8 @@ class Solution(SolutionFile):
         InputError
             If the data are not a solution file or belong to another instance.
         """
+        if isinstance(data, Mapping) and is_instance(data):
+            raise InputError("an instance; need a solution")
         solution = validate(cls, plain(data))
         if solution.family != instance.family:
             raise InputError(

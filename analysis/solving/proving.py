@@ -1,4 +1,4 @@
-"""Evidence for an optimum: a certificate, a checked proof, a complete search, or engines' words."""
+"""Evidence for an optimum: certificate, checked proof, complete search, or reports of engines."""
 
 import importlib
 import threading

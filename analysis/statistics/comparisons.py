@@ -455,8 +455,8 @@ def _curve(run: StoredRun, row: dict[str, Any]) -> Curve:
 def _confirmed(record: TaskRecord) -> Iterator[tuple[float, float | None, float | None]]:
     """Yield the points of progress that the record's own result confirms, and that result.
 
-    A bound that is tighter than that of the result is an engine's word that nothing has confirmed,
-    and likewise an objective better than that of the verified schedule.
+    A bound that is tighter than that of the result is only reported, and likewise an objective
+    better than that of the verified schedule.
     """
     solution = record.solution
     if solution is None or record.relaxed:

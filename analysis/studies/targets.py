@@ -278,10 +278,17 @@ def _batch_settings(name: str, method: str) -> dict[str, object]:
 def _check_guarantee(
     owner: Family, key: str, method: Method, options: Mapping[str, object], other: Choice
 ) -> None:
-    """Raise UsageError if a claim does not exist or says nothing on a method."""
+    """Raise UsageError if a claim does not exist, has no score, or says nothing on a method."""
     claims = owner.paper.guarantees
+    searchable = [name for name, claim in claims.items() if claim.searchable]
     if key not in claims:
-        raise UsageError(f"family {owner.name} has no guarantee '{key}': {choices(key, claims)}")
+        known = choices(key, searchable)
+        raise UsageError(f"family {owner.name} has no guarantee '{key}': {known}")
+    if key not in searchable:
+        raise UsageError(
+            f"guarantee {key} of {owner.name} has no score to search by: "
+            f"choose one of {', '.join(searchable) or 'none'}"
+        )
     if method.name not in claims[key].methods:
         made = ", ".join(claims[key].methods)
         raise UsageError(f"guarantee {key} is a claim on {made}, not on {method.name}")

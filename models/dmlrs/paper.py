@@ -210,6 +210,7 @@ GUARANTEES = {
             "delta < 1",
             "W_a > ln(3 (R H + 1) / delta), for (31)",
         ),
+        ratio=False,
         evaluate=Lazy("schedgap.models.dmlrs.algorithms.guarantees:rounding"),
         verdict=(
             "(31) is vacuous at the paper's scale, where a machine holds about four workers of a "
@@ -230,6 +231,7 @@ GUARANTEES = {
             "each Theta(t, v) is computed once and kept",
             "the relaxation of (23) takes O(H^3) time",
         ),
+        ratio=False,
         evaluate=Lazy("schedgap.models.dmlrs.algorithms.guarantees:complexity"),
         verdict=(
             "not as printed: Algorithm 3 calls itself anew for every v, and so calls Algorithm 4 "

@@ -170,6 +170,7 @@ GUARANTEES = {
             "the weight of a job is at least its volume: workers and PSs times slots",
             "every server has at least log2 theta workers and PSs",
         ),
+        ratio=False,
         evaluate=Lazy("schedgap.models.edge.algorithms.guarantees:no_guarantee"),
         verdict=(
             "nothing is proved, and the argument that proves a ratio for such prices on elastic "

@@ -282,6 +282,7 @@ GUARANTEES = {
         source="Theorems 2 and 7",
         methods=("a-maxweight",),
         assumptions=(_OF_THEOREM_3[2], _OF_THEOREM_3[3]),
+        ratio=False,
         evaluate=Lazy("schedgap.models.elastic.bounds.dual_prices:theorem_2"),
         verdict=(
             "the schedule is verified; u of (10), (19) and the final prices are put into (9), (18) "
@@ -294,6 +295,7 @@ GUARANTEES = {
         source="Theorems 4 and 8",
         methods=("a-online",),
         assumptions=("none",),
+        ratio=False,
         evaluate=Lazy(f"{_AT}.guarantees:theorem_4"),
         verdict=(
             "not evaluated; the formula leaves out the loop over the workers beside the PSs, and T "
@@ -306,6 +308,7 @@ GUARANTEES = {
         source="Theorem 6",
         methods=("a-maxweight",),
         assumptions=("none",),
+        ratio=False,
         evaluate=Lazy(f"{_AT}.guarantees:theorem_6"),
         verdict=(
             "true of (20) and (21), not of (16) (E24), for the better of both, once Algorithm 7 is "
@@ -333,6 +336,7 @@ GUARANTEES = {
         source="Lemma 2",
         methods=("a-online",),
         assumptions=("A_maxweight is a gamma-approximation", "alpha satisfies (6)"),
+        ratio=False,
         evaluate=Lazy(f"{_AT}.guarantees:lemma_2"),
         verdict="has a gap of one window (E13); not evaluated, as gamma is that of Theorem 3",
         tests=(

@@ -114,6 +114,7 @@ GUARANTEES = {
         source="Lemma 2, (10)",
         methods=("hare", "hare-prefix"),
         assumptions=_ASSUMPTIONS,
+        ratio=False,
         evaluate=Lazy("schedgap.models.hare.algorithms.guarantees:lemma_2"),
         verdict=(
             "false (E1, E2: CE1 for the printed relaxation, CE4 for the repaired one); evaluated "
@@ -129,6 +130,7 @@ GUARANTEES = {
         source="Lemma 3, (14)",
         methods=("hare", "hare-prefix"),
         assumptions=_ASSUMPTIONS,
+        ratio=False,
         evaluate=Lazy("schedgap.models.hare.algorithms.guarantees:lemma_3"),
         verdict=("no counterexample is known; evaluated on every schedule of hare*, in the trace"),
         tests=("test_lemma_3_holds_on_random_instances",),
@@ -138,6 +140,7 @@ GUARANTEES = {
         source="proof of Theorem 4, (22)",
         methods=("hare", "hare-prefix"),
         assumptions=_ASSUMPTIONS,
+        ratio=False,
         evaluate=Lazy("schedgap.models.hare.algorithms.guarantees:inequality_22"),
         verdict=(
             "false for the relaxation as printed (CE1: 4/3 of the claim); holds on CE4, and no "
@@ -154,6 +157,7 @@ GUARANTEES = {
         source="Theorem 1",
         methods=("hare", "hare-prefix"),
         assumptions=("none",),
+        ratio=False,
         evaluate=Lazy("schedgap.models.hare.algorithms.guarantees:theorem_1"),
         verdict=(
             "true, and strongly so; the paper leaves out its proof (E26). One GPU, jobs of one "

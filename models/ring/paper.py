@@ -169,6 +169,7 @@ GUARANTEES = {
         source="Theorem 1",
         methods=("sjf-bco",),
         assumptions=("none",),
+        ratio=False,
         evaluate=Lazy("schedgap.models.ring.algorithms.guarantees:theorem_1"),
         verdict=(
             "not evaluated, as no instance can show it; the proof is of a problem in which each "
@@ -181,6 +182,7 @@ GUARANTEES = {
         source="Lemma 2",
         methods=("sjf-bco",),
         assumptions=("the limit is the least feasible one, and a load",),
+        ratio=False,
         evaluate=Lazy("schedgap.models.ring.algorithms.guarantees:lemma_2"),
         verdict="false: only W-hat <= theta-tilde; evaluated on the run (E24)",
         tests=("test_lemma_2_and_lemma_4_by_w2", "test_what_the_statements_say_of_a_run"),
@@ -193,6 +195,7 @@ GUARANTEES = {
             "no estimate is above the execution time",
             "a job waits for its own GPUs only",
         ),
+        ratio=False,
         evaluate=Lazy("schedgap.models.ring.algorithms.guarantees:lemma_3"),
         verdict="false; evaluated on the run (E24)",
         tests=(
@@ -205,6 +208,7 @@ GUARANTEES = {
         source="Lemma 4",
         methods=("sjf-bco",),
         assumptions=("none",),
+        ratio=False,
         evaluate=Lazy("schedgap.models.ring.algorithms.guarantees:lemma_4"),
         verdict=(
             "false: least loaded first does not balance loads; evaluated on the run, with a bound "
@@ -217,6 +221,7 @@ GUARANTEES = {
         source="Theorem 6",
         methods=("sjf-bco",),
         assumptions=("the simulation of a run is not counted",),
+        ratio=False,
         evaluate=Lazy("schedgap.models.ring.algorithms.guarantees:theorem_6"),
         verdict=(
             "true without the simulation of T_j, which adds the number of events times the rings "

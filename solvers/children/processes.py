@@ -19,7 +19,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
@@ -527,5 +527,20 @@ def close_children() -> None:
     with _idle_lock:
         keys = [key for key in _idle if key[0] == os.getpid()]
         workers = [worker for key in keys for worker in _idle.pop(key)]
-    for worker in workers:
-        worker.close()
+    with _without_interrupts():
+        for worker in workers:
+            worker.close()
+
+
+@contextlib.contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Ignore Ctrl-C for a short time; other threads than the main one do not receive it anyway."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        if usual is not None:  # None: not set by Python
+            signal.signal(signal.SIGINT, usual)

@@ -160,7 +160,7 @@ def _claimed(instance: "Instance", file: str) -> tuple[float | None, str]:
     The objective is None for the claim that there is no schedule.
     """
     from schedgap.instances.families import FAMILIES
-    from schedgap.instances.records import read_json, validate
+    from schedgap.instances.records import is_instance, read_json, validate
     from schedgap.instances.solution import SolutionFile
 
     data: Any = read_json(file)
@@ -168,6 +168,8 @@ def _claimed(instance: "Instance", file: str) -> tuple[float | None, str]:
     try:
         if not isinstance(data, dict):
             raise InputError("need a JSON object")
+        if is_instance(data):
+            raise InputError("an instance; need a solution")
         if data.keys() & SolutionFile.model_fields.keys():
             solution = validate(SolutionFile, data)
             if solution.instance_sha256 != instance.sha256:

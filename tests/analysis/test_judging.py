@@ -19,6 +19,7 @@ from schedgap.analysis.evaluations.judging import (
 from schedgap.analysis.plots.charts import comma_separated
 from schedgap.analysis.report.pictures import paper_figures
 from schedgap.analysis.report.results import ReportData
+from schedgap.analysis.report.tables import _verdicts
 from schedgap.errors import InputError
 from schedgap.models.figure import (
     Claim,
@@ -369,3 +370,20 @@ def test_the_report_lists_the_verdicts_once_for_a_figure_of_several_charts() -> 
     assert first.startswith("Makespan, means of 1 draw; ")
     assert first.count("<li>") == 1 and "<strong>Reproduced</strong>: A &lt;is&gt; best (" in first
     assert second.startswith("Delay, means of 1 draw; ") and "<li>" not in second
+
+
+def test_the_report_counts_sentences_over_all_settings_and_not_parts() -> None:
+    """A sentence of two parts, of which a setting refutes one, is one mixed sentence."""
+    parts = [
+        replace(best("A", [rival], text=f"A beats {rival}", source="7"), sentence="A is best")
+        for rival in ("B", "C")
+    ]
+    usual, other = figure(*parts), figure(*parts, setting={"alpha": 2})
+    report = ReportData(None, ())  # type: ignore[arg-type]
+    vars(report)["figures"] = {
+        "ring-4.csv": (usual, rows({"A": [1.0], "B": [2.0], "C": [3.0]})),
+        "ring-4@alpha=2.csv": (other, rows({"A": [2.5], "B": [2.0], "C": [3.0]})),
+    }
+    assert _verdicts(report, "ring") == "1 mixed"
+    del report.figures["ring-4@alpha=2.csv"]
+    assert _verdicts(report, "ring") == "1 reproduced"

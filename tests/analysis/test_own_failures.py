@@ -214,7 +214,7 @@ def test_what_cannot_be_sent_to_a_process_is_refused() -> None:
     lock = threading.Lock()
     with pytest.raises(UsageError, match="cannot be sent to another process: TypeError"):
         sg.solve(TOY, lambda instance: lock)
-    with pytest.raises(UsageError, match="parameter 'other' has no default"):
+    with pytest.raises(UsageError, match="parameter 'other' needs a default"):
         sg.solve(TOY, lambda instance, other: None)
     with pytest.raises(UsageError, match="parameter 'time_limit' has a name that solve uses"):
         sg.solve(TOY, lambda instance, time_limit=3: None)

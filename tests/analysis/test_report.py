@@ -350,7 +350,7 @@ def test_a_variant_of_the_problem_is_not_taken_for_the_problem(tmp_path):
     store(tmp_path, toy(30, 10), "other", kind="exact", objective=10.0, bound=10.0,
           problem="fixed", label="other:fixed=true")  # fmt: skip
     assert headline(collect(Run(tmp_path))) == (
-        "1 instance of toy: solved only as a variant of the problem.", []
+        "1 instance of toy: with results on a variant of the problem only.", []
     )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from schedgap.analysis.studies.targets import Target
 from schedgap.errors import InputError, UsageError
 from schedgap.instances.families import OWN
 from schedgap.instances.mutations import mutate, space, valid
+from schedgap.models.family import family
 
 SMALL = {"evaluations": 30, "time_limit": None, "jobs": 3, "seed": 3}
 
@@ -160,10 +161,28 @@ def test_what_does_not_exist_is_named(arguments: tuple[str, str], message: str) 
         sg.worst_case(*arguments)
 
 
+@pytest.mark.parametrize("name", ["elastic", "edge", "ring", "dmlrs", "hare"])
+def test_only_claims_on_a_ratio_or_with_a_measure_are_searched(name: str) -> None:
+    claims = family(name).paper.guarantees
+    said = {name for name, claim in claims.items() if claim.searchable}
+    assert (
+        said
+        == {
+            "elastic": {"theorem_1", "theorem_3", "theorem_5", "lemma_1"},
+            "edge": {"exact_batches"},
+            "ring": {"theorem_5"},
+            "dmlrs": {"competitive"},
+            "hare": {"theorem_4"},
+        }[name]
+    )
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"guarantee": "theorem_9"}, "no guarantee 'theorem_9'"),
+        ({"guarantee": "theorem_9"}, "no guarantee 'theorem_9': choose one of theorem_5 "),
+        ({"guarantee": "theorem_1"}, "theorem_1 of ring has no score .*: choose one of theorem_5$"),
+        ({"guarantee": "lemma_4"}, "lemma_4 of ring has no score"),
         ({"guarantee": "theorem_5", "against": "lpt-pack"}, "a claim on the optimum"),
         ({"guarantee": "theorem_5", "bisection": "scan"}, "says nothing with option bisection"),
         ({"against": "pattern-lp"}, "against='bound'"),

@@ -564,3 +564,28 @@ def test_worst_case_says_what_is_wrong_in_one_line(schedgap: Call) -> None:
         assert done.code == 2
         assert text in done.err
         assert len(done.err.splitlines()) == 1
+
+
+def test_a_file_of_the_other_kind_is_named(schedgap: Call, toy_file: Call, tmp_path: Path) -> None:
+    file, found = toy_file(3, 1), tmp_path / "solution.json"
+    schedgap("solve", file, "--method", "first", "--out", found)
+    for command in ("verify", "judge"):
+        done = schedgap(command, file, file)
+        assert done.code == 2 and done.err.endswith(f"{file}: an instance; need a solution\n")
+        done = schedgap(command, found, file)
+        assert done.code == 2 and done.err.endswith(f"{found}: a solution; need an instance\n")
+    for arguments in (("solve", found, "--method", "first"), ("compare", found)):
+        done = schedgap(*arguments)
+        assert done.code == 2 and done.err.endswith(f"{found}: a solution; need an instance\n")
+    done = schedgap("solve", file, "--method", "cmd:cat {instance}")
+    assert done.code == 1 and "returned an instance: need a schedule" in done.err
+
+
+def test_errors_of_the_parser_name_the_command_and_what_may_be_meant(schedgap: Call) -> None:
+    done = schedgap("solve", "a.json", "--time-limt", 3)
+    assert done.code == 2 and "(did you mean '--time-limit'" in done.err
+    assert done.err.endswith("(see 'schedgap solve --help')\n")
+    assert schedgap("solve").err.endswith("(see 'schedgap solve --help')\n")
+    assert schedgap("solv").err.endswith("Did you mean 'solve'? (see 'schedgap --help')\n")
+    done = schedgap("generate", "hare", "--set", "jbos=3", "--out", "a.json")
+    assert done.code == 2 and done.err.endswith("(did you mean 'jobs'?)\n")

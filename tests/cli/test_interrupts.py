@@ -48,9 +48,11 @@ class Started:
             except BlockingIOError:
                 time.sleep(0.02)
 
-    def interrupted(self) -> tuple[int, str, str]:
+    def interrupted(self, times: int = 1) -> tuple[int, str, str]:
         """Send SIGINT; return exit code, standard output and the last line of standard error."""
-        self.process.send_signal(signal.SIGINT)
+        for place in range(times):
+            time.sleep(0.1 * bool(place))
+            self.process.send_signal(signal.SIGINT)
         out, _ = self.process.communicate(timeout=PATIENCE)
         text = ""
         os.set_blocking(self.terminal, True)
@@ -60,6 +62,7 @@ class Started:
         except OSError:  # the other end of a pseudo terminal is closed
             pass
         os.close(self.terminal)
+        assert "Traceback" not in text
         lines = [line for line in text.splitlines() if "schedgap: " in line]
         return self.process.returncode, out, lines[-1].partition("schedgap: ")[2] if lines else ""
 
@@ -86,11 +89,14 @@ def _instance(place: Path) -> sg.Instance:
     return instance
 
 
-def test_solve_keeps_the_best_schedule(started: Callable[..., Started], tmp_path: Path) -> None:
+@pytest.mark.parametrize("times", [1, 3])
+def test_solve_keeps_the_best_schedule(
+    started: Callable[..., Started], tmp_path: Path, times: int
+) -> None:
     instance = _instance(tmp_path)
     command = started("solve", "small.json", "--method", "./mine.py:rule", "--out", "a.json")
     command.wait_for(lambda said: "incumbent" in said)
-    code, out, line = command.interrupted()
+    code, out, line = command.interrupted(times)
     assert code == 130 and "feasible" in out
     assert line == (
         "interrupted: the schedule found so far, kept in a.json; the same command starts anew"
@@ -108,9 +114,9 @@ def test_solve_without_a_file_says_so(started: Callable[..., Started], tmp_path:
     assert code == 130 and "not kept: give --out FILE" in line
 
 
-@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize(("kept", "times"), [(True, 1), (True, 3), (False, 1)])
 def test_compare_says_that_the_same_command_continues(
-    started: Callable[..., Started], tmp_path: Path, kept: bool
+    started: Callable[..., Started], tmp_path: Path, kept: bool, times: int
 ) -> None:
     _instance(tmp_path)
     run = ("--run", "r") if kept else ()
@@ -119,7 +125,7 @@ def test_compare_says_that_the_same_command_continues(
         "--workers", 1, *run,
     )  # fmt: skip
     command.wait_for(lambda said: "1/2" in said)
-    code, _, line = command.interrupted()
+    code, _, line = command.interrupted(times)
     end = "and kept in r; the same command continues" if kept else "not stored: give --run DIR"
     assert code == 130 and line.startswith("interrupted: ") and line.endswith(end)
 
@@ -141,3 +147,13 @@ def test_worst_case_keeps_what_it_found(
         assert json.loads((tmp_path / "worst" / "search.json").read_text())["chains"][0]["best"]
     else:
         assert line.endswith("not certified; not kept: give --out DIR")
+
+
+def test_compare_without_a_result_does_not_say_that_one_is_kept(
+    started: Callable[..., Started], tmp_path: Path
+) -> None:
+    _instance(tmp_path)
+    command = started("compare", "small.json", "--methods", "./mine.py:rule", "--run", "r")
+    command.wait_for(lambda said: "0/1" in said)
+    code, _, line = command.interrupted()
+    assert code == 130 and line == "interrupted: no task is done"

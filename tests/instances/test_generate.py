@@ -182,8 +182,11 @@ def test_meta_says_where_an_instance_comes_from_and_makes_it_again():
     ("request_", "message"),
     [
         ({"preset": "smal"}, "family hare has no preset 'smal': choose one of toy, small,"),
-        ({"settings": {"job": 3}}, r"preset small has no setting 'job' \(it has: jobs, gpus,"),
-        ({"preset": "toy", "settings": {"jobs": 3}}, r"no setting 'jobs' \(it has: none\)"),
+        (
+            {"settings": {"job": 3}},
+            r"no setting 'job': choose one of jobs, gpus, .* \(did you mean 'jobs'\?\)",
+        ),
+        ({"preset": "toy", "settings": {"jobs": 3}}, r"no setting 'jobs': choose one of none$"),
         ({"settings": {"jobs": "x"}}, "option jobs=x: need an integer >= 1"),
         ({"settings": {"jobs": 0}}, "option jobs=0: need an integer >= 1"),
         ({"settings": {"jobs": True}}, "option jobs=True: need an integer"),

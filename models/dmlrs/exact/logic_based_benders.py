@@ -6,8 +6,8 @@ machines. If a slot cannot be packed, a minimal infeasible subset S of its bundl
     sum over bundles that dominate a member of S <= |S| - 1
 
 in every slot, because capacities are the same in every slot. The master is a relaxation throughout,
-so its bound is valid. That bound counts as an engine's claim until the last master has been solved
-in two ways.
+so its bound is valid. That bound is only reported until the last master has been solved in two
+ways.
 
 References
 ----------

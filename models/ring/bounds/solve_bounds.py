@@ -166,7 +166,7 @@ class BoundsOnly(NullProgress):
         certificate : mapping or None
             Its proof.
         confirmed : bool
-            False for the unconfirmed word of an engine, which is ignored.
+            False for a bound that only an engine reports, which is ignored.
         """
         lower = math.ceil(value - 1e-6)
         if confirmed and lower > self.lower:

@@ -6,10 +6,11 @@ import os
 import signal
 import sys
 import threading
+import time
 import traceback
 import warnings
 from pathlib import Path
-from typing import Annotated, NoReturn, TextIO
+from typing import Annotated, Any, NoReturn, TextIO
 
 import typer
 
@@ -42,6 +43,16 @@ def _options(
 
 
 _received: list[int] = []  # signals that asked the process to end
+_PATIENCE = 10.0  # seconds in which a repeated Ctrl-C does not disturb what the first one started
+_first: list[float] = []  # when Ctrl-C was pressed
+
+
+def _interrupt(_number: int, _frame: object) -> None:
+    """End at the first Ctrl-C; the next ones may not break off what is kept and said."""
+    now = time.monotonic()
+    if not _first or now > _first[0] + _PATIENCE:
+        _first[:] = [now]
+        raise KeyboardInterrupt
 
 
 def _terminate(number: int, _: object) -> None:
@@ -131,7 +142,7 @@ def _run(arguments: list[str]) -> int:
         return _interrupted()
     except Exception as error:  # noqa: BLE001 - no traceback reaches the user
         if hasattr(error, "format_message"):  # errors of the parser
-            show.note(f"{error.format_message()} (see 'schedgap --help')")
+            show.note(_of_parser(error))
             return 2
         if os.environ.get("SCHEDGAP_DEBUG"):
             traceback.print_exc()
@@ -142,6 +153,17 @@ def _run(arguments: list[str]) -> int:
             return outsider.exit_code
         show.note(f"internal error: {type(error).__name__}: {error} (SCHEDGAP_DEBUG=1 shows more)")
         return 70
+
+
+def _of_parser(error: Any) -> str:
+    """Return the text of an error of the parser, with the command whose help says more."""
+    text = error.format_message()
+    if close := getattr(error, "possibilities", None):
+        named = " or ".join(f"'{each}'" for each in close)
+        text = f"no option '{error.option_name}' (did you mean {named}?)"
+    context = getattr(error, "ctx", None)
+    command = "schedgap" if context is None else context.command_path
+    return f"{text} (see '{command} --help')"
 
 
 def main() -> None:
@@ -157,11 +179,15 @@ def main() -> None:
             )  # a character that the terminal lacks is shown as '?'
     with contextlib.suppress(ValueError):  # not the main thread
         signal.signal(signal.SIGTERM, _terminate)
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # and not ignored
+            signal.signal(signal.SIGINT, _interrupt)
     _leave(run(sys.argv[1:] or ["--help"]))
 
 
 def _leave(code: int) -> NoReturn:
     """End the process; the records of a large run are not freed one by one, which takes long."""
+    if _first:  # Python resets its own handler while it ends, and Ctrl-C would then kill it
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     if threading.active_count() > 1:
         sys.exit(code)
     atexit._run_exitfuncs()

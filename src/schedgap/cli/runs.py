@@ -162,7 +162,9 @@ def _counting(run: Path | None) -> Iterator[Callable[..., None]]:
 
             yield receive
     except KeyboardInterrupt:
-        done = f"{counted[0]} of {counted[1]} tasks are done" if counted else "no task is done"
+        if not counted or not counted[0]:
+            raise Interrupted("interrupted: no task is done") from None
+        done = f"{counted[0]} of {counted[1]} tasks are done"
         if run is None:
             raise Interrupted(f"interrupted: {done}, not stored: give --run DIR") from None
         raise Interrupted(

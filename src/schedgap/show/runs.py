@@ -189,6 +189,8 @@ def judgements(items: "Sequence[Judgement]", *, as_json: bool) -> None:
     as_json : bool
         Whether to print JSON instead of text.
     """
+    from schedgap.analysis.evaluations.judging import EACH_PART
+
     if as_json:
         json_document(
             [
@@ -213,10 +215,12 @@ def judgements(items: "Sequence[Judgement]", *, as_json: bool) -> None:
         return
     for item in items:
         setting = ", ".join(f"{key} = {value}" for key, value in item.experiment.setting.items())
-        at = f" at {setting}" if setting else ""
+        at = f" at {setting}" if setting else " at the defaults"
         name = f"{item.experiment.family}, Fig. {item.experiment.figure}{at}"
         for line in (f"{name}: {item.claim.text}", f"    {item.verdict.upper()}: {item.measured}"):
             out().print(line, markup=False, soft_wrap=True)
+    if items:
+        note(EACH_PART)
 
 
 def run(result: "Run", *, as_json: bool, every: bool = False, stored: bool = True) -> None:
