@@ -47,6 +47,7 @@ from schedgap.models.figure import (
     curves,
     lower_by,
     monotone,
+    only_measured,
     parts,
 )
 
@@ -298,6 +299,7 @@ class _Figures:
             favours_weight("A_online", source=source, text="the larger F, the later are jobs of "
                            "small weight executed, in comparison with the others"),
         )  # fmt: skip
+        claims = of_unknown_axis(*claims)
 
         def at(setting: Mapping[str, float | str], factors: Sequence[float]) -> Experiment:
             return self.value(
@@ -320,6 +322,7 @@ class _Figures:
             lighter("A_maxweight", source=source,
                     text="with smaller F, jobs of smaller weight in particular are served"),
         )  # fmt: skip
+        claims = of_unknown_axis(*claims)
 
         def at(
             deadline: int, setting: Mapping[str, float | str], factors: Sequence[float]
@@ -737,6 +740,15 @@ def trend(
 
     sign = 1 if direction == "rises" else -1
     return Claim(f"{text} {ENDS}", source, lambda draw: sign * change(draw) > TIE, change, "%")
+
+
+def of_unknown_axis(*claims: Claim) -> tuple[Claim, ...]:
+    """Return claims about an axis whose values the paper does not state; they are only measured."""
+    unknown = "(the paper does not state its values of F)"
+    return tuple(
+        replace(only_measured(claim), text=f"{claim.text.removesuffix(ENDS).rstrip()} {unknown}")
+        for claim in claims
+    )
 
 
 def favours_weight(series: str, *, text: str, source: str) -> Claim:

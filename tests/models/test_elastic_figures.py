@@ -170,7 +170,9 @@ def test_f_is_below_its_least_valid_value_only_in_a_copy(number):
     }
     flat = {"A_online": (2, 2), ("A_online", MEAN): (1, 1)}
     flat |= {"A_maxweight": (2, 2), ("A_maxweight", COUNT): (1, 1)}
-    assert not any(claim.holds(drawn(usual.objective, flat)) for claim in usual.claims)
+    for claim in usual.claims:  # the paper does not state its axis, so nothing is judged
+        assert claim.holds is None and claim.threshold == "ours"
+        assert claim.measure(drawn(usual.objective, flat)) == 0
 
 
 def test_antman_and_tiresias_are_compared_with_a_online_in_a_part_of_its_own():
@@ -199,8 +201,6 @@ def test_jobs_of_less_weight_lower_the_mean():
     """Seven jobs of weight 12 are lighter than five of weight 10, by 100 (1 - 12/7 / 2) %."""
     claim = figure("11").claims[-1]
     assert claim.measure(drawn(figure("11").objective, WEIGHTS)) == pytest.approx(-100 / 7)
-    none = {"A_maxweight": (0, 0), ("A_maxweight", COUNT): (0, 0)}
-    assert not claim.holds(drawn(figure("11").objective, none))
 
 
 def test_every_figure_of_the_evaluation_is_there_at_our_defaults_and_at_ten_draws():
@@ -211,7 +211,7 @@ def test_every_figure_of_the_evaluation_is_there_at_our_defaults_and_at_ten_draw
     assert {(each.figure, str(each.setting)) for each in QUICK} == full
     for each in QUICK:
         assert bool(each.brackets) is (not each.setting and each.figure != "intro")
-        assert not each.setting or all(claim.holds for claim in each.claims)
+        assert not each.setting or all(claim.holds or claim.measure for claim in each.claims)
     assert {point.seed for point in TEN.points} == set(range(10))
 
 
