@@ -92,7 +92,7 @@ def test_a_file_that_cannot_be_read(schedgap: Call, tmp_path: Path) -> None:
         (("--time-limit", "soon"), "Invalid value for '--time-limit'"),
         (("--memory-limit", "0"), "memory limit 0.0: need a number > 0"),
         (("--seed", "-1"), "seed -1: need an integer from 0"),
-        (("--speed", "3"), "No such option: --speed"),
+        (("--speed", "3"), "no option '--speed'"),
     ],
 )
 def test_wrong_usage_is_one_line_and_exit_2(
