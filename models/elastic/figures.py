@@ -294,12 +294,11 @@ class _Figures:
     def by_f(self) -> list[Experiment]:
         """Return Figure 4: A_online by F."""
         source = "Section 7.1, Fig. 4"
-        claims = (
+        claims = of_unknown_axis(
             trend("A_online", "rises", source=source, text="the larger F, the larger the value"),
             favours_weight("A_online", source=source, text="the larger F, the later are jobs of "
                            "small weight executed, in comparison with the others"),
         )  # fmt: skip
-        claims = of_unknown_axis(*claims)
 
         def at(setting: Mapping[str, float | str], factors: Sequence[float]) -> Experiment:
             return self.value(
@@ -314,7 +313,7 @@ class _Figures:
     def batches_by_f(self) -> list[Experiment]:
         """Return Figure 11: A_maxweight by F."""
         source = "Section 7.2, Fig. 11"
-        claims = (
+        claims = of_unknown_axis(
             trend("A_maxweight", "falls", source=source,
                   text="the smaller F, the larger the total weight"),
             trend("A_maxweight", "falls", source=source, measure=COUNT,
@@ -322,7 +321,6 @@ class _Figures:
             lighter("A_maxweight", source=source,
                     text="with smaller F, jobs of smaller weight in particular are served"),
         )  # fmt: skip
-        claims = of_unknown_axis(*claims)
 
         def at(
             deadline: int, setting: Mapping[str, float | str], factors: Sequence[float]
