@@ -62,7 +62,7 @@ def export_vipr(
         "That each such schedule is a solution of this program is not part of the certificate.",
     ]
     larger, assumed = None, list[str]()
-    if (pooled := _pooled(f"{models}.export")) is not None:
+    if (pooled := _pooled(f"{models}.exact.program_without_pools")) is not None:
         found = pooled(instance, verdict.goal, data)
         if found is not None and found.larger is None:
             assumed = [f"{found.left_out} columns that prices leave out of the program are 0"]
@@ -87,7 +87,7 @@ def _pooled(module: str) -> Callable[[Instance, int, Mapping[str, Any]], Any] | 
     try:
         found: Callable[[Instance, int, Mapping[str, Any]], Any] = import_module(module).pooled
     except ModuleNotFoundError as error:
-        if error.name != module:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise
         return None
     return found

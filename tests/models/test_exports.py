@@ -17,8 +17,8 @@ from schedgap.errors import UsageError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.instances.instance import Instance
 from schedgap.models.edge.exact.prove import prove_goal
-from schedgap.models.elastic import export as elastic_export
 from schedgap.models.elastic import proof as elastic_proof
+from schedgap.models.elastic.exact import program_without_pools as elastic_export
 from schedgap.models.elastic.exact import prove as elastic_prove
 from schedgap.models.exports import export_vipr
 from schedgap.models.method import Budget
