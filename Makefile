@@ -9,6 +9,8 @@ endif
 PYTHON = $(firstword $(foreach p,python3.13 python3.12 python3.11 python3 python,\
 	$(shell $(p) -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $(p))))
 WORKERS ?= 2
+# Many tests wait for a limit, so three test processes keep two cores busy.
+TESTERS ?= 3
 SOURCES := pyproject.toml setup.py
 
 .PHONY: help compare test coverage check format nightly bench docs notebooks dist clean
@@ -32,12 +34,12 @@ compare: $(VENV)/run.stamp  ## compare all methods on a small suite and write a 
 	$(BIN)/schedgap report runs/quick --out runs/quick/report.html
 
 test: $(VENV)/dev.stamp  ## run the test suite
-	$(BIN)/python -m pytest -n $(WORKERS) -m 'not nightly and not bench'
+	$(BIN)/python -m pytest -n $(TESTERS) -m 'not nightly and not bench'
 
 coverage: export PYTHONPATH := $(CURDIR)/tests
 coverage: $(VENV)/dev.stamp  ## run the suite with coverage, child processes included; fails below fail_under of pyproject.toml
 	$(BIN)/python -m coverage erase
-	$(BIN)/python -m coverage run -m pytest -n $(WORKERS) -m 'not nightly and not bench'
+	$(BIN)/python -m coverage run -m pytest -n $(TESTERS) -m 'not nightly and not bench'
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report
 
