@@ -59,10 +59,15 @@ class Lazy:
 
     name: str
 
+    @property
+    def module(self) -> str:
+        """Name of the function's module."""
+        return self.name.partition(":")[0]
+
     def load(self) -> Callable[..., Any]:
         """Import the function and return it."""
-        module, _, function = self.name.partition(":")
-        found: Callable[..., Any] = getattr(import_module(module), function)
+        function = self.name.partition(":")[2]
+        found: Callable[..., Any] = getattr(import_module(self.module), function)
         return found
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:

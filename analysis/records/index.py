@@ -20,7 +20,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from schedgap.analysis.records.folder import InstanceRef, TaskRecord, read_record
+from schedgap.analysis.records.folder import TIMES, InstanceRef, TaskRecord, read_record
 from schedgap.analysis.records.switches import variant
 from schedgap.errors import InputError
 from schedgap.instances import families
@@ -28,7 +28,7 @@ from schedgap.instances.records import read_json, write_text
 from schedgap.instances.solution import ProofClaim, SolutionFile
 
 NAME = "index.jsonl"
-FORMAT = {"index": "schedgap", "version": 7}
+FORMAT = {"index": "schedgap", "version": 8}
 LEAST = 500  # records from which on an index is written
 SHORT = 300  # characters of a trace that is kept in the index
 FEW = 20  # points of progress that are kept in the index
@@ -39,6 +39,8 @@ COMMON = (
 )
 OWN = (  # the places of key and task count in `_record`
     *("key", "outcome", "message", "seed", "task", "started", "cpu_seconds", "start_seconds"),
+    *TIMES,
+    "verify_seconds",
     *("peak_memory_mb", "limited", "reused"),
 )
 SOLUTION_COMMON = (

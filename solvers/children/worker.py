@@ -19,7 +19,7 @@ from importlib import import_module
 from typing import IO, Any
 
 from schedgap.errors import ContradictionError, SchedgapError
-from schedgap.solvers.children import clock
+from schedgap.solvers.children import clock, meter
 
 # Engine -> module that is imported before the task's clock starts.
 PRELOAD = {
@@ -30,6 +30,7 @@ PRELOAD = {
 }
 _SMALL_MB = 100  # tasks that added less have left little behind
 _HEADER = 8  # bytes of the length in front of each frame
+DEPTH = "SCHEDGAP_CHILD_DEPTH"  # environment variable: 1 in a child, 2 in a child's child
 
 
 def write_frame(stream: IO[bytes], frame: object) -> None:
@@ -90,6 +91,8 @@ def main(parent: int) -> None:
         with lock:
             write_frame(answers, (kind, content))
 
+    if os.environ.get(DEPTH) == "1":  # the clocks of a child's child are those of its parent
+        clock.stop_during_imports(lambda seconds: answer("loading", seconds))
     while not _retired:
         ready.acquire()
         before = _status_mb("VmRSS")
@@ -130,6 +133,7 @@ def _serve(task: dict[str, Any], answer: Callable[..., None]) -> None:
     """Run one task and send its result; `ended` precedes a regular one and says what it took."""
     try:
         clock.forget_limits()
+        meter.reset()
         _reset_peak()
         sys.path[:] = task["path"]
         _limit_memory(task["memory_mb"])
@@ -139,9 +143,13 @@ def _serve(task: dict[str, Any], answer: Callable[..., None]) -> None:
         module, _, name = task["function"].partition(":")
         function = getattr(import_module(module), name)
         args, kwargs = pickle.loads(task["arguments"])
-        answer("started", (time.process_time(), _status_mb("VmRSS")))
+        if task["helpers"] is not None:
+            _start_helpers(*task["helpers"])
+        usage = time.process_time(), _status_mb("VmRSS"), task["helpers"] is not None
+        answer("started", usage)
         value = function(lambda content: answer("message", content), *args, **kwargs)
-        answer("ended", (time.process_time(), _status_mb("VmHWM"), clock.limited()))
+        ended = time.process_time(), _status_mb("VmHWM"), clock.limited(), meter.total()
+        answer("ended", ended)
         answer("done", value)
     except MemoryError as error:
         answer("memory", str(error) or "out of memory")
@@ -149,6 +157,13 @@ def _serve(task: dict[str, Any], answer: Callable[..., None]) -> None:
         answer("error", error)
     except BaseException:  # noqa: BLE001 - every failure is reported to the parent
         answer("error", traceback.format_exc())
+
+
+def _start_helpers(engines: tuple[str, ...], module: str) -> None:
+    """Start the child processes that the task will need; few tasks need this import."""
+    from schedgap.solvers.children.processes import warm
+
+    warm(engines, module)
 
 
 def _release_memory(before: float) -> None:

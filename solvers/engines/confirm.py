@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from schedgap.solvers.children import meter
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.engines.results import (
     LEAST_TOLERANCES,
@@ -45,6 +46,7 @@ WORDS: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
 _LIMIT_FACTOR, _MIN_SECONDS = 10.0, 5.0
 
 
+@meter.confirmation()
 def confirm(
     program: Program,
     engine: str,

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from schedgap.errors import EngineUnavailableError, UsageError
+from schedgap.solvers.children import meter
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.engines.availability import claim
 from schedgap.solvers.engines.results import EngineResult, EngineStatus, OnBound, OnIncumbent, judge
@@ -81,9 +82,10 @@ def solve_problem(
     settings |= dict(options or {})
     built = time.monotonic()
     try:
-        raw = chain.solve_via_data(
-            problem, data, warm_start=False, verbose=False, solver_opts=settings
-        )
+        with meter.engine():
+            raw = chain.solve_via_data(
+                problem, data, warm_start=False, verbose=False, solver_opts=settings
+            )
     except TypeError as error:
         raise ValueError(str(error)) from None
     timing: dict[str, Any] = {

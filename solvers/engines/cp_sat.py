@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from schedgap.solvers.children import meter
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.engines.availability import claim
 from schedgap.solvers.engines.results import EngineResult, OnBound, OnIncumbent, judge
@@ -95,7 +96,8 @@ def solve_model(
     if math.isfinite(left):
         solver.parameters.max_time_in_seconds = left
     built = time.monotonic()
-    status = solver.solve(model, Solutions() if on_incumbent is not None else None)
+    with meter.engine():
+        status = solver.solve(model, Solutions() if on_incumbent is not None else None)
     timing: dict[str, Any] = {"seconds": time.monotonic() - built, "build_seconds": built - begin}
     if errors:
         raise errors[0]

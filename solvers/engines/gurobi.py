@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from schedgap.errors import EngineUnavailableError
+from schedgap.solvers.children import meter
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.engines.availability import claim
 from schedgap.solvers.engines.results import (
@@ -252,7 +253,8 @@ def _run(model: "gurobipy.Model", clock: Clock, watch: _Watch) -> None:
         left = clock.remaining()
         model.Params.TimeLimit = left if math.isfinite(left) else GRB.INFINITY
         model.Params.DualReductions = reductions
-        model.optimize(watch)
+        with meter.engine():
+            model.optimize(watch)
         if watch.error is not None:
             raise watch.error
         if model.Status != GRB.INF_OR_UNBD or clock.expired():

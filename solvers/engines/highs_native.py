@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from schedgap.errors import ScaleError
+from schedgap.solvers.children import meter
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.engines.results import (
     INFINITE,
@@ -243,7 +244,8 @@ def run_once(engine: Any, clock: Clock) -> None:
     with _ONE_AT_A_TIME:
         highspy.Highs.resetGlobalScheduler(True)
         set_option(engine, "time_limit", engine.getRunTime() + clock.remaining())
-        engine.run()
+        with meter.engine():
+            engine.run()
 
 
 def _run_alone(engine: "highspy.Highs", clock: Clock, watch: Watch) -> bool:
@@ -258,7 +260,8 @@ def _run_alone(engine: "highspy.Highs", clock: Clock, watch: Watch) -> bool:
         if presolve is not None:
             engine.clearSolver()
             set_option(engine, "presolve", presolve)
-        engine.run()
+        with meter.engine():
+            engine.run()
         if watch.error is not None:
             raise watch.error
         if presolve is not None:
