@@ -20,7 +20,7 @@ from schedgap.instances.settings import whole_number
 from schedgap.models.family import Family, family, family_of
 from schedgap.models.method import Budget, Method, MethodResult, RunContext, SentProgress
 from schedgap.solvers.children.clock import Clock
-from schedgap.solvers.engines.results import ENGINES
+from schedgap.solvers.engines.registry import ENGINES
 from schedgap.solvers.proofs.tree import Proof
 
 End = Literal["done", "timeout", "memory", "crash", "error"]
@@ -87,7 +87,7 @@ class TaskSpec:
         if source is not None and source.package:
             versions[source.package] = _version(source.package)
         for engine in self.engines:
-            package = ENGINES[engine][0]
+            package = ENGINES[engine].package
             versions[package] = _version(package)
         return versions
 
