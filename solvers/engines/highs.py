@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,43 +26,8 @@ from schedgap.solvers.engines.highs_native import (
     statistics,
 )
 from schedgap.solvers.engines.results import TOLERANCE, EngineResult, statistics_of
-from schedgap.solvers.engines.solve import solve
 from schedgap.solvers.programs.arrays import Floats, LinearProgram, Sides
 from schedgap.solvers.programs.sparse import sparse
-
-Algorithm = Literal["choose", "simplex", "ipm"]
-
-
-def solve_arrays(
-    program: LinearProgram,
-    *,
-    algorithm: Algorithm = "choose",
-    crossover: bool = True,
-    options: Mapping[str, object] | None = None,
-    **settings: Any,
-) -> EngineResult:
-    """Solve a program given as arrays with HiGHS.
-
-    Parameters
-    ----------
-    program : LinearProgram
-        Linear, or mixed-integer if it has an integer column.
-    algorithm, crossover
-        For linear programs; without crossover, the solution of `ipm` is not a vertex.
-    options : mapping or None
-        Further HiGHS options by name; they override ours.
-    **settings
-        As for `schedgap.solvers.solve`.
-
-    Returns
-    -------
-    EngineResult
-        `values` by column, with integer columns rounded; `duals` by row for a linear program.
-    """
-    if not program.is_mixed:
-        ours = {"solver": algorithm, "run_crossover": "on" if crossover else "off"}
-        options = ours | dict(options or {})
-    return solve(program, "highs", options=options, **settings)
 
 
 def solve_request(program: LinearProgram, request: Request) -> EngineResult:
