@@ -27,7 +27,7 @@ from schedgap.models.method import (
 )
 from schedgap.solvers.children.clock import Clock, now
 from schedgap.solvers.children.meter import Spent
-from schedgap.solvers.engines.results import ENGINES
+from schedgap.solvers.engines.registry import ENGINES
 from schedgap.solvers.proofs.tree import Proof
 
 End = Literal["done", "timeout", "memory", "crash", "error"]
@@ -101,7 +101,7 @@ class TaskSpec:
         if source is not None and source.package:
             versions[source.package] = _version(source.package)
         for engine in self.engines:
-            package = ENGINES[engine][0]
+            package = ENGINES[engine].package
             versions[package] = _version(package)
         return versions
 

@@ -51,17 +51,19 @@ def add(other: Spent) -> None:
 
 
 @contextmanager
-def engine() -> Iterator[None]:
-    """Measure the run of an engine."""
+def engine() -> Iterator[Spent]:
+    """Measure the run of an engine; the result has the times once the run has ended."""
     global _engines_running
     begun, cpu = clock.now(), time.process_time()
+    run = Spent(runs=1)
     _engines_running += 1
     try:
-        yield
+        yield run
     finally:
         _engines_running -= 1
+        run.engine, run.engine_cpu = clock.now() - begun, time.process_time() - cpu
         if not _engines_running:
-            add(Spent(1, clock.now() - begun, time.process_time() - cpu))
+            add(run)
 
 
 @contextmanager

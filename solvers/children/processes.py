@@ -37,6 +37,9 @@ from schedgap.solvers.children.worker import DEPTH, read_frame, write_frame
 ChildOutcome = Literal["done", "timeout", "memory", "crash", "error"]
 
 _START_SECONDS = 30.0  # most time to start a process, or to load a module, off the clock
+# Engine -> module that a child imports before the clock of a task starts; the registry of engines
+# fills it, so that this module need not import the engines.
+PRELOAD: dict[str, str] = {}
 _CHECK_SECONDS = 0.1  # interval between two checks of the memory, in seconds
 _MAX_OWN = 8  # methods of the users' own with idle workers
 _MAX_IDLE_MB = 500  # larger idle workers are closed
@@ -155,7 +158,7 @@ def run_child(
         "function": function,
         "arguments": arguments,
         "memory_mb": memory_mb,
-        "engine": engine,
+        "preload": PRELOAD.get(engine or "", ""),
         "helpers": helpers,
         "path": [*map(str, sys.path)],  # a reused worker may have an older one
     }

@@ -21,13 +21,6 @@ from typing import IO, Any
 from schedgap.errors import ContradictionError, SchedgapError
 from schedgap.solvers.children import clock, meter
 
-# Engine -> module that is imported before the task's clock starts.
-PRELOAD = {
-    "highs": "highspy",
-    "gurobi": "gurobipy",
-    "cp-sat": "ortools.sat.python.cp_model",
-    "clarabel": "cvxpy",
-}
 _SMALL_MB = 100  # tasks that added less have left little behind
 _HEADER = 8  # bytes of the length in front of each frame
 DEPTH = "SCHEDGAP_CHILD_DEPTH"  # environment variable: 1 in a child, 2 in a child's child
@@ -138,8 +131,8 @@ def _serve(task: dict[str, Any], answer: Callable[..., None]) -> None:
         sys.path[:] = task["path"]
         _limit_memory(task["memory_mb"])
         with contextlib.suppress(ImportError):  # the function itself reports what is missing
-            if task["engine"] in PRELOAD:
-                import_module(PRELOAD[task["engine"]])
+            if task["preload"]:  # before the clock of the task starts
+                import_module(task["preload"])
         module, _, name = task["function"].partition(":")
         function = getattr(import_module(module), name)
         args, kwargs = pickle.loads(task["arguments"])

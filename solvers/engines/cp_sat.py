@@ -3,6 +3,8 @@
 import math
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -11,6 +13,7 @@ from numpy.typing import NDArray
 from schedgap.solvers.children import meter
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.engines.availability import claim
+from schedgap.solvers.engines.engine import reject_option
 from schedgap.solvers.engines.results import EngineResult, OnBound, OnIncumbent, judge
 
 if TYPE_CHECKING:
@@ -28,6 +31,7 @@ def solve_model(
     on_incumbent: OnIncumbent | None = None,
     on_bound: OnBound | None = None,
     options: Mapping[str, object] | None = None,
+    log: Path | None = None,
 ) -> EngineResult:
     """Solve a `cp_model.CpModel`.
 
@@ -47,6 +51,8 @@ def solve_model(
         Called with improvements, possibly from another thread.
     options : mapping or None
         Further parameters of CP-SAT by name; they override ours.
+    log : path or None
+        File for the log.
 
     Returns
     -------
@@ -55,8 +61,10 @@ def solve_model(
 
     Raises
     ------
+    UsageError
+        If CP-SAT rejects an option.
     ValueError
-        If CP-SAT rejects an option or the model.
+        If CP-SAT rejects the model.
     EngineUnavailableError
         If this process has loaded HiGHS.
     """
@@ -95,19 +103,28 @@ def solve_model(
     left = clock.remaining()
     if math.isfinite(left):
         solver.parameters.max_time_in_seconds = left
-    built = time.monotonic()
-    with meter.engine():
+    with ExitStack() as running:
+        if log is not None:
+            stream = running.enter_context(open(log, "w", buffering=1, encoding="utf-8"))
+            _set(solver, {"log_search_progress": True, "log_to_stdout": False})
+            solver.log_callback = lambda line: print(line, file=stream)
+        built = time.monotonic()
+        spent = running.enter_context(meter.engine())
         status = solver.solve(model, Solutions() if on_incumbent is not None else None)
-    timing: dict[str, Any] = {"seconds": time.monotonic() - built, "build_seconds": built - begin}
+    timing: dict[str, Any] = {
+        "seconds": spent.engine,
+        "engine_cpu_seconds": spent.engine_cpu,
+        "build_seconds": built - begin,
+    }
     if errors:
         raise errors[0]
 
     name = status.name
-    log = f"CP-SAT: {name.lower()}"
+    words = f"CP-SAT: {name.lower()}"
     if name == "MODEL_INVALID":
         raise ValueError(f"CP-SAT finds the model invalid: {model.validate()}")
     if name == "INFEASIBLE":
-        return EngineResult("infeasible", None, None, log=log, **timing)
+        return EngineResult("infeasible", None, None, log=words, **timing)
     has_solution = name in ("OPTIMAL", "FEASIBLE")
     response = solver.response_proto
     # Before the first bound is known, the response has 0, which is not a bound.
@@ -122,7 +139,7 @@ def solve_model(
         verdict.objective,
         verdict.bound,
         _values(response) if has_solution else None,
-        log=log,
+        log=words,
         info=info | dict(verdict.info),
         **timing,
     )
@@ -157,7 +174,5 @@ def _set(solver: "cp_model.CpSolver", options: Mapping[str, object]) -> None:
     for name, value in options.items():
         try:
             setattr(solver.parameters, name, value)
-        except (AttributeError, TypeError):
-            raise ValueError(
-                f"CP-SAT has no parameter {name}, or rejects its value {value!r}"
-            ) from None
+        except (AttributeError, TypeError, ValueError):
+            raise reject_option("CP-SAT", name, value, dir(solver.parameters)) from None
