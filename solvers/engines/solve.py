@@ -107,7 +107,7 @@ def solve_arrays(
     """
     claim(engine.name)
     kind = "mixed-integer" if program.is_mixed else "linear"
-    if kind not in engine.takes:
+    if len(program.cost) and kind not in engine.takes:
         raise UsageError(f"engine {engine.name} cannot solve {kind} programs")
     if clock.expired():
         return EngineResult("unknown", None, None)
