@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from schedgap.errors import EngineWarning, UsageError, choices
-from schedgap.solvers.children.processes import PRELOAD
+from schedgap.solvers.children.worker import PRELOAD
 from schedgap.solvers.engines.engine import Engine
 
 GROUP = "schedgap.engines"  # entry points of other packages, such as `brute = "brute_force:ENGINE"`

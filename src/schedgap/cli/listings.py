@@ -1,4 +1,4 @@
-"""Commands that list families, methods, presets and programs."""
+"""Commands that list engines, methods, presets and programs."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +23,18 @@ def methods(family: AnyFamily = None, as_json: AsJson = False) -> None:
     from schedgap.analysis.pages import listing
 
     _list(listing.methods(family), as_json, show.methods, family)
+
+
+@app.command(epilog="Example:  schedgap engines")
+def engines(as_json: AsJson = False) -> None:
+    """List the engines with version, licence status and the kinds of programs that they take."""
+    from schedgap.analysis.pages import listing
+
+    rows = listing.engines()
+    if as_json:
+        show.json_document(rows)
+    else:
+        show.engines(rows)
 
 
 @app.command(epilog="Example:  schedgap presets hare")
