@@ -114,9 +114,10 @@ def solve_arrays(
     lower, upper = program.whole_bounds()
     first = None
     if start is not None and program.is_mixed:
-        first = program.rounded(np.asarray(start, dtype=np.float64))
-        if first.shape != program.cost.shape:
-            raise ValueError(f"a start of {first.size} values for {program.cost.size} columns")
+        given = np.asarray(start, dtype=np.float64)
+        if given.shape != program.cost.shape:
+            raise ValueError(f"a start of {given.size} values for {program.cost.size} columns")
+        first = program.rounded(given)
     request = Request(
         replace(program, lower=lower, upper=upper) if program.is_mixed else program,
         clock=clock,
