@@ -105,10 +105,10 @@ def solve_arrays(
     """
     import numpy as np  # verification imports this module, but solves nothing
 
-    claim(engine.name)
     kind = "mixed-integer" if program.is_mixed else "linear"
     if len(program.cost) and kind not in engine.takes:
         raise UsageError(f"engine {engine.name} cannot solve {kind} programs")
+    claim(engine.name)
     if clock.expired():
         return EngineResult("unknown", None, None)
     lower, upper = program.whole_bounds()
