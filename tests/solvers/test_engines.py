@@ -142,7 +142,7 @@ def test_a_program_beyond_gurobis_licence_says_what_to_do(kind: str) -> None:
     assert "licence" in str(reply.error) and "use another engine" in str(reply.error)
 
 
-@pytest.mark.parametrize(("engine", "kind"), (*OWN, ("highs", "array")))
+@pytest.mark.parametrize(("engine", "kind"), [*OWN, ("highs", "array")])
 @pytest.mark.parametrize("how", ["hang", "crash", "hog"])
 def test_an_engine_that_goes_wrong_is_contained(engine: str, kind: str, how: str) -> None:
     heard: list[str] = []
