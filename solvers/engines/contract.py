@@ -33,14 +33,19 @@ _LATE = 5.0  # seconds after which a stopped search must have ended
 _NEAR = 1e-6
 
 
+def _program(*parts: Any, offset: float = 0.0) -> LinearProgram:
+    """Return a program given by lists or arrays of any numbers."""
+    return replace(LinearProgram(*parts), offset=offset)
+
+
 def _linear() -> LinearProgram:
     """Return min 1 - 3 x - 2 y, x + y <= 4, x + 3 y <= 6, x <= 3, y <= 9: -10 at (3, 1)."""
-    return LinearProgram([-3, -2], [0, 0], [3, 9], [[1, 1], [1, 3]], [-INF, -INF], [4, 6], offset=1)
+    return _program([-3, -2], [0, 0], [3, 9], [[1, 1], [1, 3]], [-INF, -INF], [4, 6], offset=1)
 
 
 def _knapsack() -> LinearProgram:
     """Return a knapsack of size 7: items 1 and 2 are worth 23, all other choices less."""
-    return LinearProgram(
+    return _program(
         [-10, -13, -7, -8], [0] * 4, [1] * 4, [[3, 4, 2, 3]], [-INF], [7], [True] * 4, offset=1
     )
 
@@ -51,7 +56,7 @@ def long_program() -> LinearProgram:
     matrix = random.integers(1, 100, (40, 90))
     cost, sides = -random.integers(50, 100, 90), matrix.sum(1) // 2
     whole = np.ones(90, dtype=bool)
-    return LinearProgram(cost, np.zeros(90), np.ones(90), matrix, np.full(40, -INF), sides, whole)
+    return _program(cost, np.zeros(90), np.ones(90), matrix, np.full(40, -INF), sides, whole)
 
 
 def random_program(seed: int) -> LinearProgram:
@@ -67,7 +72,7 @@ def random_program(seed: int) -> LinearProgram:
     matrix = random.integers(-4, 7, (rows, columns)) * (random.random((rows, columns)) < 0.8)
     low = random.integers(-2, 3, columns)
     middle = matrix @ (low + random.integers(0, 4, columns)) + random.integers(-1, 2, rows)
-    return LinearProgram(
+    return _program(
         random.integers(-9, 10, columns),
         low,
         low + random.integers(0, 4, columns),
@@ -168,8 +173,8 @@ def agrees_on_random_programs(engine: Engine) -> None:
 
 def reports_infeasible_programs(engine: Engine) -> None:
     """Status `infeasible`, without objective and bound."""
-    parity = LinearProgram([1, 1], [0, 0], [3, 3], [[2, 2]], [3], [3], [True, True])
-    small = LinearProgram([1, 1], [0, 0], [0.7, 0.7], [[2, 2]], [3], [3])
+    parity = _program([1, 1], [0, 0], [3, 3], [[2, 2]], [3], [3], [True, True])
+    small = _program([1, 1], [0, 0], [0.7, 0.7], [[2, 2]], [3], [3])
     for program, kind in ((parity, "mixed-integer"), (small, "linear")):
         if kind in engine.takes:
             result = solve(program, engine.name, clock=Clock(20))
@@ -179,7 +184,7 @@ def reports_infeasible_programs(engine: Engine) -> None:
 
 def reports_unbounded_programs(engine: Engine) -> None:
     """Status `unbounded`, without objective and bound, or a refusal if columns must be bounded."""
-    program = LinearProgram([-1, 0], [0, 0], [INF, INF], [[1, -1]], [-INF], [1])
+    program = _program([-1, 0], [0, 0], [INF, INF], [[1, -1]], [-INF], [1])
     mixed = replace(program, integer=np.array([True, True]))
     for each, kind in ((mixed, "mixed-integer"), (program, "linear")):
         if kind in engine.takes:
@@ -196,23 +201,21 @@ def solves_degenerate_programs(engine: Engine) -> None:
     whole = "mixed-integer" in engine.takes
     kind = [True, True] if whole else None
     one = [True] if whole else None
-    empty = LinearProgram([], [], [], np.zeros((1, 0)), [0], [2], offset=3)
+    empty = _program([], [], [], np.zeros((1, 0)), [0], [2], offset=3)
     _optimal(empty, engine, 3.0)
-    broken = LinearProgram([], [], [], np.zeros((1, 0)), [1], [2])
-    crossed = LinearProgram([1], [2], [1], [[1]], [0], [9], one)
-    sides = LinearProgram([1], [0], [1], [[1]], [9], [0], one)
+    broken = _program([], [], [], np.zeros((1, 0)), [1], [2])
+    crossed = _program([1], [2], [1], [[1]], [0], [9], one)
+    sides = _program([1], [0], [1], [[1]], [9], [0], one)
     for program in (broken, crossed, sides):
         result = solve(program, engine.name, clock=Clock(20))
         _check(result.status == "infeasible", f"{result.status}, not infeasible")
-    _optimal(LinearProgram([1, -1], [0, 0], [1, 1], np.zeros((0, 2)), [], [], kind), engine, -1.0)
-    _optimal(LinearProgram([1, 1], [2, 0], [2, 5], [[1, 1]], [4], [9], kind), engine, 4.0)
-    _optimal(LinearProgram([1, 1], [2, 0], [2, 5], [[1, 1]], [-INF], [INF], kind), engine, 2.0)
-    _optimal(LinearProgram([0, 0], [0, 0], [1, 1], [[0, 0]], [0], [0], kind), engine, 0.0)
+    _optimal(_program([1, -1], [0, 0], [1, 1], np.zeros((0, 2)), [], [], kind), engine, -1.0)
+    _optimal(_program([1, 1], [2, 0], [2, 5], [[1, 1]], [4], [9], kind), engine, 4.0)
+    _optimal(_program([1, 1], [2, 0], [2, 5], [[1, 1]], [-INF], [INF], kind), engine, 2.0)
+    _optimal(_program([0, 0], [0, 0], [1, 1], [[0, 0]], [0], [0], kind), engine, 0.0)
     if whole:
         side = math.sqrt(0.5) if "linear" in engine.takes else 0.5
-        half = LinearProgram(
-            [-1, -2], [-2.5] * 2, [2.5] * 2, [[side] * 2], [-INF], [3.54 * side], kind
-        )
+        half = _program([-1, -2], [-2.5] * 2, [2.5] * 2, [[side] * 2], [-INF], [3.54 * side], kind)
         _optimal(half, engine, -5.0)
 
 
@@ -278,9 +281,7 @@ def uses_the_grid(engine: Engine) -> None:
     """If all objectives are multiples of a number, a bound within one step is enough."""
     if "mixed-integer" not in engine.takes:
         return
-    even = LinearProgram(
-        [-10, -12, -6, -8], [0] * 4, [1] * 4, [[3, 4, 2, 3]], [-INF], [7], [True] * 4
-    )
+    even = _program([-10, -12, -6, -8], [0] * 4, [1] * 4, [[3, 4, 2, 3]], [-INF], [7], [True] * 4)
     _optimal(even, engine, -22.0, grid=2.0)
 
 

@@ -130,9 +130,9 @@ def solve_arrays(
     if not (len(program.cost) or request.quadratics or request.square):
         if (program.row_lower > 0).any() or (program.row_upper < 0).any():
             return request.result("infeasible", "no columns")
-        zero = np.zeros(len(program.row_lower))
-        duals = {} if program.is_mixed else {"duals": zero, "reduced": np.zeros(0)}
-        return request.result("solved", "no columns", values=[], bound=program.offset, **duals)
+        duals = None if program.is_mixed else np.zeros(len(program.row_lower))
+        bound = program.offset if program.is_mixed else None
+        return request.result("solved", "no columns", values=[], bound=bound, duals=duals)
     result = engine.function()(request.program, request)
     if request.error is not None:
         raise request.error
