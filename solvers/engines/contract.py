@@ -50,6 +50,15 @@ def _knapsack() -> LinearProgram:
     )
 
 
+def _packing() -> LinearProgram:
+    """Return a packing of 14 items under 6 limits, which most engines solve by branching."""
+    random = np.random.default_rng(7)
+    matrix = random.integers(1, 60, (6, 14))
+    cost, sides = -random.integers(20, 60, 14), matrix.sum(1) // 2
+    whole = np.ones(14, dtype=bool)
+    return _program(cost, np.zeros(14), np.ones(14), matrix, np.full(6, -INF), sides, whole)
+
+
 def long_program() -> LinearProgram:
     """Return a program with many solutions, whose optimum is hard to prove."""
     random = np.random.default_rng(0)
@@ -138,6 +147,9 @@ def _programs(engine: Engine) -> Iterator[tuple[LinearProgram, float]]:
         yield _linear(), -10.0
     if "mixed-integer" in engine.takes:
         yield _knapsack(), -22.0
+        optimum = enumerated(_packing())
+        assert optimum is not None
+        yield _packing(), optimum
 
 
 def _relaxed(program: LinearProgram) -> LinearProgram:
@@ -247,11 +259,13 @@ def obeys_the_time_limit(engine: Engine) -> None:
         return
     program, begin = long_program(), time.monotonic()
     found: list[float] = []
+    bounds: list[float] = []
     result = solve(
         program,
         engine.name,
         clock=Clock(_STOPPED),
         on_incumbent=lambda value, values: found.append(value),
+        on_bound=bounds.append,
     )
     _check(time.monotonic() - begin < _STOPPED + _LATE, "it went on after the limit")
     if result.status == "unknown":
@@ -261,7 +275,14 @@ def obeys_the_time_limit(engine: Engine) -> None:
     _check(_feasible(program, result.values), "the point is infeasible")
     _check(_near(program.objective(result.values), result.objective or 0.0), "another objective")
     _check(not found or min(found) >= (result.objective or 0.0) - 1e-6, "a better one was lost")
+    best = max(bounds, default=-INF)
     _check(result.bound is None or result.bound < (result.objective or 0.0), "the bound is past it")
+    _check(best <= (result.objective or 0.0), "a reported bound passes the solution")
+    _check(not bounds or (result.bound is not None and best <= result.bound + 1e-4),
+           f"a bound {best} was reported, but the result has {result.bound}")  # fmt: skip
+    again = solve(program, engine.name, clock=Clock(_STOPPED / 3), start=result.values)
+    worse = again.objective is not None and again.objective > (result.objective or 0.0) + 1e-6
+    _check(not worse, f"it ends with {again.objective} from a start of value {result.objective}")
 
 
 def starts_from_a_point(engine: Engine) -> None:
