@@ -1,4 +1,4 @@
-"""Engines (HiGHS, Gurobi, CP-SAT, cvxpy), programs as data, loops, and child processes."""
+"""Engines (HiGHS, Gurobi, SCIP, CP-SAT, cvxpy), programs as data, loops, and child processes."""
 
 if not __name__.startswith("schedgap."):
     raise ImportError("import schedgap.solvers, not solvers")

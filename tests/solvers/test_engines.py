@@ -12,7 +12,7 @@ import pytest
 from engine_tasks import OWN, program
 from scipy import sparse
 
-from schedgap.errors import EngineUnavailableError, UsageError
+from schedgap.errors import EngineLicenceError, UsageError
 from schedgap.solvers import Clock, EngineResult, solve
 from schedgap.solvers.children.processes import ChildResult, run_child
 from schedgap.solvers.engines.contract import enumerated, random_program
@@ -138,7 +138,7 @@ def test_an_unknown_option_is_an_error(engine: str, kind: str) -> None:
 def test_a_program_beyond_gurobis_licence_says_what_to_do(kind: str) -> None:
     needs("gurobi", licence="limited licence")
     reply = _child("run", "gurobi", kind, "large", 9)
-    assert isinstance(reply.error, EngineUnavailableError)
+    assert isinstance(reply.error, EngineLicenceError) and reply.error.exit_code == 5
     assert "licence" in str(reply.error) and "use another engine" in str(reply.error)
 
 
