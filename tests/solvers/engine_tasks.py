@@ -281,3 +281,8 @@ def then_claim(send: Any, engine: str, kind: str, second: str) -> str:
 
 def _finite(value: float) -> float | None:
     return None if np.isinf(value) else float(value)
+
+
+def solve_program(send: Any, arrays: LinearProgram) -> EngineResult:
+    """Solve arrays with CP-SAT."""
+    return solve(arrays, "cp-sat", clock=Clock(20))
