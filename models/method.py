@@ -16,6 +16,8 @@ from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.proofs.tree import Proof
 
 __all__ = [
+    "LINEAR_ENGINES",
+    "MIXED_ENGINES",
     "Algorithm",
     "AlgorithmRun",
     "Budget",
@@ -32,6 +34,13 @@ __all__ = [
     "SentProgress",
     "check_instance",
 ]
+
+
+# The engines of this package for linear programs, and for programs of integer columns; the first
+# one is the default. A method that can use all of `LINEAR_ENGINES` can also use engines of other
+# packages.
+LINEAR_ENGINES = ("highs", "gurobi", "scip")
+MIXED_ENGINES = (*LINEAR_ENGINES, "cp-sat")
 
 
 class Schedule(Protocol):
@@ -336,7 +345,8 @@ class Method(Generic[I, S]):
     ours : bool
         Whether the method is this package's own, not the paper's.
     engines : tuple of str
-        Engines that can run it, default first; with `runs_children`, all that it uses.
+        Engines that can run it, default first; with `runs_children`, all that it uses. With all of
+        `LINEAR_ENGINES`, engines of other packages can run it, too.
     runs_children : bool
         Whether it runs its engines in child processes, and none in its own.
     options : tuple of Option
@@ -389,13 +399,22 @@ class Method(Generic[I, S]):
         """
         if asked is None:
             return "+".join(self.engines) if self.runs_children else next(iter(self.engines), None)
-        if self.runs_children or asked not in self.engines:
-            if self.runs_children:
-                can = f"always uses {' and '.join(self.engines)}"
-            else:
-                can = f"can use {', '.join(self.engines)}" if self.engines else "uses no engine"
-            raise UsageError(f"method {self.name} {can}, not '{asked}'")
-        return asked
+        if self.runs_children:
+            can = f"always uses {' and '.join(self.engines)}"
+        elif asked in self.engines or asked in (others := self._other_engines()):
+            return asked
+        else:
+            names = ", ".join((*self.engines, *others))
+            can = f"can use {names}" if names else "uses no engine"
+        raise UsageError(f"method {self.name} {can}, not '{asked}'")
+
+    def _other_engines(self) -> tuple[str, ...]:
+        """Return the engines of other packages that can run the method's linear programs."""
+        if not set(LINEAR_ENGINES) <= set(self.engines):
+            return ()
+        from schedgap.solvers.engines.registry import ENGINES
+
+        return tuple(name for name in ENGINES if ENGINES.is_outside(name))
 
 
 def check_instance(instance: Instance, method: Method) -> None:

@@ -22,6 +22,7 @@ from schedgap.analysis.solving.solve import verified_in_child, verified_solution
 from schedgap.analysis.solving.tasks import MethodRun, TaskSpec, run_task, task_spec
 from schedgap.errors import (
     ContradictionError,
+    EngineLicenceError,
     FamilyError,
     InvalidScheduleError,
     OwnMethodError,
@@ -125,6 +126,8 @@ def perform(
         return record(run, "error", str(error))
     except InvalidScheduleError as error:
         return record(run, "invalid", str(error))
+    except EngineLicenceError as error:
+        return record(run, "skipped", f"refused: licence: {error}")
     except SchedgapError as error:  # the method itself refused this instance
         return record(run, "skipped", str(error))
     except ContradictionError as error:

@@ -1,6 +1,7 @@
 """Tables of families, methods, presets and programs, as the command line and notebooks show."""
 
 from collections.abc import Iterator, Mapping
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from schedgap.analysis.programs.models import program_sizes
@@ -14,6 +15,7 @@ from schedgap.instances.settings import Option
 from schedgap.models.family import Family, family
 from schedgap.models.family import families as all_families
 from schedgap.models.method import Method
+from schedgap.solvers import ENGINES, engine_status
 
 
 class Listing(list[dict[str, Any]]):
@@ -155,6 +157,34 @@ def _row(owner: Family, method: Method, name: str, alias_of: str | None) -> dict
         "summary": method.summary,
         "options": [_option(option) for option in method.options],
     }
+
+
+def engines() -> Listing:
+    """Return a row for each engine, those of other packages included.
+
+    The keys are engine, version (of `package`; None if it is not installed), status (available, not
+    installed, limited licence or no licence), takes (kinds of programs), threads (the largest
+    number; None for any), package and install (the command that installs it).
+    """
+    return Listing(
+        {
+            "engine": name,
+            "version": _version(engine.package),
+            "status": engine_status(name),
+            "takes": list(engine.takes),
+            "threads": engine.max_threads,
+            "package": engine.package,
+            "install": engine.how_to_install(),
+        }
+        for name, engine in ENGINES.items()
+    )
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 def rounding(name: str) -> str:

@@ -84,7 +84,7 @@ def solve_model(
     program : ConcreteModel
         As returned by `model`; constraints, variables and the objective may have been changed.
     engine : str, optional
-        `highs` or `gurobi`; by default HiGHS, and Gurobi if rows are quadratic.
+        An engine of linear programs; by default HiGHS, and Gurobi if rows are quadratic.
     time_limit, memory_limit : float, optional
         Limits in wall-clock seconds and MB.
     seed : int, optional
@@ -214,13 +214,18 @@ def _whole(program: "LinearProgram") -> Any:
 def _engine(arrays: "PyomoArrays | None", asked: str | None) -> str:
     """Return the engine; UsageError if it cannot solve the model."""
     from schedgap.solvers.engines.availability import require
+    from schedgap.solvers.engines.registry import ENGINES
 
     is_quadratic = arrays is not None and bool(arrays.quadratics or arrays.square)
     chosen = asked or ("gurobi" if is_quadratic else "highs")
-    if chosen not in ("highs", "gurobi"):
-        raise UsageError(f"a Pyomo model can use highs, gurobi, not '{chosen}'")
-    if is_quadratic and chosen == "highs":
-        raise UsageError("the model has quadratic rows: only gurobi can solve it")
+    able = [
+        name
+        for name, each in ENGINES.items()
+        if each.solve and (not is_quadratic or "quadratic" in each.takes)
+    ]
+    if chosen not in able:
+        rows = "a model with quadratic rows" if is_quadratic else "a Pyomo model"
+        raise UsageError(f"{rows} can use {', '.join(able)}, not '{chosen}'")
     require(chosen)
     return chosen
 
@@ -242,6 +247,7 @@ def _solved(
     from dataclasses import replace
 
     from schedgap.solvers.children.processes import run_child
+    from schedgap.solvers.engines.registry import find_engine
     from schedgap.solvers.engines.results import EngineResult
 
     best: dict[str, Any] = {"objective": None, "bound": None, "values": None}
@@ -261,7 +267,7 @@ def _solved(
 
     reply = run_child(
         "schedgap.analysis.programs.solve_model:solve_arrays",
-        arrays.program,
+        arrays.program if "linear" in find_engine(engine).takes else arrays.named(),
         arrays.quadratics,
         arrays.square,
         engine,
@@ -308,7 +314,7 @@ def solve_arrays(
     quadratics, square
         Its quadratic rows, and the quadratic part of its objective.
     engine : str
-        highs or gurobi.
+        Its name.
     limit : float or None
         Time limit in seconds.
     seed : int

@@ -5,7 +5,16 @@ from collections.abc import Callable
 from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule
 from schedgap.instances.instance import Instance
 from schedgap.models.dmlrs.programs.table import PROGRAMS as PROGRAMS
-from schedgap.models.method import Algorithm, Lazy, Method, MethodResult, Option, RunContext
+from schedgap.models.method import (
+    LINEAR_ENGINES,
+    MIXED_ENGINES,
+    Algorithm,
+    Lazy,
+    Method,
+    MethodResult,
+    Option,
+    RunContext,
+)
 
 
 def _at(name: str) -> Lazy:
@@ -70,7 +79,6 @@ _ROUNDING = (
     Option("rounds", "int", 20, "S, most draws for each number of workers", least=1, most=10_000),
     Option("ps_row", "bool", True, "a row for PSs in (23)-(26); as printed there is none"),
 )  # fmt: skip
-_MIP = ("highs", "gurobi")
 _EVALUATION = "Numerical results; completed by us"
 
 METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
@@ -93,7 +101,7 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
         _scaled(_at("exact.solve_programs:milp_machine"), repeat=True),
         "the paper's program, linearised, machine by machine",
         "(2)-(7)",
-        engines=_MIP,
+        engines=MIXED_ENGINES,
         options=(_SYMMETRY, _CUTS, _MAX_COLUMNS),
         seeded=True,
     ),
@@ -117,7 +125,7 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
         "slot",
         "(2)-(7)",
         ours=True,
-        engines=_MIP,
+        engines=MIXED_ENGINES,
         options=(_MAX_COLUMNS,),
         seeded=True,
     ),
@@ -198,7 +206,7 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
         "the dual (10), (11) with one row for each schedule; tiny instances only, for teaching",
         "(10), (11)",
         ours=True,
-        engines=_MIP,
+        engines=LINEAR_ENGINES,
     ),
     # the paper's algorithm, and ours
     Method(

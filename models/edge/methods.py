@@ -5,7 +5,7 @@ from functools import partial
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.instances.instance import Instance
 from schedgap.models.edge.programs.table import PROGRAMS as PROGRAMS
-from schedgap.models.method import Algorithm, Lazy, Method, Option
+from schedgap.models.method import MIXED_ENGINES, Algorithm, Lazy, Method, Option
 
 
 def _at(name: str) -> Lazy:
@@ -26,7 +26,6 @@ MAX_INTERVALS = Option(
 MAX_RUNS = Option(
     "max_columns", "int", 200_000, "largest number of runs that is enumerated", least=1
 )
-_MIP = ("highs", "gurobi")
 
 
 def _a_online(
@@ -98,7 +97,7 @@ METHODS: tuple[Method[EdgeInstance, EdgeSchedule], ...] = (
         "time-indexed program over starts and modes; its relaxation is as strong as that of (4)",
         "(2), (3)",
         ours=True,
-        engines=_MIP,
+        engines=MIXED_ENGINES,
         options=(MAX_COLUMNS,),
         seeded=True,
     ),
@@ -108,7 +107,7 @@ METHODS: tuple[Method[EdgeInstance, EdgeSchedule], ...] = (
         _at("exact.solve_programs:milp_literal"),
         "the paper's program, linearised constraint by constraint",
         "(2), (3)",
-        engines=_MIP,
+        engines=MIXED_ENGINES,
         options=(MAX_COLUMNS,),
         seeded=True,
     ),
@@ -118,7 +117,7 @@ METHODS: tuple[Method[EdgeInstance, EdgeSchedule], ...] = (
         _at("exact.solve_programs:set_packing"),
         "set packing: program (4) with a column for each run of each job; objective (2) or (4)",
         "(2), (4)",
-        engines=_MIP,
+        engines=MIXED_ENGINES,
         options=(MAX_RUNS,),
         seeded=True,
     ),

@@ -7,7 +7,15 @@ from functools import partial
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.instances.instance import Instance
 from schedgap.models.elastic.programs.table import PROGRAMS as PROGRAMS
-from schedgap.models.method import Algorithm, Lazy, Method, MethodResult, Option, RunContext
+from schedgap.models.method import (
+    LINEAR_ENGINES,
+    Algorithm,
+    Lazy,
+    Method,
+    MethodResult,
+    Option,
+    RunContext,
+)
 
 
 def _at(name: str) -> Lazy:
@@ -127,7 +135,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
         "time-indexed program: one copy of the placement for each job, mode and start; no big-M",
         "(2), (7)",
         ours=True,
-        engines=("highs", "gurobi", "cp-sat"),
+        engines=("highs", "gurobi", "cp-sat", "scip"),
         options=(MAX_COLUMNS,),
         seeded=True,
     ),
@@ -137,7 +145,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
         _at("exact.solve_programs:compact_exponential"),
         "the paper's compact-exponential program: one column for each run of each job",
         "(8), (17)",
-        engines=("cp-sat", "highs", "gurobi"),
+        engines=("cp-sat", "highs", "gurobi", "scip"),
         options=(MAX_COLUMNS,),
         seeded=True,
     ),
@@ -147,7 +155,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
         _at("exact.solve_programs:paper_milp"),
         "the paper's program, linearised: modes for the rates, big-M rows for running jobs",
         "(2), (15); (7), (16)",
-        engines=("highs", "gurobi"),
+        engines=LINEAR_ENGINES,
         options=(MAX_COLUMNS,),
         seeded=True,
     ),
@@ -217,7 +225,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
         ),
         "the dual program with a row for every run; small instances",
         "(9), (18)",
-        engines=("highs", "gurobi"),
+        engines=LINEAR_ENGINES,
         options=(
             Option("max_columns", "int", 50_000, "largest number of runs to enumerate", least=1),
         ),

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from schedgap.instances.hare import HareInstance
 from schedgap.instances.instance import Instance
 from schedgap.models.hare.programs.table import PROGRAMS as PROGRAMS
-from schedgap.models.method import Algorithm, Lazy, Method, Option
+from schedgap.models.method import LINEAR_ENGINES, Algorithm, Lazy, Method, Option
 
 if TYPE_CHECKING:  # it loads NumPy
     from schedgap.instances.hare import HareSchedule
@@ -79,7 +79,7 @@ METHODS: "tuple[Method[HareInstance, HareSchedule], ...]" = (
         _at("exact.solve_programs:big_m"),
         "the paper's program, with a big-M row for each order of two tasks on a GPU",
         "(4)-(8)",
-        engines=("highs", "gurobi"),
+        engines=LINEAR_ENGINES,
         options=(
             Option("pairwise", "bool", False, "write (7) for each pair of tasks, as printed"),
             SYNCHRONIZATION,
@@ -114,7 +114,7 @@ METHODS: "tuple[Method[HareInstance, HareSchedule], ...]" = (
         "time-indexed program: how many tasks start on each kind of GPU in each time step",
         "ours",
         ours=True,
-        engines=("highs", "cp-sat", "gurobi"),
+        engines=("highs", "cp-sat", "gurobi", "scip"),
         options=(MAX_COLUMNS,),
         seeded=True,
     ),
@@ -160,7 +160,7 @@ METHODS: "tuple[Method[HareInstance, HareSchedule], ...]" = (
         _at("bounds.solve_relaxations:relaxed_miqcp"),
         "the paper's relaxation: row (9) for the set of all tasks of a GPU",
         "Hare_Sched_RL, Section 5.2",
-        engines=("highs", "gurobi"),
+        engines=LINEAR_ENGINES,
         options=(
             Option(
                 "horizon_cap",
@@ -183,7 +183,7 @@ METHODS: "tuple[Method[HareInstance, HareSchedule], ...]" = (
         "the relaxation that Lemma 2 uses: row (9) for every set of tasks",
         "Hare_Sched_RL, Lemma 2",
         ours=True,
-        engines=("highs", "gurobi"),
+        engines=LINEAR_ENGINES,
         options=(
             Option(
                 "integer",
@@ -227,7 +227,7 @@ METHODS: "tuple[Method[HareInstance, HareSchedule], ...]" = (
         _at("algorithms.hare:hare"),
         "Algorithm 1 on the paper's relaxation",
         "Algorithm 1, Section 5.2",
-        engines=("highs", "gurobi"),
+        engines=LINEAR_ENGINES,
         options=(*_ALGORITHM_1, *_RELAXATION_OPTIONS),
     ),
     Method(
@@ -237,7 +237,7 @@ METHODS: "tuple[Method[HareInstance, HareSchedule], ...]" = (
         "Algorithm 1 on the relaxation that Lemma 2 uses",
         "Algorithm 1, Lemma 2",
         ours=True,
-        engines=("highs", "gurobi"),
+        engines=LINEAR_ENGINES,
         options=(*_ALGORITHM_1, *_RELAXATION_OPTIONS),
     ),
     Method(

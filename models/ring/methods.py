@@ -2,7 +2,7 @@
 
 from schedgap.instances.instance import Instance
 from schedgap.instances.ring import RingInstance, RingSchedule
-from schedgap.models.method import Lazy, Method, Option
+from schedgap.models.method import LINEAR_ENGINES, Lazy, Method, Option
 from schedgap.models.ring.programs.table import PROGRAMS as PROGRAMS
 
 
@@ -11,7 +11,6 @@ def _at(name: str) -> Lazy:
     return Lazy(f"schedgap.models.ring.{name}")
 
 
-_MIP = ("highs", "gurobi")
 _ORDER = Option(
     "order", "choice", "list", "jobs in list order, or smallest first as in Algorithm 1 (E28)",
     choices=("list", "sjf"),
@@ -37,7 +36,7 @@ METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
         _at("exact.solve_programs:rar_ddls"),
         "the paper's program, linearised slot by slot",
         "RAR-DDLS, (1)-(9)",
-        engines=_MIP,
+        engines=LINEAR_ENGINES,
         seeded=True,
         unsupported_reason=_at("programs.printed:unsupported_reason"),
     ),
@@ -72,7 +71,7 @@ METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
         _at("exact.solve_pools:complete_pool"),
         "the paper's choice (10)-(13) among all schedules; tiny instances, for teaching",
         "(10)-(13)",
-        engines=(*_MIP, "cp-sat"),
+        engines=(*LINEAR_ENGINES, "cp-sat"),
         seeded=True,
         unsupported_reason=_at("exact.all_schedules:unsupported_reason"),
     ),

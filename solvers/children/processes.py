@@ -32,14 +32,11 @@ import psutil
 from schedgap.solvers.children import meter
 from schedgap.solvers.children.clock import was_limited
 from schedgap.solvers.children.watchdog import MARK, marks, watch
-from schedgap.solvers.children.worker import DEPTH, read_frame, write_frame
+from schedgap.solvers.children.worker import DEPTH, PRELOAD, read_frame, write_frame
 
 ChildOutcome = Literal["done", "timeout", "memory", "crash", "error"]
 
 _START_SECONDS = 30.0  # most time to start a process, or to load a module, off the clock
-# Engine -> module that a child imports before the clock of a task starts; the registry of engines
-# fills it, so that this module need not import the engines.
-PRELOAD: dict[str, str] = {}
 _CHECK_SECONDS = 0.1  # interval between two checks of the memory, in seconds
 _MAX_OWN = 8  # methods of the users' own with idle workers
 _MAX_IDLE_MB = 500  # larger idle workers are closed

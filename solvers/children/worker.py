@@ -21,6 +21,9 @@ from typing import IO, Any
 from schedgap.errors import ContradictionError, SchedgapError
 from schedgap.solvers.children import clock, meter
 
+# Engine -> module that a child imports before the clock of a task starts. The registry of engines
+# fills it in the parent, so this module need not import the engines.
+PRELOAD: dict[str, str] = {}
 _SMALL_MB = 100  # tasks that added less have left little behind
 _HEADER = 8  # bytes of the length in front of each frame
 DEPTH = "SCHEDGAP_CHILD_DEPTH"  # environment variable: 1 in a child, 2 in a child's child

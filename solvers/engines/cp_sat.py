@@ -117,7 +117,7 @@ def _build(program: LinearProgram) -> "tuple[cp_model.CpModel, int]":
 def _whole(
     numbers: NDArray[np.float64], reach: NDArray[np.float64], what: str
 ) -> tuple[list[int], int]:
-    """Return numbers scaled to integers, and the scale; `reach` limits the columns."""
+    """Return numbers scaled to integers, and the scale; `reach` bounds the columns."""
     exact = [Fraction(repr(number)) for number in numbers.tolist()]
     scale = math.lcm(*(number.denominator for number in exact))
     scaled = [int(number * scale) for number in exact]

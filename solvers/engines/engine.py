@@ -255,10 +255,12 @@ class Request:
         objective : float or None
             Its objective, if that is not linear.
         bound : float or None
-            The best bound; for a linear program, `duals` and `reduced` give it.
-        duals, reduced : array [i], array [j] or None
-            Dual values and reduced costs of a linear program that was solved to optimality: the
-            change of the minimum for each unit of a side.
+            The best bound; for a linear program, `duals` give it.
+        duals : array [i] or None
+            Dual values of a linear program that was solved to optimality: the change of the minimum
+            for each unit of a side.
+        reduced : array [j] or None
+            Its reduced costs, if the engine has more precise ones than `cost - duals @ matrix`.
         info, statistics : mapping or None
             Further facts, and values for `STATISTICS`.
         """
@@ -279,7 +281,9 @@ class Request:
                 raise ValueError(f"{point.size} values for {program.cost.size} columns")
             objective = program.objective(point) if objective is None else objective
         prices = None if duals is None else np.asarray(duals, dtype=np.float64)
-        if prices is not None and reduced is not None:
+        if prices is not None:
+            if reduced is None:
+                reduced = program.cost - program.matrix.T @ prices
             bound = dual_objective(program, prices, np.asarray(reduced, dtype=np.float64))
         verdict = judge(objective, bound, grid=self.grid if program.is_mixed else None)
         return EngineResult(

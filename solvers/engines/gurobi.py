@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from schedgap.errors import EngineUnavailableError
+from schedgap.errors import EngineLicenceError
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.engines.engine import Request, reject_option
 from schedgap.solvers.engines.results import TOLERANCE, EngineResult
@@ -36,7 +36,7 @@ def solve_request(program: LinearProgram, request: Request) -> EngineResult:
 
     Raises
     ------
-    EngineUnavailableError
+    EngineLicenceError
         If Gurobi has no licence, or the program is too large for the licence.
     """
     import gurobipy
@@ -231,18 +231,18 @@ def _duals(model: "gurobipy.Model", program: LinearProgram) -> Floats:
 
 
 def _raise_for_licence(error: "gurobipy.GurobiError", program: LinearProgram, curved: bool) -> None:
-    """Raise EngineUnavailableError for a licence problem, and MemoryError for a lack of memory."""
+    """Raise EngineLicenceError for a licence problem, and MemoryError for a lack of memory."""
     from gurobipy import GRB
 
     if error.errno == GRB.Error.SIZE_LIMIT_EXCEEDED:
         rows, columns = program.matrix.shape
         most = "200 columns where there are products" if curved else "2000 of each"
-        raise EngineUnavailableError(
+        raise EngineLicenceError(
             f"Gurobi's licence does not admit this program ({rows} linear rows, {columns} columns; "
             f"the bundled licence admits {most}): install a full licence, or use another engine"
         )
     if error.errno == GRB.Error.NO_LICENSE:
-        raise EngineUnavailableError(
+        raise EngineLicenceError(
             f"Gurobi has no valid licence ({error}): install one, or use another engine"
         )
     if error.errno == GRB.Error.OUT_OF_MEMORY:

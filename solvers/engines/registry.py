@@ -5,14 +5,14 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from schedgap.errors import EngineWarning, UsageError, choices
-from schedgap.solvers.children.processes import PRELOAD
+from schedgap.solvers.children.worker import PRELOAD
 from schedgap.solvers.engines.engine import Engine
 
 GROUP = "schedgap.engines"  # entry points of other packages, such as `brute = "brute_force:ENGINE"`
 
 _LEAST_HIGHS = {"mip_feasibility_tolerance": 1e-9, "primal_feasibility_tolerance": 1e-9}
 _LEAST_GUROBI = {"FeasibilityTol": 1e-9, "IntFeasTol": 1e-9}
-_LEAST_SCIP = {"numerics/feastol": 1e-9}
+_LEAST_SCIP = {"numerics/feastol": 1e-9, "numerics/dualfeastol": 1e-9}
 _PLAIN_SCIP = {"presolving/maxrounds": 0, "presolving/maxrestarts": 0}
 _AGAIN, _AGAIN_LEAST = "without presolve", "without presolve at the least tolerance"
 
@@ -135,6 +135,16 @@ class Engines(Mapping[str, Engine]):
 
     def __len__(self) -> int:
         return len({**self._known, **self._installed})
+
+    def is_outside(self, name: str) -> bool:
+        """Return whether another package provides an engine.
+
+        Parameters
+        ----------
+        name : str
+            Name of the engine.
+        """
+        return name not in self._known and name in self._installed
 
     def add(self, engine: Engine) -> None:
         """Add an engine to those of this process; child processes do not know it.

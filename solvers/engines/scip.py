@@ -33,7 +33,9 @@ def solve_request(program: LinearProgram, request: Request) -> EngineResult:
     model.hideOutput()  # not the log file
     if request.log is not None:
         model.setLogfile(str(request.log))
-    _set(model, {} if program.is_mixed else _PLAIN)
+    if not program.is_mixed:
+        _set(model, _PLAIN)
+        model.setHeuristics(pyscipopt.SCIP_PARAMSETTING.OFF)
     _set(model, {"limits/absgap": TOLERANCE if request.grid is None else 0.999 * request.grid})
     _set(model, {"randomization/randomseedshift": request.seed, "misc/catchctrlc": False})
     _set(model, request.options)
@@ -64,7 +66,6 @@ def solve_request(program: LinearProgram, request: Request) -> EngineResult:
         facts["values"] = [model.getSolVal(best, column) for column in columns]
     if status == "optimal" and not program.is_mixed:
         facts["duals"] = [model.getDualsolLinear(row) for row in rows]
-        facts["reduced"] = [model.getVarRedcost(column) for column in columns]
     return request.result("solved", words, statistics=known, **facts)
 
 
@@ -88,14 +89,12 @@ def _pass(model: "pyscipopt.Model", program: LinearProgram) -> tuple[list[Any], 
         model.addVar(lb=a, ub=b, obj=cost, vtype="C" if not w else "B" if (a, b) == (0, 1) else "I")
         for a, b, cost, w in zip(lower, upper, program.cost.tolist(), whole, strict=True)
     ]
-    start, place, entry = (
-        part.tolist()
-        for part in (program.matrix.indptr, program.matrix.indices, program.matrix.data)
-    )
-    rows = []
+    matrix = program.matrix
+    start, place, entry = (p.tolist() for p in (matrix.indptr, matrix.indices, matrix.data))
+    rows, kept = [], not program.is_mixed  # otherwise rows of one entry turn into bounds
     for i, both in enumerate(zip(low, high, strict=True)):
         # Entries one by one take a third of the time of an expression that has all of them.
-        row = model.addCons(ExprCons(Expr({Term(columns[0]): 0.0}), *both))
+        row = model.addCons(ExprCons(Expr({Term(columns[0]): 0.0}), *both), modifiable=kept)
         for k in range(start[i], start[i + 1]):
             model.addCoefLinear(row, columns[place[k]], entry[k])
         rows.append(row)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from schedgap.analysis.comparing.run import Run as Run
     from schedgap.analysis.own.methods import online as online
     from schedgap.analysis.own.methods import own as own
+    from schedgap.analysis.pages.listing import engines as engines
     from schedgap.analysis.pages.listing import families as families
     from schedgap.analysis.pages.listing import methods as methods
     from schedgap.analysis.pages.listing import models as models
@@ -86,6 +87,7 @@ _PUBLIC = {  # name -> "module:attribute", imported on first use
     "solve": "schedgap.analysis.solving.solve:solve",
     "trace_instances": "schedgap.instances.traces.matrix:trace_instances",
     "verify": "schedgap.analysis.results.verifying:verify",
+    "engines": "schedgap.analysis.pages.listing:engines",
     "families": "schedgap.analysis.pages.listing:families",
     "presets": "schedgap.analysis.pages.listing:presets",
     "Explorer": "schedgap.analysis.studies.explore:Explorer",
@@ -120,6 +122,7 @@ __all__ = [
     "WorstCase",
     "__version__",
     "compare",
+    "engines",
     "explore",
     "families",
     "formulations",

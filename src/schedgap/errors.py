@@ -77,6 +77,10 @@ class EngineUnavailableError(SchedgapError):
     exit_code = 5
 
 
+class EngineLicenceError(EngineUnavailableError):
+    """An engine whose licence is missing, or too small for the program."""
+
+
 class FamilyError(SchedgapError):
     """A family of another package that breaks the contract; names the part and the fault."""
 

@@ -1,4 +1,4 @@
-"""`schedgap models` and `schedgap export`."""
+"""`schedgap engines`, `schedgap models` and `schedgap export`."""
 
 import json
 from collections.abc import Callable
@@ -49,3 +49,12 @@ def test_export_with_names_and_relaxed(
     if model == "paper":
         assert "eq_5(J1,1,2):" in texts[0] and "y(J1,1,2,GPU3)" in texts[0]
     assert texts[0].split("Bounds")[0] == texts[1].split("Bounds")[0]
+
+
+def test_engines_with_their_packages_and_licences(schedgap: Call) -> None:
+    rows = {row["engine"]: row for row in json.loads(schedgap("engines", "--json").out)}
+    assert rows["highs"]["status"] == "available" and rows["highs"]["threads"] is None
+    assert rows["scip"]["takes"] == ["linear", "mixed-integer"] and rows["scip"]["threads"] == 1
+    assert rows["gurobi"]["install"] == "pip install 'schedgap[gurobi]'"
+    shown = schedgap("engines").out
+    assert f"pyscipopt {rows['scip']['version']}" in shown and "limited licence" in shown

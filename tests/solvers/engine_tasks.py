@@ -11,22 +11,12 @@ import numpy as np
 from schedgap.errors import EngineUnavailableError, UsageError
 from schedgap.solvers import Clock, EngineResult, solve
 from schedgap.solvers.engines.availability import claim
+from schedgap.solvers.engines.contract import long_program, random_program
 from schedgap.solvers.programs.arrays import LinearProgram
 
 INF = float("inf")
-# engine, and the kind of model it is given
-PAIRS = (
-    ("highs", "array"),
-    ("highs", "pyomo"),
-    ("gurobi", "array"),
-    ("gurobi", "pyomo"),
-    ("cp-sat", "array"),
-    ("cp-sat", "pyomo"),
-    ("cp-sat", "cp-sat"),
-    ("scip", "array"),
-    ("scip", "pyomo"),
-    ("clarabel", "cvxpy"),
-)
+# engine, and the kind of its own models; tests/solvers/test_engine_contract.py has arrays and Pyomo
+OWN = (("cp-sat", "cp-sat"), ("clarabel", "cvxpy"))
 
 
 def program(case: str) -> LinearProgram:
@@ -50,17 +40,7 @@ def program(case: str) -> LinearProgram:
         case "unbounded-mip":
             return replace(program("unbounded"), integer=np.array([True, True]))
         case "long":  # easy to find a point for, hard to prove
-            random = np.random.default_rng(0)
-            matrix = random.integers(1, 100, (40, 90))
-            return LinearProgram(
-                -random.integers(50, 100, 90),
-                np.zeros(90),
-                np.ones(90),
-                matrix,
-                np.full(40, -INF),
-                matrix.sum(1) // 2,
-                np.ones(90, dtype=bool),
-            )
+            return long_program()
         case "barren":  # market split: hard to find a point for
             random = np.random.default_rng(1)
             matrix = random.integers(0, 100, (7, 60))
@@ -139,25 +119,6 @@ def model(case: str | LinearProgram, kind: str, *, maximise: bool = False) -> An
     worth = arrays.cost @ x + arrays.offset
     goal = cvxpy.Maximize(-worth) if maximise else cvxpy.Minimize(worth)
     return cvxpy.Problem(goal, rows)
-
-
-def random_program(seed: int) -> LinearProgram:
-    """Up to five integers in small boxes, up to four rows of small integers; often infeasible."""
-    random = np.random.default_rng(seed)
-    columns, rows = int(random.integers(2, 6)), int(random.integers(1, 5))
-    matrix = random.integers(-4, 7, (rows, columns)) * (random.random((rows, columns)) < 0.8)
-    low = random.integers(-2, 3, columns)
-    middle = matrix @ (low + random.integers(0, 4, columns)) + random.integers(-1, 2, rows)
-    return LinearProgram(
-        random.integers(-9, 10, columns),
-        low,
-        low + random.integers(0, 4, columns),
-        matrix,
-        np.where(random.random(rows) < 0.5, -INF, middle - random.integers(0, 4, rows)),
-        np.where(random.random(rows) < 0.3, INF, middle + random.integers(0, 4, rows)),
-        np.ones(columns, dtype=bool),
-        offset=float(random.integers(-3, 4)),
-    )
 
 
 def random_optima(
@@ -320,3 +281,8 @@ def then_claim(send: Any, engine: str, kind: str, second: str) -> str:
 
 def _finite(value: float) -> float | None:
     return None if np.isinf(value) else float(value)
+
+
+def solve_program(send: Any, arrays: LinearProgram) -> EngineResult:
+    """Solve arrays with CP-SAT."""
+    return solve(arrays, "cp-sat", clock=Clock(20))

@@ -95,37 +95,6 @@ def test_a_start_is_the_first_incumbent(given: int) -> None:
     assert (heard[0][:given] == point[:given]).all()
 
 
-def test_the_grid_closes_the_gap_early() -> None:
-    # Every value is even; items 1 and 2 fill the sack: -22. Any bound above -24 proves it.
-    program = LinearProgram(
-        [-10, -12, -6, -8], [0] * 4, [1] * 4, [[3, 4, 2, 3]], [-INF], [7], [True] * 4
-    )
-    result = solve(program, "highs", clock=Clock(9), grid=2.0)
-    assert (result.status, result.objective, result.bound) == ("optimal", -22.0, -22.0)
-
-
-def test_fractional_bounds_of_integers_never_come_back_as_values() -> None:
-    # min -x - 2 y, x + y <= 2.5 sqrt 2 = 3.53, |x|, |y| <= 2.5: (1, 2) is worth -5.
-    # HiGHS 1.15.1 alone says "optimal" with y = 2.5.
-    side = math.sqrt(0.5)
-    program = LinearProgram(
-        [-1, -2], [-2.5] * 2, [2.5] * 2, [[side, side]], [-INF], [2.5], [True, True]
-    )
-    result = solve(program, "highs", clock=Clock(9))
-    assert result.status == "optimal" and result.values.tolist() == [1, 2]
-
-
-def test_programs_without_columns_or_rows() -> None:
-    nothing = LinearProgram([], [], [], np.zeros((1, 0)), [0], [2], offset=3)
-    assert solve(nothing, "highs", clock=Clock(9)).objective == 3
-    broken = LinearProgram([], [], [], np.zeros((1, 0)), [1], [2])
-    assert solve(broken, "highs", clock=Clock(9)).status == "infeasible"
-    free = LinearProgram([1, -1], [0, 0], [1, 1], np.zeros((0, 2)), [], [])
-    assert solve(free, "highs", clock=Clock(9)).objective == -1
-    crossed = LinearProgram([1], [2], [1], [[1]], [0], [9])
-    assert solve(crossed, "highs", clock=Clock(9)).status == "infeasible"
-
-
 def test_a_program_that_highs_refuses_is_said_to_be_out_of_scale() -> None:
     with pytest.raises(ScaleError, match="too large or differ too much"):
         solve(LinearProgram([1], [0], [1], [[1e20]], [0], [1]), "highs", clock=Clock(5))

@@ -27,6 +27,7 @@ from schedgap.models.hare.programs.relaxation_cuts import (
 )
 from schedgap.models.method import RunContext
 from schedgap.solvers import Clock, EngineResult, solve
+from schedgap.solvers.engines.registry import find_engine
 from schedgap.solvers.engines.results import OnBound
 from schedgap.solvers.programs.arrays import Floats, LinearProgram
 
@@ -106,7 +107,7 @@ def _solve_by_cuts(
 
     def solver(clock: Clock) -> Callable[[LinearProgram], EngineResult]:
         def run(program: LinearProgram) -> EngineResult:
-            options = _PRECISE[engine] | (_PRECISE_INTEGER[engine] if program.is_mixed else {})
+            options = _precise(engine, program.is_mixed)
             scale = _cost_scale(program)
             result = solve(
                 replace(program, cost=program.cost * scale, offset=program.offset * scale),
@@ -150,6 +151,12 @@ def _solve_by_cuts(
         call.progress.phase("choosing the canonical point")
         point = canonical_point(relaxed, loop, separate, solver(call.clock), call.clock)
     return RelaxationSolution(relaxed, loop, point)
+
+
+def _precise(engine: str, mixed: bool) -> dict[str, Any]:
+    """Return the tightest tolerances that are safe for an engine."""
+    linear = _PRECISE.get(engine, dict(find_engine(engine).least))
+    return linear | (_PRECISE_INTEGER.get(engine, {}) if mixed else {})
 
 
 def _cost_scale(program: LinearProgram) -> float:

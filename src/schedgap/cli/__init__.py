@@ -2,7 +2,7 @@
 
 # ruff: noqa: I001 - the order of the commands in the help
 from schedgap.cli.parser import app
-from schedgap.cli.listings import methods, models, presets
+from schedgap.cli.listings import engines, methods, models, presets
 from schedgap.cli.instances import generate, schema
 from schedgap.cli.solutions import export, judge, solve, verify
 from schedgap.cli.runs import compare, diff, figure, report, show_run, table
@@ -13,6 +13,7 @@ __all__ = [
     "app",
     "compare",
     "diff",
+    "engines",
     "export",
     "figure",
     "generate",

@@ -1,4 +1,4 @@
-"""Commands that list families, methods, presets and programs."""
+"""Commands that list engines, methods, presets and programs."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +23,37 @@ def methods(family: AnyFamily = None, as_json: AsJson = False) -> None:
     from schedgap.analysis.pages import listing
 
     _list(listing.methods(family), as_json, show.methods, family)
+
+
+@app.command(epilog="Example:  schedgap engines")
+def engines(
+    check: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Check one engine against the contract of all engines."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the engines with version, licence status and the kinds of programs that they take.
+
+    With --check, the exit code is 1 if the engine breaks a clause of the contract.
+    """
+    from schedgap.analysis.pages import listing
+
+    if check is not None:
+        from schedgap.solvers import check_engine
+
+        faults = check_engine(check)
+        if as_json:
+            show.json_document(faults)
+        else:
+            said = [f"{clause}: {fault or 'ok'}" for clause, fault in faults.items()]
+            show.lines("\n".join(said))
+        raise typer.Exit(int(any(faults.values())))
+    rows = listing.engines()
+    if as_json:
+        show.json_document(rows)
+    else:
+        show.engines(rows)
 
 
 @app.command(epilog="Example:  schedgap presets hare")

@@ -13,7 +13,7 @@ from schedgap.show.console import (
     plain_text,
     table,
 )
-from schedgap.show.listings import methods, models, presets
+from schedgap.show.listings import engines, methods, models, presets
 from schedgap.show.runs import (
     RETRIES,
     capped,
@@ -33,6 +33,7 @@ __all__ = [
     "capped",
     "comparing",
     "differences",
+    "engines",
     "facts",
     "grid",
     "json_document",

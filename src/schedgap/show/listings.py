@@ -55,6 +55,28 @@ def _methods(rows: Sequence[Mapping[str, Any]]) -> None:
     table(("family", "method", "kind", "engines", "what it does", "source"), cells)
 
 
+def engines(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print a table of engines.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        As returned by `schedgap.analysis.pages.listing.engines`.
+    """
+    cells = [
+        (
+            row["engine"],
+            f"{row['package']} {row['version']}" if row["version"] else "-",
+            row["status"],
+            ", ".join(row["takes"]),
+            "any" if row["threads"] is None else str(row["threads"]),
+            row["install"] if row["status"] == "not installed" else "",
+        )
+        for row in rows
+    ]
+    table(("engine", "package", "status", "programs", "threads", "to install"), cells)
+
+
 def presets(rows: Sequence[Mapping[str, Any]], *, options: bool) -> None:
     """Print a table of presets.
 
