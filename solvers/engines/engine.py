@@ -17,7 +17,7 @@ from schedgap.solvers.engines.results import (
     EngineStatus,
     OnBound,
     OnIncumbent,
-    judge,
+    derive_status,
     statistics_of,
 )
 
@@ -281,7 +281,7 @@ class Request:
         prices = None if duals is None else np.asarray(duals, dtype=np.float64)
         if prices is not None and reduced is not None:
             bound = dual_objective(program, prices, np.asarray(reduced, dtype=np.float64))
-        verdict = judge(objective, bound, grid=self.grid if program.is_mixed else None)
+        verdict = derive_status(objective, bound, grid=self.grid if program.is_mixed else None)
         return EngineResult(
             verdict.status,
             verdict.objective,

@@ -10,7 +10,7 @@ import numpy as np
 
 from schedgap.errors import UsageError
 from schedgap.solvers.children.clock import Clock
-from schedgap.solvers.engines.availability import claim
+from schedgap.solvers.engines.availability import require_loadable
 from schedgap.solvers.engines.engine import Engine, Request
 from schedgap.solvers.engines.registry import find_engine
 from schedgap.solvers.engines.results import TOLERANCE, EngineResult, OnBound, OnIncumbent
@@ -105,7 +105,7 @@ def solve_arrays(
     clock, start, **settings
         As for `Request`.
     """
-    claim(engine.name)
+    require_loadable(engine.name)
     kind = "mixed-integer" if program.is_mixed else "linear"
     if kind not in engine.takes:
         raise UsageError(f"engine {engine.name} cannot solve {kind} programs")
@@ -149,7 +149,7 @@ def _solve_model(
     """Solve a Pyomo model; the solution is stored in the model, the duals have names of rows."""
     from schedgap.solvers.programs.pyomo import InfeasibleModelError, compile_model, solve_compiled
 
-    claim(engine.name)
+    require_loadable(engine.name)
     if clock.expired():
         return EngineResult("unknown", None, None)
     begin = time.monotonic()
