@@ -164,7 +164,8 @@ def set_option(engine: "highspy.Highs", name: str, value: object) -> None:
     except TypeError:
         accepted = False
     if not accepted:
-        raise reject_option("HiGHS", name, value, dir(engine.getOptions()))
+        exists = engine.getOptionType(name)[0].name == "kOk"  # not all options have attributes
+        raise reject_option("HiGHS", name, value, [*dir(engine.getOptions()), *[name] * exists])
 
 
 def pass_program(engine: "highspy.Highs", program: LinearProgram, *, relaxed: bool = False) -> None:

@@ -12,6 +12,8 @@ GROUP = "schedgap.engines"  # entry points of other packages, such as `brute = "
 
 _LEAST_HIGHS = {"mip_feasibility_tolerance": 1e-9, "primal_feasibility_tolerance": 1e-9}
 _LEAST_GUROBI = {"FeasibilityTol": 1e-9, "IntFeasTol": 1e-9}
+_LEAST_SCIP = {"numerics/feastol": 1e-9}
+_PLAIN_SCIP = {"presolving/maxrounds": 0, "presolving/maxrestarts": 0}
 _AGAIN, _AGAIN_LEAST = "without presolve", "without presolve at the least tolerance"
 
 # The usual tolerances are far from 1e-6 and 1e-9, at which the presolve of HiGHS 1.15.1 has missed
@@ -44,11 +46,25 @@ BUILT_IN = (
         repeats=((_AGAIN, {"Presolve": 0}), (_AGAIN_LEAST, {"Presolve": 0} | _LEAST_GUROBI)),
     ),
     Engine(
+        "scip",
+        "SCIP",
+        package="pyscipopt",
+        module="pyscipopt",
+        takes=("linear", "mixed-integer"),
+        solve="schedgap.solvers.engines.scip:solve_request",
+        extra="scip",
+        max_threads=1,
+        usual={"numerics/feastol": 1e-7},
+        least=_LEAST_SCIP,
+        repeats=((_AGAIN, _PLAIN_SCIP), (_AGAIN_LEAST, _PLAIN_SCIP | _LEAST_SCIP)),
+    ),
+    Engine(
         "cp-sat",
         "CP-SAT",
         package="ortools",
         module="ortools.sat.python.cp_model",
-        takes=("constraint",),
+        takes=("mixed-integer", "constraint"),
+        solve="schedgap.solvers.engines.cp_sat:solve_request",
         extra="cp-sat",
         library="ortools.sat.python.cp_model_helper",
         conflicts="highspy._core",

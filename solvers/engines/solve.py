@@ -1,7 +1,7 @@
 """Solve a program of any kind with any engine."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -159,14 +159,28 @@ def _solve_model(
         return EngineResult("infeasible", None, None, log=str(error))
     if arrays.quadratics or arrays.square is not None:
         settings |= {"quadratics": arrays.quadratics, "square": arrays.square}
+    named = replace(arrays.program, column_names=_Names(arrays.variables))
     return solve_compiled(
-        arrays,
+        replace(arrays, program=named),
         lambda program, **rest: solve_arrays(program, engine, **rest),
         start=bool(start),
         build_seconds=time.monotonic() - begin,
         clock=clock,
         **settings,
     )
+
+
+class _Names(Sequence[str]):
+    """The names of Pyomo variables, which are slow to compute: only those that are asked for."""
+
+    def __init__(self, variables: Sequence[Any]) -> None:
+        self._variables = variables
+
+    def __len__(self) -> int:
+        return len(self._variables)
+
+    def __getitem__(self, j: Any) -> Any:
+        return self._variables[j].name
 
 
 def _kind(program: object) -> str:
