@@ -130,7 +130,7 @@ def solve_arrays(
         if (program.row_lower > 0).any() or (program.row_upper < 0).any():
             return request.result("infeasible", "no columns")
         zero = np.zeros(len(program.row_lower))
-        duals = {} if program.is_mixed else {"duals": zero, "reduced": np.zeros(0)}
+        duals: dict[str, Any] = {} if program.is_mixed else {"duals": zero, "reduced": np.zeros(0)}
         return request.result("solved", "no columns", values=[], bound=program.offset, **duals)
     result = engine.function()(request.program, request)
     if request.error is not None:
