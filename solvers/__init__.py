@@ -3,12 +3,19 @@
 if not __name__.startswith("schedgap."):
     raise ImportError("import schedgap.solvers, not solvers")
 
+from typing import TYPE_CHECKING
+
+from schedgap import lazy
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.engines.availability import engine_status, require
 from schedgap.solvers.engines.engine import Engine, Request
 from schedgap.solvers.engines.registry import ENGINES
 from schedgap.solvers.engines.results import STATISTICS, EngineResult
-from schedgap.solvers.engines.solve import solve
+
+if TYPE_CHECKING:  # it loads NumPy, which reading and verifying a file can do without
+    from schedgap.solvers.engines.solve import solve as solve
+else:
+    __getattr__, __dir__ = lazy.attributes(__name__)
 
 __all__ = [
     "ENGINES",
