@@ -19,9 +19,9 @@ from schedgap.errors import UsageError
 from schedgap.instances.instance import Instance
 from schedgap.instances.settings import LARGEST, whole_number
 
-Rule = Callable[[object], str | None]  # from an argument to what is needed instead, or None
+Rule = Callable[[object], str | None]  # maps an argument to what is needed instead, or to None
 
-LONGEST_NAME = 255  # of a name, or of a part of a path
+LONGEST_NAME = 255  # characters of a name, or bytes of a part of a path
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
@@ -51,7 +51,7 @@ def checked(**rules: Rule) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:
         def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
             try:
                 given = signature.bind(*args, **kwargs).arguments
-            except TypeError:  # as Python says it
+            except TypeError:  # Python's own message for wrong arguments
                 return function(*args, **kwargs)
             for name, rule in rules.items():
                 if name in given and given[name] is not defaults[name]:

@@ -118,7 +118,7 @@ FAMILIES = Families(
 )
 
 
-def known(name: object) -> str:
+def unknown_family_message(name: object) -> str:
     """Return a text for messages on an unknown family: the known ones, and what else to do.
 
     Parameters
@@ -179,7 +179,7 @@ def instance_class(family: str) -> type[Instance]:
         If there is no such family.
     """
     if family not in FAMILIES:
-        raise UsageError(f"no family '{family}': {known(family)}")
+        raise UsageError(f"no family '{family}': {unknown_family_message(family)}")
     source = FAMILIES[family]
     if source.instances:
         module, name = source.instances.split(":")
@@ -210,7 +210,7 @@ def from_data(data: object) -> Instance:
         raise InputError("missing key", path="family")
     family = data["family"]
     if not isinstance(family, str) or family not in FAMILIES:
-        raise InputError(f"unknown family: {known(family)}", path="family")
+        raise InputError(f"unknown family: {unknown_family_message(family)}", path="family")
     return instance_class(family).from_data(data)
 
 

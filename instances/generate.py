@@ -13,7 +13,7 @@ import numpy as np
 
 from schedgap.errors import FamilyError, UsageError, choices
 from schedgap.instances.arguments import a_mapping, a_path, a_text, checked
-from schedgap.instances.families import FAMILIES, instance_class, known, outside
+from schedgap.instances.families import FAMILIES, instance_class, outside, unknown_family_message
 from schedgap.instances.instance import Instance
 from schedgap.instances.loads import LOAD, at_load, machines_setting
 from schedgap.instances.records import read_bytes
@@ -32,7 +32,7 @@ from schedgap.instances.traces import (
 )
 
 PathLike = str | os.PathLike[str]
-TRACE_OPTIONS = (  # of all presets that accept files
+TRACE_OPTIONS = (  # options of all presets that accept files
     Option(
         "format",
         "choice",
@@ -98,7 +98,7 @@ class Preset:
     make: Callable[[Request], Generated]
     options: tuple[Option, ...] = ()
     seeded: bool = True
-    files: tuple[str, ...] = ()  # of 'jobs', 'machines', 'rates'
+    files: tuple[str, ...] = ()  # accepted options, out of 'jobs', 'machines', 'rates'
 
     def parse(self, settings: Mapping[str, object]) -> dict[str, Any]:
         """Return a value for every option.
@@ -363,7 +363,7 @@ def apportion(total: int, shares: Sequence[float]) -> list[int]:
 
 def _generator(family: str) -> Generator:
     if family not in FAMILIES:
-        raise UsageError(f"no family '{family}': {known(family)}")
+        raise UsageError(f"no family '{family}': {unknown_family_message(family)}")
     source = FAMILIES[family]
     generator: Generator | None
     if source.generator:

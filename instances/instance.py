@@ -27,7 +27,7 @@ from schedgap.instances.records import (
     write_json,
 )
 
-_PARTS: Mapping[str, contract.Accept] = {  # that a class may define
+_PARTS: Mapping[str, contract.Accept] = {  # members that a class may define
     "summary": contract.named_texts,
     "demands": contract.demands,
     "warnings": contract.texts,

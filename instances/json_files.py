@@ -27,7 +27,7 @@ class _Duplicate:
     key: str
 
 
-DIGITS = 310  # of an integer; one of more digits exceeds every float
+DIGITS = 310  # digits of an integer; one with more digits exceeds every float
 _TOO_LARGE = object()  # marks an integer of more digits
 
 
@@ -91,7 +91,7 @@ def json_fault(value: Any, depth: int = 0, *, digits: int = DIGITS) -> Fault | N
         return None
     if kind is _Duplicate:
         return "duplicate key", (value.key,)
-    long = kind is int and value.bit_length() > 3 * digits  # at least 3 bits for each digit
+    long = kind is int and value.bit_length() > 3 * digits  # each digit needs at least 3 bits
     if value is _TOO_LARGE or (long and abs(value) >= 10**digits):
         return "number too large", ()
     known = kind in (int, bool, type(None))

@@ -28,10 +28,12 @@ LOAD = Option(
 )
 TOLERANCE = 0.05  # relative difference between the load asked for and the one reached
 FINE = 0.005  # relative difference at which other arrivals are no longer tried
-TRIES = 8  # of other times between arrivals, for one number of machines
+TRIES = 8  # trials of other times between arrivals, for each number of machines
 EACH = 40  # up to this number of machines, every smaller number is tried
 
-Build = Callable[[float, int], Instance]  # from factor on times between arrivals, and machines
+Build = Callable[
+    [float, int], Instance
+]  # arguments: factor on the times between arrivals, number of machines
 
 
 @checked(instance=an_instance)

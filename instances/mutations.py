@@ -22,9 +22,9 @@ from schedgap.instances.records import Record
 Path = tuple[str | int, ...]  # keys and indices from the root of an instance file
 
 _FIXED = frozenset({"family", "version", "name", "meta", "id"})
-_LENGTH = 6  # of a list, at most, where a family does not say it
+_LENGTH = 6  # largest length of a list, unless the family sets another
 _TRIALS = 20  # changes tried before a move is given up
-_MOST_CHANGES = 3  # of one move
+_MOST_CHANGES = 3  # changes in one move
 
 
 def _unchanged(data: dict[str, Any]) -> None:

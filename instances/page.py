@@ -7,7 +7,7 @@ from typing import Any
 from schedgap.instances.instance import Instance, html_table
 from schedgap.instances.records import Record
 
-MAX_ROWS = 12  # of a table
+MAX_ROWS = 12  # rows of a table
 MAX_TEXT = 48  # characters of a cell
 MAX_MARKS = 300  # jobs in the picture
 _WIDTH, _HEIGHT = 480, 110

@@ -34,7 +34,7 @@ def require(value: object, shape: Shape, *path: str | int) -> None:
         raise schedule_error(f"need {need}, got {short(value)}", *path)
 
 
-Shapes = Mapping[str, Shape]  # by key
+Shapes = Mapping[str, Shape]  # key -> shape of its value
 
 
 def require_keys(

@@ -17,7 +17,7 @@ EXIT_CODES: dict[Status, int] = {
 
 ProofKind = Literal["certificate", "tree", "search", "engines", "engine", "none"]
 Evidence = Literal["reported", "certified", "proved"]
-EVIDENCE: tuple[Evidence, ...] = get_args(Evidence)  # from weak to strong
+EVIDENCE: tuple[Evidence, ...] = get_args(Evidence)  # sorted from weak to strong
 
 
 class ProofClaim(Record):

@@ -3,7 +3,7 @@
 if not __name__.startswith("schedgap."):
     raise ImportError("import schedgap.solvers, not solvers")
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from schedgap import lazy
 from schedgap.solvers.children.clock import Clock
@@ -11,16 +11,13 @@ from schedgap.solvers.engines.availability import engine_status, require
 from schedgap.solvers.engines.engine import Engine, Request, reject_option
 from schedgap.solvers.engines.registry import ENGINES
 from schedgap.solvers.engines.results import STATISTICS, EngineResult
-from schedgap.solvers.engines.solve import solve
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # they load NumPy, which reading and verifying a file can do without
     from schedgap.solvers.engines.contract import check_engine as check_engine
+    from schedgap.solvers.engines.solve import solve as solve
     from schedgap.solvers.programs.arrays import LinearProgram as LinearProgram
-
-_LATER = {  # imported on first use, because they load numpy
-    "LinearProgram": "schedgap.solvers.programs.arrays:LinearProgram",
-    "check_engine": "schedgap.solvers.engines.contract:check_engine",
-}
+else:
+    __getattr__, __dir__ = lazy.attributes(__name__)
 
 __all__ = [
     "ENGINES",
@@ -36,9 +33,3 @@ __all__ = [
     "require",
     "solve",
 ]
-
-_imported, _names = lazy.attributes(__name__, _LATER)
-
-
-def __getattr__(name: str) -> Any:
-    return _imported(name)

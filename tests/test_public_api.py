@@ -170,7 +170,10 @@ def test_the_public_names_and_signatures_are_the_ones_on_file() -> None:
 
 @pytest.mark.parametrize("name", ["", ".extend", ".proof", *(f".steps.{each}" for each in STEPS)])
 def test_names_are_at_run_time_what_type_checkers_take_them_for(name: str) -> None:
-    """Two steps may have the same parameters, so that the signatures do not tell them apart."""
+    """Two steps may have the same parameters, so that the signatures do not tell them apart.
+
+    Python runs the block for type checkers here, which imports everything at once.
+    """
     module = importlib.import_module(f"schedgap{name}")
     tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
     block = next(
@@ -178,18 +181,21 @@ def test_names_are_at_run_time_what_type_checkers_take_them_for(name: str) -> No
         for each in tree.body
         if isinstance(each, ast.If) and ast.unparse(each.test) == "TYPE_CHECKING"
     )
-    typed = {
-        alias.asname: f"{node.module}:{alias.name}"
-        for node in block.body
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-        if alias.asname is not None
-    }
-    places = {
-        each: place if ":" in place else f"{place}:{each}" for each, place in module._PUBLIC.items()
-    }
-    assert places and places.items() <= typed.items()
-    assert typed.keys() - places.keys() <= {"models"}  # a package and a function
+    typed: dict[str, object] = {}
+    exec(compile(ast.Module(block.body, []), name or "schedgap", "exec"), typed)
+    defined = {each.name for each in tree.body if isinstance(each, ast.FunctionDef)}
+    names = {*module.__all__} - defined
+    assert len(names) > 3 and names <= typed.keys()
+    for each in names - {"models"}:  # a package and a function
+        assert getattr(module, each) is typed[each], each
+
+
+@pytest.mark.parametrize("module", [schedgap, extend])
+def test_all_public_names_can_be_listed_and_imported_at_once(module: types.ModuleType) -> None:
+    names: dict[str, object] = {}
+    exec(f"from {module.__name__} import *", names)
+    assert names.keys() - {"__builtins__"} == {*module.__all__} <= {*dir(module)}
+    assert not names.keys() & {"TYPE_CHECKING", "lazy", "read"}
 
 
 def test_the_text_has_no_address_and_no_module() -> None:

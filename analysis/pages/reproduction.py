@@ -7,7 +7,7 @@ from pathlib import Path
 
 from schedgap.analysis.comparing.compare import OnRecord, compare, work
 from schedgap.analysis.comparing.run import Run
-from schedgap.analysis.evaluations import experiments
+from schedgap.analysis.evaluations import drawing, experiments
 from schedgap.analysis.evaluations.judging import (
     JUDGED,
     Judgement,
@@ -20,7 +20,7 @@ from schedgap.analysis.evaluations.judging import (
 )
 from schedgap.analysis.evaluations.setup import players, sizes
 from schedgap.analysis.pages.families import markdown_table
-from schedgap.analysis.plots.charts import comma_separated
+from schedgap.analysis.plots.csv_text import comma_separated
 from schedgap.errors import UsageError, choices
 from schedgap.instances.families import FAMILIES, OWN
 from schedgap.instances.records import write_text
@@ -187,7 +187,7 @@ def draw(figures: Values, folder: Path, suffix: str) -> list[Path]:
         for measure in dict.fromkeys(row.measure for row in rows):
             of = "" if measure == experiment.objective else f"-{measure.replace(' ', '-')}"
             file = place / f"{name.removesuffix('.csv')}{of}.{suffix}"
-            experiments.picture(experiment, measure, rows).savefig(file, dpi=200)
+            drawing.picture(experiment, measure, rows).savefig(file, dpi=200)
             files.append(file)
     return files
 

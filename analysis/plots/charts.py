@@ -5,9 +5,7 @@ are Paul Tol's "bright" scheme, which colour-blind readers can distinguish, on w
 backgrounds are transparent.
 """
 
-import csv
 import html
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -69,21 +67,6 @@ def plain(text: str) -> str:
         Any text.
     """
     return html.escape(text, quote=False)
-
-
-def comma_separated(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a table as CSV; None becomes an empty field.
-
-    Parameters
-    ----------
-    columns : sequence of str
-        Names of the columns.
-    rows : iterable of sequences
-        Cells, one for each column.
-    """
-    text = io.StringIO()
-    csv.writer(text).writerows([columns, *rows])
-    return text.getvalue()
 
 
 def colors(names: Iterable[str]) -> dict[str, str]:

@@ -43,21 +43,52 @@ class RatioInterval:
         return self.low == self.high
 
     def __str__(self) -> str:
-        if self.exact:
-            return _rounded(self.low, ROUND_HALF_EVEN)
-        if math.isinf(self.high):
-            return f">= {_rounded(self.low, ROUND_FLOOR)}"
-        return f"{_rounded(self.low, ROUND_FLOOR)} to {_rounded(self.high, ROUND_CEILING)}"
+        return interval_text(self.low, self.high)
 
 
-def _rounded(value: float, how: str) -> str:
-    """Return `DIGITS` decimals; an interval whose ends are rounded outwards remains valid."""
+def interval_text(low: float, high: float, digits: int = DIGITS, unknown: str = "-") -> str:
+    """Return an interval as text: `1.25`, `1.2 to 1.3`, `>= 1.2`, or `unknown` for NaN.
+
+    The ends are rounded outwards, so the interval remains valid.
+
+    Parameters
+    ----------
+    low, high : float
+        Ends of the interval; `high` may be infinite.
+    digits : int
+        Decimals.
+    unknown : str
+        Text for NaN.
+    """
+    if math.isnan(low):
+        return unknown
+    if low == high:
+        return rounded(low, ROUND_HALF_EVEN, digits)
+    if math.isinf(high):
+        return f">= {rounded(low, ROUND_FLOOR, digits)}"
+    return f"{rounded(low, ROUND_FLOOR, digits)} to {rounded(high, ROUND_CEILING, digits)}"
+
+
+def rounded(value: float, how: str, digits: int = DIGITS) -> str:
+    """Return a number with some decimals.
+
+    Parameters
+    ----------
+    value : float
+        The number; it may be infinite.
+    how : str
+        Direction, as of the module `decimal`.
+    digits : int
+        Decimals.
+    """
     if not math.isfinite(value):
         return str(value)
-    exact = Decimal(
-        repr(round(float(value), 10))
-    )  # without round-off, which is no reason to round up
-    return str(exact.quantize(Decimal(1).scaleb(-DIGITS), rounding=how))
+    return str(without_round_off(value).quantize(Decimal(1).scaleb(-digits), rounding=how))
+
+
+def without_round_off(value: float) -> Decimal:
+    """Return a finite number without round-off, which would otherwise be rounded outwards."""
+    return Decimal(repr(round(float(value), 10)))
 
 
 def divide(value: float, reference: float, sense: Sense) -> float:

@@ -6,7 +6,8 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from schedgap.analysis.plots.charts import PALETTE, TEMPLATE, comma_separated, plain
+from schedgap.analysis.plots.charts import PALETTE, TEMPLATE, plain
+from schedgap.analysis.plots.csv_text import comma_separated
 from schedgap.analysis.report.pictures import Figure, plotly_data
 from schedgap.analysis.statistics.loads import COLUMNS, ROLES
 

@@ -79,6 +79,9 @@ def write_report(
     return target
 
 
+report = write_report  # its name in `schedgap`
+
+
 def _folders(runs: object) -> str | None:
     """Need a run folder, or several."""
     given = runs if isinstance(runs, list | tuple) else [runs]

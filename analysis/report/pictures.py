@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
 
-from schedgap.analysis.evaluations import experiments
+from schedgap.analysis.evaluations import drawing
 from schedgap.analysis.evaluations.judging import EACH_PART, Judgement, Row, judge
 from schedgap.analysis.names import natural
 from schedgap.analysis.plots.charts import (
@@ -16,7 +16,6 @@ from schedgap.analysis.plots.charts import (
     LEGEND_LIMIT,
     TEMPLATE,
     colors,
-    comma_separated,
     frame_height,
     gantt_traces,
     lanes_axis,
@@ -25,6 +24,7 @@ from schedgap.analysis.plots.charts import (
     plain,
     time_range,
 )
+from schedgap.analysis.plots.csv_text import comma_separated
 from schedgap.analysis.plots.curves import (
     PROGRESS_LAYOUT,
     Interval,
@@ -92,7 +92,7 @@ def paper_figures(report: ReportData, name: str) -> list[tuple[str, str, str, Fi
                     f"{count(len({row.seed for row in values}), 'draw')}; the best known schedule "
                     f"and the bound, if shown, are ours." + verdicts,
                     plotly_data(
-                        experiments.chart(experiment, measure, values),
+                        drawing.chart(experiment, measure, values),
                         comma_separated(Row._fields, values),
                     ),
                 )

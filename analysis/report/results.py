@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from schedgap.analysis.evaluations.experiments import written
 from schedgap.analysis.records.finds import Find, finds
 from schedgap.analysis.records.folder import FAULTS, TaskRecord
 from schedgap.analysis.records.stored import StoredRun
@@ -176,8 +177,6 @@ class ReportData:
     @cached_property
     def figures(self) -> Mapping[str, tuple[Experiment, list["PlottedValue"]]]:
         """The figures of the papers, by file name."""
-        from schedgap.analysis.evaluations.experiments import written  # imports plotly
-
         return written(self.run)
 
     @cached_property

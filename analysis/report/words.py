@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from types import MappingProxyType
 
+from schedgap.analysis.records.ratios import rounded, without_round_off
 from schedgap.instances.solution import EVIDENCE, Evidence
 
 UNKNOWN = "–"
@@ -51,12 +52,7 @@ def _round(value: float, how: str, digits: int = DIGITS) -> str:
     excess = abs(value - 1)
     if excess < 0.5 * 10**-digits:
         digits = min(6, -math.floor(math.log10(excess)))
-    return str(_decimal(value).quantize(Decimal(1).scaleb(-digits), rounding=how))
-
-
-def _decimal(value: float) -> Decimal:
-    """Return a number without round-off, which would otherwise be rounded outwards."""
-    return Decimal(repr(round(value, 10)))
+    return rounded(value, how, digits)
 
 
 def percent_above(ratio: float, digits: int = DIGITS) -> str:
@@ -71,7 +67,7 @@ def percent_above(ratio: float, digits: int = DIGITS) -> str:
     """
     if ratio <= 1:
         return "0 %"
-    excess = (_decimal(ratio) - 1) * 100
+    excess = (without_round_off(ratio) - 1) * 100
     place = min(2 - digits, excess.adjusted() - 1)
     return f"{excess.quantize(Decimal(1).scaleb(place), rounding=ROUND_CEILING).normalize():f} %"
 

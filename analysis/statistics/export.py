@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 import pandas as pd
 
-from schedgap.analysis.records.ratios import RatioInterval
+from schedgap.analysis.records.ratios import interval_text
 from schedgap.analysis.statistics.readable import readable
 from schedgap.analysis.statistics.summary import SUMMARY_COLUMNS
 from schedgap.errors import UsageError
@@ -94,9 +94,9 @@ def compact(frame: pd.DataFrame) -> pd.DataFrame:
     for name in names:
         stem, _, end = name.rpartition("_")
         if end == "low" and f"{stem}_high" in names:
-            ends = zip(frame[name], frame[f"{stem}_high"], strict=True)
+            ends = frame[[name, f"{stem}_high"]].astype(float).itertuples(index=False)
             title = stem if stem not in names else f"{stem} interval"
-            cells[title] = [_interval(low, high) for low, high in ends]
+            cells[title] = [interval_text(low, high, unknown="") for low, high in ends]
         elif name == "low" and "high" in names:
             cells["95 %"] = [_span(a, b) for a, b in zip(frame["low"], frame["high"], strict=True)]
         elif not (end == "high" and f"{stem}_low" in names) and name != "high":
@@ -109,12 +109,6 @@ def compact(frame: pd.DataFrame) -> pd.DataFrame:
         and not (name in CONSTANT and len(set(column)) == 1)
     }
     return pd.DataFrame(shown, index=range(len(frame)))
-
-
-def _interval(low: float, high: float) -> str:
-    if pd.isna(low):
-        return ""
-    return str(RatioInterval(float(low), float(high)))
 
 
 def _span(low: float, high: float) -> str:

@@ -2,26 +2,16 @@
 
 import html
 import math
+from decimal import ROUND_CEILING
 from typing import Any
 
 import pandas as pd
 
-from schedgap.analysis.records.ratios import RatioInterval
+from schedgap.analysis.records.ratios import interval_text, rounded
 from schedgap.analysis.records.stored import StoredRun
 from schedgap.analysis.statistics.aggregates import RESULTS
 from schedgap.analysis.statistics.summary import summary
 from schedgap.models.family import family
-
-
-def interval_text(low: float, high: float) -> str:
-    """Return an interval as text: `1.25`, `1.2 to 1.3`, `>= 1.2`, or a dash for NaN.
-
-    Parameters
-    ----------
-    low, high : float
-        Ends of the interval; `high` may be infinite.
-    """
-    return "-" if math.isnan(low) else str(RatioInterval(low, high))
 
 
 def as_html(run: StoredRun) -> str:
@@ -126,7 +116,7 @@ def readable(frame: pd.DataFrame) -> pd.DataFrame:
             "optimum / bound": [
                 "-"
                 if math.isnan(row["bound_mean"])
-                else f"<= {_up(row['bound_mean'])}{_other(row, 'bound_n')}"
+                else f"<= {rounded(row['bound_mean'], ROUND_CEILING)}{_other(row, 'bound_n')}"
                 for _, row in frame.iterrows()
             ],
             "guarantee": [_guarantee_text(row) for _, row in frame.iterrows()],
@@ -152,11 +142,6 @@ def _other(row: "pd.Series[Any]", count: str) -> str:
     """Return the number of instances of a mean, unless it is one of the two in the table."""
     shown = row["instances"], row["bound_n" if row["kind"] == "bound" else "n"]
     return "" if row[count] in shown else f" (n {row[count]})"
-
-
-def _up(value: float) -> str:
-    """Return a number with four decimals, rounded up."""
-    return str(RatioInterval(1.0, value)).rpartition(" ")[2]
 
 
 def _guarantee_text(row: "pd.Series[Any]") -> str:

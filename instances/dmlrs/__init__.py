@@ -14,23 +14,15 @@ from schedgap.instances.dmlrs.instance import (
 )
 from schedgap.instances.dmlrs.schedule import Allocation, Counts, DmlrsSchedule, Plan
 
-if TYPE_CHECKING:
-    from schedgap.instances.dmlrs.compiled import (
-        EXTERNAL,
-        INTERNAL,
-        DmlrsArrays,
-        arrays,
-        sample_slots,
-        worker_slots,
-    )
-else:  # these load NumPy, which reading and verifying a file can do without
-    __getattr__, __dir__ = lazy.attributes(
-        __name__,
-        dict.fromkeys(
-            ("EXTERNAL", "INTERNAL", "DmlrsArrays", "arrays", "sample_slots", "worker_slots"),
-            "schedgap.instances.dmlrs.compiled",
-        ),
-    )
+if TYPE_CHECKING:  # these load NumPy, which reading and verifying a file can do without
+    from schedgap.instances.dmlrs.compiled import EXTERNAL as EXTERNAL
+    from schedgap.instances.dmlrs.compiled import INTERNAL as INTERNAL
+    from schedgap.instances.dmlrs.compiled import DmlrsArrays as DmlrsArrays
+    from schedgap.instances.dmlrs.compiled import arrays as arrays
+    from schedgap.instances.dmlrs.compiled import sample_slots as sample_slots
+    from schedgap.instances.dmlrs.compiled import worker_slots as worker_slots
+else:
+    __getattr__, __dir__ = lazy.attributes(__name__)
 
 __all__ = [
     "EXTERNAL",

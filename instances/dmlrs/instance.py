@@ -31,7 +31,7 @@ MOST_SLOTS = 10_000
 MOST_WORKERS = 100_000
 
 Amount = Annotated[float, Field(ge=0, le=1e9)]
-Amounts = Keyed[Amount]  # by resource, all of them
+Amounts = Keyed[Amount]  # key: resource, none is absent
 
 
 class Machine(Record):

@@ -16,7 +16,7 @@ from schedgap.instances.generate import Request, uniform
 Records = list[dict[str, Any]]  # machines or jobs of an instance file
 RESOURCES = ("gpu", "cpu", "memory", "storage")
 HOUR = 3600.0
-MOST_TRIES = 10_000  # to draw one job that can finish
+MOST_TRIES = 10_000  # draws to get one job that can finish
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,13 @@ from schedgap import lazy
 from schedgap.instances.edge.instance import EdgeInstance, Job, PriceCaps, Server
 from schedgap.instances.edge.schedule import EdgeSchedule, Placement
 
-if TYPE_CHECKING:
-    from schedgap.instances.edge.compiled import EdgeArrays, arrays, batch_seconds, work
-else:  # these load NumPy, which reading and verifying a file can do without
-    __getattr__, __dir__ = lazy.attributes(
-        __name__,
-        dict.fromkeys(
-            ("EdgeArrays", "arrays", "batch_seconds", "work"), "schedgap.instances.edge.compiled"
-        ),
-    )
+if TYPE_CHECKING:  # these load NumPy, which reading and verifying a file can do without
+    from schedgap.instances.edge.compiled import EdgeArrays as EdgeArrays
+    from schedgap.instances.edge.compiled import arrays as arrays
+    from schedgap.instances.edge.compiled import batch_seconds as batch_seconds
+    from schedgap.instances.edge.compiled import work as work
+else:
+    __getattr__, __dir__ = lazy.attributes(__name__)
 
 __all__ = [
     "EdgeArrays",

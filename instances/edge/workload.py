@@ -220,7 +220,7 @@ def loaded_volumes(request: Request, servers: Records) -> list[tuple[Volume, int
     return volumes
 
 
-BANDWIDTH = 1000.0  # of the small presets, Mbit/s
+BANDWIDTH = 1000.0  # Mbit/s, in the small presets
 
 
 def paper_jobs(request: Request, volumes: Sequence[Volume], servers: Records) -> Records:

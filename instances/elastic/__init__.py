@@ -12,13 +12,11 @@ from schedgap.instances.elastic.instance import (
 )
 from schedgap.instances.elastic.schedule import ElasticSchedule, Placement
 
-if TYPE_CHECKING:
-    from schedgap.instances.elastic.compiled import ElasticArrays, arrays
-else:  # these load NumPy, which reading and verifying a file can do without
-    __getattr__, __dir__ = lazy.attributes(
-        __name__,
-        dict.fromkeys(("ElasticArrays", "arrays"), "schedgap.instances.elastic.compiled"),
-    )
+if TYPE_CHECKING:  # these load NumPy, which reading and verifying a file can do without
+    from schedgap.instances.elastic.compiled import ElasticArrays as ElasticArrays
+    from schedgap.instances.elastic.compiled import arrays as arrays
+else:
+    __getattr__, __dir__ = lazy.attributes(__name__)
 
 __all__ = [
     "ElasticArrays",

@@ -31,8 +31,8 @@ def _zero_or_not_tiny(value: float) -> float:
 
 
 Demand = Annotated[float, Field(ge=0, le=LARGEST), AfterValidator(_zero_or_not_tiny)]
-Demands = Keyed[Demand]  # by resource; 0 if absent
-Times = Keyed[NonNegative]  # by type, in slots
+Demands = Keyed[Demand]  # key: resource; 0 if absent
+Times = Keyed[NonNegative]  # key: type; value: slots
 UpdateTime = Annotated[
     Annotated[Times, Tag(f"{HIDDEN}object")] | Annotated[NonNegative, Tag(f"{HIDDEN}number")],
     Discriminator(lambda given: HIDDEN + ("object" if isinstance(given, Mapping) else "number")),

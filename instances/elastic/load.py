@@ -9,7 +9,7 @@ from schedgap.instances.elastic.instance import ElasticInstance, Job
 
 MACHINES = "servers"  # setting with the number of machines
 
-Amounts = Mapping[str, float]  # by resource
+Amounts = Mapping[str, float]  # key: resource
 
 
 def work(instance: ElasticInstance) -> float:

@@ -27,7 +27,7 @@ EC2 = {  # GPUs, vCPUs, GiB, Mbit/s
     "g3.8xlarge": (2, 32, 244, 10_000),
     "g3.16xlarge": (4, 64, 488, 25_000),
 }
-EC2_WORKERS = {  # of Fig. 9, from slow to fast: GPUs, vCPUs, GiB; E30
+EC2_WORKERS = {  # types of Fig. 9, from slow to fast: GPUs, vCPUs, GiB; E30
     "p2.xlarge": (1, 4, 61),
     "p2.2xlarge": (2, 8, 122),
     "p3.2xlarge": (1, 8, 61),
@@ -38,7 +38,7 @@ STREAMS = (
     *("servers", "worker types", "PS types", "arrivals", "weights", "epochs", "chunks"),
     *("batches_per_chunk", "gradient", "train_time", "update_time"),
 )
-Draws = Callable[[str], np.random.Generator]  # from one of STREAMS to its random numbers
+Draws = Callable[[str], np.random.Generator]  # maps a name in STREAMS to its random numbers
 
 
 def separate_draws(request: Request) -> Draws:
@@ -101,8 +101,8 @@ class Draft:
     chunks: int
     batches: int
     gradient: int
-    training: tuple[int, ...]  # by worker type
-    update: tuple[int, ...]  # by PS type; one number for rings
+    training: tuple[int, ...]  # index: worker type
+    update: tuple[int, ...]  # index: PS type; one number for rings
     scale: float = 1.0
 
     def train_time(self, units: Units) -> list[float]:

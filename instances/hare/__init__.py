@@ -5,15 +5,12 @@ from typing import TYPE_CHECKING
 from schedgap import lazy
 from schedgap.instances.hare.instance import Gpu, GpuKind, HareInstance, Job, Switching, Task
 
-if TYPE_CHECKING:
-    from schedgap.instances.hare.compiled import HareArrays, arrays
-    from schedgap.instances.hare.schedule import HareSchedule
-else:  # these load NumPy, which reading and verifying a file can do without
-    __getattr__, __dir__ = lazy.attributes(
-        __name__,
-        dict.fromkeys(("HareArrays", "arrays"), "schedgap.instances.hare.compiled")
-        | {"HareSchedule": "schedgap.instances.hare.schedule"},
-    )
+if TYPE_CHECKING:  # these load NumPy, which reading and verifying a file can do without
+    from schedgap.instances.hare.compiled import HareArrays as HareArrays
+    from schedgap.instances.hare.compiled import arrays as arrays
+    from schedgap.instances.hare.schedule import HareSchedule as HareSchedule
+else:
+    __getattr__, __dir__ = lazy.attributes(__name__)
 
 __all__ = [
     "Gpu",

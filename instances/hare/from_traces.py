@@ -67,7 +67,9 @@ REPLACED = {  # settings that have no effect with a file
     "machines": ("mix",),
     "rates": ("bandwidth", "batch_factor", "exchanges", "sync_cap"),
 }
-ONLY_ARRIVALS = REPLACED | {"jobs": ("arrival_span",)}  # if only the arrivals are used
+ONLY_ARRIVALS = REPLACED | {
+    "jobs": ("arrival_span",)
+}  # replaced settings if only the arrivals are used
 
 
 def check_files(request: Request) -> None:

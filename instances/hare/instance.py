@@ -21,8 +21,8 @@ from schedgap.instances.records import (
     require_unique,
 )
 
-MOST_TASKS = 2_000_000  # of an instance; more would exceed the memory of later steps
-Times = Keyed[Positive]  # by GPU id or kind id; the GPU id takes precedence
+MOST_TASKS = 2_000_000  # tasks of an instance; with more, later steps would run out of memory
+Times = Keyed[Positive]  # key: GPU id or kind id; the GPU id takes precedence
 Delays = Keyed[NonNegative]
 
 
@@ -51,7 +51,7 @@ class Task(Record):
 
 
 COMPACT = ("rounds", "tasks_per_round", "training_time")
-ONE_SHAPE: JsonDict = {  # for the JSON Schema
+ONE_SHAPE: JsonDict = {  # part of the JSON Schema
     "oneOf": [
         {
             "required": list(COMPACT),

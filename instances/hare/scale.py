@@ -21,12 +21,12 @@ class HareScale:
     """Whole units of an instance."""
 
     step: Fraction  # length of a step in the instance's time unit
-    weight_step: Fraction  # of the weights
+    weight_step: Fraction  # every weight is a multiple of it
     horizon: int  # steps: some optimal schedule ends by then
 
     @property
     def grid(self) -> Fraction:
-        """Of the objective, in weight times the instance's time unit."""
+        """Grid of the objective, in weight times the instance's time unit."""
         return self.step * self.weight_step
 
 

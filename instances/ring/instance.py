@@ -21,7 +21,7 @@ from schedgap.instances.records import (
 )
 
 MOST_SLOTS = 100_000
-MOST_GPUS = 100_000  # of one server
+MOST_GPUS = 100_000  # GPUs of one server
 MOST_GPUS_IN_ALL = 1_000_000
 FINEST_SCALE = 10_000
 

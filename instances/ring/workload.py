@@ -120,7 +120,9 @@ def calibrated(
         value[name] * slot_seconds / 60
         for name in ("bandwidth_between", "bandwidth_within", "compute_speed")
     )
-    half = value["extra_share"] / (1 - value["extra_share"]) / 2  # of the time per iteration
+    half = (
+        value["extra_share"] / (1 - value["extra_share"]) / 2
+    )  # fraction of the time per iteration
     crowd = value["reference_crowd"]
     slower = _factor(value, crowd) / between - 1 / within  # slots per GB sent
     if within < between or slower <= 0:

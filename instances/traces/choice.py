@@ -65,7 +65,7 @@ class Taken:
     """Jobs taken from a trace, with all their data or only with their arrivals."""
 
     jobs: tuple[TraceJob, ...]
-    sentence: str  # for `meta.source`
+    sentence: str  # description of the choice, stored as `meta.source`
     whole: bool  # whether all their data are used
     timed: bool  # whether they have durations
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from schedgap.errors import InputError, SchedgapError, UsageError
 from schedgap.instances.arguments import a_function, a_path, checked, several, texts
-from schedgap.instances.families import FAMILIES, known
+from schedgap.instances.families import FAMILIES, unknown_family_message
 from schedgap.instances.generate import generate
 from schedgap.instances.instance import Instance
 from schedgap.instances.loads import LOAD, TOLERANCE, cluster_time, machines_setting
@@ -68,7 +68,9 @@ CLUSTERS = {
     "ring": Cluster({"servers": 32}, 100, {}, 6000.0),
     "dmlrs": Cluster({"machines": 2}, 12, {}),
 }
-OF_TRACES: Mapping[str, Mapping[str, object]] = {"hare": {"max_rounds": 2}}  # with jobs from a file
+OF_TRACES: Mapping[str, Mapping[str, object]] = {
+    "hare": {"max_rounds": 2}
+}  # settings for jobs from a file
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,7 @@ def trace_instances(
     names = list(FAMILIES) if families is None else list(families)
     for name in names:
         if name not in FAMILIES:
-            raise UsageError(f"no family '{name}': {known(name)}")
+            raise UsageError(f"no family '{name}': {unknown_family_message(name)}")
     wanted = [LOAD.parse(load) for load in loads]
     if not wanted or not names or not seeds:
         raise UsageError("need at least one load, one family and one seed")

@@ -12,7 +12,7 @@ class TraceJob:
     arrival: float  # seconds, from the origin of the trace
     gpus: int  # requested; 0 for a job without GPUs
     duration: float | None = None  # running time in seconds
-    model: str | None = None  # as written in the trace
+    model: str | None = None  # name in the trace
     batch_size: int | None = None
     steps: int | None = None  # total number of mini-batches (iterations)
     step_time: float | None = None  # seconds per step
@@ -39,7 +39,7 @@ class TraceMachine:
     """One machine (server) of a cluster."""
 
     id: str
-    kind: str  # of its GPUs
+    kind: str  # kind of its GPUs
     gpus: int
     cpus: float
     memory_gb: float

@@ -11,7 +11,7 @@ from pathlib import Path
 from schedgap.errors import InputError
 from schedgap.instances.records import LARGEST, read_bytes
 
-MOST_GPUS = 100_000  # of one job
+MOST_GPUS = 100_000  # GPUs of one job
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 

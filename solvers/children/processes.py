@@ -31,7 +31,7 @@ import psutil
 
 from schedgap.solvers.children import meter
 from schedgap.solvers.children.clock import was_limited
-from schedgap.solvers.children.watchdog import MARK, marks, watch
+from schedgap.solvers.children.watchdog import MARK, marks, start_watchdog
 from schedgap.solvers.children.worker import DEPTH, PRELOAD, read_frame, write_frame
 
 ChildOutcome = Literal["done", "timeout", "memory", "crash", "error"]
@@ -40,11 +40,11 @@ _START_SECONDS = 30.0  # most time to start a process, or to load a module, off 
 _CHECK_SECONDS = 0.1  # interval between two checks of the memory, in seconds
 _MAX_OWN = 8  # methods of the users' own with idle workers
 _MAX_IDLE_MB = 500  # larger idle workers are closed
-_QUOTA = Path(
+_QUOTA_FILE = Path(
     "/sys/fs/cgroup/cpu.max"
 )  # CPU limit of a Linux container: "quota period" or "max ..."
 _MOST_WAITING = 64  # messages that are read ahead; a child that sends more waits in `send`
-_LONGEST_LINE = 1 << 16  # bytes of the standard error that are read at once
+_READ_BYTES = 1 << 16  # bytes of the standard error that are read at once
 _ENVIRONMENT = {
     **dict.fromkeys(
         (
@@ -77,11 +77,11 @@ class ChildResult:
     value: Any = None
     error: Exception | str | None = None
     start_seconds: float = 0.0  # process start, arguments, and all imports
-    seconds: float = 0.0  # of the function, without imports
+    seconds: float = 0.0  # time of the function, without imports
     peak_mb: float = 0.0  # peak of the resident memory: a new child and what the task added
-    cpu_seconds: float = 0.0  # of the function, in the child and its children
+    cpu_seconds: float = 0.0  # CPU time of the function, in the child and its children
     limited: bool = True  # whether a time limit may have had an influence
-    spent: meter.Spent | None = None  # by engines; None if the function did not end by itself
+    spent: meter.Spent | None = None  # times of engines; None if the function did not end by itself
 
     def result(self) -> Any:
         """Return the value, or raise the error.
@@ -188,7 +188,7 @@ class _Usage(NamedTuple):
     """Memory in MB and CPU seconds of a tree of processes, and those of its root alone."""
 
     mb: float = 0.0
-    cpu: float = 0.0  # of ended processes too
+    cpu: float = 0.0  # includes ended processes
     root_mb: float = 0.0
     root_cpu: float = 0.0
 
@@ -220,9 +220,9 @@ class _Worker:
         )
         self.tasks = 0
         self.bare_mb: float | None = None  # memory at the start of its first task
-        self.peak_mb = 0.0  # of the task
-        self.helpers_mb = 0.0  # of child processes that were started before the task
-        self.before = self.last = _Usage()  # at the start of the task, and as last observed
+        self.peak_mb = 0.0  # peak memory of the task
+        self.helpers_mb = 0.0  # memory of child processes that were started before the task
+        self.before = self.last = _Usage()  # usage at the start of the task, and as last observed
         self.frames: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self.room = threading.Semaphore(_MOST_WAITING)
         self.killed = False
@@ -249,7 +249,7 @@ class _Worker:
     def _read_stderr(self) -> None:
         assert self.process.stderr is not None
         with self.process.stderr as stream, contextlib.suppress(OSError):
-            while line := stream.readline(_LONGEST_LINE):
+            while line := stream.readline(_READ_BYTES):
                 self.stderr_lines.append(line.decode(errors="replace").rstrip()[:1000])
 
     def give(self, task: Mapping[str, object]) -> None:
@@ -279,7 +279,7 @@ class _Worker:
 
     def begin(self, cpu: float, mb: float, helpers: bool) -> None:
         """Receive the child's own CPU time and memory at the start of the function."""
-        if not mb or helpers:  # without `mb`, it is not known to the child
+        if not mb or helpers:  # `mb` is 0 if the child does not know its memory
             self.observe()
             self.before, mb = self.last, mb or self.last.root_mb
         self.helpers_mb = self.before.mb - self.before.root_mb if helpers else 0.0
@@ -318,7 +318,7 @@ class _Worker:
     def kill(self) -> None:
         """Kill the process and its descendants, and wait for its end."""
         self.killed = True
-        self.room.release()  # for the thread that reads what it had sent
+        self.room.release()  # frees the thread that reads what the child had sent
         if self.process.poll() is None:
             for process in self._tree():
                 with contextlib.suppress(psutil.Error):
@@ -537,7 +537,7 @@ def cores() -> int:
     with contextlib.suppress(AttributeError, psutil.Error):  # macOS has no affinity
         count = min(count, len(psutil.Process().cpu_affinity()))
     with contextlib.suppress(OSError, ValueError):  # no such file, or "max"
-        quota, period = _QUOTA.read_text().split()
+        quota, period = _QUOTA_FILE.read_text().split()
         count = min(count, math.ceil(int(quota) / int(period)))
     return max(1, count)
 
@@ -549,7 +549,7 @@ _idle_lock = threading.Lock()
 def _take(engine: str | None) -> _Worker:
     """Return an idle worker of an engine, or a new one."""
     if engine is not None and engine.startswith("own-"):
-        watch()
+        start_watchdog()
     with _idle_lock:
         spare = _idle.get((os.getpid(), engine))
         worker = spare.pop() if spare else None

@@ -35,7 +35,7 @@ def marks() -> str:
     return f"{os.environ.get(MARK, '')}:{_mark(os.getpid())}"
 
 
-def watch() -> None:
+def start_watchdog() -> None:
     """Start the watchdog of this process, unless it has one."""
     if sys.platform != "linux":
         return

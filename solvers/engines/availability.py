@@ -62,7 +62,7 @@ def require(engine: str) -> None:
         raise EngineUnavailableError(f"engine {engine} is not installed: {todo}")
 
 
-def claim(engine: str) -> None:
+def require_loadable(engine: str) -> None:
     """Raise an error that says what to do if this process cannot load an engine.
 
     Parameters

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 from schedgap.errors import EngineUnavailableError, UsageError
 from schedgap.solvers.children import meter
 from schedgap.solvers.children.clock import Clock
-from schedgap.solvers.engines.availability import claim
+from schedgap.solvers.engines.availability import require_loadable
 from schedgap.solvers.engines.engine import reject_option
 from schedgap.solvers.engines.results import (
     EngineResult,
     EngineStatus,
     OnBound,
     OnIncumbent,
-    judge,
+    derive_status,
     statistics_of,
 )
 
@@ -70,7 +70,7 @@ def solve_problem(
     EngineUnavailableError
         If cvxpy or Clarabel is not installed.
     """
-    claim("clarabel")
+    require_loadable("clarabel")
     if clock.expired():
         return EngineResult("unknown", None, None)
     import cvxpy
@@ -126,7 +126,7 @@ def solve_problem(
     sense = "min" if isinstance(problem.objective, cvxpy.Minimize) else "max"
     objective = float(problem.value)
     bound = objective - gap if sense == "min" else objective + gap
-    verdict = judge(objective, bound, sense="min" if sense == "min" else "max")
+    verdict = derive_status(objective, bound, sense="min" if sense == "min" else "max")
     return EngineResult(
         verdict.status,
         verdict.objective,

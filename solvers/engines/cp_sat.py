@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from schedgap.errors import UsageError
 from schedgap.solvers.children import meter
 from schedgap.solvers.children.clock import Clock
-from schedgap.solvers.engines.availability import claim
+from schedgap.solvers.engines.availability import require_loadable
 from schedgap.solvers.engines.engine import Request, reject_option
 from schedgap.solvers.engines.results import (
     EngineResult,
     OnBound,
     OnIncumbent,
-    judge,
+    derive_status,
     statistics_of,
 )
 from schedgap.solvers.programs.arrays import LinearProgram
@@ -183,7 +183,7 @@ def solve_model(
     EngineUnavailableError
         If this process has loaded HiGHS.
     """
-    claim("cp-sat")
+    require_loadable("cp-sat")
     if clock.expired():
         return EngineResult("unknown", None, None)
     from ortools.sat.python import cp_model
@@ -245,7 +245,7 @@ def solve_model(
     # Before the first bound is known, the response has 0, which is not a bound.
     bound = response.best_objective_bound if bounds or name == "OPTIMAL" else None
     sense = _sense(model)
-    verdict = judge(
+    verdict = derive_status(
         response.objective_value if has_solution else None, bound, sense=sense, grid=grid
     )
     # Its branches are not nodes of a tree.

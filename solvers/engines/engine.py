@@ -17,7 +17,7 @@ from schedgap.solvers.engines.results import (
     EngineStatus,
     OnBound,
     OnIncumbent,
-    judge,
+    derive_status,
     statistics_of,
 )
 
@@ -285,7 +285,7 @@ class Request:
             if reduced is None:
                 reduced = program.cost - program.matrix.T @ prices
             bound = dual_objective(program, prices, np.asarray(reduced, dtype=np.float64))
-        verdict = judge(objective, bound, grid=self.grid if program.is_mixed else None)
+        verdict = derive_status(objective, bound, grid=self.grid if program.is_mixed else None)
         return EngineResult(
             verdict.status,
             verdict.objective,

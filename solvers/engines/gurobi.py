@@ -84,7 +84,9 @@ class _Watch:
             elif where == GRB.Callback.MIP:
                 bound = model.cbGet(GRB.Callback.MIP_OBJBND)
                 self.statistics["cuts"] = model.cbGet(GRB.Callback.MIP_CUTCNT)
-                if model.cbGet(GRB.Callback.MIP_NODCNT) == 0:  # at last at the end of the root node
+                if (
+                    model.cbGet(GRB.Callback.MIP_NODCNT) == 0
+                ):  # the last such call is at the end of the root node
                     self.statistics["root_bound"] = bound
                     self.statistics["root_seconds"] = model.cbGet(GRB.Callback.RUNTIME)
                 request.bound(bound)

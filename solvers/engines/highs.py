@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from schedgap.solvers.children.clock import Clock
-from schedgap.solvers.engines.availability import claim
+from schedgap.solvers.engines.availability import require_loadable
 from schedgap.solvers.engines.engine import Request
 from schedgap.solvers.engines.highs_native import (
     Watch,
@@ -85,7 +85,7 @@ class Relaxation:
         seed: int = 0,
         options: Mapping[str, object] | None = None,
     ) -> None:
-        claim("highs")
+        require_loadable("highs")
         settings = {"threads": threads, "random_seed": seed, "solver": "simplex"}
         self._engine = new_engine(settings | dict(options or {}))
         self._sides = Sides(

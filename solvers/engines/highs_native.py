@@ -15,7 +15,7 @@ from schedgap.errors import ScaleError
 from schedgap.solvers.children import meter
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.engines.engine import Request, reject_option
-from schedgap.solvers.engines.results import EngineResult, judge
+from schedgap.solvers.engines.results import EngineResult, derive_status
 from schedgap.solvers.programs.arrays import Floats, LinearProgram, Sides, dual_objective
 
 if TYPE_CHECKING:
@@ -320,7 +320,7 @@ def read_linear(
     if status == "kOptimal" and solution.dual_valid:
         duals = np.array(solution.row_dual)
         bound = dual_objective(program, duals, np.array(solution.col_dual))
-    verdict = judge(objective, bound)
+    verdict = derive_status(objective, bound)
     rest["info"] = {"simplex_iterations": information.simplex_iteration_count, **verdict.info}
     if verdict.objective is None:
         values = None

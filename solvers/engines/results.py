@@ -88,7 +88,7 @@ class Judgement:
     info: Mapping[str, Any]
 
 
-def judge(
+def derive_status(
     objective: float | None,
     bound: float | None,
     *,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from schedgap.errors import UsageError
 from schedgap.solvers.children.clock import Clock
-from schedgap.solvers.engines.availability import claim
+from schedgap.solvers.engines.availability import require_loadable
 from schedgap.solvers.engines.engine import Engine, Request
 from schedgap.solvers.engines.registry import find_engine
 from schedgap.solvers.engines.results import TOLERANCE, EngineResult, OnBound, OnIncumbent
@@ -108,7 +108,7 @@ def solve_arrays(
     kind = "mixed-integer" if program.is_mixed else "linear"
     if len(program.cost) and kind not in engine.takes:
         raise UsageError(f"engine {engine.name} cannot solve {kind} programs")
-    claim(engine.name)
+    require_loadable(engine.name)
     if clock.expired():
         return EngineResult("unknown", None, None)
     lower, upper = program.whole_bounds()
@@ -150,7 +150,7 @@ def _solve_model(
     """Solve a Pyomo model; the solution is stored in the model, the duals have names of rows."""
     from schedgap.solvers.programs.pyomo import InfeasibleModelError, compile_model, solve_compiled
 
-    claim(engine.name)
+    require_loadable(engine.name)
     if clock.expired():
         return EngineResult("unknown", None, None)
     begin = time.monotonic()

@@ -65,11 +65,13 @@ class ColumnGenerationResult:
     """
 
     end: Literal["closed", "stopped", "infeasible"]
-    objective: float | None  # of the last master: an upper bound on the optimum over all columns
+    objective: (
+        float | None
+    )  # objective of the last master: an upper bound on the optimum over all columns
     bound: float | None
     prices: Floats | None  # [i]
     values: Floats | None  # [j] of the last master: initial columns, then generated ones
-    tags: tuple[Any, ...]  # of the generated columns, in order
+    tags: tuple[Any, ...]  # tags of the generated columns, in order
     rounds: int
     history: tuple[tuple[float, float, float], ...] = field(default=())  # (seconds, master, bound)
 
@@ -116,7 +118,7 @@ def generate_columns(
     tags: list[Any] = []
     history: list[tuple[float, float, float]] = []
     best = -np.inf
-    center = prices  # of the best bound
+    center = prices  # the prices of the best bound
     last: EngineResult | None = None
     end: Literal["closed", "stopped", "infeasible"] = "stopped"
     done = 0

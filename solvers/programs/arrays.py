@@ -230,7 +230,7 @@ def safe_bound(program: LinearProgram, duals: ArrayLike) -> float:
     reduced = program.cost - transposed @ price
     magnitude = np.abs(program.cost) + abs(transposed) @ np.abs(price)
     nonzeros = np.bincount(program.matrix.indices, minlength=len(reduced))
-    error = 2 * _EPS * (nonzeros + 2) * magnitude  # of each reduced cost
+    error = 2 * _EPS * (nonzeros + 2) * magnitude  # largest error of each reduced cost
     if (np.abs(program.matrix.data) < _SMALL).any():
         error += nonzeros * _LEAST
     # A reduced cost within its error and next to an infinite bound: compute it exactly.

@@ -22,7 +22,7 @@ from typing import Any, Protocol, TypeVar
 from schedgap.errors import one_line
 
 VERSION = 1
-MAX_BITS = 4096  # of an integer in a proof file
+MAX_BITS = 4096  # bits of an integer in a proof file
 MAX_OPEN = 1000  # parts that wait for their nodes, the depth of a tree
 LONGEST = 300  # characters of a message, which may repeat what the file says
 _KEPT_COSTS = 5_000_000  # number of reduced costs that are cached

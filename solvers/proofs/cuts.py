@@ -11,7 +11,7 @@ from schedgap.solvers.proofs.checker import IntegerProgram, RefusedError, Row, w
 
 MAX_STATES = 50_000  # sums of amounts, for one cut
 MAX_STEPS = 10_000_000  # comparisons for one cut
-MAX_CONFLICT_BITS = 2**30  # that are cached
+MAX_CONFLICT_BITS = 2**30  # bits of the cached conflicts
 
 
 class CliqueCut:
@@ -33,7 +33,7 @@ class CliqueCut:
                 for j in entries:
                     self._rows_of[j].append(len(self._rows))
                 self._rows.append((entries, high))
-        self._over: dict[tuple[int, int], int] = {}  # by row and coefficient
+        self._over: dict[tuple[int, int], int] = {}  # key: row and coefficient
         self._known: dict[int, int] = {}
         self._steps = 0
 
@@ -122,7 +122,7 @@ class SlotCut:
                 amounts[j][k] = a
         value: dict[tuple[int, ...], int] = {}
         found: dict[int, int] = {}
-        options: dict[int, dict[tuple[int, ...], int]] = {}  # of each job
+        options: dict[int, dict[tuple[int, ...], int]] = {}  # key: job
         for j, own in amounts.items():
             key = tuple(own)
             if key not in value:

@@ -51,8 +51,8 @@ STRONG_CANDIDATES, STRONG_ITERATIONS = 8, 60
 ROOT_ROUNDS, NODE_ROUNDS = 20, 2  # rounds of cuts
 FRACTIONAL = 1e-6
 FEW_LEFT = 0.5  # the engine is rebuilt when at most this fraction of its columns is not fixed at 0
-COST_BITS = 20  # of the largest cost in the engine, whose tolerances are absolute
-LARGEST = 10**100  # of a goal in the engine
+COST_BITS = 20  # bits of the largest cost in the engine, whose tolerances are absolute
+LARGEST = 10**100  # largest goal in the engine
 
 Separator = Callable[[Floats, Box], Sequence[Mapping[str, Any]]]
 """Takes a fractional point [j] and the box, and returns cuts as written in proof files."""

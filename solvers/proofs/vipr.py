@@ -29,7 +29,7 @@ from typing import Any, BinaryIO, NamedTuple, TypeVar
 from schedgap.solvers.proofs.checker import Box, IntegerProgram, ProgramSpace, Row
 
 DERIVED = ("cover", "round", "clique")  # kinds of cuts; the others are assumed
-_KEPT_ENTRIES = 5_000_000  # of combinations of rows that are cached
+_KEPT_ENTRIES = 5_000_000  # entries of the cached combinations of rows
 _ROOM = 12  # characters for a number that is written later
 
 T = TypeVar("T")
@@ -178,7 +178,7 @@ class _Lines:
         self._size = self._head = 0
         self.rows = 0
         self._last: list[int] = []  # line that uses a derivation
-        self._ends: list[int] = []  # where its last use is to be written
+        self._ends: list[int] = []  # positions in the file at which the last uses are written
 
     @property
     def derivations(self) -> int:
@@ -287,13 +287,13 @@ class _Certificate:
         }
         self.at: Sequence[int] = range(len(self.stated.cost))  # number of each column in the file
         self.rows: list[tuple[_Row | None, _Row | None]] = []  # sides of each row
-        self.uses: Counter[int] = Counter()  # of each vector
+        self.uses: Counter[int] = Counter()  # key: vector
         for node in proof["tree"]:
             self.uses.update(node.get("fix", ()))
             self.uses.update([node["v"]] if "v" in node else [])
-        self.combined: dict[int, _Row] = {}  # by vector
+        self.combined: dict[int, _Row] = {}  # key: vector
         self.kept = 0
-        self.left_out: list[_Row] = []  # that columns of the larger program are 0
+        self.left_out: list[_Row] = []  # rows that fix columns of the larger program at 0
 
     def run(self, comments: Iterable[str]) -> None:
         """Write all lines, the last of which is 0 >= 1."""

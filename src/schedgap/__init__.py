@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from schedgap.analysis.plots.figure import Figure as Figure
     from schedgap.analysis.programs.models import model as model
     from schedgap.analysis.records.ratios import RatioInterval as RatioInterval
-    from schedgap.analysis.report.page import write_report as report
+    from schedgap.analysis.report.page import report as report
     from schedgap.analysis.results.solution import Solution as Solution
     from schedgap.analysis.results.solution import load_solution as load_solution
     from schedgap.analysis.results.verifying import verify as verify
@@ -57,113 +57,13 @@ if TYPE_CHECKING:
     from schedgap.instances.verdict import Verdict as Verdict
     from schedgap.models.family import Family as Family
     from schedgap.models.family import register as register
+    from schedgap.version import __version__ as __version__
+else:
+    _imported, __dir__ = lazy.attributes(__name__)
 
-    __version__: str
+    def __getattr__(name: str) -> Any:
+        if name == "models":  # the package of the families, which is also a function
+            from importlib import import_module
 
-_PUBLIC = {  # name -> "module:attribute", imported on first use
-    "Family": "schedgap.models.family:Family",
-    "Instance": "schedgap.instances.instance:Instance",
-    "JudgedSchedule": "schedgap.analysis.comparing.judged:JudgedSchedule",
-    "RatioInterval": "schedgap.analysis.records.ratios:RatioInterval",
-    "Run": "schedgap.analysis.comparing.run:Run",
-    "Solution": "schedgap.analysis.results.solution:Solution",
-    "Verdict": "schedgap.instances.verdict:Verdict",
-    "WorstCase": "schedgap.analysis.studies.finds:WorstCase",
-    "compare": "schedgap.analysis.comparing.compare:compare",
-    "generate": "schedgap.instances.generate:generate",
-    "grid": "schedgap.analysis.statistics.sweeps:grid",
-    "judge": "schedgap.analysis.comparing.judged:judge",
-    "library": "schedgap.instances.library:library",
-    "load": "schedgap.instances.families:load",
-    "load_solution": "schedgap.analysis.results.solution:load_solution",
-    "methods": "schedgap.analysis.pages.listing:methods",
-    "online": "schedgap.analysis.own.methods:online",
-    "own": "schedgap.analysis.own.methods:own",
-    "model": "schedgap.analysis.programs.models:model",
-    "offered_load": "schedgap.instances.loads:offered_load",
-    "register": "schedgap.models.family:register",
-    "ratio": "schedgap.analysis.comparing.judged:ratio",
-    "report": "schedgap.analysis.report.page:write_report",
-    "solve": "schedgap.analysis.solving.solve:solve",
-    "trace_instances": "schedgap.instances.traces.matrix:trace_instances",
-    "verify": "schedgap.analysis.results.verifying:verify",
-    "engines": "schedgap.analysis.pages.listing:engines",
-    "families": "schedgap.analysis.pages.listing:families",
-    "presets": "schedgap.analysis.pages.listing:presets",
-    "Explorer": "schedgap.analysis.studies.explore:Explorer",
-    "Figure": "schedgap.analysis.plots.figure:Figure",
-    "explore": "schedgap.analysis.studies.explore:explore",
-    "formulations": "schedgap.analysis.studies.formulations:formulations",
-    "HareInstance": "schedgap.instances.hare:HareInstance",
-    "ElasticInstance": "schedgap.instances.elastic:ElasticInstance",
-    "EdgeInstance": "schedgap.instances.edge:EdgeInstance",
-    "RingInstance": "schedgap.instances.ring:RingInstance",
-    "DmlrsInstance": "schedgap.instances.dmlrs:DmlrsInstance",
-    "instance": "schedgap.instances.build:instance",
-    "worst_case": "schedgap.analysis.studies.worst_case:worst_case",
-    "worst_grid": "schedgap.analysis.studies.worst_case:worst_grid",
-}
-
-__all__ = [
-    "DmlrsInstance",
-    "EdgeInstance",
-    "ElasticInstance",
-    "Explorer",
-    "Family",
-    "Figure",
-    "HareInstance",
-    "Instance",
-    "JudgedSchedule",
-    "RatioInterval",
-    "RingInstance",
-    "Run",
-    "Solution",
-    "Verdict",
-    "WorstCase",
-    "__version__",
-    "compare",
-    "engines",
-    "explore",
-    "families",
-    "formulations",
-    "generate",
-    "grid",
-    "instance",
-    "judge",
-    "library",
-    "load",
-    "load_solution",
-    "methods",
-    "model",
-    "models",
-    "offered_load",
-    "online",
-    "own",
-    "presets",
-    "ratio",
-    "register",
-    "report",
-    "solve",
-    "trace_instances",
-    "verify",
-    "worst_case",
-    "worst_grid",
-]
-
-_imported, _names = lazy.attributes(__name__, _PUBLIC)
-
-
-def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        from importlib.metadata import version
-
-        return version("schedgap")
-    if name == "models":  # the package of the families, which is also a function
-        from importlib import import_module
-
-        return import_module("schedgap.models")
-    return _imported(name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*_names(), *__all__})
+            return import_module("schedgap.models")
+        return _imported(name)

@@ -24,7 +24,7 @@ def one_line(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(
-        sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
     )
 
 

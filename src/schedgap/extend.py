@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from schedgap.instances.verdict import Violation as Violation
     from schedgap.models.certificates import Certificate as Certificate
     from schedgap.models.certificates import proved as proved
-    from schedgap.models.certificates import read as read_certificate
+    from schedgap.models.certificates import read
     from schedgap.models.family import Bar as Bar
     from schedgap.models.family import Chart as Chart
     from schedgap.models.family import Family as Family
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from schedgap.models.method import Method as Method
     from schedgap.models.method import MethodResult as MethodResult
     from schedgap.models.method import RunContext as RunContext
-    from schedgap.models.paper import Algorithm as PrintedAlgorithm
+    from schedgap.models.paper import Algorithm as _PrintedAlgorithm
     from schedgap.models.paper import Equation as Equation
     from schedgap.models.paper import Erratum as Erratum
     from schedgap.models.paper import Guarantee as Guarantee
@@ -65,124 +65,10 @@ if TYPE_CHECKING:
     from schedgap.models.program import Program as Program
     from schedgap.models.search_state import SearchState as SearchState
     from schedgap.solvers.children.clock import Clock as Clock
-    from schedgap.solvers.engines.solve import solve as solve_program
+    from schedgap.solvers.engines.solve import solve
 
-_PUBLIC = {  # name -> "module:attribute", imported on first use
-    "Absent": "schedgap.instances.records:Absent",
-    "Algorithm": "schedgap.models.method:Algorithm",
-    "AlgorithmRun": "schedgap.models.method:AlgorithmRun",
-    "Bar": "schedgap.models.family:Bar",
-    "Certificate": "schedgap.models.certificates:Certificate",
-    "Chart": "schedgap.models.family:Chart",
-    "Claim": "schedgap.models.figure:Claim",
-    "Clock": "schedgap.solvers.children.clock:Clock",
-    "Count": "schedgap.instances.records:Count",
-    "Draw": "schedgap.models.figure:Draw",
-    "Equation": "schedgap.models.paper:Equation",
-    "Erratum": "schedgap.models.paper:Erratum",
-    "Experiment": "schedgap.models.figure:Experiment",
-    "Family": "schedgap.models.family:Family",
-    "Generated": "schedgap.instances.generate:Generated",
-    "Generator": "schedgap.instances.generate:Generator",
-    "Guarantee": "schedgap.models.paper:Guarantee",
-    "Id": "schedgap.instances.records:Id",
-    "InputError": "schedgap.errors:InputError",
-    "Instance": "schedgap.instances.instance:Instance",
-    "Keyed": "schedgap.instances.records:Keyed",
-    "Lazy": "schedgap.models.method:Lazy",
-    "Link": "schedgap.models.family:Link",
-    "Many": "schedgap.instances.records:Many",
-    "Method": "schedgap.models.method:Method",
-    "MethodResult": "schedgap.models.method:MethodResult",
-    "NonEmpty": "schedgap.instances.records:NonEmpty",
-    "NonNegative": "schedgap.instances.records:NonNegative",
-    "Option": "schedgap.instances.settings:Option",
-    "Paper": "schedgap.models.paper:Paper",
-    "Positive": "schedgap.instances.records:Positive",
-    "Preset": "schedgap.instances.generate:Preset",
-    "PrintedAlgorithm": "schedgap.models.paper:Algorithm",
-    "Program": "schedgap.models.program:Program",
-    "Record": "schedgap.instances.records:Record",
-    "Request": "schedgap.instances.generate:Request",
-    "RunContext": "schedgap.models.method:RunContext",
-    "Schedule": "schedgap.instances.records:Schedule",
-    "SearchState": "schedgap.models.search_state:SearchState",
-    "Space": "schedgap.instances.mutations:Space",
-    "Symbol": "schedgap.models.paper:Symbol",
-    "UsageError": "schedgap.errors:UsageError",
-    "Violation": "schedgap.instances.verdict:Violation",
-    "bars": "schedgap.models.figure:bars",
-    "best": "schedgap.models.figure:best",
-    "curves": "schedgap.models.figure:curves",
-    "generate": "schedgap.instances.generate:generate",
-    "lower_by": "schedgap.models.figure:lower_by",
-    "monotone": "schedgap.models.figure:monotone",
-    "problem": "schedgap.instances.records:problem",
-    "proved": "schedgap.models.certificates:proved",
-    "read_certificate": "schedgap.models.certificates:read",
-    "require_unique": "schedgap.instances.records:require_unique",
-    "solve_program": "schedgap.solvers.engines.solve:solve",
-    "validate": "schedgap.instances.records:validate",
-    "with_defaults": "schedgap.instances.generate:with_defaults",
-}
-
-__all__ = [
-    "Absent",
-    "Algorithm",
-    "AlgorithmRun",
-    "Bar",
-    "Certificate",
-    "Chart",
-    "Claim",
-    "Clock",
-    "Count",
-    "Draw",
-    "Equation",
-    "Erratum",
-    "Experiment",
-    "Family",
-    "Generated",
-    "Generator",
-    "Guarantee",
-    "Id",
-    "InputError",
-    "Instance",
-    "Keyed",
-    "Lazy",
-    "Link",
-    "Many",
-    "Method",
-    "MethodResult",
-    "NonEmpty",
-    "NonNegative",
-    "Option",
-    "Paper",
-    "Positive",
-    "Preset",
-    "PrintedAlgorithm",
-    "Program",
-    "Record",
-    "Request",
-    "RunContext",
-    "Schedule",
-    "SearchState",
-    "Space",
-    "Symbol",
-    "UsageError",
-    "Violation",
-    "bars",
-    "best",
-    "curves",
-    "generate",
-    "lower_by",
-    "monotone",
-    "problem",
-    "proved",
-    "read_certificate",
-    "require_unique",
-    "solve_program",
-    "validate",
-    "with_defaults",
-]
-
-__getattr__, __dir__ = lazy.attributes(__name__, _PUBLIC)
+    PrintedAlgorithm = _PrintedAlgorithm
+    read_certificate = read
+    solve_program = solve
+else:
+    __getattr__, __dir__ = lazy.attributes(__name__)

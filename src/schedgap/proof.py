@@ -31,15 +31,8 @@ if TYPE_CHECKING:
     from schedgap.solvers.proofs.checker import ProgramSpace as ProgramSpace
     from schedgap.solvers.proofs.checker import RefusedError as RefusedError
     from schedgap.solvers.proofs.checker import check_tree as check_tree
-
-_PUBLIC = {  # name -> module, imported on first use
-    "IntegerProgram": "schedgap.solvers.proofs.checker",
-    "ProgramSpace": "schedgap.solvers.proofs.checker",
-    "RefusedError": "schedgap.solvers.proofs.checker",
-    "check_proof": "schedgap.models.proofs",
-    "check_tree": "schedgap.solvers.proofs.checker",
-    "read_proof": "schedgap.models.proofs",
-}
+else:
+    __getattr__, __dir__ = lazy.attributes(__name__)
 
 __all__ = [
     "IntegerProgram",
@@ -50,8 +43,6 @@ __all__ = [
     "main",
     "read_proof",
 ]
-
-__getattr__, __dir__ = lazy.attributes(__name__, _PUBLIC)
 
 
 def main(arguments: list[str]) -> int:

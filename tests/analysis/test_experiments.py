@@ -8,7 +8,7 @@ import pytest
 
 from schedgap.analysis.comparing.compare import compare
 from schedgap.analysis.comparing.run import Run
-from schedgap.analysis.evaluations import experiments
+from schedgap.analysis.evaluations import drawing, experiments
 from schedgap.analysis.evaluations.judging import Row
 from schedgap.analysis.plots import charts
 from schedgap.analysis.report.pictures import paper_figures
@@ -125,7 +125,7 @@ def test_a_curve_is_the_mean_over_the_draws() -> None:
         experiments.Row("makespan", 1, "A", seed, "i", value)
         for seed, value in ((0, 2.0), (1, 5.0))
     ]
-    (trace,) = experiments.chart(TINY[1], "makespan", rows).data
+    (trace,) = drawing.chart(TINY[1], "makespan", rows).data
     assert list(trace.x) == [1] and list(trace.y) == [3.5]
 
 
@@ -152,22 +152,22 @@ def test_a_figure_of_ratios_shows_those_to_the_best_known_schedule_and_to_the_bo
     for series, at_1, at_2 in ((experiments.BEST, 10.0, 8.0), (experiments.BOUND, 8.0, 8.0)):
         values += [Row("cost", x, series, 0, "i", value) for x, value in ((1, at_1), (2, at_2))]
     figure = replace(TINY[1], ratio=True, objective="cost", series=("ours",))
-    shown = experiments.shown_rows(figure, "cost", values)
+    shown = drawing.shown_rows(figure, "cost", values)
     assert [(row.series, row.x, row.value) for row in shown] == [
         ("ours", 1, 1.2), ("ours", 2, 1.5),
-        (f"ours{experiments.UPPER}", 1, 1.5), (f"ours{experiments.UPPER}", 2, 1.5),
+        (f"ours{drawing.UPPER}", 1, 1.5), (f"ours{drawing.UPPER}", 2, 1.5),
     ]  # fmt: skip
-    chart = experiments.chart(figure, "cost", values)
-    assert chart.layout.yaxis.title.text == experiments.RATIO
+    chart = drawing.chart(figure, "cost", values)
+    assert chart.layout.yaxis.title.text == drawing.RATIO
     assert len({trace.line.color for trace in chart.data}) == 1
-    assert experiments.picture(figure, "cost", values).axes[0].get_ylim()[0] > 1
+    assert drawing.picture(figure, "cost", values).axes[0].get_ylim()[0] > 1
 
 
 def test_a_series_has_the_colour_of_its_method(run: Run) -> None:
     blue = charts.method_colors("ring", [])["sjf-bco"]
     for experiment in TINY:
         values = experiments.rows(run, experiment)
-        for trace in experiments.chart(experiment, experiment.objective, values).data:
+        for trace in drawing.chart(experiment, experiment.objective, values).data:
             if trace.name == "SJF-BCO":
                 assert trace.line.color == blue
             elif trace.type == "bar":

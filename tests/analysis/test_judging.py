@@ -16,7 +16,7 @@ from schedgap.analysis.evaluations.judging import (
     judge,
     sentences,
 )
-from schedgap.analysis.plots.charts import comma_separated
+from schedgap.analysis.plots.csv_text import comma_separated
 from schedgap.analysis.report.pictures import paper_figures
 from schedgap.analysis.report.results import ReportData
 from schedgap.analysis.report.tables import _verdicts

@@ -15,7 +15,7 @@ from schedgap.analysis.evaluations import experiments
 from schedgap.analysis.evaluations.judging import Row
 from schedgap.analysis.evaluations.setup import players, sizes
 from schedgap.analysis.pages import reproduction
-from schedgap.analysis.plots.charts import comma_separated
+from schedgap.analysis.plots.csv_text import comma_separated
 from schedgap.cli import run as command
 from schedgap.errors import UsageError
 from schedgap.models.figure import (

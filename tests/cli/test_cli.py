@@ -80,6 +80,13 @@ def test_import_is_quick_and_loads_no_engine() -> None:
     assert lines[1] == "[]"
 
 
+def test_a_comparison_imports_no_charts() -> None:
+    names = ("plotly", "matplotlib")
+    code = f"import schedgap, sys; schedgap.compare; print({{*{names}}} & {{*sys.modules}})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
+
+
 def test_every_public_name_is_there() -> None:
     for name in sg.__all__:
         assert getattr(sg, name) is not None

@@ -10,7 +10,7 @@ import numpy as np
 
 from schedgap.errors import EngineUnavailableError, UsageError
 from schedgap.solvers import Clock, EngineResult, solve
-from schedgap.solvers.engines.availability import claim
+from schedgap.solvers.engines.availability import require_loadable
 from schedgap.solvers.engines.contract import long_program, random_program
 from schedgap.solvers.programs.arrays import LinearProgram
 
@@ -271,9 +271,9 @@ def raise_in_callback(send: Any, engine: str, kind: str) -> str:
 def then_claim(send: Any, engine: str, kind: str, second: str) -> str:
     """Solve with one engine, then ask for another in the same process."""
     solve(model("mip", kind), engine, clock=Clock(10))
-    claim(engine)
+    require_loadable(engine)
     try:
-        claim(second)
+        require_loadable(second)
     except EngineUnavailableError as error:
         return str(error)
     return "admitted"

@@ -192,7 +192,7 @@ def test_the_cores_of_a_container_are_those_of_its_quota(
     monkeypatch.setattr(psutil.Process, "cpu_affinity", lambda self: [*range(6)], raising=False)
     for text, count in (("max 100000", 6), ("250000 100000", 3), ("1000 100000", 1), ("?", 6)):
         (tmp_path / "cpu.max").write_text(text)
-        monkeypatch.setattr("schedgap.solvers.children.processes._QUOTA", tmp_path / "cpu.max")
+        monkeypatch.setattr("schedgap.solvers.children.processes._QUOTA_FILE", tmp_path / "cpu.max")
         assert cores() == count
 
 

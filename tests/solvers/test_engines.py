@@ -16,7 +16,7 @@ from schedgap.errors import EngineLicenceError, UsageError
 from schedgap.solvers import Clock, EngineResult, solve
 from schedgap.solvers.children.processes import ChildResult, run_child
 from schedgap.solvers.engines.contract import enumerated, random_program
-from schedgap.solvers.engines.results import judge
+from schedgap.solvers.engines.results import derive_status
 from schedgap.solvers.programs.arrays import LinearProgram
 from strategies.engines import needs
 
@@ -296,7 +296,7 @@ def test_highs_does_not_believe_a_presolve_that_finds_no_solution() -> None:
 def test_the_status_follows_from_the_numbers(
     objective: float | None, bound: float | None, sense: Any, grid: float | None, expected: Any
 ) -> None:
-    verdict = judge(objective, bound, sense=sense, grid=grid)
+    verdict = derive_status(objective, bound, sense=sense, grid=grid)
     assert (verdict.status, verdict.bound) == expected
     assert ("contradiction" in verdict.info) == (
         objective == 10.0 and bound == 10.1 and sense == "min"

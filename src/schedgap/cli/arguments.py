@@ -105,16 +105,16 @@ def with_settings(method: str, given: list[str] | None) -> Any:
     return Choice.of(method).with_settings(settings_of(given))
 
 
-def words(text: str) -> list[str]:
+def split_commas(text: str) -> list[str]:
     """Return the parts of a text between commas; a comma in quotes separates nothing."""
     parts, quote = [""], ""
-    for sign in text:
-        if sign in "'\"" and quote in ("", sign):
-            quote = "" if quote else sign
-        if sign == "," and not quote:
+    for char in text:
+        if char in "'\"" and quote in ("", char):
+            quote = "" if quote else char
+        if char == "," and not quote:
             parts.append("")
         else:
-            parts[-1] += sign
+            parts[-1] += char
     return parts
 
 

@@ -18,7 +18,7 @@ from schedgap.cli.arguments import (
     check_place,
     complete_method,
     numbers,
-    words,
+    split_commas,
 )
 from schedgap.cli.parser import app
 from schedgap.errors import (
@@ -113,12 +113,12 @@ def compare(
     from schedgap.analysis.comparing.compare import compare as run_all
 
     if cluster is None:
-        show.capped(workers)
+        show.warn_if_capped(workers)
     options = {
         "--loads": loads, "--families": families, "--jobs": jobs, "--seeds": seeds,
     }  # fmt: skip
     chosen: list[Any] = list(targets)
-    named = None if methods is None else words(methods)
+    named = None if methods is None else split_commas(methods)
     if traces_from is not None:
         from schedgap.analysis.statistics.loads import METHODS
 
@@ -368,7 +368,7 @@ def figure(
         if plan:
             show.plan(reproduction.plan(figures, run=place), as_json=as_json)
             raise typer.Exit
-        show.capped(workers)
+        show.warn_if_capped(workers)
         with _counting(place) as on_record:
             stored = reproduction.measure(figures, run=place, workers=workers, on_record=on_record)
         names = list(figures)

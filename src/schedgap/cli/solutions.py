@@ -16,8 +16,8 @@ from schedgap.cli.arguments import (
     check_place,
     complete_method,
     proof_effort,
+    split_commas,
     with_settings,
-    words,
 )
 from schedgap.cli.parser import app
 from schedgap.errors import (
@@ -69,15 +69,15 @@ def solve(
     from schedgap.instances.families import load
 
     effort = proof_effort(proof)
-    problem = load(instance)
+    loaded = load(instance)
     chosen = with_settings(method, settings)
     if out is not None:
         check_place(out)
     interrupt: KeyboardInterrupt | None = None
     try:
-        with show.solving(f"{method} on {problem.name}") as on_message:
+        with show.solving(f"{method} on {loaded.name}") as on_message:
             result = run(
-                problem,
+                loaded,
                 chosen,
                 engine=engine,
                 time_limit=time_limit,
@@ -90,7 +90,7 @@ def solve(
         interrupt, result = error, error.solution
     if out is not None:
         result.save(out)
-    for text in problem.warnings():
+    for text in loaded.warnings():
         show.note(f"{instance}: warning: {text}")
     if as_json:
         show.json_document(result.to_data())
@@ -213,16 +213,16 @@ def judge(
         if gantt.suffix != ".html":
             raise UsageError(f"--gantt {gantt}: the name must end in .html")
         check_place(gantt)
-    problem = load(instance)
-    found = judged(problem, schedule, name=name or BY_HAND)
+    loaded = load(instance)
+    found = judged(loaded, schedule, name=name or BY_HAND)
     if found.feasible:
         references = [
-            run_method(problem, each, time_limit=time_limit)
-            for each in (() if against is None else words(against))
+            run_method(loaded, each, time_limit=time_limit)
+            for each in (() if against is None else split_commas(against))
         ]
         runs = [Run(run)] if run is not None and (name is None or (run / "tasks").is_dir()) else []
-        known = [each for each in runs if problem.sha256 in each.names or name is None]
-        found = judged(problem, schedule, *references, *known, name=name or BY_HAND)
+        known = [each for each in runs if loaded.sha256 in each.names or name is None]
+        found = judged(loaded, schedule, *references, *known, name=name or BY_HAND)
         if run is not None and name is not None:
             found.store(run)
     if gantt is not None:
@@ -245,14 +245,14 @@ def export(
     from schedgap.instances.families import load
     from schedgap.models import family
 
-    problem = load(instance)
-    name = program_name(family(problem.family), model)
+    loaded = load(instance)
+    name = program_name(family(loaded.family), model)
     if out.suffix not in (".lp", ".mps"):
         raise UsageError(f"{out}: the name must end in .lp or .mps")
     check_place(out)
     from schedgap.solvers.programs.export import write_model
 
-    write_model(exported(problem, name, relax=relax), out)
+    write_model(exported(loaded, name, relax=relax), out)
     named = model if name == model else f"{model} (= {name})"
-    what = f"{named}{', relaxed,' if relax else ''} of {problem!r}"
+    what = f"{named}{', relaxed,' if relax else ''} of {loaded!r}"
     show.out().print(f"{out}: {what}", markup=False, soft_wrap=True)

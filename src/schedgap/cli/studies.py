@@ -11,8 +11,8 @@ from schedgap.cli.arguments import (
     FamilyName,
     complete_method,
     complete_preset,
+    split_commas,
     with_settings,
-    words,
 )
 from schedgap.cli.parser import app
 from schedgap.errors import UsageError
@@ -99,7 +99,7 @@ def worst_case(
             raise UsageError(
                 "--grid starts from the default preset: leave out --preset and --fixed"
             )
-        names = [name.strip() for name in words(method)]
+        names = [name.strip() for name in split_commas(method)]
         table = search.worst_grid(
             family, names, time_limit=time_limit, evaluations=evaluations, jobs=jobs, seed=seed,
             workers=workers, out=out,

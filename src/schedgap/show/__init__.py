@@ -16,13 +16,13 @@ from schedgap.show.console import (
 from schedgap.show.listings import engines, methods, models, presets
 from schedgap.show.runs import (
     RETRIES,
-    capped,
     comparing,
     differences,
     judgements,
     plan,
     run,
     verified,
+    warn_if_capped,
     warnings,
 )
 from schedgap.show.solutions import judged_schedule, solution, solving, verdict
@@ -30,7 +30,6 @@ from schedgap.show.solutions import judged_schedule, solution, solving, verdict
 __all__ = [
     "PIPE_WIDTH",
     "RETRIES",
-    "capped",
     "comparing",
     "differences",
     "engines",
@@ -55,5 +54,6 @@ __all__ = [
     "table",
     "verdict",
     "verified",
+    "warn_if_capped",
     "warnings",
 ]

@@ -55,7 +55,7 @@ def lines(text: str) -> None:
 
 
 def _visible(line: str) -> str:
-    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in line)
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in line)
 
 
 def note(text: str) -> None:

@@ -17,7 +17,7 @@ from schedgap.show.console import json_document, lines, note, number, one_line, 
 RETRIES = {"timeout", "memory", "crash", "invalid", "error", "all"}  # kinds of `compare --retry`
 
 
-def capped(workers: int | None) -> None:
+def warn_if_capped(workers: int | None) -> None:
     """Say that there are not as many workers as were asked for, if so.
 
     Parameters

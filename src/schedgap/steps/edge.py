@@ -9,19 +9,5 @@ if TYPE_CHECKING:
     from schedgap.models.edge.algorithms.a_online import a_online as a_online
     from schedgap.models.edge.algorithms.prices import price_scale as price_scale
     from schedgap.models.edge.modes import all_modes as all_modes
-
-_PUBLIC = {  # name -> "module" or "module:attribute", imported on first use
-    "a_maxsche": "schedgap.models.edge.algorithms.a_maxsche",
-    "a_online": "schedgap.models.edge.algorithms.a_online",
-    "all_modes": "schedgap.models.edge.modes",
-    "price_scale": "schedgap.models.edge.algorithms.prices",
-}
-
-__all__ = [
-    "a_maxsche",
-    "a_online",
-    "all_modes",
-    "price_scale",
-]
-
-__getattr__, __dir__ = lazy.attributes(__name__, _PUBLIC)
+else:
+    __getattr__, __dir__ = lazy.attributes(__name__)

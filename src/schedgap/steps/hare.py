@@ -13,27 +13,5 @@ if TYPE_CHECKING:
     from schedgap.models.hare.algorithms.list_wspt import list_wspt as list_wspt
     from schedgap.models.hare.algorithms.list_wspt import smith_ratio as smith_ratio
     from schedgap.models.hare.replay import replay as replay
-
-_PUBLIC = {  # name -> "module" or "module:attribute", imported on first use
-    "algorithm_1": "schedgap.models.hare.algorithms.algorithm_1",
-    "alpha": "schedgap.models.hare.algorithms.guarantees",
-    "lemma_report": "schedgap.models.hare.algorithms.guarantees",
-    "list_wspt": "schedgap.models.hare.algorithms.list_wspt",
-    "middles": "schedgap.models.hare.algorithms.algorithm_1",
-    "monotone_middles": "schedgap.models.hare.algorithms.algorithm_1",
-    "replay": "schedgap.models.hare.replay",
-    "smith_ratio": "schedgap.models.hare.algorithms.list_wspt",
-}
-
-__all__ = [
-    "algorithm_1",
-    "alpha",
-    "lemma_report",
-    "list_wspt",
-    "middles",
-    "monotone_middles",
-    "replay",
-    "smith_ratio",
-]
-
-__getattr__, __dir__ = lazy.attributes(__name__, _PUBLIC)
+else:
+    __getattr__, __dir__ = lazy.attributes(__name__)

@@ -1,0 +1,20 @@
+"""Tables as CSV text."""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+
+
+def comma_separated(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a table as CSV; None becomes an empty field.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Names of the columns.
+    rows : iterable of sequences
+        Cells, one for each column.
+    """
+    text = io.StringIO()
+    csv.writer(text).writerows([columns, *rows])
+    return text.getvalue()
