@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +22,23 @@ EXAMPLE = ROOT / "examples" / "allox"
 SOURCE = sorted((EXAMPLE / "src").rglob("*.py"))
 PAGE = (ROOT / "docs" / "adding-a-paper.md").read_text(encoding="utf-8")
 MOST_LINES = 400  # of code: not blank, no docstring
+
+# Runs command lines of schedgap and of pytest: one JSON list per line of input, one line of answer.
+# All share the imported modules and the warm child processes.
+COMMAND_LINES = """
+import contextlib, io, json, sys
+import pytest
+from schedgap.cli import run
+
+answers, sys.stdout = sys.stdout, sys.stderr
+if __name__ == "__main__":
+    for line in sys.stdin:
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            program, *words = json.loads(line)
+            code = run(words) if program == "schedgap" else int(pytest.main(words))
+        print(json.dumps([code, out.getvalue(), err.getvalue()]), file=answers, flush=True)
+"""
 
 
 class Done(NamedTuple):
@@ -55,15 +73,24 @@ class Outsider:
             "--no-build-isolation", "--no-index", "--disable-pip-version-check",
             folder / "allox")  # fmt: skip
 
-    def __call__(self, *words: object, code: int = 0) -> Done:
-        """Run a command line of `schedgap`."""
-        command = [self.python, "-m", "schedgap", *map(str, words)]
-        done = subprocess.run(
-            command, cwd=self.folder, capture_output=True, encoding="utf-8", check=False
-        )
-        assert done.returncode == code, f"{words}: {done.returncode}\n{done.stdout}{done.stderr}"
-        assert "Traceback" not in done.stderr
-        return Done(done.returncode, done.stdout, done.stderr)
+        self.shell = subprocess.Popen(
+            [self.python, "-c", COMMAND_LINES],
+            cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8",
+        )  # fmt: skip
+
+    def __call__(self, *words: object, program: str = "schedgap", code: int = 0) -> Done:
+        """Run a command line."""
+        assert self.shell.stdin and self.shell.stdout
+        print(json.dumps([program, *map(str, words)]), file=self.shell.stdin, flush=True)
+        done = Done(*json.loads(self.shell.stdout.readline()))
+        assert done.code == code, f"{words}: {done}"
+        assert "Traceback" not in done.err
+        return done
+
+    def close(self) -> None:
+        assert self.shell.stdin
+        self.shell.stdin.close()
+        assert self.shell.wait(60) == 0
 
 
 def run(*command: object) -> None:
@@ -76,28 +103,27 @@ COMMANDS = [line.partition("#")[0].split()
 
 
 @pytest.fixture(scope="module")
-def outsider(tmp_path_factory: pytest.TempPathFactory) -> Outsider:
+def outsider(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outsider]:
     """An environment in which the commands of the page have been run, in their order."""
     pytest.importorskip("pip")
     made = Outsider(tmp_path_factory.mktemp("outsider"))
     for words in COMMANDS:
         made.said[" ".join(words)] = made(*words).out
-    return made
+    yield made
+    made.close()
 
 
 def test_its_own_tests_pass(outsider: Outsider) -> None:
     tests = EXAMPLE / "tests"
-    done = subprocess.run(
-        [outsider.python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", tests,
-         "-o", "addopts=", tests],
-        cwd=outsider.folder, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout[-3000:]
-    assert re.search(r"\b9 passed", done.stdout)
+    words = ("-q", "-p", "no:cacheprovider", "--rootdir", tests, "-o", "addopts=", tests)
+    assert re.search(r"\b9 passed", outsider(*words, program="pytest").out)
 
 
 def test_lists_know_the_family(outsider: Outsider) -> None:
-    listed = outsider.said["methods allox"]
+    """In a process of its own, as a user would start it, and after other commands."""
+    command = [outsider.python, "-m", "schedgap", "methods", "allox"]
+    listed = subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout
+    assert listed == outsider.said["methods allox"]
     assert re.findall(r"^allox +(\S+) +(\S+)", listed, re.MULTILINE) == [
         ("exact", "exact"), ("allox", "algorithm"), ("best-fit", "baseline"),  # to start with
         ("lp", "bound"), ("shortest-queue", "baseline"), ("shortest-first", "baseline"),

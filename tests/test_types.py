@@ -131,7 +131,7 @@ def test_a_family_that_mixes_up_its_classes_is_refused(tmp_path: Path) -> None:
     done = subprocess.run(
         [
             sys.executable, "-m", "mypy", "--config-file", ROOT / "pyproject.toml",
-            "--cache-dir", tmp_path / "cache", "--follow-imports", "silent", "pick.py",
+            "--cache-dir", ROOT / ".mypy_cache/tests", "--follow-imports", "silent", "pick.py",
             "allox_family",
         ],
         cwd=tmp_path, env=os.environ | {"MYPYPATH": str(tmp_path)}, capture_output=True, text=True,

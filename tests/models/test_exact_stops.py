@@ -9,7 +9,7 @@ SEARCHES = [
     ("dmlrs", "highs", 2, 7, 30, 3_000),
     ("edge", "highs", 1, 12, 10, 900),
     ("elastic", "highs", 1, 10, 50, 1_600),
-    ("hare", "highs", 2, 8, 22_000, 50_000),
+    ("hare", "highs", 2, 8, 12_500, 50_000),
     ("ring", "cp-sat", 1, 9, 20, 300),
 ]
 

@@ -129,8 +129,8 @@ def stops_of(engine: str, cases: Sequence[Case], *, claim: bool = False) -> Coun
 
 
 def readings(first: int, most: int) -> Iterator[int]:
-    """Yield ever larger numbers up to `most`."""
+    """Yield `first`, twice as many and so on, up to `most`."""
     k = first
     while k <= most:
         yield k
-        k += max(1, k // 2)
+        k *= 2

@@ -39,10 +39,6 @@ class Constraint(NamedTuple):
             return self.sense <= 0 and self.side <= other.side
         return self.sense == 0 and self.side == other.side
 
-    def holds(self, x: Mapping[int, int]) -> bool:
-        total = sum((a * x[j] for j, a in self.entries.items()), Fraction(0))
-        return {1: total >= self.side, 0: total == self.side, -1: total <= self.side}[self.sense]
-
 
 @dataclass
 class Certificate:
