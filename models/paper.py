@@ -191,7 +191,13 @@ def _validator() -> TypeAdapter[Paper]:
     return TypeAdapter(Paper)
 
 
-_WRONG = {"missing": "missing key", "unexpected_keyword_argument": "unknown key"}
+_KEYS = {"unexpected_keyword_argument": "unknown key", "missing": "missing key"}  # told first
+_NEED = {
+    "dataclass_type": "need a table",
+    "dict_type": "need a table",
+    "string_type": "need a text",
+    "tuple_type": "need a list",
+}
 
 
 def _read(file: str) -> Paper:
@@ -201,9 +207,12 @@ def _read(file: str) -> Paper:
         data = tomllib.loads(read_bytes(file).decode())
         return _validator().validate_python(_typed(_folded(data)))
     except ValidationError as error:
-        first = min(error.errors(include_url=False), key=lambda each: each["type"] not in _WRONG)
-        what = _WRONG.get(first["type"], f"{first['msg']}, got {short(first['input'])}")
-        raise InputError(what, path=json_path(first["loc"]), file=file) from None
+        faults = error.errors(include_url=False)
+        first = min(faults, key=lambda each: [*_KEYS, each["type"]].index(each["type"]))
+        kind = first["type"]
+        what = f"{_NEED.get(kind, first['msg'])}, got {short(first['input'])}"
+        path = json_path(first["loc"])
+        raise InputError(_KEYS.get(kind, what), path=path, file=file) from None
     except InputError as error:
         raise error.inside(file) from None
     except ValueError as error:  # neither UTF-8 nor TOML

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from schedgap.models.paper import Guarantee as Guarantee
     from schedgap.models.paper import Paper as Paper
     from schedgap.models.paper import Symbol as Symbol
+    from schedgap.models.paper import load_paper as load_paper
     from schedgap.models.program import Program as Program
     from schedgap.models.search_state import SearchState as SearchState
     from schedgap.solvers.children.clock import Clock as Clock
@@ -115,6 +116,7 @@ _PUBLIC = {  # name -> "module:attribute", imported on first use
     "best": "schedgap.models.figure:best",
     "curves": "schedgap.models.figure:curves",
     "generate": "schedgap.instances.generate:generate",
+    "load_paper": "schedgap.models.paper:load_paper",
     "lower_by": "schedgap.models.figure:lower_by",
     "monotone": "schedgap.models.figure:monotone",
     "problem": "schedgap.instances.records:problem",
@@ -174,6 +176,7 @@ __all__ = [
     "best",
     "curves",
     "generate",
+    "load_paper",
     "lower_by",
     "monotone",
     "problem",
