@@ -6,7 +6,7 @@
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal
 
@@ -182,7 +182,7 @@ def load_paper(file: str | os.PathLike[str]) -> Paper:
         The file.
     """
     paper = _PaperFile.__new__(_PaperFile)
-    object.__setattr__(paper, "_file", os.fspath(file))
+    object.__setattr__(paper, "_file", os.path.abspath(file))
     return paper
 
 
@@ -191,6 +191,7 @@ def _validator() -> TypeAdapter[Paper]:
     return TypeAdapter(Paper)
 
 
+_FUNCTIONS = {"evaluate", "measure", "near"}  # of a guarantee
 _KEYS = {"unexpected_keyword_argument": "unknown key", "missing": "missing key"}  # told first
 _NEED = {
     "dataclass_type": "need a table",
@@ -230,17 +231,20 @@ def _folded(data: Any) -> Any:
 
 def _typed(data: dict[str, Any]) -> dict[str, Any]:
     """Replace the names of functions by functions, and the lists of symbols by their fields."""
-    claims = data.get("guarantees")
+    claims, symbols = data.get("guarantees"), data.get("symbols")
     for label, claim in claims.items() if isinstance(claims, dict) else ():
-        for key in {"evaluate", "measure", "near"} & set(claim if isinstance(claim, dict) else ()):
-            if not re.fullmatch(r"\w+(\.\w+)*:\w+", name := str(claim[key])):
+        for key in _FUNCTIONS & claim.keys() if isinstance(claim, dict) else ():
+            if not re.fullmatch(r"\w+(\.\w+)*:\w+", str(claim[key])):
                 what = f'need "package.module:function", got {short(claim[key])}'
                 raise InputError(what, path=json_path(["guarantees", label, key]))
-            claim[key] = Lazy(name)
-    symbols = data.get("symbols")
-    for place, row in enumerate(symbols if isinstance(symbols, list) else ()):
-        if not isinstance(row, list) or len(row) != len(fields(Symbol)):
-            names = ", ".join(Symbol.__match_args__)
-            raise InputError(f"need a list of {names}", path=json_path(["symbols", place]))
-        symbols[place] = dict(zip(Symbol.__match_args__, row, strict=True))
+            claim[key] = Lazy(claim[key])
+    if isinstance(symbols, list):
+        data["symbols"] = [_symbol(place, row) for place, row in enumerate(symbols)]
     return data
+
+
+def _symbol(place: int, row: Any) -> dict[str, Any]:
+    names = Symbol.__match_args__
+    if not isinstance(row, list) or len(row) != len(names):
+        raise InputError(f"need a list of {', '.join(names)}", path=json_path(["symbols", place]))
+    return dict(zip(names, row, strict=True))

@@ -121,6 +121,16 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         _ = load_paper(tmp_path / "latin.toml").doi
 
 
+def test_a_relative_path_is_that_of_the_call(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(file.parent)
+    paper = load_paper(file.name)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert paper.doi == "10.1/2"
+
+
 def test_families_are_loaded_without_reading_a_paper() -> None:
     script = (
         "import tomllib\n"
