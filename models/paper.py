@@ -8,14 +8,17 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import ConfigDict, ValidationError
 
 from schedgap.errors import InputError
 from schedgap.instances.instance import Instance
 from schedgap.instances.json_files import json_path, read_bytes, short
 from schedgap.models.method import Lazy
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 _STRICT = ConfigDict(extra="forbid")  # of files: unknown keys are errors
 
@@ -187,7 +190,9 @@ def load_paper(file: str | os.PathLike[str]) -> Paper:
 
 
 @cache
-def _validator() -> TypeAdapter[Paper]:
+def _validator() -> "TypeAdapter[Paper]":
+    from pydantic import TypeAdapter  # a command that needs no paper does not load it
+
     return TypeAdapter(Paper)
 
 
@@ -202,7 +207,7 @@ _NEED = {
 
 
 def _read(file: str) -> Paper:
-    import tomllib  # a command that needs no paper does not load it
+    import tomllib  # as for TypeAdapter
 
     try:
         data = tomllib.loads(read_bytes(file).decode())
