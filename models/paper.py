@@ -1,10 +1,26 @@
-"""Data on a paper: equations, algorithms, guarantees and errata, with their place in the source."""
+"""Data on a paper: equations, algorithms, guarantees and errata, with their place in the source.
 
+`load_paper` reads them from a TOML file, such as `models/hare/paper.toml`.
+"""
+
+import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal
 
+from pydantic import ConfigDict, ValidationError
+
+from schedgap.errors import InputError
 from schedgap.instances.instance import Instance
+from schedgap.instances.json_files import json_path, read_bytes, short
+from schedgap.models.method import Lazy
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+_STRICT = ConfigDict(extra="forbid")  # of files: unknown keys are errors
 
 EquationStatus = Literal["modelled", "implied", "replaced", "checked", "background"]
 
@@ -18,14 +34,18 @@ class Equation:
     evaluates it on a schedule. `background`: it constrains no schedule.
     """
 
+    __pydantic_config__ = _STRICT
+
     status: EquationStatus
-    by: tuple[str, ...]
+    by: tuple[str, ...] = ()
     note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Algorithm:
     """A printed algorithm: its title, its number of lines, and the function that implements it."""
+
+    __pydantic_config__ = _STRICT
 
     title: str
     lines: int
@@ -46,6 +66,8 @@ class Guarantee:
     close it comes to being missed, from 0 to 1, guides a search that would otherwise see the same
     value everywhere. `ratio` says whether the claim is on a method's ratio to the optimum.
     """
+
+    __pydantic_config__ = _STRICT
 
     claim: str
     source: str
@@ -74,6 +96,8 @@ class Erratum:
     problem or check the decision; for editorial errors there are none, as `problem` says.
     """
 
+    __pydantic_config__ = _STRICT
+
     where: str
     printed: str
     problem: str
@@ -86,6 +110,8 @@ class Erratum:
 class Symbol:
     """A symbol of the paper, its key in our files, its domain or unit, and its meaning."""
 
+    __pydantic_config__ = _STRICT
+
     letter: str
     key: str
     domain: str
@@ -95,6 +121,8 @@ class Symbol:
 @dataclass(frozen=True, slots=True)
 class Paper:
     """Data on one paper; `problem` and `schedule` describe the problem and its schedules."""
+
+    __pydantic_config__ = _STRICT
 
     citation: str
     doi: str
@@ -125,3 +153,103 @@ class Paper:
             if method in claim.methods and set(changed) <= set(claim.options):
                 return claim.evaluate(instance, **changed)
         return {}
+
+
+class _PaperFile(Paper):
+    """A paper whose file is read when one of the fields is first used."""
+
+    __slots__ = ("_file",)
+
+    _file: str
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in Paper.__match_args__:
+            raise AttributeError(f"a paper has no attribute '{name}'")
+        found = _read(self._file)
+        for each in Paper.__match_args__:
+            object.__setattr__(self, each, getattr(found, each))
+        return getattr(found, name)
+
+
+def load_paper(file: str | os.PathLike[str]) -> Paper:
+    """Return the paper in a TOML file, which is read when one of the paper's fields is first used.
+
+    The keys are the fields of `Paper`, `Equation` and so on. A symbol is a list of its four texts,
+    and a function is written as "package.module:function" and imported when it is first called. A
+    line break in a text counts as a space. A fault in the file is an InputError at first use, which
+    names the file, the path inside it and what is wrong.
+
+    Parameters
+    ----------
+    file : path
+        The file.
+    """
+    paper = _PaperFile.__new__(_PaperFile)
+    object.__setattr__(paper, "_file", os.path.abspath(file))
+    return paper
+
+
+@cache
+def _validator() -> "TypeAdapter[Paper]":
+    from pydantic import TypeAdapter  # a command that needs no paper does not load it
+
+    return TypeAdapter(Paper)
+
+
+_FUNCTIONS = {"evaluate", "measure", "near"}  # of a guarantee
+_KEYS = {"unexpected_keyword_argument": "unknown key", "missing": "missing key"}  # told first
+_NEED = {
+    "dataclass_type": "need a table",
+    "dict_type": "need a table",
+    "string_type": "need a text",
+    "tuple_type": "need a list",
+}
+
+
+def _read(file: str) -> Paper:
+    import tomllib  # as for TypeAdapter
+
+    try:
+        data = tomllib.loads(read_bytes(file).decode())
+        return _validator().validate_python(_typed(_folded(data)))
+    except ValidationError as error:
+        faults = error.errors(include_url=False)
+        first = min(faults, key=lambda each: [*_KEYS, each["type"]].index(each["type"]))
+        kind = first["type"]
+        what = f"{_NEED.get(kind, first['msg'])}, got {short(first['input'])}"
+        path = json_path(first["loc"])
+        raise InputError(_KEYS.get(kind, what), path=path, file=file) from None
+    except InputError as error:
+        raise error.inside(file) from None
+    except ValueError as error:  # neither UTF-8 nor TOML
+        raise InputError(str(error), file=file) from None
+
+
+def _folded(data: Any) -> Any:
+    """Return data with each line break in a text, and the spaces around it, as one space."""
+    if isinstance(data, str):
+        return " ".join(data.split())
+    if isinstance(data, dict):
+        return {key: _folded(value) for key, value in data.items()}
+    return [_folded(each) for each in data] if isinstance(data, list) else data
+
+
+def _typed(data: dict[str, Any]) -> dict[str, Any]:
+    """Replace the names of functions by functions, and the lists of symbols by their fields."""
+    claims, symbols = data.get("guarantees"), data.get("symbols")
+    for label, claim in claims.items() if isinstance(claims, dict) else ():
+        for key in _FUNCTIONS & claim.keys() if isinstance(claim, dict) else ():
+            if not re.fullmatch(r"\w+(\.\w+)*:\w+", str(claim[key])):
+                what = f'need "package.module:function", got {short(claim[key])}'
+                raise InputError(what, path=json_path(["guarantees", label, key]))
+            claim[key] = Lazy(claim[key])
+    if isinstance(symbols, list):
+        data["symbols"] = [_symbol(place, row) for place, row in enumerate(symbols)]
+    return data
+
+
+def _symbol(place: int, row: Any) -> dict[str, Any]:
+    names = Symbol.__match_args__
+    if not isinstance(row, list) or len(row) != len(names):
+        raise InputError(f"need a list of {', '.join(names)}", path=json_path(["symbols", place]))
+    return dict(zip(names, row, strict=True))

@@ -222,13 +222,16 @@ def test_it_uses_public_names_only(file: Path) -> None:
     assert {name for name in names if name.split(".")[0] == "schedgap"} <= {"schedgap.extend"}
 
 
-BLOCKS = re.findall(r"```python\n# (src/allox_family/\w+\.py)\n(.*?)```", PAGE, re.DOTALL)
+BLOCKS = re.findall(
+    r"```(?:python|toml)\n# (src/allox_family/\w+\.(?:py|toml))\n(.*?)```", PAGE, re.DOTALL
+)
 
 
-def test_the_page_shows_every_file_but_the_algorithms() -> None:
+def test_the_page_shows_every_file_but_the_figures() -> None:
     assert len(BLOCKS) >= 10
     assert {Path(name).name for name, _ in BLOCKS} >= {
-        "__init__.py", "instance.py", "rules.py", "programs.py", "exact.py", "paper.py",
+        "__init__.py", "algorithms.py", "exact.py", "instance.py", "paper.toml", "programs.py",
+        "rules.py",
     }  # fmt: skip
 
 

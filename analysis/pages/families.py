@@ -1,4 +1,4 @@
-"""Generate the documentation page of a family from its `paper.py` and its methods."""
+"""Generate the documentation page of a family from its paper and its methods."""
 
 import ast
 import importlib

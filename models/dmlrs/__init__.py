@@ -1,13 +1,15 @@
 """Family `dmlrs`: online admission and placement of parameter-server jobs for utility."""
 
+from pathlib import Path
 from typing import Any
 
 from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule
-from schedgap.models.dmlrs import methods, paper, rules
+from schedgap.models.dmlrs import methods, rules
 from schedgap.models.dmlrs.methods import ALIASES, METHODS
 from schedgap.models.family import Family
 from schedgap.models.method import Lazy
 from schedgap.models.online import Decision, past_rows
+from schedgap.models.paper import load_paper
 
 
 def _past(instance: DmlrsInstance, schedule: Any, now: float) -> list[Decision]:
@@ -18,7 +20,7 @@ def _past(instance: DmlrsInstance, schedule: Any, now: float) -> list[Decision]:
 FAMILY: Family[DmlrsInstance, DmlrsSchedule] = Family(
     name="dmlrs",
     title=DmlrsInstance.title,
-    paper=paper.PAPER,
+    paper=load_paper(Path(__file__).with_name("paper.toml")),
     methods=METHODS,
     aliases=ALIASES,
     sense=lambda instance: "max",

@@ -1,13 +1,15 @@
 """Family `edge`: parameter-server jobs in an edge-cloud network, total completion time."""
 
+from pathlib import Path
 from typing import Any
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
-from schedgap.models.edge import methods, paper, rules
+from schedgap.models.edge import methods, rules
 from schedgap.models.edge.methods import ALIASES, METHODS
 from schedgap.models.family import Family
 from schedgap.models.method import Lazy
 from schedgap.models.online import Decision, past_runs
+from schedgap.models.paper import load_paper
 
 _no_schedule = Lazy("schedgap.models.edge.decisions:infeasibility_reason")
 
@@ -20,7 +22,7 @@ def _past(instance: EdgeInstance, schedule: Any, now: float) -> list[Decision]:
 FAMILY: Family[EdgeInstance, EdgeSchedule] = Family(
     name="edge",
     title=EdgeInstance.title,
-    paper=paper.PAPER,
+    paper=load_paper(Path(__file__).with_name("paper.toml")),
     methods=METHODS,
     aliases=ALIASES,
     sense=lambda instance: "max" if instance.is_batch else "min",

@@ -1,13 +1,15 @@
 """Family `elastic`: parameter-server and Ring-AllReduce jobs with elastic numbers of workers."""
 
+from pathlib import Path
 from typing import Any
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
-from schedgap.models.elastic import methods, paper, rules
+from schedgap.models.elastic import methods, rules
 from schedgap.models.elastic.methods import ALIASES, METHODS
 from schedgap.models.family import Family
 from schedgap.models.method import Lazy
 from schedgap.models.online import Decision, past_runs
+from schedgap.models.paper import load_paper
 
 _no_schedule = Lazy("schedgap.models.elastic.time_windows:no_schedule")
 
@@ -20,7 +22,7 @@ def _past(instance: ElasticInstance, schedule: Any, now: float) -> list[Decision
 FAMILY: Family[ElasticInstance, ElasticSchedule] = Family(
     name="elastic",
     title=ElasticInstance.title,
-    paper=paper.PAPER,
+    paper=load_paper(Path(__file__).with_name("paper.toml")),
     methods=METHODS,
     aliases=ALIASES,
     sense=lambda instance: "max" if instance.is_batch else "min",

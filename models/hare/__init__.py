@@ -1,15 +1,17 @@
 """Family `hare`: tasks of synchronised training rounds on heterogeneous GPUs (HPDC 2022)."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from schedgap.instances.hare import HareInstance
 from schedgap.instances.hare.scale import grid
 from schedgap.models.family import Family
-from schedgap.models.hare import methods, paper, rules
+from schedgap.models.hare import methods, rules
 from schedgap.models.hare.methods import ALIASES, METHODS
 from schedgap.models.method import Lazy
 from schedgap.models.online import Decision, past_rows
+from schedgap.models.paper import load_paper
 
 if TYPE_CHECKING:  # it loads NumPy
     from schedgap.instances.hare import HareSchedule
@@ -31,7 +33,7 @@ def _past(instance: HareInstance, schedule: Any, now: float) -> list[Decision]:
 FAMILY: "Family[HareInstance, HareSchedule]" = Family(
     name="hare",
     title=HareInstance.title,
-    paper=paper.PAPER,
+    paper=load_paper(Path(__file__).with_name("paper.toml")),
     methods=METHODS,
     aliases=ALIASES,
     sense=lambda instance: "min",

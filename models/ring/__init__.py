@@ -1,9 +1,12 @@
 """Family `ring`: makespan of ring-all-reduce jobs under communication contention."""
 
+from pathlib import Path
+
 from schedgap.instances.ring import RingInstance, RingSchedule
 from schedgap.models.family import Family
 from schedgap.models.method import Lazy
-from schedgap.models.ring import methods, paper, rules
+from schedgap.models.paper import load_paper
+from schedgap.models.ring import methods, rules
 from schedgap.models.ring.methods import ALIASES, METHODS
 
 _no_schedule = Lazy("schedgap.models.ring.rates:no_schedule")
@@ -11,7 +14,7 @@ _no_schedule = Lazy("schedgap.models.ring.rates:no_schedule")
 FAMILY: Family[RingInstance, RingSchedule] = Family(
     name="ring",
     title=RingInstance.title,
-    paper=paper.PAPER,
+    paper=load_paper(Path(__file__).with_name("paper.toml")),
     methods=METHODS,
     aliases=ALIASES,
     sense=lambda instance: "min",

@@ -4,7 +4,7 @@ The paper prints its figures without numbers, so that its claims are about order
 leaves open what decides them: how much of a job's time contention and overhead cost, apart from "at
 most 15%", in which order the baselines take the jobs, and whether FA-FFP packs, as the text says
 (E19, E27, E28). Each figure is drawn at several values of these parameters (`SETTINGS`); the first
-one is our reading. Figures 1-3 are illustrations, and Table 1 is `SYMBOLS` in `paper.py`.
+one is our reading. Figures 1-3 are illustrations, and Table 1 is `symbols` in `paper.toml`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

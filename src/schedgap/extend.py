@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from schedgap.models.paper import Guarantee as Guarantee
     from schedgap.models.paper import Paper as Paper
     from schedgap.models.paper import Symbol as Symbol
+    from schedgap.models.paper import load_paper as load_paper
     from schedgap.models.program import Program as Program
     from schedgap.models.search_state import SearchState as SearchState
     from schedgap.solvers.children.clock import Clock as Clock

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule
 from schedgap.instances.dmlrs.schedule import Allocation
+from schedgap.models.dmlrs import FAMILY
 from schedgap.models.dmlrs.algorithms import events as events_module
 from schedgap.models.dmlrs.algorithms.pd_ors import pd_ors
 from schedgap.models.dmlrs.algorithms.prices import final_prices
-from schedgap.models.dmlrs.paper import PAPER
 from schedgap.solvers import Clock
 from strategies.dmlrs import dmlrs_instances
 from strategies.dmlrs_examples import MACHINE, TOY, TOY_2, instance_of, job
@@ -116,7 +116,7 @@ def test_every_line_is_one_of_the_paper():
     assert set(LINES) == set(KEYS) and len(LINES) == 9
     for line in LINES.values():
         label, number = re.fullmatch(r"A(\d) L(\d+)", line).groups()
-        assert 1 <= int(number) <= PAPER.algorithms[label].lines
+        assert 1 <= int(number) <= FAMILY.paper.algorithms[label].lines
 
 
 def test_the_toy_step_by_step():

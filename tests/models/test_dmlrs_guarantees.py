@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
+from schedgap.models.dmlrs import FAMILY
 from schedgap.models.dmlrs.algorithms.guarantees import (
     competitive,
     complexity,
@@ -22,7 +23,6 @@ from schedgap.models.dmlrs.algorithms.pd_ors import pd_ors
 from schedgap.models.dmlrs.algorithms.prices import declared, final_prices
 from schedgap.models.dmlrs.algorithms.rounding import draws
 from schedgap.models.dmlrs.algorithms.rounding_gain import gain_parameters
-from schedgap.models.dmlrs.paper import PAPER
 from schedgap.models.dmlrs.slot_options import job_at_arrival
 from strategies.dmlrs import dmlrs_instances, optimum
 from strategies.dmlrs_examples import TOY, instance_of, job
@@ -135,11 +135,11 @@ def test_each_assumption_can_fail_alone():
 
 
 def test_the_table_tells_of_the_options_that_matter():
-    said = PAPER.guarantee(TOY, "pd-ors", {})
+    said = FAMILY.paper.guarantee(TOY, "pd-ors", {})
     assert not said["holds"] and said["factor"] is None and "alpha" in said["claim"]
-    assert "a draw satisfies" in PAPER.guarantee(TOY, "pd-ors", {"gain": "cover"})["claim"]
-    assert PAPER.guarantee(TOY, "pd-ors", {"ps_row": False}) == {}
-    assert PAPER.guarantee(TOY, "oasis", {}) == {}
+    assert "a draw satisfies" in FAMILY.paper.guarantee(TOY, "pd-ors", {"gain": "cover"})["claim"]
+    assert FAMILY.paper.guarantee(TOY, "pd-ors", {"ps_row": False}) == {}
+    assert FAMILY.paper.guarantee(TOY, "oasis", {}) == {}
 
 
 def test_what_the_gains_ask_for():

@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 from schedgap.instances.dmlrs import arrays
+from schedgap.models.dmlrs import FAMILY
 from schedgap.models.dmlrs.algorithms.pd_ors import pd_ors
 from schedgap.models.dmlrs.algorithms.prices import final_load, final_prices, of_jobs
-from schedgap.models.dmlrs.paper import PAPER
 from schedgap.models.dmlrs.slot_options import job_at_arrival
 from strategies.dmlrs_examples import TOY, instance_of, job
 
@@ -15,12 +15,12 @@ TESTS = Path(__file__).resolve().parents[1]
 
 def test_the_paper_is_told_whole() -> None:
     """The notes hold (1)-(28) and refer to (31) and (32); V1 to V7 are the rules."""
-    assert list(PAPER.equations) == [str(n) for n in range(1, 33)]
-    lost = {n for n, equation in PAPER.equations.items() if equation.status == "background"}
+    assert list(FAMILY.paper.equations) == [str(n) for n in range(1, 33)]
+    lost = {n for n, equation in FAMILY.paper.equations.items() if equation.status == "background"}
     assert lost == {"29", "30"}
-    assert list(PAPER.errata) == [f"E{n}" for n in range(1, 33)]
-    assert list(PAPER.rules) == [f"V{n}" for n in range(1, 8)]
-    assert [a.lines for a in PAPER.algorithms.values()] == [4, 3, 5, 12]
+    assert list(FAMILY.paper.errata) == [f"E{n}" for n in range(1, 33)]
+    assert list(FAMILY.paper.rules) == [f"V{n}" for n in range(1, 8)]
+    assert [a.lines for a in FAMILY.paper.algorithms.values()] == [4, 3, 5, 12]
 
 
 def test_the_tests_that_the_table_names_exist() -> None:
@@ -29,7 +29,7 @@ def test_the_tests_that_the_table_names_exist() -> None:
         for path in TESTS.rglob("test_dmlrs_*.py")
         for name in re.findall(r"^def (test_\w+)", path.read_text(), re.MULTILINE)
     }
-    named = {name for erratum in PAPER.errata.values() for name in erratum.tests}
+    named = {name for erratum in FAMILY.paper.errata.values() for name in erratum.tests}
     assert named and named <= known, named - known
 
 

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 
 from schedgap.errors import UsageError
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, Placement
+from schedgap.models.edge import FAMILY
 from schedgap.models.edge.algorithms import a_maxsche as batches
 from schedgap.models.edge.algorithms import a_online as rounds
 from schedgap.models.edge.algorithms.a_maxsche import VARIANTS, a_maxsche
 from schedgap.models.edge.algorithms.a_online import a_online
 from schedgap.models.edge.algorithms.prices import price_scale
-from schedgap.models.edge.paper import PAPER
 from strategies.edge import edge_instances
 from strategies.edge_examples import TOY_A, TOY_B, TOY_BATCH, TOY_C
 
@@ -52,7 +52,7 @@ def check_form(events: Events) -> None:
         line, keys = known[each["event"]]
         assert each["line"] == line and set(each) == keys | {"line", "event"}
         label, number = re.fullmatch(r"A(\d) L(\d+)", line).groups()  # type: ignore[union-attr]
-        assert 1 <= int(number) <= PAPER.algorithms[label].lines
+        assert 1 <= int(number) <= FAMILY.paper.algorithms[label].lines
 
 
 def check_prices(instance: EdgeInstance, events: Events) -> None:

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, arrays
+from schedgap.models.edge import FAMILY
 from schedgap.models.edge.algorithms.a_maxsche import VARIANTS, Network, reveal, serve_round
 from schedgap.models.edge.algorithms.a_online import a_online
 from schedgap.models.edge.algorithms.prices import price_scale, unit_price
-from schedgap.models.edge.paper import PAPER
 from schedgap.models.edge.rules import check, objective
 from strategies.edge import brute_force, instance_of
 from strategies.edge_examples import TOY_A, TOY_B, TOY_BATCH, TOY_C
@@ -114,13 +114,13 @@ def test_a_run_at_the_split_rate_may_be_on_one_server():
 
 
 def test_equations_errata_and_rules_are_complete():
-    labels = set(PAPER.equations)
+    labels = set(FAMILY.paper.equations)
     letters = {"2": "l", "3": "b", "4": "d", "5": "b", "9": "c"}
     expected = {str(number) for number in range(1, 10)}
     for number, last in letters.items():
         expected |= {f"{number}{chr(code)}" for code in range(ord("a"), ord(last) + 1)}
     assert labels == expected
-    numbers = [int(re.fullmatch(r"E(\d+)", label)[1]) for label in PAPER.errata]
+    numbers = [int(re.fullmatch(r"E(\d+)", label)[1]) for label in FAMILY.paper.errata]
     assert numbers[0] == 1 and numbers[-1] == 36
     assert all(after == before + 1 for before, after in pairwise(numbers))
-    assert set(PAPER.rules) == {"V1", "V1b", *(f"V{number}" for number in range(2, 11))}
+    assert set(FAMILY.paper.rules) == {"V1", "V1b", *(f"V{number}" for number in range(2, 11))}

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 
 from schedgap.errors import UsageError
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Placement
+from schedgap.models.elastic import FAMILY
 from schedgap.models.elastic.algorithms import a_maxweight as batches
 from schedgap.models.elastic.algorithms import a_online as rounds
 from schedgap.models.elastic.algorithms.a_maxweight import (
@@ -22,7 +23,6 @@ from schedgap.models.elastic.algorithms.a_maxweight import (
 )
 from schedgap.models.elastic.algorithms.a_online import a_online
 from schedgap.models.elastic.methods import METHODS
-from schedgap.models.elastic.paper import ALGORITHMS
 from schedgap.models.method import AlgorithmRun
 from strategies.elastic import elastic_instances, instance_of
 from strategies.elastic_examples import BATCH, J1, RING, TOY
@@ -206,7 +206,7 @@ def test_lines_and_events_are_those_that_are_documented(instance: ElasticInstanc
     for each in name(instance, events=True).events:
         assert (each["event"], each["line"]) in listed
         number, line = re.fullmatch(r"A(\d) L(\d+)", each["line"]).groups()  # type: ignore[union-attr]
-        assert 1 <= int(line) <= ALGORITHMS[number].lines
+        assert 1 <= int(line) <= FAMILY.paper.algorithms[number].lines
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 from schedgap.analysis.solving.solve import solve
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.instances.generate import generate
+from schedgap.models.elastic import FAMILY
 from schedgap.models.elastic.algorithms.a_maxweight import constants
 from schedgap.models.elastic.algorithms.guarantees import (
     fitting_weight,
@@ -25,7 +26,6 @@ from schedgap.models.elastic.bounds.dual_prices import (
     theorem_2,
     weight_bound,
 )
-from schedgap.models.elastic.paper import PAPER
 from strategies.elastic import instance_of
 from strategies.elastic_examples import TOY
 from strategies.elastic_online import run_online
@@ -144,17 +144,19 @@ def _spacious(horizon: int = 1000) -> ElasticInstance:
 def test_a_promise_is_that_of_the_run_s_own_options() -> None:
     """The toy's theorem asks for alpha = 20 as printed; beyond it the factor is 4 alpha."""
     factors = {
-        alpha: PAPER.guarantee(TOY, "a-online", {"alpha": alpha, "order": "density"})["factor"]
+        alpha: FAMILY.paper.guarantee(TOY, "a-online", {"alpha": alpha, "order": "density"})[
+            "factor"
+        ]
         for alpha in (1, 30, "theory", "theory-repaired")
     }
     assert factors == {1: 80, 30: 120, "theory": 80, "theory-repaired": 84}
-    raw = PAPER.guarantee(TOY, "a-online", {"normalise": False, "F": 7.0})
+    raw = FAMILY.paper.guarantee(TOY, "a-online", {"normalise": False, "F": 7.0})
     lam = 2 * 10 * 2 * 3 * 7 + 1  # 2 T H R F + 1
     x = math.log2(8 / 3) / (math.log2(2 * math.log2(lam)) - math.log2(2 * math.log2(lam) - 1))
     assert raw["factor"] == 4 * (math.floor(x) + 1)
-    repaired = PAPER.guarantee(TOY, "a-maxweight", {"placement": "repaired"})
+    repaired = FAMILY.paper.guarantee(TOY, "a-maxweight", {"placement": "repaired"})
     assert any(words.startswith("A3") for words in repaired["failed"])
-    assert PAPER.guarantee(TOY, "a-online", {"some": "other"}) == {}
+    assert FAMILY.paper.guarantee(TOY, "a-online", {"some": "other"}) == {}
 
 
 def test_alpha_is_in_the_hundreds_at_the_scale_of_the_paper() -> None:
@@ -220,11 +222,11 @@ def test_a_row_of_the_dual_by_hand():
 def test_what_is_not_evaluated_says_so():
     toy, batch = generate("elastic", preset="toy"), generate("elastic", preset="toy-batch")
     for key in ("theorem_1", "theorem_4", "theorem_6", "lemma_2"):
-        found = PAPER.guarantees[key].evaluate(toy)
+        found = FAMILY.paper.guarantees[key].evaluate(toy)
         assert not found["holds"] and found["factor"] is None
         assert found["failed"][0].startswith("not evaluated: ")
     for key, instance in (("theorem_2", toy), ("lemma_1", batch)):
-        found = PAPER.guarantees[key].evaluate(instance)
+        found = FAMILY.paper.guarantees[key].evaluate(instance)
         assert not found["holds"] and found["failed"][0].startswith(
             "not evaluated: needs objective"
         )
@@ -232,11 +234,11 @@ def test_what_is_not_evaluated_says_so():
 
 def test_lemma_1_is_evaluated_on_the_run():
     toy = generate("elastic", preset="toy")
-    found = PAPER.guarantees["lemma_1"].evaluate(toy)
+    found = FAMILY.paper.guarantees["lemma_1"].evaluate(toy)
     assert found["holds"] and found["factor"] == 16
     loaded = generate(
         "elastic", preset="small", seed=1, settings={"jobs": 12, "servers": 1, "arrival_span": 1}
     )
-    short = PAPER.guarantees["lemma_1"].evaluate(loaded, alpha=1)
+    short = FAMILY.paper.guarantees["lemma_1"].evaluate(loaded, alpha=1)
     assert not short["holds"] and short["failed"][0].startswith("not shown for the round of tau")
     assert short["factor"] == 4

@@ -6,8 +6,8 @@ from itertools import pairwise
 import numpy as np
 from hypothesis import given, settings
 
+from schedgap.models.elastic import FAMILY
 from schedgap.models.elastic.algorithms.a_maxweight import batch_of, constants, serve_batch
-from schedgap.models.elastic.paper import PAPER
 from schedgap.models.elastic.placement import ModeDemand, cheapest
 from schedgap.models.elastic.rules import check, objective
 from strategies.elastic import brute_force, elastic_instances, instance_of, placements
@@ -109,11 +109,11 @@ def test_parameter_servers_on_one_server_suffice(instance):
 
 
 def test_every_rule_of_the_verifier_is_told():
-    assert list(PAPER.rules) == [f"V{number}" for number in range(14)]
+    assert list(FAMILY.paper.rules) == [f"V{number}" for number in range(14)]
 
 
 def test_equations_and_errata_are_complete():
-    labels = set(PAPER.equations)
+    labels = set(FAMILY.paper.equations)
     assert {str(number) for number in range(1, 22)} <= labels
     letters = {"2": "o", "7": "b", "8": "c", "9": "b", "12": "a", "13": "g", "15": "b"}
     letters |= {"17": "c", "18": "b", "20": "a", "21": "e"}
@@ -121,6 +121,6 @@ def test_equations_and_errata_are_complete():
         for code in range(ord("a"), ord(last) + 1):
             assert f"{number}{chr(code)}" in labels
     assert len(labels) == 21 + sum(ord(last) - ord("a") + 1 for last in letters.values())
-    numbers = [int(re.fullmatch(r"E(\d+)", label)[1]) for label in PAPER.errata]
+    numbers = [int(re.fullmatch(r"E(\d+)", label)[1]) for label in FAMILY.paper.errata]
     assert numbers[0] == 1 and numbers[-1] == 35
     assert all(after == before + 1 for before, after in pairwise(numbers))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import schedgap as sg
 from schedgap.errors import InputError
 from schedgap.instances.elastic import ElasticSchedule
-from schedgap.models.elastic.paper import PAPER
+from schedgap.models.elastic import FAMILY
 from schedgap.models.elastic.rules import check, metrics, objective, omitted_rules
 from strategies.elastic import (
     best_schedule,
@@ -414,7 +414,7 @@ def test_whatever_a_file_says_is_a_violation_or_bad_input(data):
         except InputError:
             continue
         for violation in found:
-            assert violation.rule in PAPER.rules and "\n" not in violation.message
+            assert violation.rule in FAMILY.paper.rules and "\n" not in violation.message
             assert violation.amount > 0
         if not found:
             assert math.isfinite(objective(instance, schedule))

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 import schedgap as sg
 from schedgap.instances.hare import HareSchedule, arrays
+from schedgap.models.hare import FAMILY
 from schedgap.models.hare.algorithms import algorithm_1 as paper
 from schedgap.models.hare.algorithms.algorithm_1 import middles, monotone_middles
 from schedgap.models.hare.algorithms.guarantees import alpha, lemma_report, theorem_4
 from schedgap.models.hare.algorithms.list_wspt import list_wspt
-from schedgap.models.hare.paper import PAPER
 from schedgap.models.hare.rules import check, objective
 from strategies.hare import brute_force, hare_instances, instance_of
 from strategies.hare_examples import (
@@ -89,7 +89,7 @@ def test_one_gpu_with_arrivals_is_the_single_machine_problem():
             total += weights[j] * end
         values.append(total)
     assert sg.solve(instance, "exact").objective == min(values)
-    found = PAPER.guarantees["theorem_1"].evaluate(instance)
+    found = FAMILY.paper.guarantees["theorem_1"].evaluate(instance)
     assert found["factor"] is None and found["failed"][0].startswith("not evaluated: ")
 
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from schedgap.instances.generate import generate
 from schedgap.instances.ring import RingInstance, RingSchedule, Run
+from schedgap.models.ring import FAMILY
 from schedgap.models.ring.algorithms import events as module
 from schedgap.models.ring.algorithms.sjf_bco import sjf_bco
-from schedgap.models.ring.paper import PAPER
 from strategies.ring import ring_instances
 from strategies.ring_examples import W1, W2, W3, instance_of, job
 
@@ -89,7 +89,7 @@ def check_lines(events: Events) -> None:
     table = {row[0]: row[1:] for row in re.findall(r"\| `(\w+)` \| (.+?) \| (.+)", module.__doc__)}
     for event in events:
         label, line = re.fullmatch(r"A(\d) L(\d+)", event["line"]).groups()  # type: ignore[union-attr]
-        assert 1 <= int(line) <= PAPER.algorithms[label].lines
+        assert 1 <= int(line) <= FAMILY.paper.algorithms[label].lines
         lines, keys = table[event["event"]]
         assert event["line"] in lines.split(", ")
         assert set(event) - {"line", "event"} <= set(re.findall(r"`(\w+)`", keys)) | {"reason"}

@@ -3,7 +3,7 @@
 import pytest
 
 from schedgap.instances.ring import RingInstance
-from schedgap.models.ring.paper import PAPER
+from schedgap.models.ring import FAMILY
 from schedgap.models.ring.programs import schedule_pool
 from schedgap.models.ring.rates import load_increments, rate_table
 from schedgap.models.ring.rules import check, objective
@@ -51,7 +51,7 @@ def test_a_ring_that_starts_later_delays_those_that_run() -> None:
 
 
 def test_the_paper_is_told_whole() -> None:
-    assert list(PAPER.equations) == [str(n) for n in range(1, 17)]
-    assert list(PAPER.errata) == [f"E{n}" for n in range(1, 31)]
-    assert list(PAPER.rules) == [f"V{n}" for n in range(1, 9)]
-    assert {a.lines for a in PAPER.algorithms.values()} == {24, 10, 13}
+    assert list(FAMILY.paper.equations) == [str(n) for n in range(1, 17)]
+    assert list(FAMILY.paper.errata) == [f"E{n}" for n in range(1, 31)]
+    assert list(FAMILY.paper.rules) == [f"V{n}" for n in range(1, 9)]
+    assert {a.lines for a in FAMILY.paper.algorithms.values()} == {24, 10, 13}

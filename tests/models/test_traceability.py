@@ -1,23 +1,17 @@
 """Every equation, line, guarantee and slip of a paper has its place in the source, and a test."""
 
 import ast
-import importlib
 import re
 from pathlib import Path
 
 import pytest
 
-from schedgap.models import families
-from schedgap.models.paper import Paper
+from schedgap.models import families, family
+from schedgap.models.method import Lazy
 
 ROOT = Path(__file__).resolve().parents[2]
-NAMES = [family.name for family in families()]
+NAMES = [each.name for each in families()]
 PREFIXES = ("eq_", "lin_", "cut_", "fix_")
-
-
-def _paper(name: str) -> Paper:
-    found: Paper = importlib.import_module(f"schedgap.models.{name}.paper").PAPER
-    return found
 
 
 def _source(name: str) -> dict[str, str]:
@@ -28,9 +22,7 @@ def _source(name: str) -> dict[str, str]:
 def _rows(source: dict[str, str]) -> set[str]:
     """Names of rows: attributes `model.eq_...` and strings that start like one."""
     found: set[str] = set()
-    for name, text in source.items():
-        if name == "paper.py":
-            continue
+    for text in source.values():
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Attribute) and node.attr.startswith(PREFIXES):
                 found.add(node.attr)
@@ -52,7 +44,7 @@ def _tests() -> set[str]:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_modelled_equation_has_its_rows(name: str) -> None:
     rows = _rows(_source(name))
-    for label, equation in _paper(name).equations.items():
+    for label, equation in family(name).paper.equations.items():
         if equation.status in ("modelled", "implied", "replaced"):
             missing = [row for row in equation.by if row not in rows]
             assert not missing, f"({label}): no row {missing}"
@@ -62,13 +54,13 @@ def test_every_modelled_equation_has_its_rows(name: str) -> None:
 def test_a_modelled_equation_stands_in_programs(name: str) -> None:
     source = {file: text for file, text in _source(name).items() if file.startswith("programs/")}
     rows = _rows(source)
-    for label, equation in _paper(name).equations.items():
+    for label, equation in family(name).paper.equations.items():
         if equation.status == "modelled":
             assert not equation.by or rows & set(equation.by), f"({label}): no row in programs/"
 
 
 TREE = ["algorithms", "baselines", "bounds", "exact", "heuristics", "programs"]
-ROOT_FILES = {"__init__", "figures", "gantt", "methods", "paper", "rules"}
+ROOT_FILES = {"__init__", "figures", "gantt", "methods", "rules"}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -79,11 +71,12 @@ def test_every_family_has_the_same_tree(name: str) -> None:
     assert rooms == TREE and files >= ROOT_FILES and len(files) <= 9
     for file in ("programs/printed", "algorithms/guarantees", "bounds/certificates", "exact/exact"):
         assert (folder / f"{file}.py").exists(), file
+    assert (folder / "paper.toml").exists()
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_row_speaks_for_an_unknown_equation(name: str) -> None:
-    paper = _paper(name)
+    paper = family(name).paper
     for row in _rows(_source(name)):
         if row.startswith("eq_"):
             label = row.removeprefix("eq_").split("_")[0]
@@ -96,8 +89,8 @@ def test_no_row_speaks_for_an_unknown_equation(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_line_of_every_algorithm_is_cited(name: str) -> None:
     source = "\n".join(_source(name).values())
-    for label, algorithm in _paper(name).algorithms.items():
-        prefix = f"A{label} " if len(_paper(name).algorithms) > 1 else ""
+    for label, algorithm in family(name).paper.algorithms.items():
+        prefix = f"A{label} " if len(family(name).paper.algorithms) > 1 else ""
         cited: set[int] = set()
         for first, last in re.findall(rf"# {prefix}L(\d+)(?:-L(\d+))?", source):
             cited |= set(range(int(first), int(last or first) + 1))
@@ -108,7 +101,7 @@ def test_every_line_of_every_algorithm_is_cited(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_erratum_and_guarantee_names_tests_that_exist(name: str) -> None:
-    paper, known = _paper(name), _tests()
+    paper, known = family(name).paper, _tests()
     for label, erratum in paper.errata.items():
         assert erratum.decision, label
         editorial = "A slip of the text only" in erratum.problem
@@ -119,8 +112,18 @@ def test_every_erratum_and_guarantee_names_tests_that_exist(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_the_functions_and_methods_of_every_guarantee_exist(name: str) -> None:
+    for label, claim in family(name).paper.guarantees.items():
+        for function in (claim.evaluate, claim.measure, claim.near):
+            assert function is None or (isinstance(function, Lazy) and function.load()), label
+        for method in claim.methods:
+            assert family(name).method(method), label
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_citations_of_errata_exist(name: str) -> None:
-    errata = _paper(name).errata
-    for file, text in _source(name).items():
+    errata = family(name).paper.errata
+    table = (ROOT / "models" / name / "paper.toml").read_text(encoding="utf-8")
+    for file, text in {**_source(name), "paper.toml": table}.items():
         for label in re.findall(r"\bE(\d+)\b", text):
             assert f"E{label}" in errata, f"{file}: E{label}"

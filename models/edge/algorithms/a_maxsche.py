@@ -2,7 +2,7 @@
 
 Prices start at 0 and rise with utilization; a job is accepted if its cheapest schedule costs less
 than 1. The variants differ where the paper leaves a choice or is more restrictive than the problem.
-E17, E22, ... are errata of the paper as numbered in `paper.py`.
+E17, E22, ... are errata of the paper as numbered in `paper.toml`.
 
 Events, with their keys beside `line` and `event`. `time` is tau_i, at whose end the round is
 decided; `start`, `completion`, `first`, `last` are slots, the last one inclusive; prices are per

@@ -1,7 +1,7 @@
 """Algorithms 3 and 4, COST_C and COST_D, as printed; Algorithm 4 with minimal repairs.
 
 Used by `a-online-printed` only; elsewhere `cheapest_schedule.PricingProblem` computes the cheapest
-schedule exactly. E22, E23, ... are errata of the paper as numbered in `paper.py`.
+schedule exactly. E22, E23, ... are errata of the paper as numbered in `paper.toml`.
 """
 
 from collections.abc import Iterable

@@ -1,6 +1,6 @@
 """The price functions (7) and (8), and the prices of one round of A_online.
 
-E10, E11 are errata of the paper as numbered in `paper.py`.
+E10, E11 are errata of the paper as numbered in `paper.toml`.
 """
 
 import math

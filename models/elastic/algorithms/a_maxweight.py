@@ -1,7 +1,7 @@
 """Algorithm 3, A_maxweight: maximise the weight of a batch that completes by a deadline, by prices.
 
 Prices start at 0 and grow exponentially with use, (11); a job is served when its weight exceeds the
-price of its cheapest schedule. E8, E15, E21 are the paper's errata as numbered in `paper.py`.
+price of its cheapest schedule. E8, E15, E21 are the paper's errata as numbered in `paper.toml`.
 
 Events, one dict each. Weights, costs and prices are in the unit of the jobs' weights, a price per
 unit of demand as given in the file and slot; slots count from the start of the batch, from 1.

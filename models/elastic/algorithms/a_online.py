@@ -2,7 +2,7 @@
 
 Time t is the end of slot t. At time tau_i = 1, 1, 2, 4, 8, ... the jobs that have arrived and are
 not yet served form a batch; it is served in windows of tau_i slots, the first of which starts
-alpha tau_i slots later. E9-E13 are the paper's errata as numbered in `paper.py`.
+alpha tau_i slots later. E9-E13 are the paper's errata as numbered in `paper.toml`.
 
 Events, one dict each; `time` is the tau_i at which the decision is made, slots are those of the
 instance:

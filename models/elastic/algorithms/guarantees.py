@@ -3,7 +3,7 @@
 Lemma 1 is a statement on a run (`a_online.lemma_1_of_run`), Theorems 2 and 7 are on its prices
 (`bounds.dual_prices`).
 
-Logarithms are to base 2 (E8). E13, E19, E28 are the paper's errata as numbered in `paper.py`.
+Logarithms are to base 2 (E8). E13, E19, E28 are the paper's errata as numbered in `paper.toml`.
 """
 
 import math

@@ -2,7 +2,7 @@
 
 No method calls them: `pricing.PricedServers` finds the same schedules without the loops, and tests
 compare the two. Here the reader finds the paper's lines, and the study of Theorem 1 its variants.
-E16, E17, ... are the paper's errata as numbered in `paper.py`.
+E16, E17, ... are the paper's errata as numbered in `paper.toml`.
 """
 
 import math

@@ -8,7 +8,7 @@ Events of a run, times in the instance's unit:
   `gpu_busy_until`, the time at which the task releases it;
 - `barrier` (L10): `job`, `round`, `time` at which the whole round is synchronized.
 
-E1, E4, ... are the paper's errata as numbered in `paper.py`.
+E1, E4, ... are the paper's errata as numbered in `paper.toml`.
 """
 
 import math

@@ -1,6 +1,6 @@
 """Theorem 4 on an instance, and Lemmas 2 and 3 and inequality (22) on a run of Algorithm 1.
 
-E1, E4, ... are the paper's errata as numbered in `paper.py`.
+E1, E4, ... are the paper's errata as numbered in `paper.toml`.
 """
 
 import math

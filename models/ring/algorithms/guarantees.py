@@ -1,7 +1,7 @@
 """The statements of Sections 5 and 6 on an instance; what we can prove is in `list_bounds`.
 
 Lemmas 2-4 and Theorem 6 are statements on a run of SJF-BCO, and are evaluated on that run. E24 and
-E25 are the errata of these numbers in `paper.py`.
+E25 are the errata of these numbers in `paper.toml`.
 """
 
 import math

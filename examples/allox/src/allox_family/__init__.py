@@ -1,9 +1,10 @@
 """AlloX (Le et al., EuroSys 2020) as a family of `schedgap`: `schedgap methods allox`."""
 
+from pathlib import Path
+
 import schedgap.extend as sg
 from allox_family import rules
 from allox_family.instance import GENERATOR, AlloxInstance, AlloxSchedule
-from allox_family.paper import PAPER
 
 
 def _at(name: str) -> sg.Lazy:
@@ -30,7 +31,7 @@ METHODS: tuple[sg.Method[AlloxInstance, AlloxSchedule], ...] = (
 FAMILY: sg.Family[AlloxInstance, AlloxSchedule] = sg.Family(
     name="allox",
     title=AlloxInstance.title,
-    paper=PAPER,
+    paper=sg.load_paper(Path(__file__).with_name("paper.toml")),
     methods=METHODS,
     sense=lambda instance: "min",
     check=rules.check,
@@ -46,8 +47,8 @@ FAMILY: sg.Family[AlloxInstance, AlloxSchedule] = sg.Family(
                                    _at("programs:time_indexed"), read=_at("programs:read"),
                                    narrow=_at("programs:narrow")),
     },
-    suite=_at("paper:suite"),
-    experiments=_at("paper:experiments"),
+    suite=_at("figures:suite"),
+    experiments=_at("figures:experiments"),
     instances=AlloxInstance,
     generator=GENERATOR,
     mutations=sg.Space({"jobs": 5}, fixed=frozenset({"cpus", "gpus"})),

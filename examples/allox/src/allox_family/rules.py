@@ -7,13 +7,6 @@ from typing import Any
 import schedgap.extend as sg
 from allox_family.instance import AlloxInstance, AlloxSchedule, Placement
 
-RULES = {
-    "V1": "Every job is placed exactly once, and no other job is.",
-    "V2": "The machine is one of the instance's.",
-    "V3": "No job starts before it arrives.",
-    "V4": "No machine runs two jobs at once.",
-}
-
 
 def check(
     instance: AlloxInstance, schedule: Any, options: Mapping[str, Any]
