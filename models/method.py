@@ -30,7 +30,6 @@ __all__ = [
     "S",
     "Schedule",
     "SentProgress",
-    "Times",
     "check_instance",
 ]
 
@@ -60,10 +59,15 @@ class Lazy:
 
     name: str
 
+    @property
+    def module(self) -> str:
+        """Name of the function's module."""
+        return self.name.partition(":")[0]
+
     def load(self) -> Callable[..., Any]:
         """Import the function and return it."""
-        module, _, function = self.name.partition(":")
-        found: Callable[..., Any] = getattr(import_module(module), function)
+        function = self.name.partition(":")[2]
+        found: Callable[..., Any] = getattr(import_module(self.module), function)
         return found
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
@@ -249,20 +253,6 @@ class RunContext(Generic[S_contra]):
 
 
 @dataclass(frozen=True, slots=True)
-class Times:
-    """Parts of a method's time, in seconds; the time of the task is `build` plus `engine`.
-
-    `build`: the model, until the engine starts. `engine`: the engine's own run on the wall clock,
-    and `engine_cpu` its CPU time; None if not known. `confirm`: a repeated solve.
-    """
-
-    build: float
-    engine: float | None
-    engine_cpu: float | None
-    confirm: float
-
-
-@dataclass(frozen=True, slots=True)
 class MethodResult(Generic[S_co]):
     """What a method returns; the caller verifies the schedule and derives the status.
 
@@ -285,8 +275,6 @@ class MethodResult(Generic[S_co]):
         proof that leaves the gap open, those of a weaker bound, in case the proof is refused.
     proof : Proof or None
         That no schedule is better than `bound`, if the search has written one.
-    times : Times or None
-        Parts of the method's time, if it measures them.
     """
 
     schedule: S_co | None = None
@@ -297,7 +285,6 @@ class MethodResult(Generic[S_co]):
     trace: Mapping[str, Any] = field(default_factory=dict)
     certificate: Mapping[str, Any] | None = None
     proof: Proof | None = None
-    times: Times | None = None
 
 
 @dataclass(frozen=True, slots=True)

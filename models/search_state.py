@@ -23,8 +23,8 @@ from schedgap.models.method import (
 )
 from schedgap.solvers import Clock, EngineResult, solve
 from schedgap.solvers.children.processes import run_child
-from schedgap.solvers.engines.confirm import WORDS, confirm
-from schedgap.solvers.engines.results import USUAL_TOLERANCES
+from schedgap.solvers.engines.confirm import confirm, ways
+from schedgap.solvers.engines.registry import find_engine
 from schedgap.solvers.engines.solve import Program
 from schedgap.solvers.proofs.tree import Proof
 
@@ -435,14 +435,14 @@ def solve_program(
         if values is not None:
             progress.incumbent(read(values))
 
-    exact = engine not in WORDS
+    exact = not ways(engine)
     settings: dict[str, Any] = {
         "clock": budget.clock,
         "seed": budget.seed,
         "threads": budget.threads,
         "grid": grid,
         "start": start,
-        "options": {**USUAL_TOLERANCES.get(engine, {}), **(options or {})} or None,
+        "options": {**find_engine(engine).usual, **(options or {})} or None,
     }
     result = solve(
         program,

@@ -39,6 +39,7 @@ ROLES = {
     "solvers/children/processes.py": "the child process, seen from its parent",
     "solvers/children/worker.py": "the child process",
     "solvers/children/clock.py": "a clock, not run in a check",
+    "solvers/children/meter.py": "times of engines, not run in a check",
     "solvers/children/watchdog.py": "ends children of users' methods, not run in a check",
 }
 

@@ -1,12 +1,14 @@
 """Run one task of a comparison and return its record."""
 
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
 from schedgap.analysis.records.folder import (
     RECORD_VERSION,
+    TIMES,
     Limits,
     TaskOutcome,
     record_key,
@@ -108,7 +110,8 @@ def perform(
         reason = spec.method.unsupported_reason(instance)
         if reason:
             return record(None, "skipped", str(reason))
-        run = run_task(instance, spec, interrupt=interrupt)
+        run = run_task(instance, spec, interrupt=interrupt, timed=True)
+        begun = time.monotonic()
         verified = partial(verified_in_child, interrupt=interrupt)
         solution = with_evidence(
             instance,
@@ -136,6 +139,7 @@ def perform(
         "progress": [list(point) for point in solution.progress],
         "certificate": None if solution.certificate is None else dict(solution.certificate),
         "proof": solution.proof_data,
+        "verify_seconds": time.monotonic() - begun,
     }
 
 
@@ -178,7 +182,7 @@ def _record(
         "relaxed": [],
         "progress": [],
         "certificate": None,
-        "start_seconds": 0.0 if run is None else run.start_seconds,
+        **{name: None if run is None else getattr(run, name) for name in TIMES},
         "peak_memory_mb": None if run is None else run.peak_memory_mb,
         "cpu_seconds": None if run is None else run.cpu_seconds,
         "limited": None if run is None else run.limited,

@@ -6,7 +6,6 @@ cannot look at later ones. What it decided for the time before an arrival is fix
 
 import os
 import threading
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -76,13 +75,13 @@ def run_online(
     interrupt : threading.Event, optional
         Ends the run when set.
     """
-    begun, spent = time.monotonic(), 0.0
+    spent = 0.0
     arrival = Arrival(0.0)
     text: str | None = None
     total = ChildResult("done", limited=False)
     for now in arrivals(instance):
         arrival = replace(arrival, now=now)
-        left = None if limit is None else max(0.0, limit - (time.monotonic() - begun))
+        left = None if limit is None else max(0.0, limit - spent)
         call = Call(options, own.offered, seed, left, os.getcwd())
         reply = run_child(
             "schedgap.analysis.own.child:decide",

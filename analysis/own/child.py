@@ -14,7 +14,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import traceback
 import types
 from collections.abc import Callable, Iterator, Mapping
@@ -32,7 +31,7 @@ from schedgap.instances.records import plain
 from schedgap.instances.settings import Option, OptionType
 from schedgap.instances.solution import SolutionFile
 from schedgap.solvers.children import worker
-from schedgap.solvers.children.clock import Clock, was_limited
+from schedgap.solvers.children.clock import Clock, now, was_limited
 from schedgap.solvers.children.processes import descendants
 
 OFFERED = ("seed", "clock")  # parameters that get a value without being options
@@ -216,12 +215,12 @@ def decide(
         assert not isinstance(address, Command)
         function = _load(address, code)
         _seed(call.seed)
-        begun = time.monotonic()
+        begun = now()
         try:
             state = pickle.loads(arrival.state) if arrival.state else {}
             extra = _extra(call, state)
             found = function(view, arrival.now, arrival.plan, **call.options, **extra)
-            seconds = time.monotonic() - begun
+            seconds = now() - begun
             stored = cloudpickle.dumps(state) if "state" in call.offered else b""
             return schedule_text(found, view), seconds, stored
         except (MemoryError, OwnMethodError):
@@ -375,14 +374,14 @@ def _run_function(
     function: Callable[..., Any], instance: Instance, call: Call, send: Callable[[object], None]
 ) -> tuple[str | None, float]:
     extra = _extra(call, {})
-    begun = time.monotonic()
+    begun = now()
     try:
         found = function(instance, **call.options, **extra)
         if isinstance(found, Iterator):
             found = _stream(found, instance, begun, send)
             if found is None:
-                return None, time.monotonic() - begun
-        seconds = time.monotonic() - begun
+                return None, now() - begun
+        seconds = now() - begun
         return schedule_text(found, instance), seconds
     except (MemoryError, OwnMethodError):
         raise
@@ -407,7 +406,7 @@ def _stream(
             found = next(schedules)
         except StopIteration as end:
             return end.value
-        seconds = time.monotonic() - begun
+        seconds = now() - begun
         if found is not None:
             send(("schedule", seconds, schedule_text(found, instance)))
 
@@ -511,7 +510,7 @@ def _run_command(command: Command, instance: Instance, call: Call) -> tuple[str,
     if by_file:
         Path(names["instance"]).write_bytes(data)
     words = [_filled(word, names) for word in command.words]
-    begun = time.monotonic()
+    begun = now()
     try:
         process = subprocess.Popen(
             words,
@@ -532,7 +531,7 @@ def _run_command(command: Command, instance: Instance, call: Call) -> tuple[str,
     for thread in threads:
         thread.start()
     code = process.wait()
-    seconds = time.monotonic() - begun
+    seconds = now() - begun
     for thread in threads:  # a process that it has started may hold the pipes
         thread.join(timeout=1.0)
     if out.overflow:

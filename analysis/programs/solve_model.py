@@ -318,11 +318,12 @@ def solve_arrays(
     """
     from schedgap.solvers.children.clock import Clock
     from schedgap.solvers.engines.confirm import confirm
-    from schedgap.solvers.engines.results import USUAL_TOLERANCES
+    from schedgap.solvers.engines.registry import find_engine
     from schedgap.solvers.engines.solve import solve
+    from schedgap.solvers.engines.solve import solve_arrays as solve_quadratic
 
     clock, begun = Clock(limit), time.monotonic()
-    options = USUAL_TOLERANCES[engine] if program.is_mixed else {}
+    options = find_engine(engine).usual if program.is_mixed else {}
 
     def found(objective: float, values: Any) -> None:
         send(("incumbent", time.monotonic() - begun, objective, values))
@@ -331,10 +332,9 @@ def solve_arrays(
         send(("bound", time.monotonic() - begun, bound))
 
     if quadratics or square is not None:
-        from schedgap.solvers.engines.gurobi import solve_arrays as by_gurobi
-
-        result = by_gurobi(
+        result = solve_quadratic(
             program,
+            find_engine(engine),
             clock=clock,
             seed=seed,
             on_incumbent=found,

@@ -39,7 +39,9 @@ from schedgap.models.proofs import proof_file, write_proof
 TaskOutcome = Literal["done", "skipped", "timeout", "memory", "crash", "invalid", "error"]
 FAULTS = ("memory", "crash", "invalid", "error")
 FAILURES = ("timeout", *FAULTS)  # what can be run again
-RECORD_VERSION = 2  # 1: without code, session, CPU seconds, and with the time limit in the key
+RECORD_VERSION = 3  # 1: without code, session, CPU seconds, and with the time limit in the key
+CLOCK_VERSION = 3  # the first in which `seconds` has no imports and no confirmation of answers
+TIMES = ("load_seconds", "build_seconds", "engine_seconds", "engine_cpu_seconds", "confirm_seconds")
 JUDGED = "+judged"  # ends the code of a record that `judge` has made
 MAX_SHARE = 0.5  # of its time limit, used by a method whose result counts for larger limits
 Triple = Annotated[tuple[float, float | None, float | None], Field(strict=False)]
@@ -76,16 +78,21 @@ class TaskRecord(Record):
 
     `task` is the part of `key` without limits and session. `started` is in ISO format. Wall-clock
     seconds are in the solution; `cpu_seconds` are those of the method with all its processes,
-    `peak_memory_mb` is theirs too: that of a new process and what the task added. `limited`:
-    whether the time limit may have had an influence. `own`: whether the method is the user's own,
-    whose invalid schedules contradict nothing. `reused`: key of the record, under smaller
-    limits, whose result this is. Fields that older versions did not write are empty.
+    `peak_memory_mb` is theirs too: that of a new process and what the task added.
+
+    The clock of a task stands still while its process starts and loads modules: `load_seconds`.
+    `seconds` of the solution is what follows, without `confirm_seconds`, in which an engine's
+    answer is confirmed by other solves. For a method that is one run of an engine, it is the sum
+    of `build_seconds` and `engine_seconds`; elsewhere `engine_seconds` is the sum over all runs of
+    engines. `verify_seconds`: rules, certificate and proof. `start_seconds`: of older records.
+    `limited`: whether the time limit may have had an influence. `own`: whether the method is the
+    user's own, whose invalid schedules contradict nothing. `reused`: key of the record, under
+    smaller limits, whose result this is. Fields that older versions did not write are empty.
 
     Of a benchmark of engines (`formulation` is the name of the program that an engine solved):
     `threads` and `permutation` (0: rows and columns as built); `pinned`, the cores to which the
     process was bound; `workers`, how many tasks ran at a time; `log`, the file in `logs`;
-    `statistics`, what the engine tells of its search. The parts of the time are in seconds, None
-    if not known: `seconds` of the solution is build_seconds plus engine_seconds.
+    `statistics`, what the engine reports of its search.
     """
 
     key: str
@@ -104,6 +111,12 @@ class TaskRecord(Record):
     relaxed: Many[str] = ()
     progress: Many[Triple] = ()
     certificate: dict[str, Any] | None = None
+    load_seconds: float | None = None
+    build_seconds: float | None = None
+    engine_seconds: float | None = None
+    engine_cpu_seconds: float | None = None
+    confirm_seconds: float | None = None
+    verify_seconds: float | None = None
     start_seconds: float = 0.0
     peak_memory_mb: float | None = None
     time_limit: float | None = None
@@ -118,12 +131,6 @@ class TaskRecord(Record):
     limited: bool | None = None
     own: bool = False
     reused: str = ""
-    load_seconds: float | None = None
-    build_seconds: float | None = None
-    engine_seconds: float | None = None
-    engine_cpu_seconds: float | None = None
-    confirm_seconds: float | None = None
-    verify_seconds: float | None = None
     formulation: str = ""
     threads: int | None = None
     workers: int | None = None

@@ -20,7 +20,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from schedgap.analysis.records.folder import InstanceRef, TaskRecord, read_record
+from schedgap.analysis.records.folder import TIMES, InstanceRef, TaskRecord, read_record
 from schedgap.analysis.records.switches import variant
 from schedgap.errors import InputError
 from schedgap.instances import families
@@ -28,7 +28,7 @@ from schedgap.instances.records import read_json, write_text
 from schedgap.instances.solution import ProofClaim, SolutionFile
 
 NAME = "index.jsonl"
-FORMAT = {"index": "schedgap", "version": 8}
+FORMAT = {"index": "schedgap", "version": 9}
 LEAST = 500  # records from which on an index is written
 SHORT = 300  # characters of a trace that is kept in the index
 FEW = 20  # points of progress that are kept in the index
@@ -40,8 +40,9 @@ COMMON = (
 )
 OWN = (  # the places of key and task count in `_record`
     *("key", "outcome", "message", "seed", "task", "started", "cpu_seconds", "start_seconds"),
-    *("peak_memory_mb", "limited", "reused", "load_seconds", "build_seconds", "engine_seconds"),
-    *("engine_cpu_seconds", "confirm_seconds", "verify_seconds"),
+    *TIMES,
+    "verify_seconds",
+    *("peak_memory_mb", "limited", "reused"),
     *("permutation", "pinned", "log", "statistics"),
 )
 SOLUTION_COMMON = (

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from schedgap.analysis.records import configurations
 from schedgap.analysis.records.folder import (
+    CLOCK_VERSION,
     FAULTS,
     UNKNOWN_GRID,
     Folder,
@@ -144,18 +145,27 @@ class StoredRun:
                 f"{other} {which} of other code than that installed: "
                 "'compare' runs such tasks again"
             )
-        return [*lines, *filter(None, [self.drift_warning])]
+        return [*lines, *self.time_warnings]
 
     @property
-    def drift_warning(self) -> str:
-        """The one of `warnings` that concerns times only; empty if the speed did not change."""
+    def time_warnings(self) -> list[str]:
+        """Those of `warnings` that concern times only."""
+        lines = []
+        numbers, some = groups(self)
+        old = [record.version < CLOCK_VERSION and not record.judged for record in some]
+        count = int(np.array(old, bool)[numbers].sum())
+        if count:
+            lines.append(
+                f"{count} {'result is' if count == 1 else 'results are'} of an older version: the "
+                "seconds include imports and the confirmation of answers"
+            )
         moved = self.drift()
-        if moved is None or moved <= DRIFT:
-            return ""
-        return (
-            f"a reference task took up to {moved:.0%} longer than at its fastest: the computer "
-            "changed its speed, and times are not comparable"
-        )
+        if moved is not None and moved > DRIFT:
+            lines.append(
+                f"a reference task took up to {moved:.0%} longer than at its fastest: the computer "
+                "changed its speed, and times are not comparable"
+            )
+        return lines
 
     def __len__(self) -> int:
         return len(self.records)

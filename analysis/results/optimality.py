@@ -19,7 +19,7 @@ from schedgap.models.proofs import (
     search_again,
     shortfall,
 )
-from schedgap.solvers.engines.results import ENGINES
+from schedgap.solvers.engines.registry import ENGINES
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ def _upwards(width: float) -> str:
 def _engines(solution: Solution) -> str:
     """Return the engines that report an optimum, with their versions."""
     named = [
-        f"{engine} {solution.versions.get(ENGINES[engine][0], '')}".strip()
+        f"{engine} {solution.versions.get(ENGINES[engine].package, '')}".strip()
         for engine in (solution.engine or "").split("+")
         if engine in ENGINES
     ]

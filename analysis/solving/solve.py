@@ -450,7 +450,7 @@ def _trace(run: MethodRun, certificate: Mapping[str, object] | None) -> dict[str
             for key, value in certificate.items()
             if isinstance(value, str | int | float | list | dict)
         }
-    trace["start_seconds"] = round(run.start_seconds, 6)
+    trace["load_seconds"] = round(run.load_seconds, 6)
     return {key: _plain(value) for key, value in trace.items()}
 
 

@@ -4,7 +4,6 @@ import importlib.metadata
 import math
 import platform
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,9 +17,17 @@ from schedgap.instances.families import FAMILIES
 from schedgap.instances.instance import Instance
 from schedgap.instances.settings import whole_number
 from schedgap.models.family import Family, family, family_of
-from schedgap.models.method import Budget, Method, MethodResult, RunContext, SentProgress
-from schedgap.solvers.children.clock import Clock
-from schedgap.solvers.engines.results import ENGINES
+from schedgap.models.method import (
+    Budget,
+    Lazy,
+    Method,
+    MethodResult,
+    RunContext,
+    SentProgress,
+)
+from schedgap.solvers.children.clock import Clock, now
+from schedgap.solvers.children.meter import Spent
+from schedgap.solvers.engines.registry import ENGINES
 from schedgap.solvers.proofs.tree import Proof
 
 End = Literal["done", "timeout", "memory", "crash", "error"]
@@ -59,6 +66,13 @@ class TaskSpec:
         return None if self.method.runs_children else self.engine
 
     @property
+    def helpers(self) -> tuple[tuple[str, ...], str] | None:
+        """The engines that the method runs in child processes, and the module that they need."""
+        if self.method.runs_children and isinstance(self.method.run, Lazy):
+            return self.engines, self.method.run.module
+        return None
+
+    @property
     def own(self) -> Own | None:
         """The user's own method, if it is one."""
         return self.method.run if isinstance(self.method.run, Own) else None
@@ -87,7 +101,7 @@ class TaskSpec:
         if source is not None and source.package:
             versions[source.package] = _version(source.package)
         for engine in self.engines:
-            package = ENGINES[engine][0]
+            package = ENGINES[engine].package
             versions[package] = _version(package)
         return versions
 
@@ -172,8 +186,11 @@ class MethodRun:
     `schedule` is the best schedule reported while the method ran, `objective` its value, and
     `certificate` belongs to the best reported bound. `unconfirmed` is the best bound that an engine
     reported and no second run confirmed. `rejected` says why schedules that a user's own method
-    reported do not count. `seconds` is the time of the method itself,
-    `start_seconds` the time its process needed to start.
+    reported do not count.
+
+    `seconds` is the time of the method, without `load_seconds` (start of its process, imports) and
+    `confirm_seconds` (repeated solves). Of a method that runs an engine once, `engine_seconds` and
+    `build_seconds` add up to it. Otherwise `engine_seconds` is the sum over all runs of engines.
     """
 
     end: End = "done"
@@ -189,7 +206,11 @@ class MethodRun:
     progress: list[Point] = field(default_factory=list)
     rejected: list[str] = field(default_factory=list)
     seconds: float = 0.0
-    start_seconds: float = 0.0
+    load_seconds: float = 0.0
+    build_seconds: float | None = None
+    engine_seconds: float | None = None
+    engine_cpu_seconds: float | None = None
+    confirm_seconds: float | None = None
     peak_memory_mb: float | None = None
     cpu_seconds: float | None = None
     limited: bool | None = None  # whether the time limit may have had an influence
@@ -198,6 +219,22 @@ class MethodRun:
     def proof(self) -> Proof | None:
         """The proof that the search itself has written, not checked."""
         return None if self.result is None else self.result.proof
+
+    def charge(self, spent: Spent, *, divided: bool) -> None:
+        """Take the times of engines.
+
+        Parameters
+        ----------
+        spent : Spent
+            What the task has spent in engines.
+        divided : bool
+            Whether a single run of an engine leaves the building of the model only.
+        """
+        self.engine_seconds, self.engine_cpu_seconds = spent.engine, spent.engine_cpu
+        self.confirm_seconds = spent.confirm
+        self.seconds -= spent.confirm
+        if divided and spent.runs == 1:
+            self.build_seconds = self.seconds - spent.engine
 
     def receive(self, message: Message, sense: str) -> None:
         """Process one message of the running method; keep a schedule or bound if it is better.
@@ -233,6 +270,8 @@ def run_task(
     on_message: OnMessage | None = None,
     interrupt: threading.Event | None = None,
     run: MethodRun | None = None,
+    *,
+    timed: bool = False,
 ) -> MethodRun:
     """Run a task in a child process; errors of the method are returned, not raised.
 
@@ -246,6 +285,8 @@ def run_task(
         Ends the run when set; used in threads, which do not receive Ctrl-C (see `run_child`).
     run : MethodRun, optional
         What is filled in and returned; after a KeyboardInterrupt it has what was reported by then.
+    timed : bool
+        Whether the processes of all engines of the method are started before its clock.
     """
     from schedgap.solvers.children.processes import run_child
 
@@ -287,13 +328,16 @@ def run_task(
                 memory_mb=spec.memory_limit,
                 on_message=receive,
                 engine=spec.process,
+                helpers=spec.helpers if timed else None,
                 interrupt=interrupt,
             )
     run.end, run.seconds = reply.outcome, reply.seconds
-    run.start_seconds, run.peak_memory_mb = reply.start_seconds, reply.peak_mb
+    run.load_seconds, run.peak_memory_mb = reply.start_seconds, reply.peak_mb
     run.cpu_seconds, run.limited = reply.cpu_seconds, reply.limited
     if reply.outcome == "done":
         run.result, run.seconds = reply.value
+        if reply.spent is not None and reply.spent.runs:
+            run.charge(reply.spent, divided=not spec.method.runs_children)
         if spec.own is not None:
             _receive_own(run, cast(str | None, run.result), instance, spec)
     elif isinstance(reply.error, Exception):
@@ -383,8 +427,9 @@ def run_method(
         Time limit in wall-clock seconds.
     """
     owner = family_of(module)
+    chosen = owner.method(method)
     clock = Clock(limit)
-    begun = time.monotonic()
+    begun = now()
     call = RunContext(options, engine, Budget(clock, seed), SentProgress(send, clock))
-    result = owner.run(owner.method(method), instance, call)
-    return result, time.monotonic() - begun
+    result = owner.run(chosen, instance, call)
+    return result, now() - begun

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from schedgap.analysis.records.folder import TaskRecord
+from schedgap.analysis.records.folder import TIMES, TaskRecord
 from schedgap.analysis.records.generated import settings
 from schedgap.analysis.records.index import Facts
 from schedgap.analysis.records.outcomes import Tasks
@@ -62,8 +62,10 @@ def table(run: StoredRun) -> pd.DataFrame:
         schedule need not obey), seconds (wall-clock), note; then configuration (equal to method:
         the method's label, with what differs between its configurations in brackets), label,
         engine, options, seed, time_limit (seconds) and memory_limit (MB), schedgap (its version),
-        code (hash of the source), session, host, started, cpu_seconds, start_seconds,
-        peak_memory_mb, reused (key of the record under smaller limits whose result this is), key;
+        code (hash of the source), session, host, started, cpu_seconds; the times that are not in
+        seconds, or parts of it (see `TaskRecord`): load_seconds, build_seconds, engine_seconds,
+        engine_cpu_seconds, confirm_seconds, verify_seconds; peak_memory_mb, reused (key of the
+        record under smaller limits whose result this is), key;
         and the other settings of the generator (see
         `schedgap.analysis.records.generated.settings`), such as `jobs`, with `_setting` behind a
         name that is taken.
@@ -96,8 +98,8 @@ def table(run: StoredRun) -> pd.DataFrame:
     }  # fmt: skip
     numbers = [
         "objective", "bound", "ratio_low", "ratio_high", "bound_low", "bound_high", "seconds",
-        "time_limit", "memory_limit", "cpu_seconds", "start_seconds", "peak_memory_mb", "load",
-        "load_reached",
+        "time_limit", "memory_limit", "cpu_seconds", *TIMES, "verify_seconds", "peak_memory_mb",
+        "load", "load_reached",
     ]  # fmt: skip
     frame = pd.DataFrame(columns, columns=TABLE_COLUMNS)
     frame = frame.astype(dict.fromkeys(numbers, float) | {"seed": "Int64"})
@@ -206,10 +208,14 @@ def _load(facts: Facts) -> tuple[str, float | None, float | None]:
 def _circumstances(run: StoredRun, values: Sequence[Mapping[str, Any]]) -> Columns:
     """Return the columns that say with what, where and when each task was run."""
     hosts = {key: session.host for key, session in run.sessions.items()}
-    own = ("seed", "reused", "cpu_seconds", "start_seconds", "peak_memory_mb")
+    own = ("seed", "reused", "cpu_seconds", *TIMES[1:], "verify_seconds", "peak_memory_mb")
     shared = ("label", "time_limit", "memory_limit", "code", "session")
     return {
         **{name: list(map(itemgetter(name), values)) for name in own},
+        "load_seconds": [
+            each["start_seconds"] if each["load_seconds"] is None else each["load_seconds"]
+            for each in values
+        ],
         **{name: _shared(run, attrgetter(name)) for name in shared},
         "configuration": _shared(run, lambda record: run.configurations[id(record)]),
         "engine": _shared(run, lambda record: record.engine or ""),
@@ -226,7 +232,7 @@ def _options(options: Mapping[str, object]) -> str:
 
 CIRCUMSTANCES = [
     "configuration", "label", "engine", "options", "seed", "time_limit", "memory_limit",
-    "schedgap", "code", "session", "host", "started", "cpu_seconds", "start_seconds",
+    "schedgap", "code", "session", "host", "started", "cpu_seconds", *TIMES, "verify_seconds",
     "peak_memory_mb", "reused",
 ]  # fmt: skip
 TABLE_COLUMNS = [

@@ -106,7 +106,7 @@ def measure_relaxation(
         Time limit in seconds.
     """
     from schedgap.solvers.children.clock import Clock
-    from schedgap.solvers.engines.highs import solve_arrays
+    from schedgap.solvers.engines.solve import solve
     from schedgap.solvers.programs.pyomo import InfeasibleModelError, compile_model
 
     family_of(module)
@@ -118,7 +118,7 @@ def measure_relaxation(
         arrays = compile_model(model(instance, key, relax=True))
     except InfeasibleModelError:
         return sizes | {"lp_bound": None, "seconds": time.monotonic() - begun}
-    result = solve_arrays(arrays.program, clock=clock)
+    result = solve(arrays.program, "highs", clock=clock)
     value = result.objective if result.status == "optimal" else None
     return sizes | {
         "lp_bound": None if value is None else arrays.in_model_sense(value),

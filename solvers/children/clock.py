@@ -1,11 +1,56 @@
-"""Time budget of a method, and whether a time limit had an influence on it."""
+"""Time budget of a method, and whether a time limit had an influence on it.
 
+The clocks of a task stand still while a module is loaded. Otherwise the first task of a process
+would pay for imports that later tasks find done.
+"""
+
+import importlib
 import math
+import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 _SLACK = 0.05  # fraction of a limit; engines stop slightly before theirs
 _reached = math.inf  # earliest time at which a clock of this process has used up its budget
+_stopped = 0.0  # seconds for which the clocks of this process have stood still
+_is_stopped = False
+
+
+def now() -> float:
+    """Return the time on the clocks of this process, in seconds from an arbitrary start."""
+    return time.monotonic() - _stopped
+
+
+def stop_during_imports(tell: Callable[[tuple[float, float] | None], None]) -> None:
+    """Let the clocks of this process stand still while its main thread loads a module.
+
+    Parameters
+    ----------
+    tell : callable
+        Called with None before a module is loaded, and with the wall-clock and CPU seconds after
+        it. What the module itself loads is included.
+    """
+    bootstrap: Any = importlib._bootstrap  # there is no public hook
+    load = bootstrap._find_and_load  # called for modules that are not loaded yet, and no others
+
+    def timed(*arguments: object) -> object:
+        global _stopped, _is_stopped
+        if _is_stopped or threading.current_thread() is not threading.main_thread():
+            return load(*arguments)
+        begun, cpu = time.monotonic(), time.process_time()
+        _is_stopped = True
+        tell(None)
+        try:
+            return load(*arguments)
+        finally:
+            seconds = time.monotonic() - begun
+            _stopped += seconds
+            _is_stopped = False
+            tell((seconds, time.process_time() - cpu))
+
+    bootstrap._find_and_load = timed
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,19 +62,22 @@ class Clock:
     limit : float, optional
         Seconds; None means no limit.
     start : float
-        Time at which the budget starts, on the monotonic clock.
+        Time at which the budget starts, as returned by `now`.
     """
 
     limit: float | None = None
-    start: float = field(default_factory=time.monotonic)
+    start: float = field(default_factory=now)
 
     def __post_init__(self) -> None:
         if self.limit is not None:
             _note(self.start + (1 - _SLACK) * self.limit)
 
+    def __reduce__(self) -> tuple[Callable[..., "Clock"], tuple[float | None, float]]:
+        return _received, (self.limit, self.start + _stopped)
+
     def elapsed(self) -> float:
         """Return the seconds since the start."""
-        return time.monotonic() - self.start
+        return now() - self.start
 
     def remaining(self) -> float:
         """Return the remaining seconds, at least 0; infinite without a limit."""
@@ -60,6 +108,11 @@ class Clock:
         return Clock(None if math.isinf(seconds) else seconds)
 
 
+def _received(limit: float | None, start: float) -> Clock:
+    """Return a clock of another process, whose clocks have stood still for another time."""
+    return Clock(limit, start - _stopped)
+
+
 def _note(reached: float) -> None:
     global _reached
     _reached = min(_reached, reached)
@@ -82,4 +135,4 @@ def limited() -> bool:
     That is so if a clock, or a share of one, has used up its budget, or if a method asked which
     fraction it has spent. Otherwise a larger limit gives the same result.
     """
-    return time.monotonic() >= _reached
+    return now() >= _reached

@@ -19,21 +19,27 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import psutil
 
+from schedgap.solvers.children import meter
 from schedgap.solvers.children.clock import was_limited
 from schedgap.solvers.children.watchdog import MARK, marks, watch
-from schedgap.solvers.children.worker import read_frame, write_frame
+from schedgap.solvers.children.worker import DEPTH, read_frame, write_frame
 
 ChildOutcome = Literal["done", "timeout", "memory", "crash", "error"]
 
+_START_SECONDS = 30.0  # most time to start a process, or to load a module, off the clock
+# Engine -> module that a child imports before the clock of a task starts; the registry of engines
+# fills it, so that this module need not import the engines.
+PRELOAD: dict[str, str] = {}
 _CHECK_SECONDS = 0.1  # interval between two checks of the memory, in seconds
 _MAX_OWN = 8  # methods of the users' own with idle workers
 _MAX_IDLE_MB = 500  # larger idle workers are closed
@@ -42,7 +48,6 @@ _QUOTA = Path(
 )  # CPU limit of a Linux container: "quota period" or "max ..."
 _MOST_WAITING = 64  # messages that are read ahead; a child that sends more waits in `send`
 _LONGEST_LINE = 1 << 16  # bytes of the standard error that are read at once
-_DEPTH = "SCHEDGAP_CHILD_DEPTH"
 _ENVIRONMENT = {
     **dict.fromkeys(
         (
@@ -74,11 +79,12 @@ class ChildResult:
     outcome: ChildOutcome
     value: Any = None
     error: Exception | str | None = None
-    start_seconds: float = 0.0  # before the function: process start, imports, arguments
-    seconds: float = 0.0  # of the function
+    start_seconds: float = 0.0  # process start, arguments, and all imports
+    seconds: float = 0.0  # of the function, without imports
     peak_mb: float = 0.0  # peak of the resident memory: a new child and what the task added
     cpu_seconds: float = 0.0  # of the function, in the child and its children
     limited: bool = True  # whether a time limit may have had an influence
+    spent: meter.Spent | None = None  # by engines; None if the function did not end by itself
 
     def result(self) -> Any:
         """Return the value, or raise the error.
@@ -105,6 +111,7 @@ def run_child(
     memory_mb: float | None = None,
     on_message: Callable[[Any], None] | None = None,
     engine: str | None = None,
+    helpers: tuple[tuple[str, ...], str] | None = None,
     interrupt: threading.Event | None = None,
     **kwargs: Any,
 ) -> ChildResult:
@@ -118,8 +125,9 @@ def run_child(
     *args, **kwargs
         Further arguments of the function.
     limit : float or None
-        Limit in seconds. The function should stop by itself; it is killed with all its children at
-        most max(1.2 s, 6 %) later, and at most max(1.8 s, 9.5 %) after the limit of this call.
+        Limit in seconds, without imports. The function should stop by itself; it is killed with all
+        its children at most max(1.2 s, 6 %) later. In a child's child, imports and the start of the
+        process count too: it is killed at most max(0.9 s, 4.8 %) after the limit of this call.
     memory_mb : float or None
         Limit of the resident memory of the child and its children in MB; beyond it they are killed.
     on_message : callable or None
@@ -127,6 +135,9 @@ def run_child(
     engine : str or None
         The engine that the function loads, or None. It is imported before the function starts, and
         an idle process of an earlier call with the same engine is used if there is one.
+    helpers : (tuple of str, str) or None
+        Engines for which the child process starts child processes before the function starts, and
+        a module that these load.
     interrupt : threading.Event or None
         For calls from a thread, which does not receive Ctrl-C: when set, the child is killed and
         KeyboardInterrupt is raised.
@@ -147,7 +158,8 @@ def run_child(
         "function": function,
         "arguments": arguments,
         "memory_mb": memory_mb,
-        "engine": engine,
+        "preload": PRELOAD.get(engine or "", ""),
+        "helpers": helpers,
         "path": [*map(str, sys.path)],  # a reused worker may have an older one
     }
     worker = _take(engine)
@@ -167,8 +179,11 @@ def run_child(
             _keep(engine, worker)
         else:
             worker.kill()
-    if reply.limited and _depth():
-        was_limited()
+    if _depth():
+        if reply.limited:
+            was_limited()
+        if reply.spent is not None:
+            meter.add(reply.spent)
     return reply
 
 
@@ -189,7 +204,7 @@ class _Worker:
     """A child process with its pipes; threads read its frames and its standard error."""
 
     def __init__(self) -> None:
-        own = {_DEPTH: str(_depth() + 1), MARK: marks()}
+        own = {DEPTH: str(_depth() + 1), MARK: marks()}
         environment = {**os.environ, **_ENVIRONMENT, **own}
         self.process = subprocess.Popen(
             [
@@ -209,6 +224,7 @@ class _Worker:
         self.tasks = 0
         self.bare_mb: float | None = None  # memory at the start of its first task
         self.peak_mb = 0.0  # of the task
+        self.helpers_mb = 0.0  # of child processes that were started before the task
         self.before = self.last = _Usage()  # at the start of the task, and as last observed
         self.frames: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self.room = threading.Semaphore(_MOST_WAITING)
@@ -264,15 +280,21 @@ class _Worker:
             self.last = _Usage(total.mb, total.cpu, root.mb, root.cpu)
         return total.mb
 
-    def begin(self, cpu: float, mb: float) -> None:
+    def begin(self, cpu: float, mb: float, helpers: bool) -> None:
         """Receive the child's own CPU time and memory at the start of the function."""
-        if not mb:  # not known to the child
+        if not mb or helpers:  # without `mb`, it is not known to the child
             self.observe()
-            mb = self.last.root_mb
+            self.before, mb = self.last, mb or self.last.root_mb
+        self.helpers_mb = self.before.mb - self.before.root_mb if helpers else 0.0
         if self.bare_mb is None:
             self.bare_mb = mb
         before = self.before
         self.before = _Usage(before.mb - before.root_mb + mb, before.cpu - before.root_cpu + cpu)
+
+    def loaded(self, cpu: float) -> None:
+        """Receive the CPU time of imports, which is none of the task's."""
+        before = self.before
+        self.before = before._replace(cpu=before.cpu + cpu, root_cpu=before.root_cpu + cpu)
 
     def end(self, cpu: float, mb: float) -> None:
         """Receive the child's own CPU time and peak of the memory at the end of the function."""
@@ -288,7 +310,7 @@ class _Worker:
         """
         peak = self.peak_mb
         if self.bare_mb is not None:
-            peak = self.bare_mb + max(0.0, peak - self.before.mb)
+            peak = self.bare_mb + self.helpers_mb + max(0.0, peak - self.before.mb)
         return max(0.0, self.last.cpu - self.before.cpu), peak
 
     def _tree(self) -> list[psutil.Process]:
@@ -370,7 +392,8 @@ def _attend(
     started: float | None = None
     next_check = time.monotonic() + _CHECK_SECONDS
     killed: ChildOutcome | None = None
-    limited = True
+    limited, spent = True, None
+    loading: float | None = None
 
     def reply(outcome: ChildOutcome, value: Any = None, error: Any = None) -> ChildResult:
         now = time.monotonic()
@@ -387,6 +410,7 @@ def _attend(
             peak_mb=round(peak, 1),
             cpu_seconds=round(cpu, 3),
             limited=outcome != "done" or limited,
+            spent=spent,
         )
 
     while True:
@@ -394,6 +418,8 @@ def _attend(
             raise KeyboardInterrupt
         now = time.monotonic()
         deadline = _deadline(begin, started, limit)
+        if started is not None and loading is not None:  # the clock of the task stands still
+            deadline += min(now - loading, _START_SECONDS)
         if killed is None and now >= deadline:
             killed = "timeout"
             worker.observe()
@@ -431,8 +457,16 @@ def _attend(
             case "started":
                 started = time.monotonic()
                 worker.begin(*content)
+            case "loading" if content is None:
+                loading = time.monotonic()
+            case "loading":
+                seconds, cpu = content
+                loading = None
+                if started is not None:
+                    started += seconds
+                    worker.loaded(cpu)
             case "ended":
-                cpu, mb, limited = content
+                cpu, mb, limited, spent = content
                 worker.end(cpu, mb)
             case "message":
                 if on_message is not None:
@@ -448,14 +482,16 @@ def _deadline(begin: float, started: float | None, limit: float | None) -> float
     """Return the time at which to kill the child: shortly after the limit.
 
     The grace period of a child's own children is half as long, so that the child can still report.
+    Their start and their imports are on the clock of the child, which has loaded them before.
     """
     if limit is None:
         return float("inf")
     share = 0.5 ** _depth()
-    latest = begin + limit + share * max(1.8, 0.095 * limit)
+    latest = begin + limit + share * max(1.8, 0.095 * limit) + (0 if _depth() else _START_SECONDS)
     if started is None:
         return latest
-    return min(latest, started + limit + share * max(1.2, 0.06 * limit))
+    grace = share * max(1.2, 0.06 * limit)
+    return started + limit + grace if not _depth() else min(latest, started + limit + grace)
 
 
 def _reason(outcome: ChildOutcome, limit: float | None, memory_mb: float | None) -> str:
@@ -465,7 +501,7 @@ def _reason(outcome: ChildOutcome, limit: float | None, memory_mb: float | None)
 
 
 def _depth() -> int:
-    return int(os.environ.get(_DEPTH, "0"))
+    return int(os.environ.get(DEPTH, "0"))
 
 
 @lru_cache
@@ -476,6 +512,26 @@ def _spawner(process: int) -> ThreadPoolExecutor:
 
 def _spawn() -> _Worker:
     return _spawner(os.getpid()).submit(_Worker).result()
+
+
+def warm(engines: Iterable[str], module: str) -> None:
+    """Start an idle child process for each engine, unless there is one, and load a module in it.
+
+    Parameters
+    ----------
+    engines : iterable of str
+        The engines.
+    module : str
+        Name of the module.
+    """
+    with ThreadPoolExecutor() as pool:
+        for engine in engines:
+            pool.submit(run_child, f"{_load.__module__}:_load", module, engine=engine)
+
+
+def _load(send: Callable[[object], None], module: str) -> None:
+    """Load a module in this child process."""
+    import_module(module)
 
 
 def cores() -> int:

@@ -19,17 +19,11 @@ from importlib import import_module
 from typing import IO, Any
 
 from schedgap.errors import ContradictionError, SchedgapError
-from schedgap.solvers.children import clock
+from schedgap.solvers.children import clock, meter
 
-# Engine -> module that is imported before the task's clock starts.
-PRELOAD = {
-    "highs": "highspy",
-    "gurobi": "gurobipy",
-    "cp-sat": "ortools.sat.python.cp_model",
-    "clarabel": "cvxpy",
-}
 _SMALL_MB = 100  # tasks that added less have left little behind
 _HEADER = 8  # bytes of the length in front of each frame
+DEPTH = "SCHEDGAP_CHILD_DEPTH"  # environment variable: 1 in a child, 2 in a child's child
 
 
 def write_frame(stream: IO[bytes], frame: object) -> None:
@@ -90,6 +84,8 @@ def main(parent: int) -> None:
         with lock:
             write_frame(answers, (kind, content))
 
+    if os.environ.get(DEPTH) == "1":  # the clocks of a child's child are those of its parent
+        clock.stop_during_imports(lambda seconds: answer("loading", seconds))
     while not _retired:
         ready.acquire()
         before = _status_mb("VmRSS")
@@ -130,18 +126,23 @@ def _serve(task: dict[str, Any], answer: Callable[..., None]) -> None:
     """Run one task and send its result; `ended` precedes a regular one and says what it took."""
     try:
         clock.forget_limits()
+        meter.reset()
         _reset_peak()
         sys.path[:] = task["path"]
         _limit_memory(task["memory_mb"])
         with contextlib.suppress(ImportError):  # the function itself reports what is missing
-            if task["engine"] in PRELOAD:
-                import_module(PRELOAD[task["engine"]])
+            if task["preload"]:  # before the clock of the task starts
+                import_module(task["preload"])
         module, _, name = task["function"].partition(":")
         function = getattr(import_module(module), name)
         args, kwargs = pickle.loads(task["arguments"])
-        answer("started", (time.process_time(), _status_mb("VmRSS")))
+        if task["helpers"] is not None:
+            _start_helpers(*task["helpers"])
+        usage = time.process_time(), _status_mb("VmRSS"), task["helpers"] is not None
+        answer("started", usage)
         value = function(lambda content: answer("message", content), *args, **kwargs)
-        answer("ended", (time.process_time(), _status_mb("VmHWM"), clock.limited()))
+        ended = time.process_time(), _status_mb("VmHWM"), clock.limited(), meter.total()
+        answer("ended", ended)
         answer("done", value)
     except MemoryError as error:
         answer("memory", str(error) or "out of memory")
@@ -149,6 +150,13 @@ def _serve(task: dict[str, Any], answer: Callable[..., None]) -> None:
         answer("error", error)
     except BaseException:  # noqa: BLE001 - every failure is reported to the parent
         answer("error", traceback.format_exc())
+
+
+def _start_helpers(engines: tuple[str, ...], module: str) -> None:
+    """Start the child processes that the task will need; few tasks need this import."""
+    from schedgap.solvers.children.processes import warm
+
+    warm(engines, module)
 
 
 def _release_memory(before: float) -> None:

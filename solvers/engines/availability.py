@@ -5,17 +5,10 @@ import sys
 from collections.abc import Callable
 from typing import Literal
 
-from schedgap.errors import EngineUnavailableError, UsageError
-from schedgap.solvers.engines.results import ENGINES
+from schedgap.errors import EngineUnavailableError
+from schedgap.solvers.engines.registry import find_engine
 
 EngineAvailability = Literal["available", "not installed", "limited licence", "no licence"]
-
-# HiGHS and CP-SAT contain two versions of one shared library: the one that is loaded second fails,
-# or silently uses the other version. engine -> (its module, the module it conflicts with)
-_CONFLICTS = {
-    "highs": ("highspy._core", "ortools.sat"),
-    "cp-sat": ("ortools.sat.python.cp_model_helper", "highspy._core"),
-}
 
 
 def is_installed(engine: str) -> bool:
@@ -26,9 +19,7 @@ def is_installed(engine: str) -> bool:
     engine : str
         Name of the engine.
     """
-    if engine not in ENGINES:
-        raise UsageError(f"no engine '{engine}': choose one of {', '.join(ENGINES)}")
-    return importlib.util.find_spec(ENGINES[engine][0]) is not None
+    return importlib.util.find_spec(find_engine(engine).module.partition(".")[0]) is not None
 
 
 def engine_status(engine: str) -> EngineAvailability:
@@ -67,9 +58,8 @@ def require(engine: str) -> None:
         If it is not installed.
     """
     if not is_installed(engine):
-        module, extra = ENGINES[engine]
-        target = f"'schedgap[{extra}]'" if extra else module
-        raise EngineUnavailableError(f"engine {engine} is not installed: pip install {target}")
+        todo = find_engine(engine).how_to_install()
+        raise EngineUnavailableError(f"engine {engine} is not installed: {todo}")
 
 
 def claim(engine: str) -> None:
@@ -86,8 +76,8 @@ def claim(engine: str) -> None:
         If it is not installed, or conflicts with an engine that is loaded.
     """
     require(engine)
-    module, conflicting = _CONFLICTS.get(engine, ("", ""))
-    if conflicting in sys.modules and module not in sys.modules:
+    conflicting, library = find_engine(engine).conflicts, find_engine(engine).library
+    if conflicting in sys.modules and library not in sys.modules:
         raise EngineUnavailableError(
             f"engine {engine} cannot be loaded into a process that has loaded "
             f"{conflicting.partition('.')[0]}: start a new one (schedgap.solve and run_child do)"

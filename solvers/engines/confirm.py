@@ -13,38 +13,34 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from schedgap.solvers.children import meter
 from schedgap.solvers.children.clock import Clock
-from schedgap.solvers.engines.results import (
-    LEAST_TOLERANCES,
-    TOLERANCE,
-    EngineResult,
-    EngineStatus,
-    OnIncumbent,
-)
+from schedgap.solvers.engines.registry import ENGINES, find_engine
+from schedgap.solvers.engines.results import TOLERANCE, EngineResult, EngineStatus, OnIncumbent
 from schedgap.solvers.engines.solve import Program, solve
 
-# engine -> (description, options) of the repeated solves
-WORDS: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
-    "highs": (
-        ("without presolve", {"presolve": "off"}),
-        (
-            "without presolve at the least tolerance",
-            {"presolve": "off"} | LEAST_TOLERANCES["highs"],
-        ),
-    ),
-    "gurobi": (
-        ("without presolve", {"Presolve": 0}),
-        ("without presolve at the least tolerance", {"Presolve": 0} | LEAST_TOLERANCES["gurobi"]),
-    ),
-    "cp-sat": (
-        ("without presolve", {"cp_model_presolve": False}),
-        ("without presolve, with another seed", {"cp_model_presolve": False}),
-    ),
-}
 # time limit of the first repeated solve: a multiple of the first solve's seconds, and a minimum
 _LIMIT_FACTOR, _MIN_SECONDS = 10.0, 5.0
 
 
+Way = tuple[str, str, Mapping[str, Any]]  # words, engine, options
+
+
+def ways(engine: str) -> tuple[Way, ...]:
+    """Return how the answers of an engine are confirmed; empty for engines of conic programs.
+
+    Parameters
+    ----------
+    engine : str
+        Name of the engine. If it describes no way, HiGHS confirms its answers.
+    """
+    chosen = find_engine(engine)
+    if chosen.repeats or chosen.takes == ("conic",):
+        return tuple((words, engine, options) for words, options in chosen.repeats)
+    return tuple((f"with HiGHS {w}", "highs", options) for w, options in ENGINES["highs"].repeats)
+
+
+@meter.confirmation()
 def confirm(
     program: Program,
     engine: str,
@@ -80,17 +76,17 @@ def confirm(
     if first.info.get("asked_twice"):
         return first, "the same without presolve"
     answers, words = [first], []
-    for number, (way, other) in enumerate(WORDS[engine]):
+    for number, (way, by, other) in enumerate(ways(engine)):
         limit = max(_MIN_SECONDS, _LIMIT_FACTOR * first.seconds) if number == 0 else math.inf
         again = solve(
             program,
-            engine,
+            by,
             clock=clock.share(1.0 if number else 0.5, most=limit),
             threads=threads,
             seed=seed + 1 + number,
             grid=grid,
             start=start if first.values is None else first.values,
-            options={**(options or {}), **other},
+            options={**((options or {}) if by == engine else {}), **other},
             on_incumbent=on_incumbent,
         )
         if again.status not in ("optimal", "infeasible"):

@@ -4,12 +4,23 @@ import math
 import time
 import warnings
 from collections.abc import Mapping
+from contextlib import ExitStack, redirect_stdout
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from schedgap.errors import EngineUnavailableError, UsageError
+from schedgap.solvers.children import meter
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.engines.availability import claim
-from schedgap.solvers.engines.results import EngineResult, EngineStatus, OnBound, OnIncumbent, judge
+from schedgap.solvers.engines.engine import reject_option
+from schedgap.solvers.engines.results import (
+    EngineResult,
+    EngineStatus,
+    OnBound,
+    OnIncumbent,
+    judge,
+    statistics_of,
+)
 
 if TYPE_CHECKING:
     import cvxpy
@@ -26,6 +37,7 @@ def solve_problem(
     on_incumbent: OnIncumbent | None = None,
     on_bound: OnBound | None = None,
     options: Mapping[str, object] | None = None,
+    log: Path | None = None,
 ) -> EngineResult:
     """Solve a convex, continuous `cvxpy.Problem`; the solution is stored in the problem.
 
@@ -41,6 +53,8 @@ def solve_problem(
         Not used; accepted because all engines have the same interface.
     options : mapping or None
         Settings of Clarabel by name; they override ours.
+    log : path or None
+        File for the log.
 
     Returns
     -------
@@ -52,9 +66,7 @@ def solve_problem(
     Raises
     ------
     UsageError
-        If the problem has integer variables or is not convex.
-    ValueError
-        If Clarabel rejects an option.
+        If the problem has integer variables or is not convex, or Clarabel rejects an option.
     EngineUnavailableError
         If cvxpy or Clarabel is not installed.
     """
@@ -78,18 +90,23 @@ def solve_problem(
     left = clock.remaining()
     if math.isfinite(left):
         settings["time_limit"] = left
+    _check(options or {})
     settings |= dict(options or {})
-    built = time.monotonic()
-    try:
+    with ExitStack() as running:
+        if log is not None:
+            stream = running.enter_context(open(log, "w", buffering=1, encoding="utf-8"))
+            running.enter_context(redirect_stdout(stream))  # Clarabel prints through Python
+        built = time.monotonic()
+        spent = running.enter_context(meter.engine())
         raw = chain.solve_via_data(
-            problem, data, warm_start=False, verbose=False, solver_opts=settings
+            problem, data, warm_start=False, verbose=log is not None, solver_opts=settings
         )
-    except TypeError as error:
-        raise ValueError(str(error)) from None
     timing: dict[str, Any] = {
-        "seconds": time.monotonic() - built,
+        "seconds": spent.engine,
+        "engine_cpu_seconds": spent.engine_cpu,
         "build_seconds": built - begin,
         "log": f"Clarabel: {raw.status}",
+        "statistics": statistics_of({"iterations": raw.iterations}),
     }
     with warnings.catch_warnings():  # the status says the same
         warnings.simplefilter("ignore", UserWarning)
@@ -118,6 +135,21 @@ def solve_problem(
         info={"iterations": raw.iterations, **verdict.info},
         **timing,
     )
+
+
+def _check(options: Mapping[str, object]) -> None:
+    """Raise UsageError for a setting that Clarabel does not accept."""
+    import clarabel
+
+    settings = clarabel.DefaultSettings()
+    known = [name for name in dir(settings) if not name.startswith("_")]
+    for name, value in options.items():
+        try:
+            if name not in known:
+                raise TypeError
+            setattr(settings, name, value)
+        except (TypeError, ValueError, OverflowError):
+            raise reject_option("Clarabel", name, value, known) from None
 
 
 _DECIDED: dict[str, EngineStatus] = {"infeasible": "infeasible", "unbounded": "unbounded"}

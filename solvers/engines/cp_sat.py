@@ -1,19 +1,138 @@
-"""CP-SAT: constraint programs over integer variables."""
+"""CP-SAT: constraint programs, and integer programs with bounded columns."""
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from schedgap.errors import UsageError
+from schedgap.solvers.children import meter
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.engines.availability import claim
-from schedgap.solvers.engines.results import EngineResult, OnBound, OnIncumbent, judge
+from schedgap.solvers.engines.engine import Request, reject_option
+from schedgap.solvers.engines.results import (
+    EngineResult,
+    OnBound,
+    OnIncumbent,
+    judge,
+    statistics_of,
+)
+from schedgap.solvers.programs.arrays import LinearProgram
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model, cp_model_helper
+
+
+_LARGEST = 2**53  # sums of products stay below it, so that doubles represent them
+
+
+def solve_request(program: LinearProgram, request: Request) -> EngineResult:
+    """Solve an integer program; the function of the engine `cp-sat` for programs as arrays.
+
+    Numbers are taken as the shortest decimals that denote them, and scaled to integers.
+
+    Parameters
+    ----------
+    program : LinearProgram
+        All columns must be integer and have finite bounds.
+    request : Request
+        Limits, options and callbacks.
+
+    Raises
+    ------
+    UsageError
+        If a column is continuous or unbounded, or numbers cannot be scaled to integers below 2^53.
+    """
+    model, size = _build(program)
+
+    def better(_: float, values: NDArray[np.int64]) -> None:
+        request.incumbent(values)
+        if request.error is not None:
+            raise request.error
+
+    def closer(bound: float) -> None:
+        request.bound(bound / size + program.offset)
+        if request.error is not None:
+            raise request.error
+
+    with request.running():
+        result = solve_model(
+            model,
+            clock=request.clock,
+            threads=request.threads,
+            seed=request.seed,
+            start=None if request.start is None else request.start.tolist(),
+            on_incumbent=better if request.wants_incumbents else None,
+            on_bound=closer,
+            options=request.options,
+            log=request.log,
+        )
+    return request.result(
+        "infeasible" if result.status == "infeasible" else "solved",
+        result.log,
+        values=result.values,
+        bound=None if result.bound is None else result.bound / size + program.offset,
+        info=result.info,
+        statistics=result.statistics,
+    )
+
+
+def _build(program: LinearProgram) -> "tuple[cp_model.CpModel, int]":
+    """Return the model, and how many units of its objective are 1 in the program's."""
+    from ortools.sat.python import cp_model
+
+    lower, upper = program.lower, program.upper
+    integer = np.zeros(len(lower), bool) if program.integer is None else program.integer
+    for fault, what in ((~integer, "continuous"), (np.isinf(lower) | np.isinf(upper), "unbounded")):
+        for j in np.flatnonzero(fault)[:1].tolist():
+            name = f" ({program.column_names[j]})" if program.column_names is not None else ""
+            column = f"column {j}{name} is {what}"
+            raise UsageError(f"CP-SAT takes integer columns with finite bounds; {column}")
+    model = cp_model.CpModel()
+    bounds = zip(lower.astype(int).tolist(), upper.astype(int).tolist(), strict=True)
+    columns = [model.new_int_var(low, high, "") for low, high in bounds]
+    reach = np.maximum(abs(lower), abs(upper))
+    matrix = program.matrix
+    for i in range(matrix.shape[0]):
+        part = slice(matrix.indptr[i], matrix.indptr[i + 1])
+        place = matrix.indices[part]
+        entries, scale = _whole(matrix.data[part], reach[place], f"row {i}")
+        low, high = (
+            _side(program.row_lower[i], scale, math.ceil),
+            _side(program.row_upper[i], scale, math.floor),
+        )
+        body = cp_model.LinearExpr.weighted_sum([columns[j] for j in place], entries)
+        model.add_linear_constraint(body, low, high)
+    cost, size = _whole(program.cost, reach, "the objective")
+    model.minimize(cp_model.LinearExpr.weighted_sum(columns, cost))
+    return model, size
+
+
+def _whole(
+    numbers: NDArray[np.float64], reach: NDArray[np.float64], what: str
+) -> tuple[list[int], int]:
+    """Return numbers scaled to integers, and the scale; `reach` limits the columns."""
+    exact = [Fraction(repr(number)) for number in numbers.tolist()]
+    scale = math.lcm(*(number.denominator for number in exact))
+    scaled = [int(number * scale) for number in exact]
+    if sum(abs(a) * int(most) for a, most in zip(scaled, reach.tolist(), strict=True)) >= _LARGEST:
+        raise UsageError(f"CP-SAT takes integers below 2^53; {what} cannot be scaled to such")
+    return scaled, scale
+
+
+def _side(side: float, scale: int, rounded: Callable[[Fraction], int]) -> int:
+    """Return a side of a scaled row, rounded inward except for round-off."""
+    if abs(side) * scale >= _LARGEST:
+        return int(math.copysign(_LARGEST, side))
+    exact = Fraction(repr(float(side))) * scale
+    nearest = round(exact)
+    return nearest if abs(exact - nearest) <= 1e-9 * max(1, abs(nearest)) else rounded(exact)
 
 
 def solve_model(
@@ -27,6 +146,7 @@ def solve_model(
     on_incumbent: OnIncumbent | None = None,
     on_bound: OnBound | None = None,
     options: Mapping[str, object] | None = None,
+    log: Path | None = None,
 ) -> EngineResult:
     """Solve a `cp_model.CpModel`.
 
@@ -46,6 +166,8 @@ def solve_model(
         Called with improvements, possibly from another thread.
     options : mapping or None
         Further parameters of CP-SAT by name; they override ours.
+    log : path or None
+        File for the log.
 
     Returns
     -------
@@ -54,8 +176,10 @@ def solve_model(
 
     Raises
     ------
+    UsageError
+        If CP-SAT rejects an option.
     ValueError
-        If CP-SAT rejects an option or the model.
+        If CP-SAT rejects the model.
     EngineUnavailableError
         If this process has loaded HiGHS.
     """
@@ -94,18 +218,28 @@ def solve_model(
     left = clock.remaining()
     if math.isfinite(left):
         solver.parameters.max_time_in_seconds = left
-    built = time.monotonic()
-    status = solver.solve(model, Solutions() if on_incumbent is not None else None)
-    timing: dict[str, Any] = {"seconds": time.monotonic() - built, "build_seconds": built - begin}
+    with ExitStack() as running:
+        if log is not None:
+            stream = running.enter_context(open(log, "w", buffering=1, encoding="utf-8"))
+            _set(solver, {"log_search_progress": True, "log_to_stdout": False})
+            solver.log_callback = lambda line: print(line, file=stream)
+        built = time.monotonic()
+        spent = running.enter_context(meter.engine())
+        status = solver.solve(model, Solutions() if on_incumbent is not None else None)
+    timing: dict[str, Any] = {
+        "seconds": spent.engine,
+        "engine_cpu_seconds": spent.engine_cpu,
+        "build_seconds": built - begin,
+    }
     if errors:
         raise errors[0]
 
     name = status.name
-    log = f"CP-SAT: {name.lower()}"
+    words = f"CP-SAT: {name.lower()}"
     if name == "MODEL_INVALID":
         raise ValueError(f"CP-SAT finds the model invalid: {model.validate()}")
     if name == "INFEASIBLE":
-        return EngineResult("infeasible", None, None, log=log, **timing)
+        return EngineResult("infeasible", None, None, log=words, **timing)
     has_solution = name in ("OPTIMAL", "FEASIBLE")
     response = solver.response_proto
     # Before the first bound is known, the response has 0, which is not a bound.
@@ -114,13 +248,15 @@ def solve_model(
     verdict = judge(
         response.objective_value if has_solution else None, bound, sense=sense, grid=grid
     )
+    # Its branches are not nodes of a tree.
+    timing["statistics"] = statistics_of({"iterations": response.num_lp_iterations})
     info = {"branches": response.num_branches, "conflicts": response.num_conflicts}
     return EngineResult(
         verdict.status,
         verdict.objective,
         verdict.bound,
         _values(response) if has_solution else None,
-        log=log,
+        log=words,
         info=info | dict(verdict.info),
         **timing,
     )
@@ -155,7 +291,5 @@ def _set(solver: "cp_model.CpSolver", options: Mapping[str, object]) -> None:
     for name, value in options.items():
         try:
             setattr(solver.parameters, name, value)
-        except (AttributeError, TypeError):
-            raise ValueError(
-                f"CP-SAT has no parameter {name}, or rejects its value {value!r}"
-            ) from None
+        except (AttributeError, TypeError, ValueError):
+            raise reject_option("CP-SAT", name, value, dir(solver.parameters)) from None

@@ -1,180 +1,100 @@
 """Gurobi: linear, mixed-integer and quadratic programs, within the limits of its licence."""
 
 import math
-import time
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from schedgap.errors import EngineUnavailableError
 from schedgap.solvers.children.clock import Clock
-from schedgap.solvers.engines.availability import claim
-from schedgap.solvers.engines.results import (
-    TOLERANCE,
-    EngineResult,
-    EngineStatus,
-    OnBound,
-    OnIncumbent,
-    judge,
-)
-from schedgap.solvers.programs.arrays import Floats, LinearProgram, dual_objective
-from schedgap.solvers.programs.pyomo import (
-    InfeasibleModelError,
-    Quadratic,
-    compile_model,
-    solve_compiled,
-)
+from schedgap.solvers.engines.engine import Request, reject_option
+from schedgap.solvers.engines.results import TOLERANCE, EngineResult
+from schedgap.solvers.programs.arrays import Floats, LinearProgram
+from schedgap.solvers.programs.pyomo import Quadratic
 
 if TYPE_CHECKING:
     import gurobipy
-    import pyomo.environ as pyo
 
 
-def solve_arrays(
-    program: LinearProgram,
-    *,
-    clock: Clock,
-    threads: int = 1,
-    seed: int = 0,
-    start: ArrayLike | None = None,
-    grid: float | None = None,
-    on_incumbent: OnIncumbent | None = None,
-    on_bound: OnBound | None = None,
-    options: Mapping[str, object] | None = None,
-    quadratics: Sequence[Quadratic] = (),
-    square: Quadratic | None = None,
-) -> EngineResult:
-    """Solve a program given as arrays; parameters and result are those of `highs.solve_arrays`.
+# Gurobi tells the size after presolve in its log only.
+_PRESOLVED = re.compile(r"Presolved: (\d+) rows, (\d+) columns, (\d+) nonzeros")
+_PARTS = ("rows", "columns", "nonzeros")
+
+
+def solve_request(program: LinearProgram, request: Request) -> EngineResult:
+    """Solve a program; the function of the engine `gurobi`.
 
     Parameters
     ----------
-    options : mapping or None
-        Gurobi parameters by name; they override ours.
-    quadratics, square
-        Quadratic rows, convex or not, and the quadratic part of the objective.
+    program : LinearProgram
+        The program; the request may add quadratic rows, convex or not.
+    request : Request
+        Limits, options and callbacks.
 
     Raises
     ------
-    ValueError
-        If Gurobi rejects an option.
     EngineUnavailableError
-        If Gurobi is not installed or has no licence, or the program is too large for the licence.
+        If Gurobi has no licence, or the program is too large for the licence.
     """
-    claim("gurobi")
-    if clock.expired():
-        return EngineResult("unknown", None, None)
     import gurobipy
 
-    begin = time.monotonic()
     settings: dict[str, Any] = {
-        "Threads": threads,
-        "Seed": seed,
+        "Threads": request.threads,
+        "Seed": request.seed,
         "MIPGap": 0.0,
-        "MIPGapAbs": TOLERANCE if grid is None else 0.999 * grid,
+        "MIPGapAbs": TOLERANCE if request.grid is None else 0.999 * request.grid,
     }
+    if request.log is not None:
+        settings["LogFile"] = str(request.log)
+    curved = bool(request.quadratics) or request.square is not None
     try:
-        with gurobipy.Env(params={"OutputFlag": 0}) as env, gurobipy.Model(env=env) as model:
-            _set(model, settings | dict(options or {}))
-            columns = _pass(model, program, quadratics, square)
-            if start is not None and program.is_mixed:
-                first = program.rounded(start)
-                given = np.flatnonzero(~np.isnan(first))
-                columns[given].Start = first[given]
-            watch = _Watch(program, columns, clock, on_incumbent, on_bound, square is None)
-            built = time.monotonic()
-            _run(model, clock, watch)
-            timing: dict[str, Any] = {
-                "seconds": time.monotonic() - built,
-                "build_seconds": built - begin,
-            }
-            curved = bool(quadratics) or square is not None
-            return _read(model, program, columns, grid, curved, timing)
+        with gurobipy.Env(params={"LogToConsole": 0}) as env, gurobipy.Model(env=env) as model:
+            _set(model, settings | request.options)
+            columns = _pass(model, program, request.quadratics, request.square)
+            if request.start is not None:
+                given = np.flatnonzero(~np.isnan(request.start))
+                columns[given].Start = request.start[given]
+            watch = _Watch(columns, request, request.square is None)
+            with request.running():
+                _run(model, request.clock, watch)
+            return _read(model, program, columns, request, watch.statistics)
     except gurobipy.GurobiError as error:
-        _raise_for_licence(error, program, bool(quadratics) or square is not None)
+        _raise_for_licence(error, program, curved)
         return EngineResult("unknown", None, None, log=f"Gurobi: {error}")
-
-
-def solve_model(
-    model: "pyo.ConcreteModel",
-    *,
-    clock: Clock,
-    start: bool | None = None,
-    on_incumbent: OnIncumbent | None = None,
-    on_bound: OnBound | None = None,
-    **rest: Any,
-) -> EngineResult:
-    """Solve a linear or quadratic Pyomo model; parameters and result as for `highs.solve_model`.
-
-    Parameters
-    ----------
-    model : ConcreteModel
-        Only the values of its variables are changed.
-    start : bool or None
-        Whether to start from the values of the variables.
-    on_incumbent, on_bound
-        Called with improvements; the model then has the values of the better solution.
-    **rest
-        As for `solve_arrays`.
-    """
-    claim("gurobi")
-    if clock.expired():
-        return EngineResult("unknown", None, None)
-    begin = time.monotonic()
-    try:
-        arrays = compile_model(model, quadratic=True)
-    except InfeasibleModelError as error:
-        return EngineResult("infeasible", None, None, log=str(error))
-    return solve_compiled(
-        arrays,
-        solve_arrays,
-        start=start,
-        on_incumbent=on_incumbent,
-        on_bound=on_bound,
-        build_seconds=time.monotonic() - begin,
-        clock=clock,
-        quadratics=arrays.quadratics,
-        square=arrays.square,
-        **rest,
-    )
 
 
 class _Watch:
     """Callback of one solve: it reports improvements and stops the solve at the time limit."""
 
-    def __init__(
-        self,
-        program: LinearProgram,
-        columns: "gurobipy.MVar",
-        clock: Clock,
-        on_incumbent: OnIncumbent | None,
-        on_bound: OnBound | None,
-        is_linear: bool,
-    ) -> None:
-        self.error: BaseException | None = None
-        self._program, self._columns, self._clock = program, columns, clock
-        self._on_incumbent, self._on_bound = on_incumbent, on_bound
-        self._is_linear, self._bound = is_linear, -math.inf
+    def __init__(self, columns: "gurobipy.MVar", request: Request, is_linear: bool) -> None:
+        self.statistics: dict[str, float | None] = {}
+        self.request, self._columns, self._is_linear = request, columns, is_linear
 
     def __call__(self, model: "gurobipy.Model", where: int) -> None:
         from gurobipy import GRB
 
+        request = self.request
         try:
-            if self.error is None and where == GRB.Callback.MIPSOL and self._on_incumbent:
-                values = self._program.rounded(model.cbGetSolution(self._columns))
-                objective = self._program.objective(values)
-                if not self._is_linear:
-                    objective = model.cbGet(GRB.Callback.MIPSOL_OBJ)
-                self._on_incumbent(objective, values)
-            elif self.error is None and where == GRB.Callback.MIP and self._on_bound:
+            if where == GRB.Callback.MIPSOL and request.wants_incumbents:
+                objective = None if self._is_linear else model.cbGet(GRB.Callback.MIPSOL_OBJ)
+                request.incumbent(model.cbGetSolution(self._columns), objective)
+            elif where == GRB.Callback.MIP:
                 bound = model.cbGet(GRB.Callback.MIP_OBJBND)
-                if self._bound < bound < GRB.INFINITY:
-                    self._bound = bound
-                    self._on_bound(bound)
+                self.statistics["cuts"] = model.cbGet(GRB.Callback.MIP_CUTCNT)
+                if model.cbGet(GRB.Callback.MIP_NODCNT) == 0:  # at last at the end of the root node
+                    self.statistics["root_bound"] = bound
+                    self.statistics["root_seconds"] = model.cbGet(GRB.Callback.RUNTIME)
+                request.bound(bound)
+            elif where == GRB.Callback.MESSAGE:
+                found = _PRESOLVED.match(model.cbGet(GRB.Callback.MSG_STRING))
+                for part, size in zip(_PARTS, found.groups() if found else (), strict=False):
+                    self.statistics[f"presolved_{part}"] = int(size)
         except BaseException as error:  # noqa: BLE001 - must not pass through native code; raised later
-            self.error = error
-        if self.error is not None or self._clock.expired():
+            request.error = request.error or error
+        if request.must_stop():
             model.terminate()
 
 
@@ -185,9 +105,7 @@ def _set(model: "gurobipy.Model", settings: Mapping[str, Any]) -> None:
         try:
             model.setParam(name, value)
         except (gurobipy.GurobiError, TypeError):
-            raise ValueError(
-                f"Gurobi has no parameter {name}, or rejects its value {value!r}"
-            ) from None
+            raise reject_option("Gurobi", name, value, dir(gurobipy.GRB.Param)) from None
 
 
 def _pass(
@@ -253,8 +171,8 @@ def _run(model: "gurobipy.Model", clock: Clock, watch: _Watch) -> None:
         model.Params.TimeLimit = left if math.isfinite(left) else GRB.INFINITY
         model.Params.DualReductions = reductions
         model.optimize(watch)
-        if watch.error is not None:
-            raise watch.error
+        if watch.request.error is not None:
+            raise watch.request.error
         if model.Status != GRB.INF_OR_UNBD or clock.expired():
             break
 
@@ -263,46 +181,41 @@ def _read(
     model: "gurobipy.Model",
     program: LinearProgram,
     columns: "gurobipy.MVar",
-    grid: float | None,
-    curved: bool,
-    timing: dict[str, Any],
+    request: Request,
+    known: dict[str, float | None],
 ) -> EngineResult:
-    """Return the result, with the status that follows from the numbers."""
+    """Return the result; a continuous program that was stopped early has no valid bound."""
     from gurobipy import GRB
 
-    words = {GRB.OPTIMAL: "optimal", GRB.TIME_LIMIT: "time limit", GRB.INTERRUPTED: "interrupted"}
-    log = f"Gurobi: {words.get(model.Status, f'status {model.Status}')}"
-    decided: dict[int, EngineStatus] = {
-        GRB.INFEASIBLE: "infeasible",
-        GRB.UNBOUNDED: "unbounded",
-    }
-    if model.Status in decided:
-        return EngineResult(decided[model.Status], None, None, log=log, **timing)
-    values = objective = duals = bound = None
+    names = {GRB.OPTIMAL: "optimal", GRB.TIME_LIMIT: "time limit", GRB.INTERRUPTED: "interrupted"}
+    words = f"Gurobi: {names.get(model.Status, f'status {model.Status}')}"
+    known = {**known, "iterations": int(model.IterCount) + model.BarIterCount}
+    if model.IsMIP:
+        known["nodes"] = int(model.NodeCount)
+        if not model.NodeCount and model.Status != GRB.OPTIMAL:  # stopped in the root node
+            known["root_bound"] = known["root_seconds"] = None
+    if model.Status == GRB.INFEASIBLE:
+        return request.result("infeasible", words, statistics=known)
+    if model.Status == GRB.UNBOUNDED:
+        return request.result("unbounded", words, statistics=known)
+    values = objective = duals = reduced = bound = None
+    curved = bool(request.quadratics) or request.square is not None
     if model.SolCount > 0:
-        values = program.rounded(columns.X)
-        objective = model.ObjVal if curved else program.objective(values)
-    if program.is_mixed:
+        values, objective = columns.X, model.ObjVal if curved else None
+    if program.is_mixed or (curved and model.Status == GRB.OPTIMAL):
         bound = model.ObjBound
-    elif (
-        model.Status == GRB.OPTIMAL
-    ):  # if it was stopped early, a continuous program has no valid bound
-        if curved:
-            bound = model.ObjBound
-        else:
-            duals = _duals(model, program)
-            bound = dual_objective(program, duals, np.array(columns.RC))
-    verdict = judge(objective, bound, grid=grid)
-    info = {"nodes": int(model.NodeCount), "iterations": int(model.IterCount)}
-    return EngineResult(
-        verdict.status,
-        verdict.objective,
-        verdict.bound,
-        values,
-        duals,
-        log=log,
-        info=info | dict(verdict.info),
-        **timing,
+    elif model.Status == GRB.OPTIMAL:
+        duals, reduced = _duals(model, program), columns.RC
+    return request.result(
+        "solved",
+        words,
+        values=values,
+        objective=objective,
+        bound=bound,
+        duals=duals,
+        reduced=reduced,
+        info={"nodes": int(model.NodeCount), "iterations": int(model.IterCount)},
+        statistics=known,
     )
 
 

@@ -1,16 +1,17 @@
-"""HiGHS: linear and mixed-integer programs, as arrays or Pyomo models."""
+"""HiGHS: linear and mixed-integer programs, and linear programs that are kept between solves."""
 
 import math
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.engines.availability import claim
+from schedgap.solvers.engines.engine import Request
 from schedgap.solvers.engines.highs_native import (
     Watch,
     accept,
@@ -22,153 +23,43 @@ from schedgap.solvers.engines.highs_native import (
     run,
     run_once,
     set_option,
+    statistics,
 )
-from schedgap.solvers.engines.results import (
-    TOLERANCE,
-    EngineResult,
-    OnBound,
-    OnIncumbent,
-)
+from schedgap.solvers.engines.results import TOLERANCE, EngineResult, statistics_of
 from schedgap.solvers.programs.arrays import Floats, LinearProgram, Sides
-from schedgap.solvers.programs.pyomo import InfeasibleModelError, compile_model, solve_compiled
 from schedgap.solvers.programs.sparse import sparse
 
-if TYPE_CHECKING:
-    import pyomo.environ as pyo
 
-Algorithm = Literal["choose", "simplex", "ipm"]
-
-
-def solve_arrays(
-    program: LinearProgram,
-    *,
-    clock: Clock,
-    threads: int = 1,
-    seed: int = 0,
-    algorithm: Algorithm = "choose",
-    crossover: bool = True,
-    start: ArrayLike | None = None,
-    grid: float | None = None,
-    on_incumbent: OnIncumbent | None = None,
-    on_bound: OnBound | None = None,
-    options: Mapping[str, object] | None = None,
-) -> EngineResult:
-    """Solve a program given as arrays.
+def solve_request(program: LinearProgram, request: Request) -> EngineResult:
+    """Solve a program; the function of the engine `highs`.
 
     Parameters
     ----------
     program : LinearProgram
-        Linear, or mixed-integer if it has an integer column.
-    clock : Clock
-        Time budget; if it has expired, nothing is solved.
-    threads, seed : int
-        Number of threads >= 1 and random seed >= 0.
-    algorithm, crossover
-        For linear programs; without crossover, the solution of `ipm` is not a vertex.
-    start : array [j] or None
-        Starting point of a mixed-integer search, with NaN for columns without a value. Linear
-        programs have no start: use a `Relaxation` instead.
-    grid : float or None
-        A number > 0 of which every feasible objective is a multiple.
-    on_incumbent, on_bound
-        Called in this thread with improvements of a mixed-integer search.
-    options : mapping or None
-        Further HiGHS options by name; they override ours.
-
-    Returns
-    -------
-    EngineResult
-        `values` by column, with integer columns rounded; `duals` by row for a linear program.
-
-    Raises
-    ------
-    ValueError
-        If HiGHS rejects an option.
-    EngineUnavailableError
-        If this process has loaded CP-SAT.
+        The program.
+    request : Request
+        Limits, options and callbacks.
     """
-    claim("highs")
-    if clock.expired():
-        return EngineResult("unknown", None, None)
-    begin = time.monotonic()
-    settings: dict[str, Any] = {"threads": threads, "random_seed": seed}
+    settings: dict[str, Any] = {"threads": request.threads, "random_seed": request.seed}
     if program.is_mixed:
         settings |= {
             "mip_rel_gap": 0.0,
-            "mip_abs_gap": TOLERANCE if grid is None else 0.999 * grid,
+            "mip_abs_gap": TOLERANCE if request.grid is None else 0.999 * request.grid,
             # A restart at the root can make HiGHS 1.15.1 miss the optimum.
             "mip_allow_restart": False,
         }
-    else:
-        settings |= {"solver": algorithm, "run_crossover": "on" if crossover else "off"}
-    engine = new_engine(settings | dict(options or {}))
+    engine = new_engine(settings | request.options, logs=True, log=request.log)
     pass_program(engine, program)
-    if start is not None and program.is_mixed:
-        pass_start(engine, program.rounded(start))
-    mixed = program if program.is_mixed else None
-    watch = Watch(engine, mixed, clock, on_incumbent, on_bound)
-    built = time.monotonic()
-    twice = run(engine, clock, watch)
-    solved = time.monotonic()
-    timing: dict[str, Any] = {"seconds": solved - built, "build_seconds": built - begin}
-    if mixed is None:
-        return read_linear(engine, program, **timing)
-    return read_mixed(engine, program, grid, twice=twice, **timing)
-
-
-def solve_model(
-    model: "pyo.ConcreteModel",
-    *,
-    clock: Clock,
-    start: bool | None = None,
-    on_incumbent: OnIncumbent | None = None,
-    on_bound: OnBound | None = None,
-    **rest: Any,
-) -> EngineResult:
-    """Solve a linear or mixed-integer Pyomo model; the solution is stored in the model.
-
-    Parameters
-    ----------
-    model : ConcreteModel
-        Only the values of its variables are changed.
-    start : bool or None
-        Whether to start from the values of the variables.
-    on_incumbent : callable or None
-        Called as `on_incumbent(objective, None)`; the model then has the better solution.
-    on_bound : callable or None
-        Called with a better bound.
-    **rest
-        As for `solve_arrays`.
-
-    Returns
-    -------
-    EngineResult
-        `values` is None. For a linear program, `duals` has for each constraint name the change of
-        the objective per unit of the right-hand side, as in Pyomo.
-
-    Raises
-    ------
-    UsageError
-        If the model is not linear.
-    """
-    claim("highs")
-    if clock.expired():
-        return EngineResult("unknown", None, None)
-    begin = time.monotonic()
-    try:
-        arrays = compile_model(model)
-    except InfeasibleModelError as error:
-        return EngineResult("infeasible", None, None, log=str(error))
-    return solve_compiled(
-        arrays,
-        solve_arrays,
-        start=start,
-        on_incumbent=on_incumbent,
-        on_bound=on_bound,
-        build_seconds=time.monotonic() - begin,
-        clock=clock,
-        **rest,
-    )
+    if request.start is not None:
+        pass_start(engine, request.start)
+    watch = Watch(engine, request.clock, request if program.is_mixed else None)
+    engine.cbLogging.subscribe(watch.note)
+    with request.running():
+        twice = run(engine, request.clock, watch)
+    if not program.is_mixed:
+        result = read_linear(engine, program, request.timing)
+        return replace(result, statistics=statistics_of(statistics(engine, watch)))
+    return read_mixed(engine, program, request, watch, twice=twice)
 
 
 class Relaxation:
@@ -330,12 +221,12 @@ class Relaxation:
         if clock.expired():
             return EngineResult("unknown", None, None)
         begin = time.monotonic()
-        watch = Watch(self._engine, None, clock, None, None)
+        watch = Watch(self._engine, clock)
         try:
             run(self._engine, clock, watch)
         finally:
             watch.leave()
-        return read_linear(self._engine, self._sides, seconds=time.monotonic() - begin)
+        return read_linear(self._engine, self._sides, {"seconds": time.monotonic() - begin})
 
     @property
     def basis(self) -> Any:
@@ -368,7 +259,7 @@ class Relaxation:
         """
         if clock.expired():
             return -math.inf
-        watch = Watch(self._engine, None, clock, None, None)
+        watch = Watch(self._engine, clock)
         set_option(self._engine, "simplex_iteration_limit", iterations)
         try:
             run_once(self._engine, clock)

@@ -2,30 +2,31 @@
 
 import math
 import os
+import re
 import threading
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from schedgap.errors import ScaleError
+from schedgap.solvers.children import meter
 from schedgap.solvers.children.clock import Clock
-from schedgap.solvers.engines.results import (
-    INFINITE,
-    EngineResult,
-    EngineStatus,
-    OnBound,
-    OnIncumbent,
-    judge,
-)
+from schedgap.solvers.engines.engine import Request, reject_option
+from schedgap.solvers.engines.results import EngineResult, judge
 from schedgap.solvers.programs.arrays import Floats, LinearProgram, Sides, dual_objective
 
 if TYPE_CHECKING:
     import highspy
 
 _FEASIBLE = 2  # HiGHS' kSolutionStatusFeasible
-_DECIDED: dict[str, EngineStatus] = {"kInfeasible": "infeasible", "kUnbounded": "unbounded"}
+_PRESOLVED = re.compile(r"Presolve reductions: rows (\d+)\D.*columns (\d+)\D.*nonzeros (\d+)\D")
+_DECIDED: dict[str, Literal["infeasible", "unbounded"]] = {
+    "kInfeasible": "infeasible",
+    "kUnbounded": "unbounded",
+}
 # HiGHS has one scheduler per process, which is reset before each run.
 _ONE_AT_A_TIME = threading.RLock()
 _greeted: list[bool] = []  # not empty once HiGHS has printed its banner into nothing
@@ -46,36 +47,34 @@ class Watch:
     ----------
     engine : highspy.Highs
         The solver.
-    mixed : LinearProgram or None
-        The program if it is mixed-integer.
     clock : Clock
         Time budget.
-    on_incumbent, on_bound
-        Called with improvements.
+    mixed : Request or None
+        The request if the program is mixed-integer; it receives improvements.
+
+    Attributes
+    ----------
+    statistics : dict
+        Statistics that HiGHS reports during the search only.
     """
 
-    def __init__(
-        self,
-        engine: "highspy.Highs",
-        mixed: LinearProgram | None,
-        clock: Clock,
-        on_incumbent: OnIncumbent | None,
-        on_bound: OnBound | None,
-    ) -> None:
-        self.error: BaseException | None = None
-        self.mixed = mixed is not None
-        self._engine, self._program, self._clock = engine, mixed, clock
-        self._on_incumbent, self._on_bound = on_incumbent, on_bound
-        self._bound = -math.inf
+    def __init__(self, engine: "highspy.Highs", clock: Clock, mixed: Request | None = None) -> None:
+        self.mixed = mixed
+        self.statistics: dict[str, float | None] = {}
+        self._engine, self._clock = engine, clock
         if mixed is not None:
             engine.cbMipInterrupt.subscribe(self._interrupt)
-            if on_bound is not None:
-                engine.cbMipLogging.subscribe(self._interrupt)
-            if on_incumbent is not None:
+            engine.cbMipLogging.subscribe(self._logged)
+            if mixed.wants_incumbents:
                 engine.cbMipImprovingSolution.subscribe(self._incumbent)
         elif clock.limit is not None:
             engine.cbSimplexInterrupt.subscribe(self._interrupt)
             engine.cbIpmInterrupt.subscribe(self._interrupt)
+
+    @property
+    def error(self) -> BaseException | None:
+        """What a callback has raised."""
+        return None if self.mixed is None else self.mixed.error
 
     def leave(self) -> None:
         """Remove the callbacks."""
@@ -83,36 +82,49 @@ class Watch:
         self._engine.cbIpmInterrupt.unsubscribe(self._interrupt)
 
     def _interrupt(self, event: "highspy.HighsCallbackEvent") -> None:
-        try:
-            if self._on_bound is not None and self.error is None:
-                bound = event.data_out.mip_dual_bound
-                if self._bound < bound < INFINITE and bound > -INFINITE:
-                    self._bound = bound
-                    self._on_bound(bound)
-        except BaseException as error:  # noqa: BLE001 - must not pass through native code; raised after the run
-            self.error = error
+        if self.mixed is not None:
+            self.mixed.bound(event.data_out.mip_dual_bound)
         # The flag of an earlier run may still be set: always write it.
         event.interrupt(self.error is not None or self._clock.expired())
 
+    def _logged(self, event: "highspy.HighsCallbackEvent") -> None:
+        out = event.data_out
+        if out.mip_node_count == 0:  # the last such call comes at the end of the root node
+            self.statistics["root_seconds"] = out.running_time
+            self.statistics["root_bound"] = out.mip_dual_bound
+        self._interrupt(event)
+
+    def note(self, event: "highspy.HighsCallbackEvent") -> None:
+        """Read the presolved size from a line of the log; HiGHS tells it nowhere else."""
+        found = _PRESOLVED.match(event.message)
+        if found and "presolved_rows" not in self.statistics:
+            for part, size in zip(("rows", "columns", "nonzeros"), found.groups(), strict=True):
+                self.statistics[f"presolved_{part}"] = int(size)
+
     def _incumbent(self, event: "highspy.HighsCallbackEvent") -> None:
-        try:
-            if self._on_incumbent and self._program and not self.error:
-                values = self._program.rounded(event.data_out.mip_solution)
-                self._on_incumbent(self._program.objective(values), values)
-        except BaseException as error:  # noqa: BLE001 - must not pass through native code; raised after the run
-            self.error = error
+        assert self.mixed is not None
+        self.mixed.incumbent(event.data_out.mip_solution)
 
 
-def new_engine(settings: Mapping[str, object]) -> "highspy.Highs":
-    """Return a silent HiGHS solver with options.
+def new_engine(
+    settings: Mapping[str, object], *, logs: bool = False, log: Path | None = None
+) -> "highspy.Highs":
+    """Return a HiGHS solver with options that prints nothing.
 
     Parameters
     ----------
     settings : mapping
         Values of options by name.
+    logs : bool
+        Whether it calls back with the lines of its log.
+    log : path or None
+        File for its log.
     """
     engine = _made()
-    engine.setOptionValue("output_flag", False)
+    engine.setOptionValue("log_to_console", False)
+    engine.setOptionValue("output_flag", logs)
+    if log is not None:
+        engine.setOptionValue("log_file", str(log))
     for name, value in settings.items():
         set_option(engine, name, value)
     return engine
@@ -136,7 +148,7 @@ def _made() -> "highspy.Highs":
 
 
 def set_option(engine: "highspy.Highs", name: str, value: object) -> None:
-    """Set an option; raise ValueError if HiGHS rejects it.
+    """Set an option; raise UsageError if HiGHS rejects it.
 
     Parameters
     ----------
@@ -147,8 +159,13 @@ def set_option(engine: "highspy.Highs", name: str, value: object) -> None:
     value : bool, int, float or str
         Its value.
     """
-    if engine.setOptionValue(name, value).name != "kOk":
-        raise ValueError(f"HiGHS has no option {name}, or rejects its value {value!r}")
+    try:
+        accepted = engine.setOptionValue(name, value).name == "kOk"
+    except TypeError:
+        accepted = False
+    if not accepted:
+        exists = engine.getOptionType(name)[0].name == "kOk"  # not all options have attributes
+        raise reject_option("HiGHS", name, value, [*dir(engine.getOptions()), *[name] * exists])
 
 
 def pass_program(engine: "highspy.Highs", program: LinearProgram, *, relaxed: bool = False) -> None:
@@ -243,7 +260,8 @@ def run_once(engine: Any, clock: Clock) -> None:
     with _ONE_AT_A_TIME:
         highspy.Highs.resetGlobalScheduler(True)
         set_option(engine, "time_limit", engine.getRunTime() + clock.remaining())
-        engine.run()
+        with meter.engine():
+            engine.run()
 
 
 def _run_alone(engine: "highspy.Highs", clock: Clock, watch: Watch) -> bool:
@@ -258,7 +276,8 @@ def _run_alone(engine: "highspy.Highs", clock: Clock, watch: Watch) -> bool:
         if presolve is not None:
             engine.clearSolver()
             set_option(engine, "presolve", presolve)
-        engine.run()
+        with meter.engine():
+            engine.run()
         if watch.error is not None:
             raise watch.error
         if presolve is not None:
@@ -267,18 +286,14 @@ def _run_alone(engine: "highspy.Highs", clock: Clock, watch: Watch) -> bool:
         said.append(status)
         pointless = status == "kOptimal" and engine.getInfo().primal_solution_status != _FEASIBLE
         # The presolve of HiGHS 1.15.1 can declare a feasible mixed-integer program infeasible.
-        doubtful = status == "kInfeasible" and watch.mixed
+        doubtful = status == "kInfeasible" and watch.mixed is not None
         if not (pointless or doubtful or status in _UNDECIDED) or clock.expired():
             break
     return said == ["kInfeasible"] * 2
 
 
 def read_linear(
-    engine: "highspy.Highs",
-    program: LinearProgram | Sides,
-    *,
-    seconds: float,
-    build_seconds: float = 0.0,
+    engine: "highspy.Highs", program: LinearProgram | Sides, timing: Mapping[str, float]
 ) -> EngineResult:
     """Return the result of a linear program; it has no bound if the solve was stopped early.
 
@@ -288,10 +303,10 @@ def read_linear(
         The solver after a run.
     program : LinearProgram or Sides
         The program.
-    seconds, build_seconds : float
-        Times of the solve and of building.
+    timing : mapping
+        Times of the result.
     """
-    rest = _rest(engine, seconds, build_seconds)
+    rest: dict[str, Any] = {**timing, "log": _words(engine)}
     status = engine.getModelStatus().name
     if status in _DECIDED:
         return EngineResult(_DECIDED[status], None, None, **rest)
@@ -305,17 +320,19 @@ def read_linear(
     if status == "kOptimal" and solution.dual_valid:
         duals = np.array(solution.row_dual)
         bound = dual_objective(program, duals, np.array(solution.col_dual))
-    rest["info"] = {"simplex_iterations": information.simplex_iteration_count}
-    return _judged(objective, bound, values, duals, None, rest)
+    verdict = judge(objective, bound)
+    rest["info"] = {"simplex_iterations": information.simplex_iteration_count, **verdict.info}
+    if verdict.objective is None:
+        values = None
+    return EngineResult(verdict.status, verdict.objective, verdict.bound, values, duals, **rest)
 
 
 def read_mixed(
     engine: "highspy.Highs",
     program: LinearProgram,
-    grid: float | None,
+    request: Request,
+    watch: Watch,
     *,
-    seconds: float,
-    build_seconds: float,
     twice: bool = False,
 ) -> EngineResult:
     """Return the result of a mixed-integer program, with its objective recomputed.
@@ -326,46 +343,57 @@ def read_mixed(
         The solver after a run.
     program : LinearProgram
         The program.
-    grid : float or None
-        A number > 0 of which every feasible objective is a multiple.
-    seconds, build_seconds : float
-        Times of the solve and of building.
+    request : Request
+        Its request.
+    watch : Watch
+        Its callbacks.
     twice : bool
         Whether two runs, with presolve and without, found it infeasible.
     """
-    rest = _rest(engine, seconds, build_seconds)
-    status = engine.getModelStatus().name
+    words, status = _words(engine), engine.getModelStatus().name
     if status in _DECIDED:
-        rest["info"] = {"asked_twice": twice}
-        return EngineResult(_DECIDED[status], None, None, **rest)
+        return request.result(
+            _DECIDED[status],
+            words,
+            info={"asked_twice": twice},
+            statistics=statistics(engine, watch),
+        )
     information = engine.getInfo()
-    objective = values = None
-    if information.primal_solution_status == _FEASIBLE:
-        values = program.rounded(engine.getSolution().col_value)
-        objective = program.objective(values)
-    rest["info"] = {"nodes": information.mip_node_count}
-    return _judged(objective, information.mip_dual_bound, values, None, grid, rest)
+    found = information.primal_solution_status == _FEASIBLE
+    return request.result(
+        "solved",
+        words,
+        values=engine.getSolution().col_value if found else None,
+        bound=information.mip_dual_bound,
+        info={"nodes": information.mip_node_count},
+        statistics=statistics(engine, watch),
+    )
 
 
-def _rest(engine: "highspy.Highs", seconds: float, build_seconds: float) -> dict[str, Any]:
-    """Return the fields that all results of this engine have."""
-    words = engine.modelStatusToString(engine.getModelStatus())
-    return {"seconds": seconds, "build_seconds": build_seconds, "log": f"HiGHS: {words}"}
+def statistics(engine: "highspy.Highs", watch: Watch) -> dict[str, float | None]:
+    """Return what HiGHS reports of a run; it does not count the cuts.
+
+    Parameters
+    ----------
+    engine : highspy.Highs
+        The solver after the run.
+    watch : Watch
+        Its callbacks.
+    """
+    information, known = engine.getInfo(), dict(watch.statistics)
+    counts = information.simplex_iteration_count, information.ipm_iteration_count
+    known["iterations"] = sum(max(0, count) for count in counts)
+    if watch.mixed is not None:
+        known["nodes"] = nodes = information.mip_node_count
+        if nodes == 0 and engine.getModelStatus().name not in ("kOptimal", "kInfeasible"):
+            known["root_seconds"] = known["root_bound"] = None  # stopped in the root node
+        if not math.isfinite(known.get("root_bound") or 0.0):
+            known["root_seconds"] = known["root_bound"] = None  # the root has solved the program
+    return known
 
 
-def _judged(
-    objective: float | None,
-    bound: float | None,
-    values: Floats | None,
-    duals: Floats | None,
-    grid: float | None,
-    rest: dict[str, Any],
-) -> EngineResult:
-    verdict = judge(objective, bound, grid=grid)
-    rest["info"] = rest["info"] | dict(verdict.info)
-    if verdict.objective is None:
-        values = None
-    return EngineResult(verdict.status, verdict.objective, verdict.bound, values, duals, **rest)
+def _words(engine: "highspy.Highs") -> str:
+    return f"HiGHS: {engine.modelStatusToString(engine.getModelStatus())}"
 
 
 def _read_empty(program: LinearProgram | Sides, rest: dict[str, Any]) -> EngineResult:

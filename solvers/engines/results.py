@@ -7,14 +7,6 @@ from typing import Any, Literal
 
 EngineStatus = Literal["optimal", "feasible", "infeasible", "unbounded", "unknown"]
 
-# engine -> (module that shows whether it is installed, pip extra)
-ENGINES: dict[str, tuple[str, str]] = {
-    "highs": ("highspy", ""),
-    "gurobi": ("gurobipy", "gurobi"),
-    "cp-sat": ("ortools", "cp-sat"),
-    "clarabel": ("cvxpy", "convex"),
-}
-
 # Called with (objective, values) of a better solution; values as in EngineResult.
 OnIncumbent = Callable[[float, Any], None]
 # Called with a better bound on the optimum.
@@ -23,19 +15,41 @@ OnBound = Callable[[float], None]
 TOLERANCE = 1e-6  # relative gap between objective and bound of a proved optimum
 INFINITE = 1e20  # engines report this or more if there is no bound
 
-# engine -> tolerances for exact programs: tight enough for rows with small integers, and far from
-# 1e-6 and 1e-9, at which the presolve of HiGHS 1.15.1 has missed optima
-USUAL_TOLERANCES: dict[str, dict[str, float]] = {
-    "highs": {"mip_feasibility_tolerance": 1e-7},
-    "gurobi": {"FeasibilityTol": 1e-7, "IntFeasTol": 1e-7},
-}
+# Numbers on a solve that engines report about themselves. `cuts` counts the cutting planes in the
+# linear programs; the presolved sizes are 0 if presolve has solved the program.
+STATISTICS = (
+    "nodes",
+    "iterations",
+    "root_bound",
+    "root_seconds",
+    "cuts",
+    "presolved_rows",
+    "presolved_columns",
+    "presolved_nonzeros",
+)
 
-# engine -> tolerances for integer programs whose rows must distinguish values that differ by less
-# than the usual 1e-6
-LEAST_TOLERANCES: dict[str, dict[str, float]] = {
-    "highs": {"mip_feasibility_tolerance": 1e-9, "primal_feasibility_tolerance": 1e-9},
-    "gurobi": {"FeasibilityTol": 1e-9, "IntFeasTol": 1e-9},
-}
+
+def statistics_of(known: Mapping[str, float | None]) -> dict[str, float | None]:
+    """Return a value for each of `STATISTICS`: None for those that the engine does not report.
+
+    Parameters
+    ----------
+    known : mapping
+        Values by name; None or an infinite number means that the engine has none.
+
+    Raises
+    ------
+    ValueError
+        If a name is not one of `STATISTICS`.
+    """
+    unknown = sorted(set(known) - set(STATISTICS))
+    if unknown:
+        raise ValueError(f"no statistic {unknown[0]}: there are {', '.join(STATISTICS)}")
+    values = ((name, known.get(name)) for name in STATISTICS)
+    return {
+        name: None if value is None or not abs(value) < INFINITE else value
+        for name, value in values
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +61,8 @@ class EngineResult:
     is an array by column for programs as arrays and by variable index for CP-SAT; for Pyomo and
     cvxpy it is None, because the values are stored in the model. `duals` are those of a linear
     program, by row (arrays) or by constraint name (Pyomo). `info["contradiction"]` is set if the
-    engine's bound lies past its own incumbent; the bound is then dropped.
+    engine's bound lies past its own incumbent; the bound is then dropped. `statistics` has a value
+    for each of `STATISTICS`, None if the engine does not report it.
     """
 
     status: EngineStatus
@@ -55,10 +70,12 @@ class EngineResult:
     bound: float | None
     values: Any = None
     duals: Any = None
-    seconds: float = 0.0  # of the solve without building
-    build_seconds: float = 0.0  # to build the model in the engine
+    seconds: float = 0.0  # wall-clock time of the engine's run, without building
+    engine_cpu_seconds: float = 0.0  # CPU time of this process in the same interval
+    build_seconds: float = 0.0  # wall-clock time to build the model in the engine
     log: str = ""
     info: Mapping[str, Any] = field(default_factory=dict)
+    statistics: Mapping[str, float | None] = field(default_factory=lambda: statistics_of({}))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,19 @@
 """Solve a program of any kind with any engine."""
 
-from collections.abc import Callable, Mapping
-from importlib import import_module
-from typing import TYPE_CHECKING, TypeAlias
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
 
 from schedgap.errors import UsageError
 from schedgap.solvers.children.clock import Clock
-from schedgap.solvers.engines.results import ENGINES, EngineResult, OnBound, OnIncumbent
+from schedgap.solvers.engines.availability import claim
+from schedgap.solvers.engines.engine import Engine, Request
+from schedgap.solvers.engines.registry import find_engine
+from schedgap.solvers.engines.results import TOLERANCE, EngineResult, OnBound, OnIncumbent
 
 if TYPE_CHECKING:
     import cvxpy
@@ -17,15 +24,6 @@ if TYPE_CHECKING:
 
 Program: TypeAlias = "LinearProgram | pyo.ConcreteModel | cp_model.CpModel | cvxpy.Problem"
 
-# (engine, kind of program) -> (module, function)
-_ADAPTERS = {
-    ("highs", "array"): ("schedgap.solvers.engines.highs", "solve_arrays"),
-    ("highs", "Pyomo"): ("schedgap.solvers.engines.highs", "solve_model"),
-    ("gurobi", "array"): ("schedgap.solvers.engines.gurobi", "solve_arrays"),
-    ("gurobi", "Pyomo"): ("schedgap.solvers.engines.gurobi", "solve_model"),
-    ("cp-sat", "CP-SAT"): ("schedgap.solvers.engines.cp_sat", "solve_model"),
-    ("clarabel", "cvxpy"): ("schedgap.solvers.engines.convex", "solve_problem"),
-}
 _KINDS = {"schedgap": "array", "pyomo": "Pyomo", "ortools": "CP-SAT", "cvxpy": "cvxpy"}
 
 
@@ -41,6 +39,7 @@ def solve(
     on_incumbent: OnIncumbent | None = None,
     on_bound: OnBound | None = None,
     options: Mapping[str, object] | None = None,
+    log: Path | None = None,
 ) -> EngineResult:
     """Solve a program in this process.
 
@@ -49,8 +48,7 @@ def solve(
     program : LinearProgram, Pyomo ConcreteModel, cp_model.CpModel or cvxpy.Problem
         What to solve; the solution of a Pyomo model or a cvxpy problem is stored in it.
     engine : str
-        `highs` and `gurobi` solve arrays and Pyomo models, `cp-sat` CP-SAT models, `clarabel`
-        cvxpy problems.
+        One of `ENGINES`; its `takes` lists the kinds of programs.
     clock : Clock
         Time budget; if it has expired, the result is `unknown` and no engine is called.
     threads, seed : int
@@ -62,35 +60,127 @@ def solve(
     on_incumbent, on_bound
         Called with improvements during the search.
     options : mapping or None
-        Options of the engine by name.
+        Options of the engine by name; they override ours.
+    log : path or None
+        File for the engine's own log, which is written during the search.
 
     Raises
     ------
     UsageError
-        If there is no such engine, or it cannot solve this kind of program.
-    ValueError
-        If the engine rejects an option.
+        If there is no such engine, it cannot solve this kind of program, or it rejects an option.
     EngineUnavailableError
         If the engine is not installed, its licence is too small, or it conflicts with an engine
         that this process has loaded.
     """
-    if engine not in ENGINES:
-        raise UsageError(f"no engine '{engine}': choose one of {', '.join(ENGINES)}")
-    adapter = _ADAPTERS.get((engine, _kind(program)))
-    if adapter is None:
-        raise UsageError(f"engine {engine} cannot solve {_kind(program)} programs")
-    function: Callable[..., EngineResult] = getattr(import_module(adapter[0]), adapter[1])
-    return function(
-        program,
+    chosen, kind = find_engine(engine), _kind(program)
+    if chosen.max_threads is not None and threads > chosen.max_threads:
+        most = f"{chosen.max_threads} thread{'s' * (chosen.max_threads > 1)}"
+        raise UsageError(f"engine {engine} can use {most} at most, not {threads}")
+    settings: dict[str, Any] = {"clock": clock, "threads": threads, "seed": seed, "grid": grid}
+    settings |= {"on_incumbent": on_incumbent, "on_bound": on_bound}
+    settings |= {"options": options, "log": log, "start": start}
+    if kind == _KINDS.get(chosen.own_models):
+        return chosen.function(own=True)(program, **settings)
+    if kind not in ("array", "Pyomo") or not chosen.solve:
+        raise UsageError(f"engine {engine} cannot solve {kind} programs")
+    return (_solve_model if kind == "Pyomo" else solve_arrays)(program, chosen, **settings)
+
+
+def solve_arrays(
+    program: "LinearProgram",
+    engine: Engine,
+    *,
+    clock: Clock,
+    start: object = None,
+    **settings: Any,
+) -> EngineResult:
+    """Solve a program given as arrays.
+
+    Parameters
+    ----------
+    program : LinearProgram
+        Linear, or mixed-integer if it has an integer column.
+    engine : Engine
+        The engine. A program without columns, or with crossing bounds, does not reach it.
+    clock, start, **settings
+        As for `Request`.
+    """
+    claim(engine.name)
+    kind = "mixed-integer" if program.is_mixed else "linear"
+    if kind not in engine.takes:
+        raise UsageError(f"engine {engine.name} cannot solve {kind} programs")
+    if clock.expired():
+        return EngineResult("unknown", None, None)
+    lower, upper = program.whole_bounds()
+    first = None
+    if start is not None and program.is_mixed:
+        first = program.rounded(np.asarray(start, dtype=np.float64))
+        if first.shape != program.cost.shape:
+            raise ValueError(f"a start of {first.size} values for {program.cost.size} columns")
+    request = Request(
+        replace(program, lower=lower, upper=upper) if program.is_mixed else program,
         clock=clock,
-        threads=threads,
-        seed=seed,
-        grid=grid,
-        start=start,
-        on_incumbent=on_incumbent,
-        on_bound=on_bound,
-        options=options,
+        start=None if first is None or np.isnan(first).all() else first,
+        **settings,
     )
+    for low, high in ((lower, upper), (program.row_lower, program.row_upper)):
+        if ((low > high + TOLERANCE) | np.isposinf(low) | np.isneginf(high)).any():
+            return request.result("infeasible", "bounds cross")
+    if not (len(program.cost) or request.quadratics or request.square):
+        if (program.row_lower > 0).any() or (program.row_upper < 0).any():
+            return request.result("infeasible", "no columns")
+        zero = np.zeros(len(program.row_lower))
+        duals = {} if program.is_mixed else {"duals": zero, "reduced": np.zeros(0)}
+        return request.result("solved", "no columns", values=[], bound=program.offset, **duals)
+    result = engine.function()(request.program, request)
+    if request.error is not None:
+        raise request.error
+    return result
+
+
+def _solve_model(
+    model: "pyo.ConcreteModel",
+    engine: Engine,
+    *,
+    clock: Clock,
+    start: object = None,
+    **settings: Any,
+) -> EngineResult:
+    """Solve a Pyomo model; the solution is stored in the model, the duals have names of rows."""
+    from schedgap.solvers.programs.pyomo import InfeasibleModelError, compile_model, solve_compiled
+
+    claim(engine.name)
+    if clock.expired():
+        return EngineResult("unknown", None, None)
+    begin = time.monotonic()
+    try:
+        arrays = compile_model(model, quadratic="quadratic" in engine.takes)
+    except InfeasibleModelError as error:
+        return EngineResult("infeasible", None, None, log=str(error))
+    if arrays.quadratics or arrays.square is not None:
+        settings |= {"quadratics": arrays.quadratics, "square": arrays.square}
+    named = replace(arrays.program, column_names=_Names(arrays.variables))
+    return solve_compiled(
+        replace(arrays, program=named),
+        lambda program, **rest: solve_arrays(program, engine, **rest),
+        start=bool(start),
+        build_seconds=time.monotonic() - begin,
+        clock=clock,
+        **settings,
+    )
+
+
+class _Names(Sequence[str]):
+    """The names of Pyomo variables, which are slow to compute: only those that are asked for."""
+
+    def __init__(self, variables: Sequence[Any]) -> None:
+        self._variables = variables
+
+    def __len__(self) -> int:
+        return len(self._variables)
+
+    def __getitem__(self, j: Any) -> Any:
+        return self._variables[j].name
 
 
 def _kind(program: object) -> str:

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from schedgap.solvers.children.clock import Clock
-from schedgap.solvers.engines.highs import Relaxation, solve_arrays
+from schedgap.solvers.engines.highs import Relaxation
 from schedgap.solvers.engines.results import EngineResult, OnBound
+from schedgap.solvers.engines.solve import solve as solve_once
 from schedgap.solvers.programs.arrays import Floats, LinearProgram, safe_bound
 from schedgap.solvers.programs.sparse import sparse
 
@@ -102,7 +103,9 @@ def cutting_planes(
         elif solve is not None:
             result = solve(program)
         else:
-            result = solve_arrays(program, clock=clock, threads=threads, seed=seed, options=options)
+            result = solve_once(
+                program, "highs", clock=clock, threads=threads, seed=seed, options=options
+            )
         done += 1
         bound = _bound(program, result)
         if bound is not None and bound > best:

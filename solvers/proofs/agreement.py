@@ -12,7 +12,7 @@ import numpy as np
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.children.processes import run_child
 from schedgap.solvers.engines.availability import is_installed
-from schedgap.solvers.engines.highs import solve_arrays
+from schedgap.solvers.engines.solve import solve
 from schedgap.solvers.proofs.checker import IntegerProgram
 from schedgap.solvers.proofs.prover import linear_program
 
@@ -61,7 +61,7 @@ def _size(program: IntegerProgram) -> int:
 def _highs_refutes(program: IntegerProgram, clock: Clock, seed: int) -> bool:
     width = len(program.cost)
     arrays = replace(linear_program(program, np.zeros(width)), integer=np.ones(width, bool))
-    return solve_arrays(arrays, clock=clock, seed=seed).status == "infeasible"
+    return solve(arrays, "highs", clock=clock, seed=seed).status == "infeasible"
 
 
 def cp_sat_refutes(

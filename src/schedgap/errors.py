@@ -85,6 +85,10 @@ class FamilyWarning(UserWarning):
     """A family of another package that is left out; names the package."""
 
 
+class EngineWarning(UserWarning):
+    """An engine of another package that is left out; names the package."""
+
+
 class Interrupted(KeyboardInterrupt):
     """An interrupt of work that leaves something; the message says what is kept, and how to go on.
 

@@ -291,7 +291,7 @@ def test_chosen_kinds_of_failures_are_run_again(tmp_path: Path) -> None:
 def test_a_record_says_where_when_and_with_what_it_was_made(tmp_path: Path) -> None:
     run = quick(tmp_path, "spin", targets=DOWN, seed=3, memory_limit=4000)
     (record,) = run.records
-    assert record.version == 2 and record.key.startswith(f"{record.task}-")
+    assert record.version == 3 and record.key.startswith(f"{record.task}-")
     assert record.cpu_seconds is not None and 0.15 < record.cpu_seconds < 0.6
     assert record.peak_memory_mb is not None and 10 < record.peak_memory_mb < 300
     (row,) = run.table().to_dict("records")

@@ -22,7 +22,8 @@ from schedgap.instances.verdict import Violation
 from schedgap.models.family import Bar, Chart, Family
 from schedgap.models.method import Method, MethodResult, RunContext
 from schedgap.models.paper import Guarantee, Paper
-from schedgap.solvers.engines.results import ENGINES
+from schedgap.solvers.engines.engine import Engine
+from schedgap.solvers.engines.registry import ENGINES
 
 
 class ToyInstance(Instance):
@@ -261,14 +262,14 @@ FAMILY = Family(
 
 def register() -> None:
     """Register the family in this process, and an engine that is not installed."""
-    ENGINES["absent"] = ("no_such_module", "absent")
+    ENGINES.add(Engine("absent", "Absent", "absent", "no_such_module", ("linear",), extra="absent"))
     FAMILIES.add("toy", Source("toy_family", "toy_family:ToyInstance"))
 
 
 def unregister() -> None:
     """Remove the family and the engine again."""
     FAMILIES.remove("toy")
-    ENGINES.pop("absent", None)
+    ENGINES.remove("absent")
 
 
 def toy(*values: float, sense: str = "min", name: str = "t", step: float | None = None) -> Any:

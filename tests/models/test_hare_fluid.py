@@ -10,8 +10,9 @@ from schedgap.errors import InputError
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
 from schedgap.models.hare.bounds import fluid
 from schedgap.models.hare.bounds.certificates import certify, check_certificate
+from schedgap.models.hare.bounds.solve_fluid import INTERIOR_POINT
 from schedgap.solvers.children.clock import Clock
-from schedgap.solvers.engines.highs import solve_arrays
+from schedgap.solvers.engines.solve import solve
 from strategies.hare import brute_force, hare_instances, instance_of
 
 TINY = hare_instances(max_total=6)
@@ -27,7 +28,7 @@ def grids(draw: st.DrawFn) -> np.ndarray:
 def bound_of(instance: HareInstance, grid: np.ndarray, **options: bool) -> tuple[float, dict]:
     """Solve the program; return HiGHS's value and the certificate with its own."""
     program = fluid.build(instance, grid, **options).program
-    result = solve_arrays(program, clock=Clock(), algorithm="ipm", crossover=False)
+    result = solve(program, "highs", clock=Clock(), options=INTERIOR_POINT)
     assert result.objective is not None
     value, duals = certify(program, result.duals)
     return result.objective, {
@@ -152,7 +153,7 @@ def test_starts_rise_along_the_rounds_from_the_arrival(
     instance: HareInstance, grid: np.ndarray
 ) -> None:
     view, model = arrays(instance), fluid.build(instance, grid)
-    result = solve_arrays(model.program, clock=Clock())
+    result = solve(model.program, "highs", clock=Clock())
     start = fluid.start_times(instance, model, result.values)
     assert (start >= view.arrival[view.task_job]).all()
     same_job = view.task_job[1:] == view.task_job[:-1]

@@ -18,8 +18,8 @@ from schedgap.models.hare.bounds.lagrangian import (
     bound,
     job_plan,
 )
-from schedgap.solvers import Clock
-from schedgap.solvers.engines.highs import solve_arrays
+from schedgap.models.hare.bounds.solve_fluid import INTERIOR_POINT
+from schedgap.solvers import Clock, solve
 from strategies.hare import brute_force, hare_instances, instance_of
 
 
@@ -32,7 +32,7 @@ def random_prices(instance: HareInstance, seed: int) -> GpuPrices:
 
 def fluid_prices(instance: HareInstance, grid: np.ndarray) -> tuple[float, GpuPrices]:
     model = fluid.build(instance, grid)
-    result = solve_arrays(model.program, clock=Clock(), algorithm="ipm", crossover=False)
+    result = solve(model.program, "highs", clock=Clock(), options=INTERIOR_POINT)
     assert result.objective is not None
     return result.objective, GpuPrices(grid, fluid.capacity_prices(model, result.duals))
 

@@ -2,11 +2,14 @@
 
 import ctypes
 import os
+import pickle
 import sys
 import time
 from typing import Any
 
 from schedgap.errors import ContradictionError, InputError
+from schedgap.solvers.children import processes
+from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.children.processes import run_child
 
 
@@ -101,3 +104,24 @@ def tell_and_hang(send: Any) -> None:
 def tell_pid(send: Any) -> int:
     send(os.getpid())
     return os.getpid()
+
+
+def load_slowly(send: Any, folder: str) -> tuple[float, bool]:
+    """Import a module in the folder; return what a clock of 0.3 s says of the time before it."""
+    clock = Clock(0.3)
+    sys.path.insert(0, folder)
+    import slow_to_load  # type: ignore[import-not-found]  # noqa: F401
+
+    return clock.elapsed(), pickle.loads(pickle.dumps(clock)).expired()
+
+
+def use_helper(send: Any) -> tuple[int, int, bool]:
+    """Return the process ids of the idle child and of the one that is used, and what it loaded."""
+    (idle,) = processes._idle[os.getpid(), "highs"]
+    used = processes.run_child("child_tasks:has_loaded", "json.tool", engine="highs")
+    return idle.process.pid, *used.value
+
+
+def has_loaded(send: Any, module: str) -> tuple[int, bool]:
+    """Return the process id, and whether a module is loaded."""
+    return os.getpid(), module in sys.modules

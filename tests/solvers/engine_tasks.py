@@ -20,7 +20,11 @@ PAIRS = (
     ("highs", "pyomo"),
     ("gurobi", "array"),
     ("gurobi", "pyomo"),
+    ("cp-sat", "array"),
+    ("cp-sat", "pyomo"),
     ("cp-sat", "cp-sat"),
+    ("scip", "array"),
+    ("scip", "pyomo"),
     ("clarabel", "cvxpy"),
 )
 

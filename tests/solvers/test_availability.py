@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -28,7 +29,8 @@ def test_highs_is_always_there_and_unknown_engines_are_refused() -> None:
 
 
 def test_a_missing_engine_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(ENGINES, "cp-sat", ("no_such_module", "cp-sat"))
+    absent = replace(ENGINES["cp-sat"], module="no_such_module")
+    monkeypatch.setitem(ENGINES._known, "cp-sat", absent)
     assert engine_status("cp-sat") == "not installed" and not is_installed("cp-sat")
     with pytest.raises(EngineUnavailableError, match=r"pip install 'schedgap\[cp-sat\]'") as caught:
         require("cp-sat")

@@ -286,3 +286,18 @@ def test_children_of_all_depths_die_with_the_top(how: str) -> None:
     top.wait(timeout=5)
     assert all(_gone(pid) for pid in pids)
     top.stdout.close()
+
+
+def test_the_clock_of_a_task_stands_still_while_a_module_is_loaded(tmp_path: Path) -> None:
+    (tmp_path / "slow_to_load.py").write_text("import time; time.sleep(2.5)")
+    first = run_child("child_tasks:load_slowly", str(tmp_path), limit=0.3)
+    assert first.outcome == "done", first.error  # it would be killed 1.2 s after its limit
+    elapsed, expired = first.value
+    assert elapsed < 0.3 and not expired and not first.limited
+    assert first.start_seconds > 2.5 > first.seconds
+
+
+def test_helpers_are_started_before_the_clock() -> None:
+    reply = run_child("child_tasks:use_helper", helpers=(("highs",), "json.tool"))
+    pid, again, loaded = reply.value
+    assert pid == again and loaded

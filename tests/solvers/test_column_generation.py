@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from schedgap.solvers import Clock
-from schedgap.solvers.engines.highs import solve_arrays
+from schedgap.solvers.engines.solve import solve
 from schedgap.solvers.loops.column_generation import Columns, Priced, generate_columns
 from schedgap.solvers.programs.arrays import LinearProgram
 
@@ -71,7 +71,7 @@ class Assignment:
 def test_the_loop_closes_at_the_value_over_all_columns(seed: int, smoothing: float) -> None:
     problem = Assignment(seed)
     everything = [problem.column(m, s) for m in range(3) for s in problem.patterns(m)]
-    full = solve_arrays(problem.master(everything), clock=Clock(20))
+    full = solve(problem.master(everything), "highs", clock=Clock(20))
     bounds: list[float] = []
     result = generate_columns(
         problem.master([]),

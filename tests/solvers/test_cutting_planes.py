@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from schedgap.solvers import Clock
-from schedgap.solvers.engines.highs import solve_arrays
 from schedgap.solvers.engines.results import EngineResult
+from schedgap.solvers.engines.solve import solve
 from schedgap.solvers.loops.cutting_planes import Rows, cutting_planes
 from schedgap.solvers.programs.arrays import LinearProgram, safe_bound
 
@@ -58,7 +58,7 @@ def test_a_point_that_is_not_proved_optimal_closes_nothing() -> None:
     """A solver that ends early may hand on a point that breaks no row; its bound is all it says."""
 
     def early(program: LinearProgram) -> EngineResult:
-        return replace(solve_arrays(program, clock=Clock(20)), status="feasible", bound=-8.0)
+        return replace(solve(program, "highs", clock=Clock(20)), status="feasible", bound=-8.0)
 
     result = cutting_planes(_disc(2.5, True), _tangent(2.5), clock=Clock(20), solve=early)
     assert result.end == "stopped" and result.bound == -8 and result.rounds > 1

@@ -47,7 +47,7 @@ from schedgap.models.dmlrs.programs.common_rows import candidate_jobs
 from schedgap.models.dmlrs.slot_options import SlotOption, job_at_arrival
 from schedgap.models.method import Budget
 from schedgap.solvers import Clock, solve
-from schedgap.solvers.engines.results import USUAL_TOLERANCES
+from schedgap.solvers.engines.registry import ENGINES
 from schedgap.solvers.loops.column_generation import Columns, Priced, generate_columns
 from schedgap.solvers.programs.arrays import LinearProgram
 from schedgap.solvers.programs.builder import ProgramBuilder, columns_matrix
@@ -267,7 +267,7 @@ class DeadlineOracle:
             "highs",
             clock=self.clock.share(1.0, most=INTEGER_SECONDS),
             seed=self.seed,
-            options=USUAL_TOLERANCES["highs"],
+            options=ENGINES["highs"].usual,
         )
         if result.values is None:
             return None

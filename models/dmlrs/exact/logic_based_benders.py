@@ -32,7 +32,8 @@ from schedgap.models.dmlrs.utility_scaling import ENGINE_TOLERANCE
 from schedgap.models.search_state import SearchState
 from schedgap.solvers import solve
 from schedgap.solvers.engines.confirm import confirm
-from schedgap.solvers.engines.results import USUAL_TOLERANCES, EngineResult
+from schedgap.solvers.engines.registry import find_engine
+from schedgap.solvers.engines.results import EngineResult
 from schedgap.solvers.loops.cutting_planes import CuttingPlaneResult, Rows, cutting_planes
 from schedgap.solvers.programs.arrays import Floats, LinearProgram
 from schedgap.solvers.programs.pyomo import compile_model
@@ -118,7 +119,7 @@ def lbbd(
         view = arrays(instance)
         return sum(float(view.utility[i, f - view.arrival[i]]) for i, f in due.items())
 
-    usual = dict(USUAL_TOLERANCES.get(engine, {}))
+    usual = dict(find_engine(engine).usual)
     settings: dict[str, Any] = {"threads": call.threads, "seed": call.seed}
     asked: list[tuple[LinearProgram, EngineResult]] = []
 

@@ -23,7 +23,7 @@ from schedgap.models.elastic.programs.weights import value_step
 from schedgap.models.elastic.time_windows import ElasticWindows, windows
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.search_state import SearchState
-from schedgap.solvers.engines.results import LEAST_TOLERANCES
+from schedgap.solvers.engines.registry import find_engine
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
@@ -77,10 +77,10 @@ def _tolerances(instance: ElasticInstance, call: RunContext) -> dict[str, Any] |
     Sums may then exceed a capacity by as little as the engine allows. Presolve is off: that of
     HiGHS 1.15.1 has lost optima at the smallest tolerances.
     """
-    if bool(cluster(instance).whole.all()) or call.engine not in LEAST_TOLERANCES:
+    engine = find_engine(call.engine or "highs")
+    if bool(cluster(instance).whole.all()) or not engine.least:
         return None
-    plain: dict[str, dict[str, Any]] = {"highs": {"presolve": "off"}, "gurobi": {"Presolve": 0}}
-    return {**plain[call.engine], **LEAST_TOLERANCES[call.engine]}
+    return dict(engine.repeats[-1][1])  # without presolve at the least tolerance
 
 
 def _too_far_apart(instance: ElasticInstance) -> str | None:

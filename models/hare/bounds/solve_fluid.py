@@ -32,9 +32,13 @@ class FluidSolution:
     duals: Floats
 
 
+# Duals of an interior point suffice, since any duals prove a bound; a crossover takes longer.
+INTERIOR_POINT = {"solver": "ipm", "run_crossover": "off"}
+
+
 def solve_fluid(instance: HareInstance, call: RunContext) -> FluidSolution:
     """Solve the fluid program with the options `cells` and `sync_rows` of a call."""
-    from schedgap.solvers.engines.highs import solve_arrays
+    from schedgap.solvers.engines.solve import solve
 
     call.progress.phase("building the fluid program")
     grid = default_grid(instance, call.options["cells"])
@@ -44,10 +48,9 @@ def solve_fluid(instance: HareInstance, call: RunContext) -> FluidSolution:
     size = float(model.program.cost.max()) or 1.0
     scaled = replace(model.program, cost=model.program.cost / size)
     settings: dict[str, Any] = {"clock": call.clock, "threads": call.threads, "seed": call.seed}
-    # Duals of an interior point suffice, since any duals prove a bound; a crossover takes longer.
-    result = solve_arrays(scaled, algorithm="ipm", crossover=False, **settings)
+    result = solve(scaled, "highs", options=INTERIOR_POINT, **settings)
     if result.duals is None and not call.clock.expired():
-        result = solve_arrays(scaled, algorithm="simplex", **settings)
+        result = solve(scaled, "highs", options={"solver": "simplex"}, **settings)
     if result.objective is not None:
         result = replace(result, objective=result.objective * size)
     rows = len(model.program.row_lower)

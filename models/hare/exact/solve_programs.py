@@ -146,7 +146,7 @@ def time_indexed(instance: HareInstance, call: RunContext) -> MethodResult:
 
 def time_indexed_lp(instance: HareInstance, call: RunContext) -> MethodResult:
     """Return the bound that duals of the linear time-indexed relaxation prove."""
-    from schedgap.solvers.engines.highs import solve_arrays
+    from schedgap.solvers.engines.solve import solve
 
     whole = steps(instance)
     upper = list_value(instance)
@@ -155,7 +155,7 @@ def time_indexed_lp(instance: HareInstance, call: RunContext) -> MethodResult:
     call.progress.phase("building the program")
     relaxed = replace(by_start.build(instance, upper=upper), integer=None)
     call.progress.phase("solving the relaxation")
-    result = solve_arrays(relaxed, clock=call.clock, threads=call.threads, seed=call.seed)
+    result = solve(relaxed, "highs", clock=call.clock, threads=call.threads, seed=call.seed)
     size = {"columns": len(relaxed.cost), "rows": len(relaxed.row_lower), "step": str(whole.step)}
     if result.duals is None:
         return MethodResult(note=f"the relaxation was not solved ({result.status})", trace=size)

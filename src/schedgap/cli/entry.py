@@ -18,6 +18,7 @@ from schedgap import show
 from schedgap.cli.parser import app
 from schedgap.errors import (
     ContradictionError,
+    EngineWarning,
     FamilyError,
     FamilyWarning,
     FolderWarning,
@@ -103,7 +104,7 @@ def run(arguments: list[str]) -> int:
     """
     with warnings.catch_warnings():
         usual, told = warnings.showwarning, set[str]()
-        for kind in (FamilyWarning, FolderWarning):
+        for kind in (EngineWarning, FamilyWarning, FolderWarning):
             warnings.simplefilter("always", kind)
 
         def in_one_line(
@@ -114,7 +115,7 @@ def run(arguments: list[str]) -> int:
             file: TextIO | None = None,
             line: str | None = None,
         ) -> None:
-            if not issubclass(category, FamilyWarning | FolderWarning):
+            if not issubclass(category, EngineWarning | FamilyWarning | FolderWarning):
                 usual(message, category, filename, lineno, file, line)
             elif str(message) not in told:
                 told.add(str(message))

@@ -300,7 +300,7 @@ def warnings(*results: "Run", times: bool) -> None:
         Whether the tables have times, so that a change of the computer's speed matters.
     """
     texts = [text for result in results for text in result.warnings
-             if times or text != result.drift_warning]  # fmt: skip
+             if times or text not in result.time_warnings]  # fmt: skip
     for text in dict.fromkeys(texts):
         note(text)
     contradictions = [text for result in results for text in result.contradictions]
