@@ -3,7 +3,6 @@
 import contextlib
 import math
 import os
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,8 +15,9 @@ from schedgap.analysis.programs.models import build_program
 from schedgap.errors import ContradictionError, EngineUnavailableError, UsageError
 from schedgap.instances.instance import Instance
 from schedgap.models.family import Family, family_of
-from schedgap.models.method import MethodResult, Times
-from schedgap.solvers.children.clock import Clock
+from schedgap.models.method import MethodResult
+from schedgap.solvers.children import meter
+from schedgap.solvers.children.clock import Clock, now
 from schedgap.solvers.programs.arrays import Floats, LinearProgram
 
 if TYPE_CHECKING:
@@ -237,58 +237,45 @@ def _solved(
 ) -> tuple[MethodResult, float]:
     from schedgap.solvers.programs.pyomo import InfeasibleModelError
 
-    begun = time.monotonic()
+    begun = now()
     try:
         made = built(owner, instance, key, narrow=formulation.narrow)
     except InfeasibleModelError as error:
-        seconds = time.monotonic() - begun
+        seconds = now() - begun
         send(("facts", seconds, {"build_seconds": seconds, "engine_seconds": 0.0}))
-        times = Times(seconds, 0.0, 0.0, 0.0)
-        note = f"infeasible as built: {error}"
-        return MethodResult(infeasible=True, note=note, times=times), seconds
-    build = time.monotonic() - begun
+        return MethodResult(infeasible=True, note=f"infeasible as built: {error}"), seconds
+    build = now() - begun
     sizes = _sizes(made)
     send(("facts", build, {"build_seconds": build, "statistics": sizes}))
     order = Order.of(made.program, formulation.permutation)
     program = order.apply(made.program)
-    started = time.monotonic()
+    started = now()
 
     def found(value: float, values: Any) -> None:
-        seconds = build + time.monotonic() - started
+        seconds = build + now() - started
         send(("incumbent", seconds, made.stated(value), order.back(values)))
 
     def proved(value: float) -> None:
         bound = made.stated(value)
         if bound is not None:
-            send(("bound", build + time.monotonic() - started, bound, None, True))
+            send(("bound", build + now() - started, bound, None, True))
 
-    def solve(**more: Any) -> "EngineResult":
-        return _by_engine(
-            formulation, program, made, order, clock=clock, log=log,
-            on_incumbent=found, on_bound=proved, **more,
-        )  # fmt: skip
-
-    cpu = time.process_time()
-    result = solve()
-    cpu = time.process_time() - cpu
-    build, seconds = build + result.build_seconds, result.seconds
+    result = _by_engine(
+        formulation, program, made, order, clock=clock, log=log,
+        on_incumbent=found, on_bound=proved,
+    )  # fmt: skip
     confirmed, text = _confirmed(formulation, program, result, clock)
-    statistics = sizes | _statistics(result) | ({"confirm": text} if text else {})
-    stated = made.stated(confirmed.objective)
+    build, seconds = build + result.build_seconds, result.seconds
     facts = {
         "build_seconds": build,
         "engine_seconds": seconds,
-        "engine_cpu_seconds": cpu,
-        "confirm_seconds": time.monotonic() - started - result.build_seconds - seconds
-        if formulation.confirm
-        else 0.0,
-        "stated": stated,
-        "statistics": statistics,
+        "engine_cpu_seconds": result.engine_cpu_seconds,
+        "stated": made.stated(confirmed.objective),
+        "statistics": sizes | _statistics(made, result) | ({"confirm": text} if text else {}),
     }
     send(("facts", build + seconds, facts))
     answer = _answer(owner, instance, key, formulation, made, order, confirmed)
-    times = Times(build, seconds, cpu, facts["confirm_seconds"])
-    return replace(answer, times=times), build + seconds
+    return answer, build + seconds + meter.total().confirm
 
 
 def _by_engine(
@@ -296,27 +283,33 @@ def _by_engine(
     program: LinearProgram,
     made: Built,
     order: Order,
-    *,
-    log: Path,
     **rest: Any,
 ) -> "EngineResult":
-    """Call the engine; quadratic rows are for Gurobi only."""
-    from schedgap.solvers.engines.solve import solve
+    """Call the engine."""
+    from schedgap.solvers.engines.registry import find_engine
+    from schedgap.solvers.engines.solve import solve_arrays
 
-    engine, options = formulation.engine, dict(formulation.engine_options)
-    rest |= {"threads": formulation.threads, "seed": formulation.seed, "options": options}
+    engine = find_engine(formulation.engine)
+    if made.quadratics or made.square is not None:
+        if "quadratic" not in engine.takes:
+            raise UsageError(f"refused: quadratic rows, which {engine.title} does not take")
+        rest["square"] = None if made.square is None else order.quadratic(made.square)
+        rest["quadratics"] = tuple(map(order.quadratic, made.quadratics))
+    if engine.max_threads is not None and formulation.threads > engine.max_threads:
+        raise UsageError(f"refused: {engine.title} uses {engine.max_threads} thread at most")
     try:
-        if made.quadratics or made.square is not None:
-            if engine != "gurobi":
-                raise UsageError(f"refused: quadratic rows, which {engine} does not get")
-            from schedgap.solvers.engines.gurobi import solve_arrays
-
-            square = None if made.square is None else order.quadratic(made.square)
-            rows = tuple(map(order.quadratic, made.quadratics))
-            return solve_arrays(program, quadratics=rows, square=square, **rest)
-        return solve(program, engine, **rest)
+        return solve_arrays(
+            program,
+            engine,
+            threads=formulation.threads,
+            seed=formulation.seed,
+            options=dict(formulation.engine_options),
+            **rest,
+        )
     except EngineUnavailableError as error:
         raise EngineUnavailableError(f"refused: licence: {error}") from None
+    except UsageError as error:
+        raise UsageError(f"refused: {error}") from None
 
 
 def _confirmed(
@@ -457,11 +450,12 @@ def _sizes(made: Built) -> dict[str, Any]:
     }
 
 
-def _statistics(result: "EngineResult") -> dict[str, Any]:
-    """Return what the engine tells of its search, as JSON data."""
-    told: Mapping[str, Any] = getattr(result, "statistics", None) or {}
-    found = {key: value for key, value in result.info.items() if key == "nodes"} | dict(told)
-    return {key: _plain(value) for key, value in found.items()}
+def _statistics(made: Built, result: "EngineResult") -> dict[str, Any]:
+    """Return what the engine reports of its search; the bound is in units of the instance."""
+    told = {key: _plain(value) for key, value in result.statistics.items() if value is not None}
+    if "root_bound" in told:
+        told["root_bound"] = made.stated(told["root_bound"])
+    return told | {"said": result.log} if result.log else told
 
 
 def _plain(value: Any) -> Any:
@@ -469,44 +463,8 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-@dataclass(frozen=True, slots=True)
-class Incumbent:
-    """The values of the last incumbent of a killed engine; its schedule is read when asked for."""
-
-    module: str
-    key: str
-    narrow: bool
-    values: Any
-
-    def to_data(self, instance: Instance) -> dict[str, object]:
-        """Return the schedule as plain JSON data.
-
-        Raises
-        ------
-        ContradictionError
-            If the values give no schedule.
-        """
-        from schedgap.solvers.children.processes import run_child
-
-        reply = run_child(
-            f"{__name__}:read_values",
-            self.module,
-            instance,
-            self.key,
-            self.narrow,
-            self.values,
-        )
-        schedule = reply.result()
-        if schedule is None:
-            raise ContradictionError("the values of the last incumbent give no schedule")
-        data: dict[str, object] = schedule.to_data(instance)
-        return data
-
-
-def try_options(
-    send: Send, engine: str, options: Mapping[str, object]
-) -> tuple[str, list[str]] | None:
-    """Solve a tiny program with options; return the first that the engine rejects, and known ones.
+def try_options(send: Send, engine: str, options: Mapping[str, object], threads: int) -> None:
+    """Solve a tiny program with options and threads.
 
     Parameters
     ----------
@@ -516,35 +474,16 @@ def try_options(
         Name of the engine.
     options : mapping
         Options of the engine by name.
+    threads : int
+        Threads of the engine.
+
+    Raises
+    ------
+    UsageError
+        If the engine rejects an option or the number of threads.
     """
     from schedgap.solvers.engines.solve import solve
 
     one = np.ones(1)
     tiny = LinearProgram(one, 0 * one, one, [[1.0]], 0 * one, one, integer=np.array([True]))
-    for name, value in options.items():
-        try:
-            solve(tiny, engine, clock=Clock(10.0), options={name: value})
-        except ValueError:
-            return name, known_options(engine)
-    return None
-
-
-def known_options(engine: str) -> list[str]:
-    """Return the names of an engine's options, as far as they are known; for messages.
-
-    Parameters
-    ----------
-    engine : str
-        Name of the engine.
-    """
-    if engine == "highs":
-        import highspy
-
-        return [each for each in dir(highspy.HighsOptions()) if not each.startswith("_")]
-    if engine == "gurobi":
-        import gurobipy
-
-        return [each for each in dir(gurobipy.GRB.Param) if not each.startswith("_")]
-    return []
-
-
+    solve(tiny, engine, clock=Clock(10.0), threads=threads, options=options)

@@ -1,30 +1,37 @@
 """A program of a family, solved by one engine with one setting: what a benchmark measures."""
 
+import hashlib
 import importlib.metadata
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import psutil
 
 from schedgap.analysis.programs.models import program_name
-from schedgap.errors import ContradictionError, UsageError, choices
+from schedgap.errors import ContradictionError, EngineUnavailableError, UsageError
 from schedgap.instances.instance import Instance
 from schedgap.instances.settings import Option
 from schedgap.models.family import Family
 from schedgap.models.method import Method, MethodResult, RunContext
 from schedgap.solvers.engines.availability import is_installed
-from schedgap.solvers.engines.results import ENGINES
+from schedgap.solvers.engines.registry import ENGINES, find_engine
 
 PREFIX = "model:"  # of the method's name
 PAPER = "paper"
 CHECK = 1e-4  # relative tolerance of an engine's values and of its objective
 CHILD = "schedgap.analysis.benchmarks.child:solve_formulation"
+READ = "schedgap.analysis.benchmarks.child:read_values"
+MOST_LOG = 1 << 20  # bytes of a log; of a longer one, the beginning and the end are kept
 OPTIONS = (
     Option("threads", "int", 1, "threads of the engine", least=1),
-    Option("permutation", "int", 0, "number of the order of rows and columns; 0: as built", least=0),
+    Option(
+        "permutation", "int", 0, "number of the order of rows and columns; 0: as built", least=0
+    ),
     Option("narrow", "bool", False, "whether jobs may run only in a heuristic's time windows"),
     Option("confirm", "bool", False, "whether the engine must repeat its answer without presolve"),
     Option("engine_options", "text", "", "options of the engine that differ from the default"),
@@ -125,6 +132,7 @@ class Formulation:
             engines=(self.engine,),
             options=OPTIONS,
             seeded=True,
+            code=source_code(),
         )
 
     def label(self, owner: Family) -> str:
@@ -149,7 +157,7 @@ class Formulation:
         module: str,
         instance: Instance,
         limit: float | None,
-        log: str,
+        log: Path,
         cores: tuple[int, ...],
     ) -> tuple[object, ...]:
         """Return the function of a child process and its arguments, for `run_child`.
@@ -162,12 +170,28 @@ class Formulation:
             Name of the family's module.
         limit : float or None
             Time limit in wall-clock seconds.
-        log : str
+        log : path
             File for the engine's log.
         cores : tuple of int
             Cores to which the process is bound; empty if it is not.
         """
-        return (CHILD, module, instance, self.key(owner), self, limit, log, cores)
+        return (CHILD, module, instance, self.key(owner), self, limit, str(log), cores)
+
+    def incumbent(self, module: str, instance: Instance, values: Any) -> "Incumbent":
+        """Return the schedule that the values of the columns give, when it is asked for.
+
+        Parameters
+        ----------
+        module : str
+            Name of the family's module.
+        instance : Instance
+            The instance.
+        values : array
+            By column.
+        """
+        from schedgap.models.family import family
+
+        return Incumbent(module, self.key(family(instance.family)), self.narrow, values)
 
     def check(self, instance: Instance, stated: float | None, objective: float | None) -> None:
         """Raise `ContradictionError` if a schedule is worse than the objective that was stated.
@@ -191,6 +215,33 @@ class Formulation:
                 f"{self.engine} states the objective {stated:.10g}, but the schedule of its values "
                 f"has {objective:.10g}"
             )
+
+
+@dataclass(frozen=True, slots=True)
+class Incumbent:
+    """The values of the last incumbent of a killed engine; its schedule is read when asked for."""
+
+    module: str
+    key: str
+    narrow: bool
+    values: Any
+
+    def to_data(self, instance: Instance) -> dict[str, object]:
+        """Return the schedule as plain JSON data.
+
+        Raises
+        ------
+        ContradictionError
+            If the values give no schedule.
+        """
+        from schedgap.solvers.children.processes import run_child
+
+        arguments = self.module, instance, self.key, self.narrow, self.values
+        schedule = run_child(READ, *arguments).result()
+        if schedule is None:
+            raise ContradictionError("the values of the last incumbent give no schedule")
+        data: dict[str, object] = schedule.to_data(instance)
+        return data
 
 
 def benchmarked(owner: Family, name: str) -> str:
@@ -258,15 +309,43 @@ def engine_version(engine: str) -> str:
         Name of the engine.
     """
     try:
-        return importlib.metadata.version(ENGINES[engine][0])
+        return importlib.metadata.version(ENGINES[engine].package)
     except (importlib.metadata.PackageNotFoundError, KeyError):
         return ""
 
 
-def check_engine(engine: str, options: Mapping[str, object]) -> None:
-    """Raise `UsageError` for an unknown engine, or an option that the engine rejects.
+@cache
+def source_code() -> str:
+    """Return a hash of the source that solves formulations."""
+    digest = hashlib.sha256()
+    for name in ("child", "formulation"):
+        source = Path(__file__).with_name(f"{name}.py").read_bytes()
+        digest.update(source.replace(b"\r\n", b"\n"))
+    return digest.hexdigest()[:12]
 
-    An engine that is not installed is not asked.
+
+def read_log(file: Path) -> str:
+    """Return the log of an engine; empty if it has written none.
+
+    Parameters
+    ----------
+    file : Path
+        The file.
+    """
+    try:
+        data = file.read_bytes()
+    except OSError:
+        return ""
+    if len(data) > MOST_LOG:
+        half = MOST_LOG // 2
+        data = data[:half] + b"\n... (left out) ...\n" + data[-half:]
+    return data.decode("utf-8", "replace")
+
+
+def check_engine(engine: str, options: Mapping[str, object], threads: int) -> None:
+    """Raise `UsageError` for an unknown engine, and for options or threads that it rejects.
+
+    An engine that is not installed, or has no licence, is not asked.
 
     Parameters
     ----------
@@ -274,25 +353,25 @@ def check_engine(engine: str, options: Mapping[str, object]) -> None:
         Name of the engine.
     options : mapping
         Options of the engine by name.
+    threads : int
+        Threads of the engine.
     """
     from schedgap.solvers.children.processes import run_child
 
-    if not is_installed(engine) or not options:
+    known = find_engine(engine)
+    if "mixed-integer" not in known.takes:
+        raise UsageError(f"engine {engine} solves no programs with integer variables")
+    if not is_installed(engine):
         return
     reply = run_child(
         "schedgap.analysis.benchmarks.child:try_options",
         engine,
         dict(options),
+        threads,
         limit=30.0,
         engine=engine,
     )
-    if reply.outcome == "done" and reply.value is None:
-        return
-    if reply.outcome == "done":
-        refused, known = reply.value
-        text = choices(refused, known) if known else "unknown option, or a value that it rejects"
-        raise UsageError(f"engine {engine} has no option '{refused}': {text}")
-    if isinstance(reply.error, UsageError):
+    if isinstance(reply.error, UsageError) and not isinstance(reply.error, EngineUnavailableError):
         raise reply.error
 
 

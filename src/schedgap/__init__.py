@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from schedgap import lazy
 
 if TYPE_CHECKING:
+    from schedgap.analysis.comparing.bench import bench as bench
     from schedgap.analysis.comparing.compare import compare as compare
     from schedgap.analysis.comparing.judged import JudgedSchedule as JudgedSchedule
     from schedgap.analysis.comparing.judged import judge as judge
@@ -68,6 +69,7 @@ _PUBLIC = {  # name -> "module:attribute", imported on first use
     "Solution": "schedgap.analysis.results.solution:Solution",
     "Verdict": "schedgap.instances.verdict:Verdict",
     "WorstCase": "schedgap.analysis.studies.finds:WorstCase",
+    "bench": "schedgap.analysis.comparing.bench:bench",
     "compare": "schedgap.analysis.comparing.compare:compare",
     "generate": "schedgap.instances.generate:generate",
     "grid": "schedgap.analysis.statistics.sweeps:grid",
@@ -119,6 +121,7 @@ __all__ = [
     "Verdict",
     "WorstCase",
     "__version__",
+    "bench",
     "compare",
     "explore",
     "families",
