@@ -29,9 +29,7 @@ READ = "schedgap.analysis.benchmarks.child:read_values"
 MOST_LOG = 1 << 20  # bytes of a log; of a longer one, the beginning and the end are kept
 OPTIONS = (
     Option("threads", "int", 1, "threads of the engine", least=1),
-    Option(
-        "permutation", "int", 0, "number of the order of rows and columns; 0: as built", least=0
-    ),
+    Option("permutation", "int", 0, "order of rows and columns; 0: as built", least=0),
     Option("narrow", "bool", False, "whether jobs may run only in a heuristic's time windows"),
     Option("confirm", "bool", False, "whether the engine must repeat its answer without presolve"),
     Option("engine_options", "text", "", "options of the engine that differ from the default"),
@@ -312,6 +310,20 @@ def engine_version(engine: str) -> str:
         return importlib.metadata.version(ENGINES[engine].package)
     except (importlib.metadata.PackageNotFoundError, KeyError):
         return ""
+
+
+def recorded_version(engine: str, versions: Mapping[str, str]) -> str:
+    """Return the version of an engine among those of a record; empty if it is not known.
+
+    Parameters
+    ----------
+    engine : str
+        Name of the engine.
+    versions : mapping
+        Versions by package.
+    """
+    known = ENGINES.get(engine)
+    return "" if known is None else versions.get(known.package, "")
 
 
 @cache

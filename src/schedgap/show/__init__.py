@@ -13,6 +13,7 @@ from schedgap.show.console import (
     plain_text,
     table,
 )
+from schedgap.show.engines import engines, wrong_answers
 from schedgap.show.listings import methods, models, presets
 from schedgap.show.runs import (
     RETRIES,
@@ -33,6 +34,7 @@ __all__ = [
     "capped",
     "comparing",
     "differences",
+    "engines",
     "facts",
     "grid",
     "json_document",
@@ -55,4 +57,5 @@ __all__ = [
     "verdict",
     "verified",
     "warnings",
+    "wrong_answers",
 ]
