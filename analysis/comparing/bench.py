@@ -62,6 +62,7 @@ def bench(
     *,
     preset: str | None = None,
     seeds: int | Iterable[int] | None = None,
+    settings: Mapping[str, object] | None = None,
     models: str | Iterable[str] | None = None,
     engines: str | Iterable[str] | None = None,
     engine_options: Mapping[str, Mapping[str, object]] | None = None,
@@ -70,7 +71,7 @@ def bench(
     engine_seeds: int | Iterable[int] = 0,
     narrow: bool = False,
     confirm: bool = False,
-    reference: str | None = REFERENCE,
+    reference: str = REFERENCE,
     workers: int = 1,
     time_limit: float | None = DEFAULT_TIME_LIMIT,
     memory_limit: float | None = None,
@@ -94,6 +95,8 @@ def bench(
         Preset of the generated instances; by default the family's default.
     seeds : int or iterable of int, optional
         Seeds of the generated instances; by default 0.
+    settings : mapping, optional
+        Settings of the preset by name, such as `{"jobs": 3}`.
     models : str or iterable of str, optional
         Programs of the families: `paper` and those that `models(family)` lists as exact. By
         default all of them.
@@ -112,9 +115,9 @@ def bench(
         Whether jobs may run only in the time windows that a heuristic leaves open.
     confirm : bool
         Whether an engine must repeat its answer without presolve, outside the clock.
-    reference : str or None
+    reference : str
         Method that is run once on each instance, so that wrong answers show; it is not ranked.
-        None or `none`: no such method.
+        `none`: no such method.
     workers : int
         Number of tasks at a time. With more than one, times depend on the other tasks.
     time_limit, memory_limit : float, optional
@@ -131,14 +134,10 @@ def bench(
     UsageError, InputError
         Before anything is run.
     """
-    instances = _instances(targets, preset, seeds)
+    instances = _instances(targets, preset, seeds, settings)
     owners = {each.family: family(each.family) for each in instances}
-    settings = {
-        "threads": _whole(threads, "threads", least=1),
-        "permutation": range(permutations),
-        "seed": _whole(engine_seeds, "engine seed"),
-    }
-    _check_cores(max(settings["threads"]), workers)
+    counts = _whole(threads, "threads", least=1)
+    _check_cores(max(counts), workers)
     choices = [
         Choice.of(
             Formulation(
@@ -147,14 +146,14 @@ def bench(
         )
         for program, (engine, options), count, permutation, seed in product(
             _models(models, owners.values()),
-            _engines(engines, engine_options or {}, settings["threads"]),
-            settings["threads"],
-            settings["permutation"],
-            settings["seed"],
+            _engines(engines, engine_options or {}, counts),
+            counts,
+            range(permutations),
+            _whole(engine_seeds, "engine seed"),
         )
     ]
-    if reference not in (None, NONE):
-        choices.append(Choice.read(cast(str, reference)))
+    if reference != NONE:
+        choices.append(Choice.read(reference))
     return compare(
         instances,
         run=run,
@@ -168,7 +167,10 @@ def bench(
 
 
 def _instances(
-    targets: Target | Iterable[Target], preset: str | None, seeds: int | Iterable[int] | None
+    targets: Target | Iterable[Target],
+    preset: str | None,
+    seeds: int | Iterable[int] | None,
+    settings: Mapping[str, object] | None,
 ) -> list[Instance]:
     """Return the instances: those of families are generated."""
     single = isinstance(targets, str | Instance | os.PathLike)
@@ -178,12 +180,15 @@ def _instances(
     for target in cast(list[Target], given):
         if isinstance(target, str) and target in FAMILIES:
             numbers = _whole(0 if seeds is None else seeds, "seed")
-            found += [generate(target, preset=preset, seed=number) for number in numbers]
+            found += [
+                generate(target, preset=preset, seed=number, settings=settings)
+                for number in numbers
+            ]
             generated = True
         else:
             found += instances_of(target)
-    for name, value in (("preset", preset), ("seeds", seeds)):
-        if value is not None and not generated:
+    for name, value in (("preset", preset), ("seeds", seeds), ("settings", settings)):
+        if value not in (None, {}) and not generated:
             raise UsageError(f"{name}: only with a family as target ({', '.join(FAMILIES)})")
     if not found:
         raise UsageError("no instances")

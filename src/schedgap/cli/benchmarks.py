@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from schedgap import show
-from schedgap.cli.arguments import AsJson, MemoryLimit, check_place, numbers
+from schedgap.cli.arguments import AsJson, MemoryLimit, check_place, numbers, settings_of
 from schedgap.cli.parser import app
 from schedgap.cli.runs import counting
 from schedgap.errors import ContradictionError, UsageError
@@ -42,6 +42,15 @@ def bench(
         str | None,
         typer.Option(
             metavar="A-B", help="Seeds of the instances. [default: 0]", rich_help_panel=WHAT
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Set one option of the preset; may be repeated.",
+            rich_help_panel=WHAT,
         ),
     ] = None,
     model: Annotated[
@@ -159,6 +168,7 @@ def bench(
             run=run,
             preset=preset,
             seeds=None if seeds is None else numbers(seeds),
+            settings=settings_of(settings),
             models=model,
             engines=engines,
             engine_options=options,
