@@ -1,10 +1,7 @@
-"""A benchmark of engines as files for other programs: trace files of PAVER 2, and benchopt's table.
+"""A benchmark of engines as files for other programs: PAVER 2 and benchopt.
 
-References
-----------
-S. Vigerske, "PAVER 2.0", https://github.com/coin-or/Paver: the trace file, which is that of GAMS.
-T. Moreau et al., "Benchopt: Reproducible, efficient and collaborative optimization benchmarks",
-NeurIPS (2022): the columns of a result.
+PAVER (https://github.com/coin-or/Paver) reads the trace files of GAMS; benchopt
+(https://benchopt.github.io) has one table with a row for each run.
 """
 
 import math
