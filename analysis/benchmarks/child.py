@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from schedgap.analysis.benchmarks.formulation import CHECK, Formulation
+from schedgap.analysis.benchmarks.formulation import CHECK, DEFAULTS, Formulation
 from schedgap.analysis.programs.models import build_program
 from schedgap.errors import ContradictionError, EngineUnavailableError, UsageError
 from schedgap.instances.instance import Instance
@@ -148,7 +148,7 @@ class Order:
         """
         place = np.empty(len(self.columns), int)
         place[self.columns] = np.arange(len(self.columns))
-        moved = {
+        moved: dict[str, Any] = {
             name: tuple(place[list(getattr(row, name))].tolist()) if getattr(row, name) else ()
             for name in ("first", "second", "columns")
         }
@@ -303,7 +303,7 @@ def _by_engine(
             engine,
             threads=formulation.threads,
             seed=formulation.seed,
-            options=dict(formulation.engine_options),
+            options=DEFAULTS.get(engine.name, {}) | dict(formulation.engine_options),
             **rest,
         )
     except EngineUnavailableError as error:

@@ -6,6 +6,7 @@ PAVER (https://github.com/coin-or/Paver) reads the trace files of GAMS; benchopt
 
 import math
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,7 @@ def paver(run: StoredRun) -> dict[str, str]:
         The run.
     """
     names = run.configurations
-    tasks = engine_tasks(run).set_index("key")
+    tasks = {row["key"]: row for row in engine_tasks(run).to_dict("records")}
     files: dict[str, str] = {}
     for configuration in configurations(run):
         some = [
@@ -65,7 +66,7 @@ def paver(run: StoredRun) -> dict[str, str]:
             "* NODELIMIT,2100000000",
             "* GAPLIMIT,0",
         ]
-        lines += [_trace(run, record, tasks.loc[record.key], configuration) for record in some]
+        lines += [_trace(run, record, tasks[record.key], configuration) for record in some]
         name = re.sub(r"[^\w.@=+-]+", "-", configuration).strip("-")
         while f"{name}.trc" in files:
             name += "-"
@@ -73,7 +74,7 @@ def paver(run: StoredRun) -> dict[str, str]:
     return files
 
 
-def _trace(run: StoredRun, record: TaskRecord, task: "pd.Series[Any]", name: str) -> str:
+def _trace(run: StoredRun, record: TaskRecord, task: Mapping[Any, Any], name: str) -> str:
     """Return the trace record of a task."""
     model, solver = _statuses(record, str(task["result"]))
     answered = model in (OPTIMAL, INTEGER_SOLUTION)

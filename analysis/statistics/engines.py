@@ -19,7 +19,7 @@ from schedgap.models.family import family
 from schedgap.solvers.engines.results import STATISTICS
 
 SHIFT = 10.0  # seconds, of geometric means
-SPENT = 0.95  # of its time limit, from which on a task that did not finish counts as stopped by it
+SPENT = 0.8  # of its time limit, from which on a task that did not solve its program is a timeout
 SIZES = ("rows", "columns", "integers", "nonzeros")
 Part = Literal["", "size", "model", "engine"]
 
@@ -74,7 +74,7 @@ def engine_tasks(run: StoredRun) -> pd.DataFrame:
     some = [run.records[place] for place in rows]
     known = [record.statistics for record in some]
     best = [run.brackets[each.instance.sha256, each.problem].best for each in some]
-    facts = {
+    facts: dict[str, Any] = {
         "formulation": [_formulation(record) for record in some],
         "engine": [record.engine or "" for record in some],
         "version": [_version(record) for record in some],
@@ -195,7 +195,7 @@ def engines(run: StoredRun, by: Part = "", *, shift: float = SHIFT) -> pd.DataFr
                 "nodes": group["nodes"].median(),
                 "note": "; ".join(sorted(set(group.loc[refused, "note"].map(_reason)))),
             }
-            | means.get(names, {"n": 0})
+            | means.get(tuple(map(str, names)), {"n": 0})
             | _spread(group[~refused])
         )
     frame = pd.DataFrame(rows, columns=ENGINE_COLUMNS)
