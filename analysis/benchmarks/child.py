@@ -258,7 +258,8 @@ def _solved(
     def proved(value: float) -> None:
         bound = made.stated(value)
         if bound is not None:
-            send(("bound", build + now() - started, bound, None, True))
+            # Not confirmed: of an engine that is killed, a bound proves no optimum.
+            send(("bound", build + now() - started, bound, None, False))
 
     result = _by_engine(
         formulation, program, made, order, clock=clock, log=log,

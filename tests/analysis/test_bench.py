@@ -29,6 +29,7 @@ from schedgap.solvers.engines.solve import solve
 
 # An engine of another package: it solves with HiGHS, and then lies as its option `lie` says.
 LIAR = """
+import time
 from dataclasses import replace
 from schedgap.solvers.engines.engine import Engine
 
@@ -36,6 +37,10 @@ def lie(program, request):
     from schedgap.solvers.engines.highs import solve_request
     kind = request.options.pop("lie", "")
     found = solve_request(program, request)
+    if kind == "hang":
+        request.incumbent(found.values)
+        request.bound(found.bound - 1.0)
+        time.sleep(600)
     if kind == "objective":
         return replace(found, objective=found.objective - 1.0, bound=None, status="feasible")
     if kind == "bound":
@@ -73,9 +78,9 @@ def made_run(toy, tmp_path_factory):
     )
 
 
-@pytest.fixture(scope="module", name="lies")
-def made_lies(toy, tmp_path_factory):
-    """An engine that lies, and once not, next to the reference."""
+@pytest.fixture(scope="module", name="liar")
+def installed_liar(tmp_path_factory):
+    """Install the engine that lies."""
     folder = tmp_path_factory.mktemp("liar")
     (folder / "liar.py").write_text(LIAR)
     facts = folder / "liar-1.0.dist-info"
@@ -86,11 +91,17 @@ def made_lies(toy, tmp_path_factory):
     importlib.invalidate_caches()
     ENGINES.__dict__.pop("_installed", None)
     try:
-        engines = ["liar", *(f"liar:lie={lie}" for lie in LIES)]
-        yield sg.bench(toy, models="paper", engines=engines, time_limit=30, run=folder / "run")
+        yield folder
     finally:
         sys.path.remove(str(folder))
         ENGINES.__dict__.pop("_installed", None)
+
+
+@pytest.fixture(scope="module", name="lies")
+def made_lies(toy, liar):
+    """An engine that lies, and once not, next to the reference."""
+    engines = ["liar", *(f"liar:lie={lie}" for lie in LIES)]
+    return sg.bench(toy, models="paper", engines=engines, time_limit=30, run=liar / "run")
 
 
 def of(run, **facts):
@@ -172,6 +183,18 @@ def test_each_lie_is_counted_as_wrong_and_contradicts_nothing(lies):
         assert row["seconds"] == pytest.approx(30) and row["par2"] == pytest.approx(60)
     assert len(lies.wrong_answers) == len(LIES) and lies.contradictions == []
     assert any("states the objective" in text for text in lies.wrong_answers)
+
+
+def test_of_an_engine_that_hangs_the_last_incumbent_counts_and_no_proof(toy, liar):
+    run = sg.bench(toy, models="paper", engines="liar:lie=hang", time_limit=3, run=liar / "hanging")
+    (record,) = of(run)
+    best = run.brackets[record.instance.sha256, ""].best
+    assert (record.outcome, record.solution.status) == ("timeout", "feasible")
+    assert record.solution.objective == best and record.solution.bound is None
+    assert record.statistics["columns"] > 0 and record.build_seconds > 0
+    row = run.engines().iloc[0]
+    assert (row["timeouts"], row["found"], row["solved"], row["wrong"]) == (1, 1, 0, 0)
+    assert row["seconds"] == pytest.approx(3)
 
 
 def test_a_lie_does_not_touch_the_ratios_of_others(lies):

@@ -34,6 +34,7 @@ SHOWN = {  # column -> title
     "spread": "spread",
     "note": "note",
 }
+MOST = 32  # characters of a note
 SPARE = ("preset", "median s", "nodes", "failed", "n", "schedules", "root gap", "PAR2", "spread",
          "to best", "note")  # fmt: skip
 
@@ -109,7 +110,14 @@ def clock_note(frame: "pd.DataFrame") -> str:
 
 
 def _cells(frame: "pd.DataFrame") -> list[list[str]]:
-    return [[_cell(row[name]) for name in SHOWN] for row in frame.to_dict("records")]
+    rows = frame.assign(note=frame["note"].map(_short)).to_dict("records")
+    return [[_cell(row[name]) for name in SHOWN] for row in rows]
+
+
+def _short(note: str) -> str:
+    """Return why tasks were refused, in a few words."""
+    text = note.removeprefix("refused: ")
+    return text if len(text) <= MOST else f"{text[: MOST - 3]}..."
 
 
 def _cell(value: Any) -> str:
