@@ -21,6 +21,7 @@ from schedgap.analysis.benchmarks.formulation import reserved
 from schedgap.analysis.comparing.bench import option
 from schedgap.analysis.records.index import LEAST, Index
 from schedgap.analysis.statistics.engine_files import TRACE, benchopt, paver
+from schedgap.analysis.statistics.tables import instances
 from schedgap.errors import UsageError
 from schedgap.models.family import family
 from schedgap.solvers.children.clock import Clock
@@ -36,6 +37,8 @@ from schedgap.solvers.engines.engine import Engine
 def lie(program, request):
     from schedgap.solvers.engines.highs import solve_request
     kind = request.options.pop("lie", "")
+    if kind == "bound alone":
+        request._on_incumbent = None
     found = solve_request(program, request)
     if kind == "hang":
         request.incumbent(found.values)
@@ -43,6 +46,11 @@ def lie(program, request):
         time.sleep(600)
     if kind == "objective":
         return replace(found, objective=found.objective - 1.0, bound=None, status="feasible")
+    if kind == "worse objective":
+        return replace(found, objective=found.objective + 1.0, bound=None, status="feasible")
+    if kind == "bound alone":
+        high = found.bound + 1.0
+        return replace(found, bound=high, objective=None, values=None, status="unknown")
     if kind == "bound":
         return replace(found, bound=found.bound + 1.0, status="feasible")
     if kind == "infeasible":
@@ -57,7 +65,16 @@ def lie(program, request):
 
 ENGINE = Engine("liar", "Liar", package="liar", module="liar", takes=("mixed-integer",), solve=lie)
 """
-LIES = ("objective", "bound", "infeasible", "unbounded", "values", "no values")
+LIES = (
+    "objective",
+    "worse objective",
+    "bound",
+    "bound alone",
+    "infeasible",
+    "unbounded",
+    "values",
+    "no values",
+)
 
 
 @pytest.fixture(scope="module", name="toy")
@@ -167,6 +184,8 @@ def test_the_reference_is_not_ranked_but_certifies_what_is_proved(run):
     assert (row["tasks"], row["found"], row["solved"], row["proved"]) == (2, 2, 2, 2)
     assert (row["wrong"], row["timeouts"], row["failed"], row["n"]) == (0, 0, 0, 1)
     assert row["repetitions"] == 2 and row["spread"] >= 1 and row["ratio"] >= 1
+    every = instances(run).set_index("method")["repetitions"]
+    assert every[row["method"]] == 2 and every["exact"] == 1
     assert row["best"] <= row["seconds"] <= row["par2"] + 1e-9
     alone = sg.bench(
         sg.generate("hare", preset="toy"), models="paper", engines="highs", reference="none"
