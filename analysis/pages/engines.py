@@ -33,8 +33,8 @@ def table_of_engines(file: Path) -> str:
     file : Path
         As written by `schedgap table RUN --of engines --out FILE`.
     """
-    frame = pd.read_csv(file, keep_default_na=False, na_values=[""])
-    frame = frame.fillna({"note": "", "options": "", "version": ""})
+    texts = {"note": str, "options": str, "version": str}
+    frame = pd.read_csv(file, converters=texts)
     frame = frame.sort_values(
         ["family", "solved", "seconds"], ascending=[True, False, True], kind="stable"
     )
