@@ -127,7 +127,7 @@ class Browser:
         there = f"location.pathname.endsWith('/{file.name}') && document.readyState === 'complete'"
         end = time.monotonic() + LONGEST
         while not self._value(f"{there} && !!({ready})"):
-            assert time.monotonic() < end, f"in vain for {ready}: {self._said()}"
+            assert time.monotonic() < end, f"{ready} did not come true: {self._said()}"
             time.sleep(0.02)
         paper = self._call("Page.printToPDF")["data"] if pdf else ""
         dom = self._value("document.documentElement.outerHTML")

@@ -374,7 +374,7 @@ def test_the_reader_refuses_a_line_that_does_not_follow(lines: str, message: str
         check(f"{HEAD}SOL 0\nDER {lines}\n")
 
 
-@pytest.mark.skipif(VIPRCHK is None, reason="viprchk is not installed")
+@pytest.mark.skipif(VIPRCHK is None, reason="viprchk is not installed: build VIPR")
 def test_viprchk_refuses_what_the_reader_refuses(tmp_path: Path) -> None:
     assert not accepted(tmp_path / "none.vipr")
     (tmp_path / "a.vipr").write_text(f"{HEAD}SOL 0\nDER 1 d G 1 0 {{ lin 0 }} -1\n")
