@@ -33,8 +33,7 @@ def table_of_engines(file: Path) -> str:
     file : Path
         As written by `schedgap table RUN --of engines --out FILE`.
     """
-    texts = {"note": str, "options": str, "version": str}
-    frame = pd.read_csv(file, converters=texts)
+    frame = pd.read_csv(file)
     frame = frame.sort_values(
         ["family", "solved", "seconds"], ascending=[True, False, True], kind="stable"
     )
@@ -44,12 +43,17 @@ def table_of_engines(file: Path) -> str:
         (
             f"`{row['family']}`",
             f"`{row['formulation']}`",
-            f"{row['engine']} {row['version']}".strip(),
+            f"{row['engine']} {_text(row['version'])}".strip(),
             *(str(int(row[name])) for name in ("tasks", "solved", "proved", "wrong")),
             "" if pd.isna(row["seconds"]) else f"{row['seconds']:.3g}",
             "" if pd.isna(row["root_gap"]) else f"{row['root_gap']:.1%}",
-            str(row["note"]).removeprefix("refused: "),
+            _text(row["note"]).removeprefix("refused: "),
         )
         for row in frame.to_dict("records")
     ]
     return markdown_table(head, rows)
+
+
+def _text(value: object) -> str:
+    """Return a cell of the file as text; an empty one is not a number."""
+    return value if isinstance(value, str) else ""
