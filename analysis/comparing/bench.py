@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import product
+from itertools import islice, product
 from typing import Any, cast
 
 from schedgap.analysis.benchmarks.formulation import (
@@ -28,9 +28,13 @@ from schedgap.instances.arguments import (
     MEMORY,
     a_flag,
     a_function,
+    a_mapping,
     a_path,
     a_text,
     checked,
+    refuse,
+    several,
+    texts,
     whole,
 )
 from schedgap.instances.families import FAMILIES
@@ -43,11 +47,29 @@ from schedgap.solvers.engines.registry import ENGINES, find_engine
 
 REFERENCE = "exact"
 NONE = "none"
+MOST = 10_000  # seeds, orders, or numbers of threads
+
+
+def _names(value: object) -> str | None:
+    """Need a text, or a list of texts."""
+    return None if isinstance(value, str) or texts(value) is None else "a text or a list of texts"
+
+
+def _options(value: object) -> str | None:
+    """Need options by the name of the engine."""
+    need = "a mapping from engines to options"
+    if a_mapping(value) is not None:
+        return need
+    return need if any(map(a_mapping, cast(Mapping[str, object], value).values())) else None
 
 
 @checked(
     preset=a_text,
-    permutations=whole(1),
+    settings=a_mapping,
+    models=_names,
+    engines=_names,
+    engine_options=_options,
+    permutations=whole(1, MOST),
     narrow=a_flag,
     confirm=a_flag,
     reference=a_text,
@@ -174,6 +196,8 @@ def _instances(
 ) -> list[Instance]:
     """Return the instances: those of families are generated."""
     single = isinstance(targets, str | Instance | os.PathLike)
+    if not single:
+        refuse("targets", targets, several)
     given = [targets] if single else list(cast(Iterable[Target], targets))
     found: list[Instance] = []
     generated = False
@@ -187,8 +211,9 @@ def _instances(
             generated = True
         else:
             found += instances_of(target)
-    for name, value in (("preset", preset), ("seeds", seeds), ("settings", settings)):
-        if value not in (None, {}) and not generated:
+    asked = {"preset": preset is not None, "seeds": seeds is not None, "settings": bool(settings)}
+    for name, was_given in asked.items():
+        if was_given and not generated:
             raise UsageError(f"{name}: only with a family as target ({', '.join(FAMILIES)})")
     if not found:
         raise UsageError("no instances")
@@ -197,7 +222,10 @@ def _instances(
 
 def _whole(value: int | Iterable[int], name: str, least: int = 0) -> list[int]:
     """Return one or several integers, each once."""
-    given = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
+    single = isinstance(value, str) or not isinstance(value, Iterable)
+    given = [value] if single else list(islice(cast(Iterable[int], value), MOST + 1))
+    if len(given) > MOST:
+        raise UsageError(f"{name}: need at most {MOST} numbers")
     numbers = [whole_number(each, name) for each in given]
     if not numbers or min(numbers) < least:
         raise UsageError(f"{name} {min(numbers, default='')}: need an integer >= {least}")

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from schedgap import show
-from schedgap.cli.arguments import AsJson, MemoryLimit, check_place, numbers, settings_of
+from schedgap.cli.arguments import AsJson, check_place, numbers, settings_of
 from schedgap.cli.parser import app
 from schedgap.cli.runs import counting
 from schedgap.errors import ContradictionError, UsageError
@@ -26,14 +26,6 @@ def bench(
             help="Families, whose instances are generated, or instance files, folders and suites.",
         ),
     ],
-    run: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Run folder; results in it are kept. [default: a temporary one]",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
     preset: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="Preset of the families.", rich_help_panel=WHAT),
@@ -125,7 +117,10 @@ def bench(
             rich_help_panel=CLOCK,
         ),
     ] = 60.0,
-    memory_limit: MemoryLimit = None,
+    memory_limit: Annotated[
+        float | None,
+        typer.Option(metavar="MB", help="Memory limit in MB.", rich_help_panel=CLOCK),
+    ] = None,
     workers: Annotated[
         int,
         typer.Option(
@@ -134,6 +129,14 @@ def bench(
             rich_help_panel=CLOCK,
         ),
     ] = 1,
+    run: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Run folder; results in it are kept. [default: a temporary one]",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
     retry: Annotated[
         str | None,
         typer.Option(
