@@ -50,7 +50,7 @@ from schedgap.models.figure import Experiment
 from schedgap.solvers.children.processes import close_children, cores, run_child
 
 Target = Instance | Experiment | str | os.PathLike[str]
-Named = str | Callable[..., Any] | Own  # a method
+Named = str | Callable[..., Any] | Own | Choice  # a method
 Problem = tuple[Instance, list[str] | None]  # instance, its methods; None: all installed
 OnRecord = Callable[
     [TaskRecord | None, int, int], None
@@ -264,6 +264,17 @@ def _problems(targets: Target | Iterable[Target]) -> tuple[list[Problem], dict[s
     return problems, figures
 
 
+def instances_of(target: Target) -> list[Instance]:
+    """Return the instances of a target of `compare`; those of a figure without its methods.
+
+    Parameters
+    ----------
+    target : Instance, Experiment or path
+        The target.
+    """
+    return [instance for instance, _ in _problems(target)[0]]
+
+
 def _a_target(value: object) -> str | None:
     """Need an instance, or a path."""
     return a_path(value) and "an instance, a figure, or a file or folder of instances"
@@ -405,6 +416,8 @@ def _has(name: str, choice: Choice) -> bool:
     """Return whether a family has a method; one of the user's own may be for any family."""
     if choice.own is not None:
         return True
+    if choice.formulation is not None:
+        return choice.formulation.has(family(name))
     owner, method = family(name), choice.method
     return method in owner.aliases or any(each.name == method for each in owner.methods)
 

@@ -29,6 +29,7 @@ from schedgap.errors import (
     SchedgapError,
 )
 from schedgap.instances.instance import Instance
+from schedgap.solvers.engines.availability import require
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ def new_task(instance: Instance, choice: Choice, limits: Limits, seed: int | Non
 def _spec(instance: Instance, choice: Choice, limits: Limits, seed: int | None) -> TaskSpec:
     return task_spec(
         instance,
-        choice.method if choice.own is None else choice.own,
+        choice.given,
         engine=choice.engine,
         time_limit=limits.time,
         memory_limit=limits.memory,
@@ -107,7 +108,10 @@ def perform(
     spec = _spec(instance, task.choice, task.limits, task.seed)
     record = partial(_record, instance, task, spec, session, utc_now())
     run: MethodRun | None = None
+    one = spec.formulation
     try:
+        if one is not None:
+            require(one.engine)
         reason = spec.method.unsupported_reason(instance)
         if reason:
             return record(None, "skipped", str(reason))
@@ -119,6 +123,7 @@ def perform(
             verified_solution(instance, spec, run, verified),
             engines=spec.engines,
             written=run.proof,
+            effort="auto" if one is None else "off",
             time_limit=task.limits.time,
             interrupt=interrupt,
         )
@@ -192,4 +197,24 @@ def _record(
         "time_limit": task.limits.time,
         "memory_limit": task.limits.memory,
         "versions": spec.versions(),
+    } | _of_formulation(spec, run)
+
+
+def _of_formulation(spec: TaskSpec, run: MethodRun | None) -> dict[str, object]:
+    """Return what the record of a formulation has beside that of any method."""
+    one = spec.formulation
+    if one is None:
+        return {}
+    facts = {} if run is None else run.facts
+    times = {} if run is None else {
+        name: facts[name] for name in TIMES if getattr(run, name) is None and name in facts
+    }  # fmt: skip
+    return times | {
+        "formulation": one.key(spec.family),
+        "threads": one.threads,
+        "workers": one.workers,
+        "permutation": one.permutation,
+        "pinned": [] if run is None else list(run.pinned),
+        "log": "" if run is None else run.log,
+        "statistics": facts.get("statistics", {}),
     }

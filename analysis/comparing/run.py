@@ -132,6 +132,36 @@ class Run(StoredRun):
 
         return summary(self, by_preset=by_preset, common=common, methods=methods)
 
+    @checked(by=one_of("", "size", "model", "engine"), shift=positive())
+    def engines(
+        self, by: Literal["", "size", "model", "engine"] = "", *, shift: float = 10.0
+    ) -> "pd.DataFrame":
+        """Return a row for each formulation and engine of a benchmark: what it solved, and times.
+
+        Parameters
+        ----------
+        by : {"", "size", "model", "engine"}
+            Which configurations are compared with each other: all of a family, those on instances
+            of one size class, those of one formulation, or those of one engine.
+        shift : float
+            Of the geometric means, in seconds, > 0.
+        """
+        from schedgap.analysis.statistics.engines import engines
+
+        return engines(self, by, shift=shift)
+
+    def engine_pairs(self) -> "pd.DataFrame":
+        """Return wins, ties and losses by time of each two configurations of a benchmark."""
+        from schedgap.analysis.statistics.engines import engine_pairs
+
+        return engine_pairs(self)
+
+    def engine_tasks(self) -> "pd.DataFrame":
+        """Return a row for each task of a benchmark, with all that its engine reports."""
+        from schedgap.analysis.statistics.engines import engine_tasks
+
+        return engine_tasks(self)
+
     def loads(self) -> "pd.DataFrame":
         """Return ratios by family, trace and offered load: paper's algorithm, FIFO, the best."""
         from schedgap.analysis.statistics.loads import by_load
@@ -256,10 +286,10 @@ class Run(StoredRun):
 
         return progress(self)
 
-    @checked(by=one_of("objective", "seconds"), methods=texts)
+    @checked(by=one_of("objective", "seconds", "factor"), methods=texts)
     def profile(
         self,
-        by: Literal["objective", "seconds"] = "objective",
+        by: Literal["objective", "seconds", "factor"] = "objective",
         *,
         methods: Collection[str] | None = None,
     ) -> "pd.DataFrame":
@@ -267,8 +297,9 @@ class Run(StoredRun):
 
         Parameters
         ----------
-        by : {"objective", "seconds"}
-            Whether a step is a ratio to the best known schedule, or a time.
+        by : {"objective", "seconds", "factor"}
+            Whether a step is a ratio to the best known schedule, a time, or the factor by which a
+            time exceeds that of the fastest method on the instance.
         methods : collection of str, optional
             Names of the methods to compare; by default all.
         """

@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+from schedgap.analysis.pages.engines import with_engines
 from schedgap.analysis.pages.families import page, with_finds
 from schedgap.analysis.pages.steps import steps_page
 from schedgap.instances.families import OWN
@@ -15,3 +16,7 @@ if worst.exists():
 steps = Path(sys.argv[1], "steps.md")
 if steps.exists():
     steps.write_text(steps_page(), encoding="utf-8")
+engines = Path(sys.argv[1], "benchmarking.md")
+if engines.exists():
+    text = engines.read_text(encoding="utf-8")
+    engines.write_text(with_engines(text, engines.with_suffix("")), encoding="utf-8")

@@ -144,10 +144,33 @@ def build(instance: Instance, key: str, *, narrow: bool = False) -> "pyo.Concret
 
     owner = family(instance.family)
     program = owner.programs[key]
-    built = (program.narrow if narrow and program.narrow else program.build)(instance)
+    built = build_program(instance, key, narrow=narrow)
     if isinstance(built, LinearProgram):
         sense = owner.sense(instance)
         built = as_model(built, key, sense=sense, unit=program.unit(instance))
+    return _pyomo_model(built, instance.family, key)
+
+
+def build_program(
+    instance: Instance, key: str, *, narrow: bool = False
+) -> "LinearProgram | pyo.ConcreteModel":
+    """Return what the builder of a program returns.
+
+    Parameters
+    ----------
+    instance : Instance
+        The instance.
+    key : str
+        Name of the program.
+    narrow : bool
+        As for `model`.
+    """
+    from schedgap.solvers.programs.arrays import LinearProgram
+
+    program = family(instance.family).programs[key]
+    built = (program.narrow if narrow and program.narrow else program.build)(instance)
+    if isinstance(built, LinearProgram):
+        return built
     return _pyomo_model(built, instance.family, key)
 
 

@@ -1,12 +1,14 @@
 """Run folders: one file per task, written atomically.
 
 `tasks/<key>.json` is the record of one task, `instances/<sha256>.json` the instance it refers to,
-`sessions/<id>.json` the computer and the time of a call of `compare`. Run folders can be copied,
+`sessions/<id>.json` the computer and the time of a call of `compare`, `logs/<key>.log.gz` the log
+of the engine that a benchmark ran. Run folders can be copied,
 and merged by copying. A key has two parts: a hash of everything that determines the result
 (instance, method, engine, options, seed, versions, code), which is the same in every folder, and
 one of the limits and the session.
 """
 
+import gzip
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,6 +30,7 @@ from schedgap.instances.records import (
     read_json,
     short,
     validate,
+    write_bytes,
     write_json,
 )
 from schedgap.instances.solution import Kind, Sense, SolutionFile
@@ -85,6 +88,11 @@ class TaskRecord(Record):
     `limited`: whether the time limit may have had an influence. `own`: whether the method is the
     user's own, whose invalid schedules contradict nothing. `reused`: key of the record, under
     smaller limits, whose result this is. Fields that older versions did not write are empty.
+
+    Of a benchmark of engines (`formulation` is the name of the program that an engine solved):
+    `threads` and `permutation` (0: rows and columns as built); `pinned`, the cores to which the
+    process was bound; `workers`, how many tasks ran at a time; `log`, the file in `logs`;
+    `statistics`, what the engine reports of its search.
     """
 
     key: str
@@ -123,6 +131,13 @@ class TaskRecord(Record):
     limited: bool | None = None
     own: bool = False
     reused: str = ""
+    formulation: str = ""
+    threads: int | None = None
+    workers: int | None = None
+    permutation: int | None = None
+    pinned: Many[int] = ()
+    log: str = ""
+    statistics: dict[str, Any] = Field(default_factory=dict)
 
     @property
     def judged(self) -> bool:
@@ -252,7 +267,7 @@ class Folder:
         refuse("run folder", path, a_path)
         self.path = Path(path)
         self.tasks, self.instances = self.path / "tasks", self.path / "instances"
-        self.sessions = self.path / "sessions"
+        self.sessions, self.logs = self.path / "sessions", self.path / "logs"
 
     def check(self) -> None:
         """Raise `InputError` unless there is a run in the folder."""
@@ -283,6 +298,16 @@ class Folder:
         """
         return self.tasks / f"{key}.json"
 
+    def log_file(self, key: str) -> Path:
+        """Return the path of the log of a task.
+
+        Parameters
+        ----------
+        key : str
+            Key of the task.
+        """
+        return self.logs / f"{key}.log.gz"
+
     def store_instance(self, instance: Instance) -> None:
         """Store an instance, unless it is stored already."""
         file = self.instances / f"{instance.sha256}.json"
@@ -290,14 +315,20 @@ class Folder:
             write_json(file, instance.to_data())
 
     def store(self, record: Mapping[str, Any]) -> dict[str, Any]:
-        """Write a record atomically, and before it the proof file that it names; return its data.
+        """Write a record atomically, and before it the files that it names; return its data.
 
         Parameters
         ----------
         record : mapping
-            JSON data of a `TaskRecord`, and in `proof` those of a proof file, if there is one.
+            JSON data of a `TaskRecord`, and in `proof` those of a proof file, if there is one; in
+            `log` the text of an engine's log.
         """
         data, file = dict(record), self.task_file(record["key"])
+        if data.get("log"):
+            self.logs.mkdir(exist_ok=True)
+            named = self.log_file(data["key"])
+            write_bytes(named, gzip.compress(data["log"].encode(), mtime=0))
+            data["log"] = named.name
         proof = data.pop("proof", None)
         if proof is not None:
             named = proof_file(file)
@@ -324,7 +355,7 @@ class Folder:
         return [read_record(file) for file in files if file.exists()]
 
     def remove(self, key: str) -> None:
-        """Remove a record and its proof file, if they exist.
+        """Remove a record with its proof file and its log, if they exist.
 
         Parameters
         ----------
@@ -332,7 +363,7 @@ class Folder:
             Key of the record.
         """
         file = self.task_file(key)
-        for each in (file, proof_file(file)):
+        for each in (file, proof_file(file), self.log_file(key)):
             each.unlink(missing_ok=True)
 
     def reuse(self, record: TaskRecord, limits: Limits) -> dict[str, Any]:

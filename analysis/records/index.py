@@ -28,7 +28,7 @@ from schedgap.instances.records import read_json, write_text
 from schedgap.instances.solution import ProofClaim, SolutionFile
 
 NAME = "index.jsonl"
-FORMAT = {"index": "schedgap", "version": 8}
+FORMAT = {"index": "schedgap", "version": 9}
 LEAST = 500  # records from which on an index is written
 SHORT = 300  # characters of a trace that is kept in the index
 FEW = 20  # points of progress that are kept in the index
@@ -36,12 +36,14 @@ BATCH = 1000  # lines that are parsed together
 COMMON = (
     *("method", "label", "kind", "engine", "options", "problem", "sense", "relaxed"),
     *("time_limit", "memory_limit", "versions", "version", "code", "session", "own"),
+    *("formulation", "threads", "workers"),
 )
 OWN = (  # the places of key and task count in `_record`
     *("key", "outcome", "message", "seed", "task", "started", "cpu_seconds", "start_seconds"),
     *TIMES,
     "verify_seconds",
     *("peak_memory_mb", "limited", "reused"),
+    *("permutation", "pinned", "log", "statistics"),
 )
 SOLUTION_COMMON = (
     *("family", "version", "method", "engine", "kind", "options", "seed", "versions"),
@@ -467,6 +469,7 @@ def _record(
     if own[4] is None:  # the task
         own[4] = own[0].partition("-")[0]
     values = dict(zip(OWN, own, strict=True))
+    values["pinned"] = tuple(values["pinned"])
     values["instance"], values["solution"] = which, None
     record = _new(IndexedRecord)
     _set(record, "__dict__", values)

@@ -116,6 +116,8 @@ def contradictions(
 ) -> list[str]:
     """Describe each pair of contradictory records and each invalid schedule of our methods.
 
+    A wrong answer of an engine in a benchmark is a result of the benchmark: see `wrong_answers`.
+
     Parameters
     ----------
     records : sequence of TaskRecord
@@ -123,12 +125,38 @@ def contradictions(
     best_known : mapping
         Their `brackets`.
     """
+    ours = [record for record in records if not record.formulation]
+    return _wrong([each for each in ours if not each.own], ours, best_known)
+
+
+def wrong_answers(
+    records: Sequence[TaskRecord], best_known: Mapping[tuple[str, str], Bracket]
+) -> list[str]:
+    """Describe each wrong answer of an engine in a benchmark.
+
+    Parameters
+    ----------
+    records : sequence of TaskRecord
+        Records of any instances and methods.
+    best_known : mapping
+        Their `brackets`.
+    """
+    found = [record for record in records if record.formulation]
+    return _wrong(found, found, best_known)
+
+
+def _wrong(
+    checked: Sequence[TaskRecord],
+    claiming: Sequence[TaskRecord],
+    best_known: Mapping[tuple[str, str], Bracket],
+) -> list[str]:
+    """Describe the invalid schedules of some records, and the claims that are refuted."""
     messages = [
         f"{record.instance.name}: {record.label}: {record.message}"
-        for record in records
-        if record.outcome == "invalid" and not record.own
+        for record in checked
+        if record.outcome == "invalid"
     ]
-    for record in records:
+    for record in claiming:
         solution = record.solution
         if solution is None or (solution.bound is None and solution.status != "infeasible"):
             continue
@@ -136,8 +164,9 @@ def contradictions(
         if bracket.best is None or not refuted(record, bracket):
             continue
         if solution.status == "infeasible":
+            said = "says" if record.formulation else "proved"
             messages.append(
-                f"{record.instance.name}: {record.label} proved that no schedule exists, "
+                f"{record.instance.name}: {record.label} {said} that no schedule exists, "
                 f"{bracket.best_by} has one"
             )
         else:

@@ -197,6 +197,7 @@ def _bracket(group: Sequence[Entry], grids: Mapping[str, float | None]) -> Brack
     bound: float | None = None
     best_by = bound_by = ""
     scale = Scale("min")
+    group = _without_wrong_bounds(group, grids)
     for record, solution, label in group:
         which = record.instance
         scale = Scale(solution.sense, grids.get(which.sha256, which.grid))
@@ -214,6 +215,27 @@ def _bracket(group: Sequence[Entry], grids: Mapping[str, float | None]) -> Brack
     ]
     evidence: Evidence = max(found, key=EVIDENCE.index, default="reported")
     return Bracket(best, best_by, bound, bound_by, evidence, scale)
+
+
+def _without_wrong_bounds(
+    group: Sequence[Entry], grids: Mapping[str, float | None]
+) -> Sequence[Entry]:
+    """Leave out the answers of engines in a benchmark whose bounds a schedule refutes."""
+    if not any(record.formulation for record, _, _ in group):
+        return group
+    values = [solution.objective for _, solution, _ in group if solution.objective is not None]
+    if not values:
+        return group
+    which, sense = group[0][0].instance, group[0][1].sense
+    scale = Scale(sense, grids.get(which.sha256, which.grid))
+    best = min(values) if sense == "min" else max(values)
+    return [
+        each
+        for each in group
+        if not each[0].formulation
+        or each[1].bound is None
+        or not scale.refutes(best, each[1].bound)
+    ]
 
 
 def strongest_evidence(record: TaskRecord, solution: SolutionFile) -> Evidence:

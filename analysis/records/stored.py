@@ -24,7 +24,7 @@ from schedgap.analysis.records.folder import (
 )
 from schedgap.analysis.records.guarantees import Guarantees
 from schedgap.analysis.records.index import Facts, Index, generated_by, without_cycles
-from schedgap.analysis.records.outcomes import contradictions
+from schedgap.analysis.records.outcomes import contradictions, wrong_answers
 from schedgap.analysis.records.ratios import Bracket, brackets
 from schedgap.analysis.records.sessions import DRIFT, Session, drift, read_sessions
 from schedgap.analysis.records.sources import family_code, method_code
@@ -283,6 +283,11 @@ class StoredRun:
     def contradictions(self) -> list[str]:
         """Descriptions of all pairs of contradictory results; each one is a bug."""
         return contradictions(self.records, self.brackets)
+
+    @cached_property
+    def wrong_answers(self) -> list[str]:
+        """Descriptions of the wrong answers of engines in a benchmark."""
+        return wrong_answers(self.records, self.brackets)
 
     @property
     def failures(self) -> list[TaskRecord]:

@@ -19,6 +19,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from schedgap.analysis.records.stored import StoredRun
+from schedgap.analysis.report.engines import engine_section
 from schedgap.analysis.report.finds import finds_table
 from schedgap.analysis.report.headline import headline, trouble
 from schedgap.analysis.report.loads import load_figures
@@ -75,7 +76,7 @@ def write_report(
     refuse("runs", runs, _folders)
     folders = [runs] if isinstance(runs, str | os.PathLike) else list(runs)
     target = Path(folders[0]) / "report.html" if out is None else Path(out)
-    write_text(target, render(collect(StoredRun(*folders, older=older))))
+    write_text(target, render(collect(StoredRun(*folders, older=older)), target.parent))
     return target
 
 
@@ -90,13 +91,15 @@ def _folders(runs: object) -> str | None:
     return "a run folder, or a list of them" if any(map(a_path, given)) else None
 
 
-def render(report: ReportData) -> str:
+def render(report: ReportData, folder: Path | None = None) -> str:
     """Return the report as HTML; the same results give the same text.
 
     Parameters
     ----------
     report : ReportData
         What the report shows.
+    folder : Path, optional
+        Folder of the report, from which logs are linked; by default the first run folder.
     """
     sections: list[dict[str, Any]] = []
     figures: dict[str, Figure] = {}
@@ -125,6 +128,10 @@ def render(report: ReportData) -> str:
                 "figures": [picture[:3] for picture in pictures],
             }
         )
+    engines, pictures_of_engines = engine_section(
+        report.run, report.run.folders[0].path if folder is None else folder
+    )
+    figures |= {key: figure for key, _, _, figure in pictures_of_engines}
     instances, left_out = explorer(report)
     head, sentences = headline(report)
     results = result_table(report.results)
@@ -155,6 +162,7 @@ def render(report: ReportData) -> str:
         contradictions=report.run.contradictions,
         warnings=report.run.warnings,
         families=sections,
+        engines=engines,
         explorable=bool(instances),
         left_out=left_out,
         results=replace(results, rows=results.rows[:MAX_ROWS]),

@@ -27,7 +27,9 @@ OVER_BOUND = "optimum /\u00a0bound"
 LESS_IMPORTANT = (  # columns that screens leave out if they do not fit, the first one first
     "kind", "geometric mean", "95 % of the mean", OVER_BOUND, "infinite", "family", "schedules",
     "time (s)", "optimal", "", "worst found", "guarantee", "sentences on figures", "n", "bound",
-    "objective", "status", "versions", "seed", "limits", "instances", "note",
+    "objective", "status", "versions", "seed", "limits", "instances", "note", "build (s)",
+    "engine (s)", "seed.order", "preset", "nodes", "median (s)", "failed", "root gap",
+    "with a schedule", "PAR2 (s)", "spread", "refused",
 )  # fmt: skip
 WORST_FOUND = (
     "Worst found: the largest ratio of the method that is certified on an instance of the library "

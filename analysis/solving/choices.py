@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from schedgap.analysis.benchmarks.formulation import PREFIX, Formulation
 from schedgap.analysis.own.methods import Own, from_text, own
 from schedgap.analysis.solving.tasks import TaskSpec
 from schedgap.errors import UsageError
@@ -14,21 +15,28 @@ from schedgap.models.method import Method
 class Choice:
     """A method by name, with an optional engine and options that differ from the defaults.
 
-    `own` is the method itself, if it is one of the user's own.
+    `own` is the method itself, if it is one of the user's own; `formulation`, if it is a program
+    that an engine solves in a benchmark.
     """
 
     method: str
     engine: str | None = None
     settings: tuple[tuple[str, object], ...] = ()
     own: Own | None = None
+    formulation: Formulation | None = None
+
+    @property
+    def given(self) -> str | Own | Formulation:
+        """The method for `task_spec`: its name, or the method itself."""
+        return self.formulation or self.own or self.method
 
     @classmethod
-    def of(cls, given: "Callable[..., Any] | str | Own | Choice") -> "Choice":
+    def of(cls, given: "Callable[..., Any] | str | Own | Formulation | Choice") -> "Choice":
         """Return the choice of a method in any of the forms that `solve` and `compare` accept.
 
         Parameters
         ----------
-        given : str, callable, Own or Choice
+        given : str, callable, Own, Formulation or Choice
             A text as for `read`, a function, or what `schedgap.own` returns.
 
         Raises
@@ -38,6 +46,8 @@ class Choice:
         """
         if isinstance(given, Choice):
             return given
+        if isinstance(given, Formulation):
+            return cls(PREFIX + given.program, given.engine, formulation=given)
         return cls.read(given) if isinstance(given, str) else cls._own(own(given))
 
     def with_settings(self, settings: Mapping[str, object]) -> "Choice":
@@ -94,6 +104,8 @@ def label(spec: TaskSpec) -> str:
     spec : TaskSpec
         The task that runs the method.
     """
+    if spec.formulation is not None:
+        return spec.formulation.label(spec.family)
     method: Method = spec.method
     default = method.choose_engine(None)
     engine = f"@{spec.engine}" if spec.engine != default else ""

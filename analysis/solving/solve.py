@@ -128,7 +128,7 @@ def solve(
         raise UsageError(f"engine '{engine}', but the method is {named}")
     spec = task_spec(
         instance,
-        choice.method if choice.own is None else choice.own,
+        choice.given,
         engine=engine or choice.engine,
         time_limit=time_limit,
         memory_limit=memory_limit,
@@ -211,10 +211,14 @@ def verified_solution(
     infeasible = result is not None and result.infeasible
     if infeasible and data is not None:
         raise ContradictionError(f"method {name}: 'infeasible', but it has a schedule")
-    if data is None and not infeasible and spec.method.kind != "bound" and spec.own is None:
+    is_ours = spec.own is None and spec.formulation is None
+    if data is None and not infeasible and spec.method.kind != "bound" and is_ours:
         data = spec.family.null_schedule(instance)
     options = spec.recorded_options()
     objective = None if data is None else _verified(instance, spec, data, verified)
+    if spec.formulation is not None:
+        stated = run.objective if result is None else run.facts.get("stated")
+        spec.formulation.check(instance, stated, objective)
     relaxed = () if data is None else spec.family.omitted_rules(data)
     own, bound, certificate = None, None, None
     scale = Scale(sense, spec.family.grid(instance))
@@ -257,7 +261,7 @@ def verified_solution(
 
 def _data(instance: Instance, spec: TaskSpec, schedule: Any) -> Any:
     """Return a schedule as JSON data."""
-    if spec.own is not None or spec.family.name in OWN:
+    if spec.own is not None or spec.formulation is not None or spec.family.name in OWN:
         return schedule.to_data(instance)
     part = f"method {spec.method.name}: to_data of its schedule"
     return Guard(spec.family.name, part, lambda: schedule.to_data(instance), json_object)()

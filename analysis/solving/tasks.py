@@ -3,13 +3,21 @@
 import importlib.metadata
 import math
 import platform
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any, Literal, cast
 
+from schedgap.analysis.benchmarks.formulation import (
+    Formulation,
+    engine_version,
+    read_log,
+    reserved,
+)
 from schedgap.analysis.own.arrivals import run_online
 from schedgap.analysis.own.methods import MEMORY_MB, Own, measured, schedule_data
 from schedgap.errors import InvalidScheduleError, OwnMethodError, SchedgapError, UsageError
@@ -78,6 +86,11 @@ class TaskSpec:
         return self.method.run if isinstance(self.method.run, Own) else None
 
     @property
+    def formulation(self) -> Formulation | None:
+        """The program that an engine solves in a benchmark, if it is one."""
+        return self.method.run if isinstance(self.method.run, Formulation) else None
+
+    @property
     def module(self) -> str:
         """Name of the family's module, which the child process imports."""
         return FAMILIES[self.family.name].models
@@ -102,7 +115,8 @@ class TaskSpec:
             versions[source.package] = _version(source.package)
         for engine in self.engines:
             package = ENGINES[engine].package
-            versions[package] = _version(package)
+            if self.formulation is None or engine_version(engine):
+                versions[package] = _version(package)
         return versions
 
 
@@ -118,7 +132,7 @@ def _version(package: str) -> str:
 
 def task_spec(
     instance: Instance,
-    method: str | Own,
+    method: str | Own | Formulation,
     *,
     engine: str | None = None,
     time_limit: float | None = None,
@@ -130,8 +144,9 @@ def task_spec(
 
     Parameters
     ----------
-    method : str or Own
-        Name or alias of a method of the instance's family, or one of the user's own.
+    method : str, Own or Formulation
+        Name or alias of a method of the instance's family, one of the user's own, or a program to
+        be solved by an engine, which need not be installed.
     engine : str, optional
         One of the method's engines; by default its first.
     time_limit, memory_limit : float, optional
@@ -158,6 +173,9 @@ def task_spec(
         chosen_method = method.method(owner)
         memory_limit = MEMORY_MB if memory_limit is None else memory_limit
         settings = {**dict(method.settings), **settings}
+    elif isinstance(method, Formulation):
+        chosen_method, seed = method.method(owner), method.seed
+        settings = {**method.settings, **settings}
     else:
         chosen_method = owner.method(method)
     options = chosen_method.parse(settings)
@@ -171,7 +189,7 @@ def task_spec(
         time_limit=None if time_limit is None else float(time_limit),
         memory_limit=None if memory_limit is None else float(memory_limit),
     )
-    if spec.engines:
+    if spec.engines and spec.formulation is None:
         from schedgap.solvers.engines.availability import require
 
         for name in spec.engines:
@@ -191,6 +209,9 @@ class MethodRun:
     `seconds` is the time of the method, without `load_seconds` (start of its process, imports) and
     `confirm_seconds` (repeated solves). Of a method that runs an engine once, `engine_seconds` and
     `build_seconds` add up to it. Otherwise `engine_seconds` is the sum over all runs of engines.
+
+    Of a formulation: `facts` are what its process has reported beside schedules and bounds, `log`
+    is the engine's log, and `pinned` are the cores to which the process was bound.
     """
 
     end: End = "done"
@@ -214,6 +235,9 @@ class MethodRun:
     peak_memory_mb: float | None = None
     cpu_seconds: float | None = None
     limited: bool | None = None  # whether the time limit may have had an influence
+    facts: dict[str, Any] = field(default_factory=dict)
+    log: str = ""
+    pinned: tuple[int, ...] = ()
 
     @property
     def proof(self) -> Proof | None:
@@ -248,6 +272,8 @@ class MethodRun:
         """
         sign = 1.0 if sense == "min" else -1.0
         match message:
+            case ("facts", _, facts):
+                self.facts |= facts
             case ("incumbent", seconds, objective, schedule):
                 if self.objective is None or sign * (objective - self.objective) < 0:
                     self.objective, self.schedule = objective, schedule
@@ -304,8 +330,10 @@ def run_task(
                 run.rejected.append(str(error))
                 return
             message = ("incumbent", seconds, value, schedule)
+        elif message[0] == "incumbent" and spec.formulation is not None:
+            message = (*message[:3], spec.formulation.incumbent(spec.module, instance, message[3]))
         run.receive(message, sense)
-        if on_message is not None:
+        if on_message is not None and message[0] != "facts":
             on_message(message[:3] if message[0] == "bound" else message)
 
     if spec.own is not None and spec.own.online:
@@ -320,7 +348,7 @@ def run_task(
             interrupt=interrupt,
         )
     else:
-        with _request(instance, spec) as (function, *arguments):
+        with _request(instance, spec, run) as (function, *arguments):
             reply = run_child(
                 function,
                 *arguments,
@@ -360,12 +388,21 @@ def _renamed(error: Exception, name: str) -> OwnMethodError:
 
 
 @contextmanager
-def _request(instance: Instance, spec: TaskSpec) -> Iterator[tuple[Any, ...]]:
+def _request(instance: Instance, spec: TaskSpec, run: MethodRun) -> Iterator[tuple[Any, ...]]:
     """Provide the function that the child process runs, and its arguments."""
     seed = spec.seed or 0
     if spec.own is not None:
         with spec.own.request(instance, spec.options, spec.time_limit, seed) as found:
             yield found
+    elif spec.formulation is not None:
+        one = spec.formulation
+        with (
+            tempfile.TemporaryDirectory(prefix="schedgap-", ignore_cleanup_errors=True) as folder,
+            reserved(one.threads) as run.pinned,
+        ):
+            log = Path(folder, "log")
+            yield one.call(spec.family, spec.module, instance, spec.time_limit, log, run.pinned)
+            run.log = read_log(log)
     else:
         yield (
             "schedgap.analysis.solving.tasks:run_method",

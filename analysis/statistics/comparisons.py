@@ -15,6 +15,9 @@ from schedgap.analysis.records.stored import StoredRun
 from schedgap.analysis.statistics.aggregates import SCHEDULED, compared, groups, wide
 from schedgap.analysis.statistics.estimators import (
     ANSWERED,
+    TIE,
+    UNANSWERED,
+    WRONG,
     gap,
     gap_at,
     gap_integral,
@@ -29,15 +32,21 @@ from schedgap.analysis.statistics.summary import TIME_SHIFT
 from schedgap.analysis.statistics.tables import instances, records
 
 Measure = Literal["objective", "seconds"]
+Profiled = Literal["objective", "seconds", "factor"]
+CLOSE = 0.1  # relative difference of two times that count as a tie
 Step = tuple[float, float]  # seconds, gap
 GAPS = ("primal_low", "primal_high", "dual_low", "dual_high", "primal_dual")
 POINTS = 60  # of gaps over time, by default
 
 
 def pairs(
-    run: StoredRun, *, by_preset: bool = True, methods: Collection[str] | None = None
+    run: StoredRun,
+    by: Measure = "objective",
+    *,
+    by_preset: bool = True,
+    methods: Collection[str] | None = None,
 ) -> pd.DataFrame:
-    """Return a row for each two methods of a family and preset: who has the better schedules.
+    """Return a row for each two methods of a family and preset: who is better.
 
     Only objectives are compared, so that no bound is needed and nothing is an estimate. Methods
     that schedule outside the program, or solve a variant of it, are compared with each other only
@@ -47,6 +56,9 @@ def pairs(
     ----------
     run : StoredRun
         The run.
+    by : {"objective", "seconds"}
+        What is compared: the schedules; or the seconds of exact methods until they claim an optimum
+        or infeasibility, where times that differ by less than 10 % are a tie.
     by_preset : bool
         Whether each preset has its own rows; otherwise `preset` is empty.
     methods : collection of str, optional
@@ -66,8 +78,13 @@ def pairs(
     """
     rows = []
     for names, group in groups(instances(run), by_preset=by_preset, methods=methods):
-        plain = group[(group["kind"] != "bound") & ~_relaxed(group)]
-        plain = plain.assign(objective=plain["objective"].where(plain["level"] == ANSWERED))
+        if by == "seconds":
+            plain = _timed(group[group["kind"] == "exact"])
+        else:
+            plain = group[(group["kind"] != "bound") & ~_relaxed(group)]
+            plain = plain.assign(objective=plain["objective"].where(plain["level"] == ANSWERED))
+        if plain.empty:
+            continue
         senses = plain.drop_duplicates("instance").set_index("instance")["sense"].sort_index()
         objective, level = (wide(plain, name) for name in ("objective", "level"))
         assert list(level.index) == list(senses.index)
@@ -81,6 +98,7 @@ def pairs(
                 objective[other].to_numpy()[tried],
                 list(senses[tried]),
                 levels=(level[one].to_numpy()[tried], level[other].to_numpy()[tried]),
+                tie=CLOSE if by == "seconds" else TIE,
             )
             values = {name: getattr(result, name) for name in result.__slots__}
             head = {"method": one, "other": other, "instances": int(tried.sum())}
@@ -97,6 +115,16 @@ PAIR_COLUMNS = [
     "neither", "unanswered", "unanswered_other", "undefined", "n", "ratio", "low", "high",
     "interval", "p", "holm",
 ]  # fmt: skip
+
+
+def _timed(group: pd.DataFrame) -> pd.DataFrame:
+    """Return rows whose objective is the time of a completed task."""
+    level = np.where(group["completed"], ANSWERED, UNANSWERED)
+    return group.assign(
+        objective=group["seconds"].where(group["completed"]),
+        level=np.where(group["result"] == "wrong", WRONG, level),
+        sense="min",
+    )
 
 
 def _relaxed(group: pd.DataFrame) -> "pd.Series[bool]":
@@ -235,7 +263,7 @@ def _ratios(group: pd.DataFrame) -> pd.DataFrame:
 
 
 def profile(
-    run: StoredRun, by: Measure = "objective", *, methods: Collection[str] | None = None
+    run: StoredRun, by: Profiled = "objective", *, methods: Collection[str] | None = None
 ) -> pd.DataFrame:
     """Return performance or time profiles of the methods of each family.
 
@@ -249,9 +277,10 @@ def profile(
     ----------
     run : StoredRun
         The run.
-    by : {"objective", "seconds"}
-        Whether a step is a ratio to the best known schedule, or the wall-clock seconds until a
-        method completed its task (`schedgap.analysis.records.outcomes.Tasks.completed`).
+    by : {"objective", "seconds", "factor"}
+        Whether a step is a ratio to the best known schedule, the wall-clock seconds until a method
+        completed its task (`schedgap.analysis.records.outcomes.Tasks.completed`), or the factor by
+        which these exceed those of the fastest method on the instance.
     methods : collection of str, optional
         Names of the methods to compare; by default all.
 
@@ -266,14 +295,17 @@ def profile(
         row, with share 0 and without a ratio (or seconds); methods all of whose schedules lie
         outside the program have none.
     """
-    column = "ratio" if by == "objective" else "seconds"
+    column = "ratio" if by == "objective" else by
     rows = []
     for names, group in groups(instances(run), by_preset=False, methods=methods):
         total = group["instance"].nunique()
-        chosen = group if by == "seconds" else group[group["kind"] != "bound"]
+        timed = by != "objective"
+        chosen = group if timed else group[group["kind"] != "bound"]
         if chosen.empty:
             continue
-        costs = _times(chosen) if by == "seconds" else wide(chosen, "ratio_low")
+        costs = _times(chosen) if timed else wide(chosen, "ratio_low")
+        if by == "factor":
+            costs = costs.div(costs.min(axis=1), axis=0)
         kinds = dict(zip(chosen["method"], chosen["kind"], strict=True))
         wrong_ones = chosen[chosen["result"] == "wrong"]
         wrongs = {
@@ -282,7 +314,7 @@ def profile(
         answered = {str(name): (costs[name].notna().sum()) / total for name in costs.columns}
         steps = list(steps_of(costs, total))
         reached = {str(name) for name, _, _ in steps}
-        tried = chosen if by == "seconds" else chosen[~_relaxed(chosen)]
+        tried = chosen if timed else chosen[~_relaxed(chosen)]
         never = [name for name in dict.fromkeys(map(str, tried["method"])) if name not in reached]
         for name, cost, share in [*steps, *((name, math.nan, 0.0) for name in never)]:
             method = str(name)

@@ -209,6 +209,7 @@ def paired(
     sense: str | Sequence[str] = "min",
     *,
     levels: tuple[ArrayLike, ArrayLike] | None = None,
+    tie: float = TIE,
 ) -> Paired:
     """Compare two methods pair by pair, by objectives alone: no bound is needed.
 
@@ -222,6 +223,8 @@ def paired(
         For each method: 0 where it answered (a schedule, or that there is none), 1 where it did
         not, 2 where its answer is wrong. A lower level wins, whatever the objectives. By default,
         methods answered where there is a schedule.
+    tie : float
+        Relative difference up to which two objectives count as a tie.
     """
     first, second = np.asarray(a, float), np.asarray(b, float)
     level_a, level_b = (
@@ -232,13 +235,14 @@ def paired(
     both = (level_a == ANSWERED) & (level_b == ANSWERED)
     ratios = paired_ratios(first, second, sense)
     scale = np.maximum(np.abs(first), np.abs(second))
-    tied = both & ~(np.abs(first - second) > TIE * scale)  # also where neither has an objective
+    apart = np.abs(first - second)  # NaN, hence tied, where neither has an objective
+    tied, equal = both & ~(apart > tie * scale), both & ~(apart > TIE * scale)
     ahead = np.where(np.asarray(sense) == "max", first > second, first < second)
     wins = (level_a < level_b) | (both & ~tied & ahead)
     losses = (level_a > level_b) | (both & ~tied & ~ahead)
     schedules = both & ~np.isnan(first) & ~np.isnan(second)
     defined = schedules & np.isfinite(ratios) & (ratios > 0)
-    exact = np.sort(np.log(np.where(tied, 1.0, ratios)[defined]))
+    exact = np.sort(np.log(np.where(equal, 1.0, ratios)[defined]))
     logs = np.round(exact, DIGITS)
     interval = bootstrap(logs)
     return Paired(

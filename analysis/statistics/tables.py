@@ -363,9 +363,10 @@ def records(run: StoredRun) -> pd.DataFrame:
     -------
     DataFrame
         Columns of `table`, and rank (place of the method in its family's table), seed (as text;
-        empty if there is none), limit (time limit in seconds), completed (see
-        `schedgap.analysis.records.outcomes.Tasks.completed`), at_limit (seconds of a completed
-        task, otherwise its time limit, infinite without one), par2 (the same with twice the limit).
+        empty if there is none; of an engine in a benchmark with the permutation), limit (time limit
+        in seconds), completed (see `schedgap.analysis.records.outcomes.Tasks.completed`), at_limit
+        (seconds of a completed task, otherwise its time limit, infinite without one), par2 (the
+        same with twice the limit).
     """
     frame = table(run)
     ended = pd.Series(_tasks(run).completed(frame["result"].to_numpy(str)), dtype=bool)
@@ -373,12 +374,19 @@ def records(run: StoredRun) -> pd.DataFrame:
     known = limit.fillna(math.inf)
     return frame.assign(
         rank=_shared(run, _rank),
-        seed=["" if record.seed is None else str(record.seed) for record in run.records],
+        seed=list(map(_repetition, run.records)),
         limit=limit,
         completed=ended,
         at_limit=frame["seconds"].where(ended, known),
         par2=frame["seconds"].where(ended, 2 * known),
     )
+
+
+def _repetition(record: TaskRecord) -> str:
+    """Return the seed as text, and behind it the permutation of an engine's program."""
+    if record.seed is None:
+        return ""
+    return f"{record.seed}.{record.permutation}" if record.formulation else str(record.seed)
 
 
 def _rank(record: TaskRecord) -> int:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from schedgap import lazy
 
 if TYPE_CHECKING:
+    from schedgap.analysis.comparing.bench import bench as bench
     from schedgap.analysis.comparing.compare import compare as compare
     from schedgap.analysis.comparing.judged import JudgedSchedule as JudgedSchedule
     from schedgap.analysis.comparing.judged import judge as judge

@@ -74,6 +74,11 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Any, dict
                                            "relaxations": False}),
         "compare": (sg.compare, {"targets": [toy()], "run": place / "run", "methods": ["lpt-pack"],
                     "workers": 1, "seed": None, "retry": False, "cluster": None, **limits}),
+        "bench": (sg.bench, {"targets": [toy()], "preset": None, "seeds": None, "settings": None,
+                  "models": "paper", "engines": ["highs"], "engine_options": None, "threads": 1,
+                  "permutations": 1, "engine_seeds": 0, "narrow": True, "confirm": False,
+                  "reference": "none", "workers": 1, "retry": False, "run": place / "engines",
+                  **limits}),
         "worst_case": (sg.worst_case, {"family": "ring", "method": "lpt-pack", "against": "fifo",
                        "guarantee": "theorem_5", "preset": "small", "settings": {}, "fixed": [],
                        "evaluations": 1, "enough": 2.0, "shrink": False, **common}),
@@ -99,7 +104,7 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Any, dict
 
 NAMES = (
     "solve judge verify ratio offered_load grid generate library load load_solution methods "
-    "presets models model online own report trace_instances explore formulations compare "
+    "presets models model online own report trace_instances explore formulations compare bench "
     "worst_case worst_grid Run.gaps Run.plot Run.times Run.profile Run.virtual_best Run.instance "
     "Run.report Solution.bind Solution.gantt Solution.save JudgedSchedule.gantt "
     "JudgedSchedule.store Instance.save Instance.replace"

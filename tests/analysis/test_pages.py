@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from schedgap.analysis.pages import families
+from schedgap.analysis.pages.engines import with_engines
 from schedgap.analysis.pages.families import page as generated
 from schedgap.analysis.pages.families import table_of_finds, with_finds
 from schedgap.analysis.pages.steps import steps_page
@@ -52,6 +53,12 @@ def test_the_page_on_worst_cases_has_the_table_of_the_library() -> None:
     text = (DOCS / "worst-cases.md").read_text()
     assert text == with_finds(text), "run `make docs`"
     assert table_of_finds().count("\n") == len(library()) + 1
+
+
+def test_the_page_on_benchmarking_has_the_table_of_the_stored_run() -> None:
+    text = (DOCS / "benchmarking.md").read_text()
+    assert text == with_engines(text, DOCS / "benchmarking"), "run `make docs`"
+    assert all(f"| `{name}` |" in text for name in OWN)
 
 
 def test_the_worst_ratio_found_stands_beside_its_guarantee() -> None:

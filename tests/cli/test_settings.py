@@ -19,6 +19,7 @@ def rule(instance, jobs: int = 3):
     return {"place": 0}
 """
 CALLED = {  # command -> the functions that it passes settings on to
+    "bench": (sg.generate, sg.bench),
     "generate": (sg.generate,),
     "solve": (sg.solve,),
     "worst-case": (sg.worst_case,),
@@ -50,6 +51,9 @@ def test_a_setting_with_the_name_of_an_argument_is_one_line(
             done = schedgap(
                 "generate", "hare", "--preset", "toy", "--out", tmp_path / "i", *setting
             )
+            known = "preset toy has no setting"
+        case "bench":
+            done = schedgap("bench", "hare", "--preset", "toy", *setting)
             known = "preset toy has no setting"
         case "solve":
             done = schedgap("solve", toy_file(3, 1), "--method", "first", *setting)

@@ -6,11 +6,13 @@ from schedgap.cli.listings import engines, methods, models, presets
 from schedgap.cli.instances import generate, schema
 from schedgap.cli.solutions import export, judge, solve, verify
 from schedgap.cli.runs import compare, diff, figure, report, show_run, table
+from schedgap.cli.benchmarks import bench
 from schedgap.cli.studies import worst_case
 from schedgap.cli.entry import main, run
 
 __all__ = [
     "app",
+    "bench",
     "compare",
     "diff",
     "engines",

@@ -118,16 +118,16 @@ def split_commas(text: str) -> list[str]:
     return parts
 
 
-def numbers(text: str) -> list[int]:
-    """Return the numbers of a text such as `1-20` or `1,3,5`."""
+def numbers(text: str, name: str = "--seeds") -> list[int]:
+    """Return the numbers of a text such as `1-20` or `1,3,5`; `name` is that of the option."""
     found: list[int] = []
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
         if not (first.isdecimal() and (last.isdecimal() or not dash)):
-            raise UsageError(f"--seeds {text}: need numbers such as 1-20 or 1,3,5")
+            raise UsageError(f"{name} {text}: need numbers such as 1-20 or 1,3,5")
         found += range(int(first), int(last or first) + 1)
     if not found or len(set(found)) < len(found):
-        raise UsageError(f"--seeds {text}: need at least one number, and each only once")
+        raise UsageError(f"{name} {text}: need at least one number, and each only once")
     return found
 
 

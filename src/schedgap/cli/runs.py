@@ -130,7 +130,7 @@ def compare(
         raise UsageError("traces: need --traces-from DIR, a folder with public trace files")
     elif given := [name for name, value in options.items() if value is not None]:
         raise UsageError(f"{given[0]}: only with --traces-from")
-    with _counting(run) as on_record:
+    with counting(run) as on_record:
         result = run_all(
             chosen,
             run=run,
@@ -150,7 +150,7 @@ def compare(
 
 
 @contextmanager
-def _counting(run: Path | None) -> Iterator[Callable[..., None]]:
+def counting(run: Path | None) -> Iterator[Callable[..., None]]:
     """Show the progress of a comparison; after an interrupt, say what is kept and how to go on."""
     counted: list[int] = []
     try:
@@ -207,7 +207,10 @@ def show_run(
     raise typer.Exit(ContradictionError.exit_code if stored.contradictions else 0)
 
 
-TIMED = ("results", "summary", "times", "integrals", "gaps", "progress")  # tables with seconds
+TIMED = (  # tables with seconds
+    *("results", "summary", "times", "integrals", "gaps", "progress"),
+    *("engines", "engine-pairs", "engine-tasks"),
+)
 TABLES = {  # name -> method of a run
     "results": "table",
     "summary": "summary",
@@ -220,7 +223,12 @@ TABLES = {  # name -> method of a run
     "gaps": "gaps",
     "progress": "progress",
     "profile": "profile",
+    "engines": "engines",
+    "engine-pairs": "engine_pairs",
+    "engine-tasks": "engine_tasks",
 }
+ENGINE_FORMATS = ("paver", "benchopt")  # of the table `engines`
+PARTS = ("size", "model", "engine")  # of the table `engines`
 
 
 @app.command(epilog="Example:  schedgap table runs/first --of pairs --format latex --out pairs.tex")
@@ -230,10 +238,22 @@ def table(
         str, typer.Option(metavar="NAME", help=f"One of {', '.join(TABLES)}.")
     ] = "summary",
     form: Annotated[
-        str, typer.Option("--format", metavar="FORMAT", help="csv, parquet, latex or markdown.")
+        str,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help="csv, parquet, latex or markdown; of engines also paver or benchopt.",
+        ),
     ] = "csv",
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Output file. [default: standard output]")
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="size|model|engine",
+            help="Of engines: compare only within a class of size, a formulation, or an engine.",
+        ),
     ] = None,
     older: Older = False,
 ) -> None:
@@ -244,18 +264,30 @@ def table(
 
     if of not in TABLES:
         raise UsageError(f"no table '{of}': {choices(of, TABLES)}")
+    if by is not None and (of != "engines" or by not in PARTS):
+        raise UsageError(f"--by {by}: need --of engines and one of {', '.join(PARTS)}")
+    if form in ENGINE_FORMATS:
+        from schedgap.cli.benchmarks import write_engine_files
+
+        if of != "engines":
+            raise UsageError(f"--format {form}: need --of engines")
+        write_engine_files(Run(*runs, older=older), form, out)
+        return
     chosen = next((each for each in FORMATS if each == form), None)
     if chosen is None:
-        raise UsageError(f"no format '{form}': {choices(form, FORMATS)}")
+        raise UsageError(f"no format '{form}': {choices(form, (*FORMATS, *ENGINE_FORMATS))}")
     if out is not None:
         check_place(out)
     elif chosen == "parquet":
         raise UsageError("--format parquet: need --out FILE")
     with without_cycles():
         stored = Run(*runs, older=older)
-        text = export(getattr(stored, TABLES[of])(), chosen, out)
+        part = {} if by is None else {"by": by}
+        text = export(getattr(stored, TABLES[of])(**part), chosen, out)
         if out is None:
             show.plain_text(str(text))
+        if of.startswith("engine"):
+            show.wrong_answers(stored)
         show.warnings(stored, times=of in TIMED)
     raise typer.Exit(ContradictionError.exit_code if stored.contradictions else 0)
 
@@ -369,7 +401,7 @@ def figure(
             show.plan(reproduction.plan(figures, run=place), as_json=as_json)
             raise typer.Exit
         show.warn_if_capped(workers)
-        with _counting(place) as on_record:
+        with counting(place) as on_record:
             stored = reproduction.measure(figures, run=place, workers=workers, on_record=on_record)
         names = list(figures)
     folder = out or stored.folders[0].path

@@ -1,5 +1,6 @@
 """Output of the command line: a JSON document, or tables and lines for people."""
 
+from schedgap.show.benchmarks import benchmark, wrong_answers
 from schedgap.show.console import (
     PIPE_WIDTH,
     facts,
@@ -30,6 +31,7 @@ from schedgap.show.solutions import judged_schedule, solution, solving, verdict
 __all__ = [
     "PIPE_WIDTH",
     "RETRIES",
+    "benchmark",
     "comparing",
     "differences",
     "engines",
@@ -56,4 +58,5 @@ __all__ = [
     "verified",
     "warn_if_capped",
     "warnings",
+    "wrong_answers",
 ]

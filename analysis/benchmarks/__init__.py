@@ -1,0 +1,1 @@
+"""Programs of the families as an engine's benchmark solves them."""

@@ -1,0 +1,490 @@
+"""Solve a formulation in a child process: build, permute, solve, and read the schedule."""
+
+import contextlib
+import math
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from schedgap.analysis.benchmarks.formulation import CHECK, DEFAULTS, Formulation
+from schedgap.analysis.programs.models import build_program
+from schedgap.errors import ContradictionError, EngineUnavailableError, UsageError
+from schedgap.instances.instance import Instance
+from schedgap.models.family import Family, family_of
+from schedgap.models.method import MethodResult
+from schedgap.solvers.children import meter
+from schedgap.solvers.children.clock import Clock, now
+from schedgap.solvers.programs.arrays import Floats, LinearProgram
+
+if TYPE_CHECKING:
+    from schedgap.solvers.engines.results import EngineResult
+    from schedgap.solvers.programs.pyomo import Quadratic
+
+Send = Callable[[object], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A program as arrays, always to be minimised.
+
+    `factor` times the objective of the arrays is the objective of the instance. `fill` returns the
+    program's model with the values of the columns, from which the program reads a schedule.
+    """
+
+    program: LinearProgram
+    factor: float
+    fill: Callable[[Floats], Any]
+    quadratics: "tuple[Quadratic, ...]" = ()
+    square: "Quadratic | None" = None
+
+    def stated(self, value: float | None) -> float | None:
+        """Return an objective or a bound of the arrays in units of the instance."""
+        return None if value is None or not math.isfinite(value) else self.factor * value
+
+
+def built(owner: Family, instance: Instance, key: str, *, narrow: bool) -> Built:
+    """Build a program and return it as arrays.
+
+    Parameters
+    ----------
+    owner : Family
+        The family.
+    instance : Instance
+        The instance.
+    key : str
+        Name of the program.
+    narrow : bool
+        Whether jobs may run only in a heuristic's time windows.
+
+    Raises
+    ------
+    InfeasibleModelError
+        If a row without variables is violated.
+    """
+    from schedgap.solvers.programs.pyomo import compile_model
+
+    found = build_program(instance, key, narrow=narrow)
+    sense = owner.sense(instance)
+    if isinstance(found, LinearProgram):
+        unit = owner.programs[key].unit(instance)
+        program = found
+
+        def fill(values: Floats) -> Any:
+            from schedgap.solvers.programs.indices import as_model
+
+            model = as_model(program, key, sense=sense, unit=unit)
+            for column, value in zip(model.columns, values.tolist(), strict=True):
+                column.set_value(value, skip_validation=True)
+            return model
+
+        return Built(found, unit if sense == "min" else -unit, fill)
+    arrays = compile_model(found, quadratic=True)
+
+    def load(values: Floats) -> Any:
+        arrays.load(values)
+        return found
+
+    factor = -1.0 if arrays.sense == "max" else 1.0
+    return Built(arrays.program, factor, load, arrays.quadratics, arrays.square)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Another order of rows and columns: place k of the new program is `columns[k]` of the old."""
+
+    columns: Any
+    rows: Any
+
+    @classmethod
+    def of(cls, program: LinearProgram, number: int) -> "Order":
+        """Return the order with a number; 0 is the order of the program.
+
+        Parameters
+        ----------
+        program : LinearProgram
+            The program.
+        number : int
+            Seed of the order.
+        """
+        rows, columns = program.matrix.shape
+        if not number:
+            return cls(np.arange(columns), np.arange(rows))
+        random = np.random.default_rng(number)
+        return cls(random.permutation(columns), random.permutation(rows))
+
+    def apply(self, program: LinearProgram) -> LinearProgram:
+        """Return the program in this order, without names.
+
+        Parameters
+        ----------
+        program : LinearProgram
+            The program.
+        """
+        columns, rows = self.columns, self.rows
+        return replace(
+            program,
+            cost=program.cost[columns],
+            lower=program.lower[columns],
+            upper=program.upper[columns],
+            integer=None if program.integer is None else program.integer[columns],
+            matrix=program.matrix[rows][:, columns],
+            row_lower=program.row_lower[rows],
+            row_upper=program.row_upper[rows],
+            column_names=None,
+            row_names=None,
+        )
+
+    def quadratic(self, row: "Quadratic") -> "Quadratic":
+        """Return a quadratic row with the columns of this order.
+
+        Parameters
+        ----------
+        row : Quadratic
+            The row.
+        """
+        place = np.empty(len(self.columns), int)
+        place[self.columns] = np.arange(len(self.columns))
+        moved: dict[str, Any] = {
+            name: tuple(place[list(getattr(row, name))].tolist()) if getattr(row, name) else ()
+            for name in ("first", "second", "columns")
+        }
+        return replace(row, **moved)
+
+    def back(self, values: Any) -> Floats:
+        """Return the values of the columns in the order of the program.
+
+        Parameters
+        ----------
+        values : array
+            By column of this order.
+        """
+        found = np.empty(len(self.columns))
+        found[self.columns] = np.asarray(values, float)
+        return found
+
+
+def solve_formulation(
+    send: Send,
+    module: str,
+    instance: Instance,
+    key: str,
+    formulation: Formulation,
+    limit: float | None,
+    log: str,
+    cores: tuple[int, ...],
+) -> tuple[MethodResult, float]:
+    """Solve a formulation in this (child) process; return the result and its seconds.
+
+    Parameters
+    ----------
+    send : callable
+        Sends a message to the parent process.
+    module : str
+        Name of the family's module.
+    instance : Instance
+        The instance.
+    key : str
+        Name of the program.
+    formulation : Formulation
+        How to solve it.
+    limit : float or None
+        Time limit in wall-clock seconds, model building included.
+    log : str
+        File for the engine's log.
+    cores : tuple of int
+        Cores to which this process is bound meanwhile; empty if it is not.
+
+    Raises
+    ------
+    ContradictionError
+        If the engine's answer is wrong by itself.
+    EngineUnavailableError
+        If the engine's licence does not accept the program.
+    """
+    owner = family_of(module)
+    with _bound_to(cores):
+        return _solved(send, owner, instance, key, formulation, Clock(limit), Path(log))
+
+
+@contextlib.contextmanager
+def _bound_to(cores: tuple[int, ...]) -> Iterator[None]:
+    """Bind this process to cores; where that fails, the task runs on any."""
+    before: set[int] | None = None
+    if cores and hasattr(os, "sched_setaffinity"):
+        with contextlib.suppress(OSError):
+            before = os.sched_getaffinity(0)
+            os.sched_setaffinity(0, cores)
+    try:
+        yield
+    finally:
+        if before is not None:
+            with contextlib.suppress(OSError):
+                os.sched_setaffinity(0, before)
+
+
+def _solved(
+    send: Send,
+    owner: Family,
+    instance: Instance,
+    key: str,
+    formulation: Formulation,
+    clock: Clock,
+    log: Path,
+) -> tuple[MethodResult, float]:
+    from schedgap.solvers.programs.pyomo import InfeasibleModelError
+
+    begun = now()
+    try:
+        made = built(owner, instance, key, narrow=formulation.narrow)
+    except InfeasibleModelError as error:
+        seconds = now() - begun
+        send(("facts", seconds, {"build_seconds": seconds, "engine_seconds": 0.0}))
+        return MethodResult(infeasible=True, note=f"infeasible as built: {error}"), seconds
+    build = now() - begun
+    sizes = _sizes(made)
+    send(("facts", build, {"build_seconds": build, "statistics": sizes}))
+    order = Order.of(made.program, formulation.permutation)
+    program = order.apply(made.program)
+    started = now()
+
+    def found(value: float, values: Any) -> None:
+        seconds = build + now() - started
+        send(("incumbent", seconds, made.stated(value), order.back(values)))
+
+    def proved(value: float) -> None:
+        bound = made.stated(value)
+        if bound is not None:
+            # Not confirmed: of an engine that is killed, a bound proves no optimum.
+            send(("bound", build + now() - started, bound, None, False))
+
+    result = _by_engine(
+        formulation, program, made, order, clock=clock, log=log,
+        on_incumbent=found, on_bound=proved,
+    )  # fmt: skip
+    confirmed, text = _confirmed(formulation, program, result, clock)
+    build, seconds = build + result.build_seconds, result.seconds
+    facts = {
+        "build_seconds": build,
+        "engine_seconds": seconds,
+        "engine_cpu_seconds": result.engine_cpu_seconds,
+        "stated": made.stated(confirmed.objective),
+        "statistics": sizes | _statistics(made, result) | ({"confirm": text} if text else {}),
+    }
+    send(("facts", build + seconds, facts))
+    answer = _answer(owner, instance, key, formulation, made, order, confirmed)
+    return answer, build + seconds + meter.total().confirm
+
+
+def _by_engine(
+    formulation: Formulation,
+    program: LinearProgram,
+    made: Built,
+    order: Order,
+    **rest: Any,
+) -> "EngineResult":
+    """Call the engine."""
+    from schedgap.solvers.engines.registry import find_engine
+    from schedgap.solvers.engines.solve import solve_arrays
+
+    engine = find_engine(formulation.engine)
+    if made.quadratics or made.square is not None:
+        if "quadratic" not in engine.takes:
+            raise UsageError(f"refused: quadratic rows, which {engine.title} does not take")
+        rest["square"] = None if made.square is None else order.quadratic(made.square)
+        rest["quadratics"] = tuple(map(order.quadratic, made.quadratics))
+    if engine.max_threads is not None and formulation.threads > engine.max_threads:
+        raise UsageError(f"refused: {engine.title} uses {engine.max_threads} thread at most")
+    try:
+        return solve_arrays(
+            program,
+            engine,
+            threads=formulation.threads,
+            seed=formulation.seed,
+            options=DEFAULTS.get(engine.name, {}) | dict(formulation.engine_options),
+            **rest,
+        )
+    except EngineUnavailableError as error:
+        raise EngineUnavailableError(f"refused: licence: {error}") from None
+    except UsageError as error:
+        raise UsageError(f"refused: {error}") from None
+
+
+def _confirmed(
+    formulation: Formulation, program: LinearProgram, result: "EngineResult", clock: Clock
+) -> "tuple[EngineResult, str]":
+    """Return the result, and what a second solve said of it, if one was asked for."""
+    if not formulation.confirm or result.status not in ("optimal", "infeasible"):
+        return result, ""
+    from schedgap.solvers.engines.confirm import confirm
+
+    return confirm(
+        program,
+        formulation.engine,
+        result,
+        clock=clock,
+        threads=formulation.threads,
+        seed=formulation.seed,
+        options=dict(formulation.engine_options),
+    )
+
+
+def _answer(
+    owner: Family,
+    instance: Instance,
+    key: str,
+    formulation: Formulation,
+    made: Built,
+    order: Order,
+    result: "EngineResult",
+) -> MethodResult:
+    """Return what the engine's result says of the instance.
+
+    Raises
+    ------
+    ContradictionError
+        If the values break a row, or are no schedule, or the program is said to be unbounded.
+    """
+    name = formulation.engine
+    bound = made.stated(result.bound)
+    if result.status == "unbounded":
+        raise ContradictionError(f"{name} says that the program is unbounded")
+    if result.status == "infeasible":
+        return MethodResult(infeasible=True)
+    if result.values is None:
+        if result.status == "optimal":
+            raise ContradictionError(f"{name} states an optimum, but gives no values")
+        return MethodResult(bound=bound)
+    values = order.back(result.values)
+    _check_rows(made.program, values, name)
+    _check_objective(made, values, result, name)
+    schedule = read(owner, instance, key, made, values)
+    if schedule is None:
+        raise ContradictionError(f"the values of {name} give no schedule")
+    return MethodResult(schedule, bound)
+
+
+def read(owner: Family, instance: Instance, key: str, made: Built, values: Floats) -> Any:
+    """Return the schedule that the values of the columns give, or None.
+
+    Parameters
+    ----------
+    owner : Family
+        The family.
+    instance : Instance
+        The instance.
+    key : str
+        Name of the program.
+    made : Built
+        The program.
+    values : array
+        By column.
+    """
+    reader = owner.programs[key].read
+    assert reader is not None
+    return reader(made.fill(made.program.rounded(values)), instance)
+
+
+def read_values(
+    send: Send, module: str, instance: Instance, key: str, narrow: bool, values: Floats
+) -> Any:
+    """Return, in this (child) process, the schedule of an incumbent of a killed engine.
+
+    Parameters
+    ----------
+    send : callable
+        Not used.
+    module : str
+        Name of the family's module.
+    instance : Instance
+        The instance.
+    key : str
+        Name of the program.
+    narrow : bool
+        As for `built`.
+    values : array
+        By column.
+    """
+    owner = family_of(module)
+    return read(owner, instance, key, built(owner, instance, key, narrow=narrow), values)
+
+
+def _check_rows(program: LinearProgram, values: Floats, engine: str) -> None:
+    """Raise `ContradictionError` if values break a linear row or a side by more than `CHECK`."""
+    body = program.matrix @ values
+    size = abs(program.matrix) @ np.abs(values)
+    for what, value, low, high, scale in (
+        ("row", body, program.row_lower, program.row_upper, size),
+        ("bound of column", values, program.lower, program.upper, np.abs(values)),
+    ):
+        past = np.maximum(low - value, value - high) - CHECK * np.maximum(1.0, scale)
+        if len(past) and float(past.max()) > 0:
+            place = int(past.argmax())
+            by = float(max(low[place] - value[place], value[place] - high[place]))
+            raise ContradictionError(f"the values of {engine} break {what} {place} by {by:.3g}")
+
+
+def _check_objective(made: Built, values: Floats, result: "EngineResult", engine: str) -> None:
+    """Raise `ContradictionError` if values do not have the objective that the engine states."""
+    if made.square is not None or result.objective is None:
+        return
+    value = made.program.objective(values)
+    if abs(value - result.objective) > CHECK * max(1.0, abs(value)):
+        stated, own = made.stated(result.objective), made.stated(value)
+        raise ContradictionError(
+            f"{engine} states the objective {stated:.10g}, but its values have {own:.10g}"
+        )
+
+
+def _sizes(made: Built) -> dict[str, Any]:
+    """Return the size of the program as the engine gets it."""
+    program = made.program
+    rows, columns = program.matrix.shape
+    return {
+        "rows": rows + len(made.quadratics),
+        "columns": columns,
+        "integers": 0 if program.integer is None else int(program.integer.sum()),
+        "nonzeros": int(program.matrix.nnz),
+    }
+
+
+def _statistics(made: Built, result: "EngineResult") -> dict[str, Any]:
+    """Return what the engine reports of its search; the bound is in units of the instance."""
+    told = {key: _plain(value) for key, value in result.statistics.items() if value is not None}
+    if "root_bound" in told:
+        told["root_bound"] = made.stated(told["root_bound"])
+    return told | {"said": result.log} if result.log else told
+
+
+def _plain(value: Any) -> Any:
+    value = value.item() if hasattr(value, "item") else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def try_options(send: Send, engine: str, options: Mapping[str, object], threads: int) -> None:
+    """Solve a tiny program with options and threads.
+
+    Parameters
+    ----------
+    send : callable
+        Not used.
+    engine : str
+        Name of the engine.
+    options : mapping
+        Options of the engine by name.
+    threads : int
+        Threads of the engine.
+
+    Raises
+    ------
+    UsageError
+        If the engine rejects an option or the number of threads.
+    """
+    from schedgap.solvers.engines.solve import solve
+
+    one = np.ones(1)
+    tiny = LinearProgram(one, 0 * one, one, [[1.0]], 0 * one, one, integer=np.array([True]))
+    solve(tiny, engine, clock=Clock(10.0), threads=threads, options=options)

@@ -1,0 +1,424 @@
+"""A program of a family, solved by one engine with one setting: what a benchmark measures."""
+
+import hashlib
+import importlib.metadata
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from schedgap.analysis.programs.models import program_name
+from schedgap.errors import ContradictionError, EngineUnavailableError, UsageError
+from schedgap.instances.instance import Instance
+from schedgap.instances.settings import Option
+from schedgap.models.family import Family
+from schedgap.models.method import Method, MethodResult, RunContext
+from schedgap.solvers.engines.availability import is_installed
+from schedgap.solvers.engines.registry import ENGINES, find_engine
+
+PREFIX = "model:"  # of the method's name
+PAPER = "paper"
+CHECK = 1e-4  # relative tolerance of an engine's values and of its objective
+CHILD = "schedgap.analysis.benchmarks.child:solve_formulation"
+READ = "schedgap.analysis.benchmarks.child:read_values"
+MOST_LOG = 1 << 20  # bytes of a log; of a longer one, the beginning and the end are kept
+OPTIONS = (
+    Option("threads", "int", 1, "threads of the engine", least=1),
+    Option("permutation", "int", 0, "order of rows and columns; 0: as built", least=0),
+    Option("narrow", "bool", False, "whether jobs may run only in a heuristic's time windows"),
+    Option("confirm", "bool", False, "whether the engine must repeat its answer without presolve"),
+    Option("engine_options", "text", "", "options of the engine that differ from the default"),
+)
+# Options by which our adapters depart from an engine's defaults for the sake of right answers: a
+# benchmark measures the engine as its authors ship it.
+DEFAULTS: dict[str, dict[str, object]] = {"highs": {"mip_allow_restart": True}}
+Settings = tuple[tuple[str, object], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Formulation:
+    """A program with the engine that solves it.
+
+    Attributes
+    ----------
+    program : str
+        Name of the program; each family has its own programs.
+    engine : str
+        Name of the engine.
+    engine_options : tuple of (str, value)
+        Options of the engine that differ from its defaults.
+    threads : int
+        Threads of the engine, >= 1.
+    permutation : int
+        0: rows and columns as built; otherwise the seed of another order.
+    seed : int
+        Random seed of the engine.
+    narrow : bool
+        Whether jobs may run only in the time windows that a heuristic leaves open.
+    confirm : bool
+        Whether the engine must repeat its answer without presolve.
+    workers : int
+        How many tasks run at a time; recorded only.
+    """
+
+    program: str
+    engine: str
+    engine_options: Settings = ()
+    threads: int = 1
+    permutation: int = 0
+    seed: int = 0
+    narrow: bool = False
+    confirm: bool = False
+    workers: int = 1
+
+    def __call__(self, instance: Instance, call: RunContext) -> MethodResult:
+        """Not run in this process: see `call`."""
+        raise TypeError("a formulation is solved in a child process only")
+
+    def key(self, owner: Family) -> str:
+        """Return the name under which the family lists the program.
+
+        Parameters
+        ----------
+        owner : Family
+            The family.
+
+        Raises
+        ------
+        UsageError
+            If the family has no such program, or the optimum of the program is not the instance's.
+        """
+        return benchmarked(owner, self.program)
+
+    def has(self, owner: Family) -> bool:
+        """Return whether a family has the program."""
+        try:
+            self.key(owner)
+        except UsageError:
+            return False
+        return True
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """Values of `OPTIONS`."""
+        return {
+            "threads": self.threads,
+            "permutation": self.permutation,
+            "narrow": self.narrow,
+            "confirm": self.confirm,
+            "engine_options": ", ".join(f"{name}={value}" for name, value in self.engine_options),
+        }
+
+    def method(self, owner: Family) -> Method:
+        """Return the formulation as a method of a family.
+
+        Parameters
+        ----------
+        owner : Family
+            The family.
+        """
+        key = self.key(owner)
+        program = owner.programs[key]
+        return Method(
+            name=PREFIX + key,
+            kind="exact",
+            run=self,
+            summary=program.summary,
+            source=program.equations,
+            engines=(self.engine,),
+            options=OPTIONS,
+            seeded=True,
+            code=source_code(),
+        )
+
+    def label(self, owner: Family) -> str:
+        """Return program, engine, version and changed options: `paper@highs 1.15.1 [threads=4]`.
+
+        Parameters
+        ----------
+        owner : Family
+            The family.
+        """
+        key = self.key(owner)
+        version = engine_version(self.engine)
+        changed = [f"{name}={value}" for name, value in self.engine_options]
+        changed += [f"threads={self.threads}"] if self.threads != 1 else []
+        changed += [name for name in ("narrow", "confirm") if getattr(self, name)]
+        head = f"{shown(owner, key)}@{self.engine}{f' {version}' if version else ''}"
+        return f"{head} [{', '.join(changed)}]" if changed else head
+
+    def call(
+        self,
+        owner: Family,
+        module: str,
+        instance: Instance,
+        limit: float | None,
+        log: Path,
+        cores: tuple[int, ...],
+    ) -> tuple[object, ...]:
+        """Return the function of a child process and its arguments, for `run_child`.
+
+        Parameters
+        ----------
+        owner : Family
+            The family.
+        module : str
+            Name of the family's module.
+        limit : float or None
+            Time limit in wall-clock seconds.
+        log : path
+            File for the engine's log.
+        cores : tuple of int
+            Cores to which the process is bound; empty if it is not.
+        """
+        return (CHILD, module, instance, self.key(owner), self, limit, str(log), cores)
+
+    def incumbent(self, module: str, instance: Instance, values: Any) -> "Incumbent":
+        """Return the schedule that the values of the columns give, when it is asked for.
+
+        Parameters
+        ----------
+        module : str
+            Name of the family's module.
+        instance : Instance
+            The instance.
+        values : array
+            By column.
+        """
+        from schedgap.models.family import family
+
+        return Incumbent(module, self.key(family(instance.family)), self.narrow, values)
+
+    def check(self, instance: Instance, stated: float | None, objective: float | None) -> None:
+        """Raise `ContradictionError` if a schedule is worse than the objective that was stated.
+
+        Parameters
+        ----------
+        stated : float or None
+            The objective of the program by the engine's account, in units of the instance.
+        objective : float or None
+            The verified objective of the schedule.
+        """
+        from schedgap.models.family import family
+
+        if stated is None or objective is None:
+            return
+        worse = objective - stated
+        if family(instance.family).sense(instance) == "max":
+            worse = -worse
+        if worse > CHECK * max(1.0, abs(stated), abs(objective)):
+            raise ContradictionError(
+                f"{self.engine} states the objective {stated:.10g}, but the schedule of its values "
+                f"has {objective:.10g}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Incumbent:
+    """The values of the last incumbent of a killed engine; its schedule is read when asked for."""
+
+    module: str
+    key: str
+    narrow: bool
+    values: Any
+
+    def to_data(self, instance: Instance) -> dict[str, object]:
+        """Return the schedule as plain JSON data.
+
+        Raises
+        ------
+        ContradictionError
+            If the values give no schedule.
+        """
+        from schedgap.solvers.children.processes import run_child
+
+        arguments = self.module, instance, self.key, self.narrow, self.values
+        schedule = run_child(READ, *arguments).result()
+        if schedule is None:
+            raise ContradictionError("the values of the last incumbent give no schedule")
+        data: dict[str, object] = schedule.to_data(instance)
+        return data
+
+
+def benchmarked(owner: Family, name: str) -> str:
+    """Return the name of a program whose optimum is the instance's and whose values are a schedule.
+
+    Parameters
+    ----------
+    owner : Family
+        The family.
+    name : str
+        The name, or one of the program's further names.
+
+    Raises
+    ------
+    UsageError
+        If there is no such program.
+    """
+    key = program_name(owner, name)
+    program = owner.programs[key]
+    if program.kind != "exact" or program.read is None:
+        known = [each for each in owner.programs if is_benchmarked(owner, each)]
+        what = program.kind if program.kind != "exact" else "program without schedules"
+        raise UsageError(
+            f"program '{name}' of family {owner.name} is a {what}: choose from {', '.join(known)}"
+        )
+    return key
+
+
+def is_benchmarked(owner: Family, key: str) -> bool:
+    """Return whether the optimum of a program is the instance's, and its values are a schedule.
+
+    Parameters
+    ----------
+    owner : Family
+        The family.
+    key : str
+        Name of the program.
+    """
+    program = owner.programs[key]
+    return program.kind == "exact" and program.read is not None
+
+
+def shown(owner: Family, key: str) -> str:
+    """Return the name of a program in tables: `paper` for the paper's program.
+
+    Parameters
+    ----------
+    owner : Family
+        The family.
+    key : str
+        Name of the program.
+    """
+    try:
+        return PAPER if program_name(owner, PAPER) == key else key
+    except UsageError:
+        return key
+
+
+def engine_version(engine: str) -> str:
+    """Return the version of an engine's package; empty if it is not installed.
+
+    Parameters
+    ----------
+    engine : str
+        Name of the engine.
+    """
+    try:
+        return importlib.metadata.version(ENGINES[engine].package)
+    except (importlib.metadata.PackageNotFoundError, KeyError):
+        return ""
+
+
+def recorded_version(engine: str, versions: Mapping[str, str]) -> str:
+    """Return the version of an engine among those of a record; empty if it is not known.
+
+    Parameters
+    ----------
+    engine : str
+        Name of the engine.
+    versions : mapping
+        Versions by package.
+    """
+    known = ENGINES.get(engine)
+    return "" if known is None else versions.get(known.package, "")
+
+
+@cache
+def source_code() -> str:
+    """Return a hash of the source that solves formulations."""
+    digest = hashlib.sha256()
+    for name in ("child", "formulation"):
+        source = Path(__file__).with_name(f"{name}.py").read_bytes()
+        digest.update(source.replace(b"\r\n", b"\n"))
+    return digest.hexdigest()[:12]
+
+
+def read_log(file: Path) -> str:
+    """Return the log of an engine; empty if it has written none.
+
+    Parameters
+    ----------
+    file : Path
+        The file.
+    """
+    try:
+        data = file.read_bytes()
+    except OSError:
+        return ""
+    if len(data) > MOST_LOG:
+        half = MOST_LOG // 2
+        data = data[:half] + b"\n... (left out) ...\n" + data[-half:]
+    return data.decode("utf-8", "replace")
+
+
+def check_engine(engine: str, options: Mapping[str, object], threads: int) -> None:
+    """Raise `UsageError` for an unknown engine, and for options or threads that it rejects.
+
+    An engine that is not installed, or has no licence, is not asked.
+
+    Parameters
+    ----------
+    engine : str
+        Name of the engine.
+    options : mapping
+        Options of the engine by name.
+    threads : int
+        Threads of the engine.
+    """
+    from schedgap.solvers.children.processes import run_child
+
+    known = find_engine(engine)
+    if "mixed-integer" not in known.takes:
+        raise UsageError(f"engine {engine} solves no programs with integer variables")
+    if not is_installed(engine):
+        return
+    reply = run_child(
+        "schedgap.analysis.benchmarks.child:try_options",
+        engine,
+        dict(options),
+        threads,
+        limit=30.0,
+        engine=engine,
+    )
+    if isinstance(reply.error, UsageError) and not isinstance(reply.error, EngineUnavailableError):
+        raise reply.error
+
+
+# --- cores -----------------------------------------------------------------------------------
+
+_taken: set[int] = set()
+_lock = threading.Lock()
+
+
+@contextmanager
+def reserved(count: int) -> Iterator[tuple[int, ...]]:
+    """Reserve cores for one task; none if the system cannot bind a process, or too few are free.
+
+    Parameters
+    ----------
+    count : int
+        How many.
+    """
+    with _lock:
+        free = [core for core in _affinity() if core not in _taken][:count]
+        chosen = tuple(free) if len(free) == count else ()
+        _taken.update(chosen)
+    try:
+        yield chosen
+    finally:
+        with _lock:
+            _taken.difference_update(chosen)
+
+
+def _affinity() -> list[int]:
+    """Return the cores that this process may use; empty where the system does not tell."""
+    try:
+        return sorted(psutil.Process().cpu_affinity())
+    except (AttributeError, psutil.Error):  # macOS
+        return []

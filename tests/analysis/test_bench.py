@@ -1,0 +1,418 @@
+"""Benchmarks of engines: tasks, wrong answers, permutations, tables, files."""
+
+import gzip
+import importlib
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import schedgap as sg
+from schedgap.analysis.benchmarks.child import Order, built
+from schedgap.analysis.benchmarks.formulation import reserved
+from schedgap.analysis.comparing.bench import option
+from schedgap.analysis.records.index import LEAST, Index
+from schedgap.analysis.statistics.engine_files import TRACE, benchopt, paver
+from schedgap.analysis.statistics.tables import instances
+from schedgap.errors import UsageError
+from schedgap.models.family import family
+from schedgap.solvers.children.clock import Clock
+from schedgap.solvers.engines.registry import ENGINES
+from schedgap.solvers.engines.solve import solve
+
+# An engine of another package: it solves with HiGHS, and then lies as its option `lie` says.
+LIAR = """
+import time
+from dataclasses import replace
+from schedgap.solvers.engines.engine import Engine
+
+def lie(program, request):
+    from schedgap.solvers.engines.highs import solve_request
+    kind = request.options.pop("lie", "")
+    if kind == "bound alone":
+        request._on_incumbent = None
+    found = solve_request(program, request)
+    if kind == "hang":
+        request.incumbent(found.values)
+        request.bound(found.bound - 1.0)
+        time.sleep(600)
+    if kind == "objective":
+        return replace(found, objective=found.objective - 1.0, bound=None, status="feasible")
+    if kind == "worse objective":
+        return replace(found, objective=found.objective + 1.0, bound=None, status="feasible")
+    if kind == "bound alone":
+        high = found.bound + 1.0
+        return replace(found, bound=high, objective=None, values=None, status="unknown")
+    if kind == "bound":
+        return replace(found, bound=found.bound + 1.0, status="feasible")
+    if kind == "infeasible":
+        return replace(found, status="infeasible", objective=None, bound=None, values=None)
+    if kind == "unbounded":
+        return replace(found, status="unbounded", objective=None, bound=None, values=None)
+    if kind == "values":
+        return replace(found, values=0 * found.values)
+    if kind == "no values":
+        return replace(found, values=None)
+    return found
+
+ENGINE = Engine("liar", "Liar", package="liar", module="liar", takes=("mixed-integer",), solve=lie)
+"""
+LIES = (
+    "objective",
+    "worse objective",
+    "bound",
+    "bound alone",
+    "infeasible",
+    "unbounded",
+    "values",
+    "no values",
+)
+
+
+@pytest.fixture(scope="module", name="toy")
+def made_toy():
+    return sg.generate("hare", preset="toy")
+
+
+@pytest.fixture(scope="module", name="run")
+def made_run(toy, tmp_path_factory):
+    """Two engines, one that does not take the program, two orders of rows and columns."""
+    return sg.bench(
+        toy,
+        models="paper",
+        engines=["highs", "cp-sat", "highs:presolve=off"],
+        permutations=2,
+        time_limit=30,
+        run=tmp_path_factory.mktemp("bench") / "run",
+    )
+
+
+@pytest.fixture(scope="module", name="liar")
+def installed_liar(tmp_path_factory):
+    """Install the engine that lies."""
+    folder = tmp_path_factory.mktemp("liar")
+    (folder / "liar.py").write_text(LIAR)
+    facts = folder / "liar-1.0.dist-info"
+    facts.mkdir()
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: liar\nVersion: 1.0\n")
+    (facts / "entry_points.txt").write_text("[schedgap.engines]\nliar = liar:ENGINE\n")
+    sys.path.insert(0, str(folder))
+    importlib.invalidate_caches()
+    ENGINES.__dict__.pop("_installed", None)
+    try:
+        yield folder
+    finally:
+        sys.path.remove(str(folder))
+        ENGINES.__dict__.pop("_installed", None)
+
+
+@pytest.fixture(scope="module", name="lies")
+def made_lies(toy, liar):
+    """An engine that lies, and once not, next to the reference."""
+    engines = ["liar", *(f"liar:lie={lie}" for lie in LIES)]
+    return sg.bench(toy, models="paper", engines=engines, time_limit=30, run=liar / "run")
+
+
+def of(run, **facts):
+    """Return the records of a benchmark with these values."""
+    return [
+        each
+        for each in run.records
+        if each.formulation and all(getattr(each, name) == value for name, value in facts.items())
+    ]
+
+
+def test_each_task_is_verified_and_has_its_own_clock_log_and_statistics(run):
+    for record in of(run, label=next(each.label for each in of(run, engine="highs"))):
+        solution = record.solution
+        best = run.brackets[record.instance.sha256, ""].best
+        assert (solution.status, solution.objective, solution.bound) == ("optimal", best, best)
+        assert solution.proof.kind == "engine" and record.certificate is None
+        parts = record.build_seconds + record.engine_seconds
+        assert solution.seconds == pytest.approx(parts, abs=1e-3)
+        assert record.confirm_seconds == 0 and record.engine_cpu_seconds > 0
+        assert record.statistics["columns"] > record.statistics["integers"] > 0
+        assert record.statistics["nodes"] >= 0 and record.formulation == "big-m"
+        assert (record.threads, record.workers) == (1, 1)
+        if hasattr(os, "sched_setaffinity"):
+            assert len(record.pinned) == 1
+        log = run.folders[0].path / "logs" / record.log
+        assert b"HiGHS" in gzip.decompress(log.read_bytes())
+    assert {each.permutation for each in of(run, engine="highs")} == {0, 1}
+
+
+def test_a_label_has_program_engine_version_and_changed_options(run):
+    version = importlib.import_module("importlib.metadata").version("highspy")
+    labels = {each.label for each in of(run, engine="highs")}
+    assert labels == {f"paper@highs {version}", f"paper@highs {version} [presolve=off]"}
+
+
+def test_an_engine_that_does_not_take_the_program_is_refused(run):
+    records = of(run, engine="cp-sat")
+    assert {each.outcome for each in records} == {"skipped"}
+    assert all("continuous" in each.message for each in records)
+    row = run.engines().set_index("engine").loc["cp-sat"]
+    assert (row["refused"], row["n"], row["solved"]) == (2, 0, 0) and math.isnan(row["seconds"])
+
+
+def test_an_engine_that_is_not_installed_is_a_cell_of_the_table(toy, monkeypatch):
+    from schedgap.solvers.engines import availability
+
+    known = availability.importlib.util.find_spec
+    monkeypatch.setattr(
+        availability.importlib.util,
+        "find_spec",
+        lambda name, *more: None if name == "pyscipopt" else known(name, *more),
+    )
+    run = sg.bench(toy, models="paper", engines="scip", reference="none", time_limit=20)
+    row = run.engines().iloc[0]
+    assert (row["refused"], row["note"]) == (1, "not installed")
+
+
+def test_the_reference_is_not_ranked_but_certifies_what_is_proved(run):
+    frame = run.engines()
+    assert not frame["method"].str.startswith("exact").any()
+    row = frame[(frame["engine"] == "highs") & (frame["options"] == "")].iloc[0]
+    assert (row["tasks"], row["found"], row["solved"], row["proved"]) == (2, 2, 2, 2)
+    assert (row["wrong"], row["timeouts"], row["failed"], row["n"]) == (0, 0, 0, 1)
+    assert row["repetitions"] == 2 and row["spread"] >= 1 and row["ratio"] >= 1
+    every = instances(run).set_index("method")["repetitions"]
+    assert every[row["method"]] == 2 and every["exact"] == 1
+    assert row["best"] <= row["seconds"] <= row["par2"] + 1e-9
+    alone = sg.bench(
+        sg.generate("hare", preset="toy"), models="paper", engines="highs", reference="none"
+    ).engines()
+    assert (alone["solved"].iloc[0], alone["proved"].iloc[0]) == (1, 0)
+
+
+def test_each_lie_is_counted_as_wrong_and_contradicts_nothing(lies):
+    frame = lies.engines().set_index("options")
+    assert (frame.loc["", "wrong"], frame.loc["", "solved"]) == (0, 1)
+    for lie in LIES:
+        row = frame.loc[f"lie={lie}"]
+        assert (row["wrong"], row["solved"], row["proved"], row["found"]) == (1, 0, 0, 0), lie
+        assert row["seconds"] == pytest.approx(30) and row["par2"] == pytest.approx(60)
+    assert len(lies.wrong_answers) == len(LIES) and lies.contradictions == []
+    assert any("states the objective" in text for text in lies.wrong_answers)
+
+
+def test_of_an_engine_that_hangs_the_last_incumbent_counts_and_no_proof(toy, liar):
+    run = sg.bench(toy, models="paper", engines="liar:lie=hang", time_limit=3, run=liar / "hanging")
+    (record,) = of(run)
+    best = run.brackets[record.instance.sha256, ""].best
+    assert (record.outcome, record.solution.status) == ("timeout", "feasible")
+    assert record.solution.objective == best and record.solution.bound is None
+    assert record.statistics["columns"] > 0 and record.build_seconds > 0
+    row = run.engines().iloc[0]
+    assert (row["timeouts"], row["found"], row["solved"], row["wrong"]) == (1, 1, 0, 0)
+    assert row["seconds"] == pytest.approx(3)
+
+
+def test_a_lie_does_not_touch_the_ratios_of_others(lies):
+    exact = lies.table().set_index("method").loc["exact"]
+    assert (exact["ratio_low"], exact["ratio_high"]) == (1, 1)
+
+
+def test_a_wrong_answer_loses_against_every_right_one(lies):
+    pairs = lies.engine_pairs()
+    honest = [name for name in set(pairs["method"]) | set(pairs["other"]) if "lie" not in name]
+    for row in pairs.to_dict("records"):
+        if row["method"] in honest:
+            assert (row["wins"], row["losses"]) == (1, 0)
+        elif row["other"] in honest:
+            assert (row["wins"], row["losses"]) == (0, 1)
+
+
+@settings(max_examples=6)
+@given(number=st.integers(1, 10**6))
+def test_a_permutation_leaves_the_optimum_and_the_schedule_unchanged(number):
+    toy = sg.generate("hare", preset="toy")
+    made = built(family("hare"), toy, "time-indexed", narrow=True)
+    order = Order.of(made.program, number)
+    permuted = order.apply(made.program)
+    assert sorted(permuted.cost) == sorted(made.program.cost)
+    first, second = (
+        solve(program, "highs", clock=Clock(30)) for program in (made.program, permuted)
+    )
+    assert first.status == second.status == "optimal"
+    assert second.objective == pytest.approx(first.objective)
+    values = order.back(second.values)
+    assert made.program.objective(values) == pytest.approx(second.objective)
+    body = made.program.matrix @ values
+    assert (body >= made.program.row_lower - 1e-6).all()
+    assert (body <= made.program.row_upper + 1e-6).all()
+
+
+def test_quadratic_rows_are_permuted_with_their_columns():
+    instance = sg.generate("elastic", preset="toy")
+    made = built(family("elastic"), instance, "paper-miqcp", narrow=True)
+    assert made.quadratics
+    order = Order.of(made.program, 3)
+    point = np.random.default_rng(0).random(len(made.program.cost))
+    moved = point[order.columns]
+
+    def value(row, x):
+        product = zip(row.coefficient, row.first, row.second, strict=True)
+        linear = zip(row.linear, row.columns, strict=True)
+        return sum(c * x[i] * x[j] for c, i, j in product) + sum(c * x[i] for c, i in linear)
+
+    for row in made.quadratics:
+        assert value(order.quadratic(row), moved) == pytest.approx(value(row, point))
+    assert order.back(moved) == pytest.approx(point)
+
+
+def test_what_is_in_the_folder_is_not_run_again(run, toy):
+    told = []
+    sg.bench(
+        toy,
+        models="paper",
+        engines=["highs", "cp-sat", "highs:presolve=off"],
+        permutations=2,
+        time_limit=30,
+        run=run.folders[0].path,
+        on_record=lambda record, done, total: told.append((record, done, total)),
+    )
+    assert told == [(None, 7, 7)]
+
+
+def test_a_killed_benchmark_continues(tmp_path):
+    text = (
+        "import schedgap as sg\n"
+        "sg.bench('hare', preset='toy', models='paper', engines=['highs', 'scip'], permutations=3,"
+        f" time_limit=30, run={str(tmp_path / 'run')!r})\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", text])
+    tasks = tmp_path / "run" / "tasks"
+    while not (found := list(tasks.glob("*.json")) if tasks.is_dir() else []):
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    before = {file: file.stat().st_mtime_ns for file in found}
+    subprocess.run([sys.executable, "-c", text], check=True)
+    run = sg.Run(tmp_path / "run")
+    assert len(of(run)) == 6 and {each.outcome for each in of(run)} == {"done"}
+    assert all(file.stat().st_mtime_ns == when for file, when in before.items())
+    assert all((tmp_path / "run" / "logs" / each.log).is_file() for each in of(run))
+
+
+def test_cores_are_reserved_once():
+    with reserved(1) as first:
+        if not first:
+            pytest.skip("this system does not bind processes")
+        with reserved(1) as second:
+            assert not set(first) & set(second)
+        with reserved(10**6) as none:
+            assert none == ()
+    with reserved(1) as again:
+        assert again == first
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"engines": "highs:presolv=off"}, "did you mean presolve"),
+        ({"engines": "hihgs"}, "did you mean 'highs'"),
+        ({"engines": "clarabel"}, "no programs with integer variables"),
+        ({"models": "fluid-lp"}, "is a relaxation: choose from big-m, time-indexed"),
+        ({"models": "big"}, "no program 'big'"),
+        ({"threads": 10**4}, "this process may use"),
+        ({"threads": 0}, "need an integer >= 1"),
+        ({"workers": 10**4}, "tasks at a time"),
+        ({"engines": "highs", "engine_options": {"scip": {"a": 1}}}, "not one of highs"),
+        ({"reference": "nothing"}, "no method 'nothing'"),
+        ({"permutations": 0}, "permutations"),
+    ],
+)
+def test_bad_arguments_are_refused_before_anything_runs(arguments, text, tmp_path):
+    with pytest.raises(UsageError) as caught:
+        sg.bench("hare", preset="toy", run=tmp_path / "run", **arguments)
+    assert text in str(caught.value) and not (tmp_path / "run").exists()
+
+
+def test_a_preset_needs_a_family(toy):
+    with pytest.raises(UsageError, match="only with a family"):
+        sg.bench(toy, preset="toy")
+
+
+def test_options_of_engines_are_typed():
+    assert [option(text) for text in ("a=1", "b=0.5", "c=off", "d=true")] == [
+        ("a", 1), ("b", 0.5), ("c", "off"), ("d", True),
+    ]  # fmt: skip
+    with pytest.raises(UsageError, match="need NAME=VALUE"):
+        option("a")
+
+
+def test_other_tables_and_the_report_work_without_a_reference(toy, tmp_path):
+    run = sg.bench(toy, models="paper", engines="highs", reference="none", run=tmp_path / "run")
+    for table in (run.table, run.summary, run.ratios, run.pairs, run.times, run.virtual_best,
+                  run.integrals, run.gaps, run.progress, run.profile):  # fmt: skip
+        assert table() is not None
+    assert run.verify() == []
+    page = run.report().read_text()
+    assert 'id="engines"' in page and f"logs/{of(run)[0].log}" in page
+
+
+def test_parts_of_the_table_compare_within_themselves(run):
+    assert set(run.engines("model")["within"]) == {"paper"}
+    assert set(run.engines("engine")["within"]) == {"highs", "cp-sat"}
+    assert run.engines("size")["within"].str.endswith("nonzeros").all()
+    assert (run.engines("model", shift=1.0)["n"] <= 1).all()
+
+
+def test_paver_gets_a_trace_file_for_each_configuration(run, lies):
+    files = paver(run)
+    assert len(files) == 3
+    text = next(text for name, text in files.items() if "presolve" in name)
+    head, rows = text.splitlines()[:8], text.splitlines()[8:]
+    assert head[2] == "* " + ",".join(TRACE) and "* TIMELIMIT,30" in head
+    values = dict(zip(TRACE, rows[0].split(","), strict=True))
+    assert (values["ModelStatus"], values["SolverStatus"], values["Direction"]) == ("1", "1", "0")
+    assert values["InputFileName"].startswith("hare-toy~s0p") and values["MIP"] == "highs"
+    assert float(values["ObjectiveValue"]) == run.brackets[of(run)[0].instance.sha256, ""].best
+    wrong = [row for name, text in paver(lies).items() if "lie=" in name
+             for row in text.splitlines() if not row.startswith("*")]  # fmt: skip
+    statuses = [dict(zip(TRACE, row.split(","), strict=True)) for row in wrong]
+    assert {(each["ModelStatus"], each["ObjectiveValue"]) for each in statuses} == {("13", "NA")}
+
+
+def test_benchopt_gets_its_columns(run):
+    frame = benchopt(run)
+    assert {"objective_value", "time", "solver_name", "data_name", "idx_rep"} <= set(frame.columns)
+    assert sorted(frame[frame["p_solver_engine"] == "cp-sat"]["idx_rep"]) == [0, 1]
+
+
+def test_the_index_keeps_what_a_benchmark_records(run, tmp_path):
+    record = of(run, engine="highs")[0]
+    data = record.model_dump(mode="json")
+    tasks = tmp_path / "tasks"
+    tasks.mkdir()
+    import json
+
+    for number in range(LEAST + 1):
+        file = tasks / f"{record.task}-{number:012d}.json"
+        file.write_text(json.dumps(data | {"key": file.stem}))
+    Index(tmp_path).records()
+    _, again = Index(tmp_path).records()[0]
+    assert type(again).__name__ == "IndexedRecord"
+    for name in ("formulation", "threads", "workers", "permutation", "pinned", "log", "statistics"):
+        assert getattr(again, name) == getattr(record, name), name
+
+
+def test_threads_and_confirmation_are_recorded(toy, tmp_path):
+    run = sg.bench(toy, models="paper", engines="highs", confirm=True, reference="none",
+                   time_limit=30, run=Path(tmp_path, "run"))  # fmt: skip
+    (record,) = of(run)
+    assert record.label.endswith("[confirm]") and record.statistics["confirm"]
+    assert record.confirm_seconds > 0
+    assert record.solution.seconds == pytest.approx(
+        record.build_seconds + record.engine_seconds, abs=1e-3
+    )
