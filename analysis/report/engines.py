@@ -7,7 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from schedgap.analysis.plots.charts import comma_separated, method_colors
+from schedgap.analysis.plots.charts import method_colors
+from schedgap.analysis.plots.csv_text import comma_separated
 from schedgap.analysis.plots.curves import performance_profile, time_profile
 from schedgap.analysis.records.stored import StoredRun
 from schedgap.analysis.report.pictures import Figure, plotly_data
