@@ -165,7 +165,8 @@ def test_every_failure_is_an_outcome_with_a_reason(what: str) -> None:
 
     _, expected, message = FAILURES[what]
     record = outcome(fails, seconds=1 if expected == "timeout" else 30, what=what)
-    assert record.outcome == expected and message in record.message
+    assert record.outcome == expected, record.message
+    assert message in record.message
     assert record.solution is None or record.solution.objective is None
     assert record.own
 

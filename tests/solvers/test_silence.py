@@ -5,11 +5,16 @@ import sys
 from pathlib import Path
 
 import pytest
-from engine_tasks import PAIRS
+from engine_tasks import OWN
 
 from strategies.engines import needs
 
 HERE = Path(__file__).parent
+PAIRS = (
+    *OWN,
+    *((engine, "array") for engine in ("highs", "gurobi", "scip")),
+    ("highs", "pyomo"),
+)
 SOLVE = """
 import sys
 sys.path[:0] = {path!r}
