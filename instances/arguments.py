@@ -31,10 +31,7 @@ def checked(**rules: Rule) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:
 
     An argument that is the default of its parameter is not checked.
 
-    Parameters
-    ----------
-    **rules
-        Parameter -> rule.
+    `**rules`: parameter -> rule.
 
     Raises
     ------
@@ -64,30 +61,14 @@ def checked(**rules: Rule) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:
 
 
 def refuse(name: str, value: object, rule: Rule) -> None:
-    """Raise UsageError if a rule refuses a value.
-
-    Parameters
-    ----------
-    name : str
-        Of the parameter.
-    value : object
-        The argument.
-    rule : callable
-        The rule.
-    """
+    """Raise UsageError if a rule refuses a value."""
     needed = rule(value)
     if needed is not None:
         raise UsageError(f"{name.replace('_', ' ')} {shown(value)}: need {needed}")
 
 
 def shown(value: object) -> str:
-    """Return a value as short text; an object of another class is named by it.
-
-    Parameters
-    ----------
-    value : object
-        The value.
-    """
+    """Return a value as short text; an object of another class is named by it."""
     if isinstance(value, bool | int | float | str | bytes | None):
         return reprlib.repr(value) if isinstance(value, str | bytes) else str(value)[:40]
     return f"of type {type(value).__name__}"
@@ -176,13 +157,7 @@ def numbers(value: object) -> str | None:
 
 
 def one_of(*names: str) -> Rule:
-    """Return the rule of one of some texts.
-
-    Parameters
-    ----------
-    *names : str
-        The texts.
-    """
+    """Return the rule of one of some texts."""
 
     def rule(value: object) -> str | None:
         known = isinstance(value, str) and value in names
@@ -194,12 +169,7 @@ def one_of(*names: str) -> Rule:
 def positive(most: float = LARGEST, *, none: bool = False) -> Rule:
     """Return the rule of a number above 0.
 
-    Parameters
-    ----------
-    most : float
-        The largest one.
-    none : bool
-        Whether None, no limit, is one too.
+    `none`: whether None, no limit, is one too.
     """
 
     def rule(value: object) -> str | None:
@@ -215,10 +185,7 @@ def positive(most: float = LARGEST, *, none: bool = False) -> Rule:
 def whole(least: int = 0, most: int | None = None) -> Rule:
     """Return the rule of an integer.
 
-    Parameters
-    ----------
-    least, most : int
-        The smallest and the largest one.
+    `least`, `most`: the smallest and the largest one.
     """
 
     def rule(value: object) -> str | None:

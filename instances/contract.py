@@ -43,10 +43,7 @@ class Guard:
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         """Call the function.
 
-        Parameters
-        ----------
-        *arguments, **keywords
-            Those of the function.
+        `*arguments`, `**keywords`: those of the function.
 
         Raises
         ------
@@ -71,18 +68,8 @@ def guarded(
 ) -> Any:
     """Return a function of a family of another package as a `Guard`; what is none as it is.
 
-    Parameters
-    ----------
-    family : object
-        Name of the family.
-    part : str
-        Name of the part.
-    function : Any
-        The family's function; a guard stays as it is.
-    accept : callable
-        As for `Guard`.
-    *passes : type
-        As for `Guard`.
+    `function`: the family's function; a guard stays as it is. `accept`: as for `Guard`. `*passes`:
+    as for `Guard`.
     """
     if not callable(function) or isinstance(function, Guard):
         return function
@@ -92,10 +79,7 @@ def guarded(
 def fault(error: Exception) -> str:
     """Return an error in words, with the place where code of another package raised it.
 
-    Parameters
-    ----------
-    error : Exception
-        As raised.
+    `error`: as raised.
     """
     frames = traceback.extract_tb(error.__traceback__)
     here = Path(__file__).name
@@ -124,12 +108,7 @@ def _shown(found: object) -> str:
 def is_a(kind: type, need: str) -> Accept:
     """Accept objects of a class.
 
-    Parameters
-    ----------
-    kind : type
-        The class.
-    need : str
-        In words.
+    `need`: in words.
     """
 
     def accept(found: Any) -> Any:
@@ -141,13 +120,7 @@ def is_a(kind: type, need: str) -> Accept:
 
 
 def one_of(*values: object) -> Accept:
-    """Accept some values only.
-
-    Parameters
-    ----------
-    *values
-        The values.
-    """
+    """Accept some values only."""
 
     def accept(found: Any) -> Any:
         if not any(found is each or (isinstance(found, str) and found == each) for each in values):
@@ -160,12 +133,7 @@ def one_of(*values: object) -> Accept:
 def all_are(kind: type, need: str) -> Accept:
     """Accept iterables whose items are of a class; return them as a list.
 
-    Parameters
-    ----------
-    kind : type
-        The class.
-    need : str
-        In words.
+    `need`: in words.
     """
 
     def accept(found: Any) -> list[Any]:
@@ -181,24 +149,12 @@ def all_are(kind: type, need: str) -> Accept:
 
 
 def texts(found: Any) -> tuple[str, ...]:
-    """Accept sequences of texts.
-
-    Parameters
-    ----------
-    found : Any
-        As returned.
-    """
+    """Accept sequences of texts."""
     return tuple(all_are(str, "a tuple of texts")(found))
 
 
 def number(found: Any) -> float:
-    """Accept finite numbers, those of NumPy included.
-
-    Parameters
-    ----------
-    found : Any
-        As returned.
-    """
+    """Accept finite numbers, those of NumPy included."""
     try:
         value = math.nan if isinstance(found, str | bool) else float(found)
     except (TypeError, ValueError, OverflowError):
@@ -209,13 +165,7 @@ def number(found: Any) -> float:
 
 
 def step(found: Any) -> float | None:
-    """Accept numbers above 0, and None.
-
-    Parameters
-    ----------
-    found : Any
-        As returned.
-    """
+    """Accept numbers above 0, and None."""
     if found is None:
         return None
     value = number(found)
@@ -225,13 +175,7 @@ def step(found: Any) -> float | None:
 
 
 def numbers(found: Any) -> dict[str, float]:
-    """Accept mappings from texts to finite numbers.
-
-    Parameters
-    ----------
-    found : Any
-        As returned.
-    """
+    """Accept mappings from texts to finite numbers."""
     if not isinstance(found, Mapping) or not all(isinstance(key, str) for key in found):
         raise ReturnedError(found, "a mapping from texts to numbers")
     return {key: number(value) for key, value in found.items()}
@@ -240,33 +184,18 @@ def numbers(found: Any) -> dict[str, float]:
 def optional(accept: Accept) -> Accept:
     """Accept None too.
 
-    Parameters
-    ----------
-    accept : callable
-        What else is accepted.
+    `accept`: what else is accepted.
     """
     return lambda found: None if found is None else accept(found)
 
 
 def anything(found: Any) -> Any:
-    """Accept anything: the caller checks it.
-
-    Parameters
-    ----------
-    found : Any
-        As returned.
-    """
+    """Accept anything: the caller checks it."""
     return found
 
 
 def named_texts(found: Any) -> dict[str, str]:
-    """Accept mappings from texts to texts.
-
-    Parameters
-    ----------
-    found : Any
-        As returned.
-    """
+    """Accept mappings from texts to texts."""
     if not isinstance(found, Mapping):
         raise ReturnedError(found, "texts by name")
     all_are(str, "texts by name")((*found.keys(), *found.values()))
@@ -274,13 +203,7 @@ def named_texts(found: Any) -> dict[str, str]:
 
 
 def demands(found: Any) -> tuple[str, list[float]]:
-    """Accept pairs of a text and a list of finite numbers.
-
-    Parameters
-    ----------
-    found : Any
-        As returned.
-    """
+    """Accept pairs of a text and a list of finite numbers."""
     pair = found if isinstance(found, tuple | list) and len(found) == 2 else ()
     if not pair or not isinstance(pair[0], str) or not isinstance(pair[1], Iterable):
         raise ReturnedError(found, "a name, and a number for each job")
@@ -288,26 +211,14 @@ def demands(found: Any) -> tuple[str, list[float]]:
 
 
 def mapping(found: Any) -> dict[str, Any]:
-    """Accept mappings from texts to anything.
-
-    Parameters
-    ----------
-    found : Any
-        As returned.
-    """
+    """Accept mappings from texts to anything."""
     if not isinstance(found, Mapping) or not all(isinstance(key, str) for key in found):
         raise ReturnedError(found, "a mapping with texts as keys")
     return dict(found)
 
 
 def json_data(found: Any) -> Any:
-    """Accept plain JSON data.
-
-    Parameters
-    ----------
-    found : Any
-        As returned.
-    """
+    """Accept plain JSON data."""
     try:
         json.dumps(found, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
@@ -316,13 +227,7 @@ def json_data(found: Any) -> Any:
 
 
 def json_object(found: Any) -> Any:
-    """Accept JSON objects.
-
-    Parameters
-    ----------
-    found : Any
-        As returned.
-    """
+    """Accept JSON objects."""
     if not isinstance(found, Mapping):
         raise ReturnedError(found, "a JSON object")
     return json_data(found)

@@ -78,23 +78,12 @@ class Families(Mapping[str, Source]):
     def add(self, name: str, source: Source) -> None:
         """Add a family to those of this process.
 
-        Parameters
-        ----------
-        name : str
-            Name of the family.
-        source : Source
-            Where its parts are.
+        `source`: where its parts are.
         """
         self._known[name] = source
 
     def remove(self, name: str) -> None:
-        """Remove a family that was added, if it was.
-
-        Parameters
-        ----------
-        name : str
-            Name of the family.
-        """
+        """Remove a family that was added, if it was."""
         self._known.pop(name, None)
 
 
@@ -119,13 +108,7 @@ FAMILIES = Families(
 
 
 def unknown_family_message(name: object) -> str:
-    """Return a text for messages on an unknown family: the known ones, and what else to do.
-
-    Parameters
-    ----------
-    name : object
-        The unknown name.
-    """
+    """Return a text for messages on an unknown family: the known ones, and what else to do."""
     text = choices(str(name), FAMILIES)
     if "did you mean" in text or not str(name).isidentifier():
         return text
@@ -134,11 +117,6 @@ def unknown_family_message(name: object) -> str:
 
 def outside(family: str) -> Any:
     """Return a family of another package.
-
-    Parameters
-    ----------
-    family : str
-        Name of the family.
 
     Raises
     ------
@@ -168,11 +146,6 @@ def outside(family: str) -> Any:
 def instance_class(family: str) -> type[Instance]:
     """Return the class of a family's instances.
 
-    Parameters
-    ----------
-    family : str
-        Name of the family.
-
     Raises
     ------
     UsageError
@@ -191,11 +164,6 @@ def instance_class(family: str) -> type[Instance]:
 
 def from_data(data: object) -> Instance:
     """Return an instance from JSON data, which name its family.
-
-    Parameters
-    ----------
-    data : JSON data
-        Content of an instance file.
 
     Raises
     ------

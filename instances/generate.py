@@ -145,38 +145,19 @@ def with_defaults(options: Sequence[Option], **defaults: object) -> tuple[Option
 def example(name: str, make: Callable[[Request], Generated], *options: Option) -> Preset:
     """Return the preset of a worked example.
 
-    Parameters
-    ----------
-    name : str
-        Name of the preset.
-    make : callable
-        Returns the example; its docstring "Return ..." gives the summary.
-    *options : Option
-        Its options.
+    `make`: returns the example; its docstring "Return ..." gives the summary.
     """
     summary = (make.__doc__ or "").partition("\n")[0].removeprefix("Return ").removesuffix(".")
     return Preset(name, summary, make, options, seeded=False)
 
 
 def presets(family: str) -> dict[str, Preset]:
-    """Return the presets of a family by name.
-
-    Parameters
-    ----------
-    family : str
-        Name of the family.
-    """
+    """Return the presets of a family by name."""
     return dict(_generator(family).by_name)
 
 
 def small_preset(family: str) -> str:
-    """Return the name of the preset of small instances: `small`, or else the default one.
-
-    Parameters
-    ----------
-    family : str
-        Name of the family.
-    """
+    """Return the name of the preset of small instances: `small`, or else the default one."""
     generator = _generator(family)
     return "small" if "small" in generator.by_name else generator.default
 
@@ -293,14 +274,8 @@ def generate(
 def uniform(random: np.random.Generator, bounds: tuple[int, int], size: int) -> list[int]:
     """Draw uniform integers.
 
-    Parameters
-    ----------
-    random : numpy.random.Generator
-        Source of random numbers.
-    bounds : pair of int
-        Smallest and largest value.
-    size : int
-        How many to draw.
+    `random`: source of random numbers. `bounds`: smallest and largest value. `size`: how many to
+    draw.
     """
     drawn: list[int] = random.integers(*bounds, size, endpoint=True).tolist()
     return drawn
@@ -309,10 +284,7 @@ def uniform(random: np.random.Generator, bounds: tuple[int, int], size: int) -> 
 def slot_unit(seconds: float) -> str:
     """Return the time unit of an instance in slots, for `meta`.
 
-    Parameters
-    ----------
-    seconds : float
-        Length of a slot.
+    `seconds`: length of a slot.
     """
     return "slot of 1 h" if seconds == 3600 else f"slot of {seconds:g} s"
 
@@ -322,14 +294,8 @@ def check_settings(
 ) -> None:
     """Raise `UsageError` for settings that have no effect with the given files.
 
-    Parameters
-    ----------
-    request : Request
-        Input of the preset.
-    needed : mapping
-        Setting -> role of the file without which it has no effect.
-    replaced : mapping
-        Role of a file -> settings that have no effect with it.
+    `needed`: setting -> role of the file without which it has no effect. `replaced`: role of a file
+    -> settings that have no effect with it.
     """
     for key, role in needed.items():
         if key in request.given and getattr(request, role) is None:
@@ -345,12 +311,7 @@ def apportion(total: int, shares: Sequence[float]) -> list[int]:
 
     Ties go to the earlier share.
 
-    Parameters
-    ----------
-    total : int
-        Sum of the result, >= 0.
-    shares : sequence of float
-        >= 0, not all 0.
+    `total`: sum of the result, >= 0. `shares`: >= 0, not all 0.
     """
     whole = sum(shares)
     exact = [total * share / whole for share in shares]

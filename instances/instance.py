@@ -199,10 +199,7 @@ class Instance(Record):
 def html_table(facts: Mapping[str, str]) -> str:
     """Return an HTML table with a row for each fact, for notebooks.
 
-    Parameters
-    ----------
-    facts : mapping
-        Texts by name.
+    `facts`: texts by name.
     """
     rows = (
         f"<tr><th style='text-align:left'>{html.escape(key)}</th>"

@@ -42,10 +42,7 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object] | _Duplicate:
 def json_path(parts: Iterable[str | int]) -> str:
     """Return a path as text, such as `jobs[1].training_time.T4`.
 
-    Parameters
-    ----------
-    parts : iterable of str or int
-        Keys and indices.
+    `parts`: keys and indices.
     """
     text = ""
     for part in parts:
@@ -64,14 +61,7 @@ Fault = tuple[str, tuple[str | int, ...]]  # what is wrong, and where
 def json_fault(value: Any, depth: int = 0, *, digits: int = DIGITS) -> Fault | None:
     """Return the first violation of strict JSON that Python's parser accepts, or None.
 
-    Parameters
-    ----------
-    value : object
-        JSON data.
-    depth : int
-        Levels above them.
-    digits : int
-        Most digits of an integer.
+    `value`: JSON data. `depth`: levels above them. `digits`: most digits of an integer.
     """
     kind = type(value)
     if kind is float:
@@ -111,12 +101,7 @@ def _is_text(value: str) -> bool:
 def parse_json(text: str | bytes, *, digits: int = DIGITS) -> Any:
     """Parse one strict JSON document.
 
-    Parameters
-    ----------
-    text : str or bytes
-        The document.
-    digits : int
-        Most digits of an integer.
+    `digits`: most digits of an integer.
 
     Raises
     ------
@@ -149,13 +134,7 @@ def parse_json(text: str | bytes, *, digits: int = DIGITS) -> Any:
 
 
 def copy_json(value: object) -> Any:
-    """Return a deep copy of JSON data.
-
-    Parameters
-    ----------
-    value : JSON data
-        The data.
-    """
+    """Return a deep copy of JSON data."""
     if isinstance(value, Mapping):
         return {key: copy_json(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -164,13 +143,7 @@ def copy_json(value: object) -> Any:
 
 
 def short(value: object) -> str:
-    """Return a value as text of at most 40 characters, as JSON if it can be.
-
-    Parameters
-    ----------
-    value : object
-        The value.
-    """
+    """Return a value as text of at most 40 characters, as JSON if it can be."""
     try:
         text = json.dumps(value, ensure_ascii=False, default=str)
     except (TypeError, ValueError):  # keys that are no texts; data that contain themselves
@@ -179,13 +152,7 @@ def short(value: object) -> str:
 
 
 def canonical_json(value: object) -> str:
-    """Return canonical JSON: sorted keys, no spaces, shortest round-trip floats.
-
-    Parameters
-    ----------
-    value : JSON data
-        The data.
-    """
+    """Return canonical JSON: sorted keys, no spaces, shortest round-trip floats."""
     return json.dumps(
         value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
     )
@@ -197,12 +164,7 @@ def canonical_json(value: object) -> str:
 def read_bytes(file: str | os.PathLike[str], *, most: int | None = None) -> bytes:
     """Return the bytes of a file.
 
-    Parameters
-    ----------
-    file : path
-        The file.
-    most : int, optional
-        Largest size in bytes.
+    `most`: largest size in bytes.
 
     Raises
     ------
@@ -229,11 +191,6 @@ def _reason(error: Exception) -> str:
 def read_json(file: str | os.PathLike[str]) -> Any:
     """Return the content of a strict JSON file.
 
-    Parameters
-    ----------
-    file : path
-        The file.
-
     Raises
     ------
     InputError
@@ -246,27 +203,12 @@ def read_json(file: str | os.PathLike[str]) -> Any:
 
 
 def write_text(file: str | os.PathLike[str], text: str) -> None:
-    """Write a file of text as `write_bytes` does.
-
-    Parameters
-    ----------
-    file : path
-        The file.
-    text : str
-        Its content.
-    """
+    """Write a file of text as `write_bytes` does."""
     write_bytes(file, text.encode("utf-8"))
 
 
 def write_bytes(file: str | os.PathLike[str], content: bytes) -> None:
     """Write a file atomically: write a temporary file, fsync, rename.
-
-    Parameters
-    ----------
-    file : path
-        The file.
-    content : bytes
-        Its content.
 
     Raises
     ------
@@ -295,14 +237,7 @@ def write_bytes(file: str | os.PathLike[str], content: bytes) -> None:
 def write_json(file: str | os.PathLike[str], value: Any, *, indent: int | None = 1) -> None:
     """Write a JSON document atomically.
 
-    Parameters
-    ----------
-    file : path
-        The file.
-    value : JSON data
-        Its content.
-    indent : int or None
-        Indentation; None for one line.
+    `indent`: indentation; None for one line.
 
     Raises
     ------

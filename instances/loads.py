@@ -57,11 +57,6 @@ def offered_load(instance: Instance) -> float:
 def cluster_time(instance: Instance) -> float:
     """Return the time that the whole cluster needs for all jobs if nothing is lost.
 
-    Parameters
-    ----------
-    instance : Instance
-        An instance of any family.
-
     Returns
     -------
     float
@@ -73,10 +68,7 @@ def cluster_time(instance: Instance) -> float:
 def missed_load(instance: Instance) -> str:
     """Return a line that says so if the load asked for was not reached, or else an empty text.
 
-    Parameters
-    ----------
-    instance : Instance
-        An instance that `at_load` may have made.
+    `instance`: an instance that `at_load` may have made.
     """
     facts = instance.meta.get("load")
     if not facts or abs(facts["reached"] / facts["asked"] - 1) <= TOLERANCE:
@@ -88,13 +80,7 @@ def missed_load(instance: Instance) -> str:
 
 
 def machines_setting(family: str) -> str:
-    """Return the setting of a family's presets with the number of machines.
-
-    Parameters
-    ----------
-    family : str
-        Name of the family.
-    """
+    """Return the setting of a family's presets with the number of machines."""
     name: str = _module(family).MACHINES
     return name
 
@@ -105,17 +91,9 @@ def at_load(build: Build, asked: float, machines: int, setting: str) -> Instance
     Of several, it is one with as many machines as possible. `meta.load` of the result says what was
     asked, what was reached and how.
 
-    Parameters
-    ----------
-    build : callable
-        Returns the instance with all times between arrivals multiplied by a number, on a number of
-        machines.
-    asked : float
-        The offered load, > 0.
-    machines : int
-        Largest number of machines.
-    setting : str
-        Name of the setting with this number.
+    `build`: returns the instance with all times between arrivals multiplied by a number, on a
+    number of machines. `asked`: the offered load, > 0. `machines`: largest number of machines.
+    `setting`: name of the setting with this number.
     """
     first = build(1.0, machines)
     if not 0 < offered_load(first) < math.inf:

@@ -58,11 +58,6 @@ def space(family: str) -> Space:
 
     If one of another package does not say so: all numbers, and the lists of records with an id.
 
-    Parameters
-    ----------
-    family : str
-        Name of the family.
-
     Raises
     ------
     UsageError
@@ -93,12 +88,7 @@ def _has_entries(cls: type[Instance], name: str) -> bool:
 def leaves(data: Mapping[str, Any], allowed: Space) -> list[Path]:
     """Return the paths of all numbers that may change, in the order of the file.
 
-    Parameters
-    ----------
-    data : mapping
-        JSON data of an instance.
-    allowed : Space
-        What may change.
+    `data`: JSON data of an instance. `allowed`: what may change.
     """
     return [path for path, value in _scalars(data, allowed, ()) if not isinstance(value, str)]
 
@@ -119,12 +109,7 @@ def _scalars(node: Any, allowed: Space, path: Path) -> Iterator[tuple[Path, Any]
 def value_at(data: Any, path: Path) -> Any:
     """Return the value at a path.
 
-    Parameters
-    ----------
-    data : JSON data
-        Of an instance.
-    path : tuple
-        Keys and indices.
+    `data`: of an instance. `path`: keys and indices.
     """
     for key in path:
         data = data[key]
@@ -134,14 +119,7 @@ def value_at(data: Any, path: Path) -> Any:
 def with_value(data: Mapping[str, Any], path: Path, value: object) -> dict[str, Any]:
     """Return a copy of the data with another value at a path.
 
-    Parameters
-    ----------
-    data : mapping
-        JSON data of an instance.
-    path : tuple
-        Keys and indices.
-    value : JSON data
-        The new value.
+    `data`: JSON data of an instance. `path`: keys and indices.
     """
     changed = copy.deepcopy(dict(data))
     value_at(changed, path[:-1])[path[-1]] = value
@@ -151,14 +129,7 @@ def with_value(data: Mapping[str, Any], path: Path, value: object) -> dict[str, 
 def without_entry(data: Mapping[str, Any], name: str, index: int) -> dict[str, Any]:
     """Return a copy of the data without one entry of a list.
 
-    Parameters
-    ----------
-    data : mapping
-        JSON data of an instance.
-    name : str
-        The list.
-    index : int
-        Index of the entry.
+    `data`: JSON data of an instance.
     """
     changed = copy.deepcopy(dict(data))
     del changed[name][index]
@@ -168,12 +139,7 @@ def without_entry(data: Mapping[str, Any], name: str, index: int) -> dict[str, A
 def valid(data: dict[str, Any], allowed: Space) -> Instance | None:
     """Return the instance of changed data, once repaired; None if they are no instance.
 
-    Parameters
-    ----------
-    data : dict
-        JSON data; changed in place by the family's `repair`.
-    allowed : Space
-        Of the family.
+    `data`: JSON data; changed in place by the family's `repair`.
     """
     try:
         allowed.repair(data)
@@ -185,14 +151,8 @@ def valid(data: dict[str, Any], allowed: Space) -> Instance | None:
 def mutate(data: Mapping[str, Any], allowed: Space, random: np.random.Generator) -> Instance | None:
     """Return a valid instance that differs from the given one by one to three random changes.
 
-    Parameters
-    ----------
-    data : mapping
-        JSON data of an instance.
-    allowed : Space
-        What may change.
-    random : numpy.random.Generator
-        Where random numbers come from.
+    `data`: JSON data of an instance. `allowed`: what may change. `random`: where random numbers
+    come from.
 
     Returns
     -------

@@ -17,10 +17,7 @@ _CELL = "text-align:left;vertical-align:top"
 def instance_page(instance: Instance) -> str:
     """Return the name, the size, the picture, and tables of the first jobs and machines.
 
-    Parameters
-    ----------
-    instance : Instance
-        Of any family and size; the length of the result is bounded.
+    `instance`: of any family and size; the length of the result is bounded.
     """
     title = f"<b>{html.escape(instance.name)}</b> ({html.escape(instance.family)})"
     lists = {

@@ -143,12 +143,7 @@ def changed(data: Mapping[str, object], changes: Mapping[str, object]) -> dict[s
 
     Equal numbers keep their notation (1 or 1.0), so that unchanged data keep their hash.
 
-    Parameters
-    ----------
-    data : mapping
-        JSON data.
-    changes : mapping
-        New values by key; None removes the key.
+    `data`: JSON data. `changes`: new values by key; None removes the key.
     """
     merged = dict(data)
     for key, value in changes.items():
@@ -218,20 +213,14 @@ class FileSchema(GenerateJsonSchema):
     def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
         """Return the schema of the value without null.
 
-        Parameters
-        ----------
-        schema : NullableSchema
-            Schema of the optional value.
+        `schema`: schema of the optional value.
         """
         return self.generate_inner(schema["schema"])
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
         """Return the schema without a default of null.
 
-        Parameters
-        ----------
-        schema : WithDefaultSchema
-            Schema of a value with a default.
+        `schema`: schema of a value with a default.
         """
         if schema.get("default", ...) is None:
             return self.generate_inner(schema["schema"])
@@ -240,10 +229,7 @@ class FileSchema(GenerateJsonSchema):
     def field_title_should_be_set(self, schema: object) -> bool:
         """Return False, because titles derived from keys are not informative.
 
-        Parameters
-        ----------
-        schema : CoreSchema
-            Schema of a field; not used.
+        `schema`: schema of a field; not used.
         """
         return False
 
@@ -290,13 +276,7 @@ def require_unique(ids: Iterable[str], *path: str | int, key: str | None = "id")
 
 
 def json_data(value: Item) -> Item:
-    """Return a value if it is strict JSON data, which a file can hold; for validators.
-
-    Parameters
-    ----------
-    value : object
-        The value.
-    """
+    """Return a value if it is strict JSON data, which a file can hold; for validators."""
     fault = json_fault(value)
     if fault is not None:
         raise problem(fault[0], *fault[1])
@@ -310,11 +290,6 @@ def plain(value: object) -> Any:
     column `training_time.fast` becomes the key `fast` of an object `training_time`, and an index
     with a name becomes a column. Other values that are not JSON are kept, so that validation
     reports them.
-
-    Parameters
-    ----------
-    value : object
-        The data.
 
     Raises
     ------
@@ -402,13 +377,7 @@ class Schedule(Record):
 
 
 def plain_record(record: BaseModel) -> dict[str, Any]:
-    """Return the JSON data of a record without defaults; integral floats become integers.
-
-    Parameters
-    ----------
-    record : BaseModel
-        The record.
-    """
+    """Return the JSON data of a record without defaults; integral floats become integers."""
     data: dict[str, Any] = _whole(record.model_dump(mode="json", exclude_unset=True))
     return data
 
@@ -459,10 +428,7 @@ def validate(record: type[RecordType], data: object, *path: str | int) -> Record
 def is_solution(data: Mapping[str, object]) -> bool:
     """Return whether JSON data are meant as a solution file, right or wrong.
 
-    Parameters
-    ----------
-    data : mapping
-        JSON data.
+    `data`: JSON data.
     """
     return {"family", "instance_sha256", "method", "status"} <= data.keys()
 
@@ -470,10 +436,7 @@ def is_solution(data: Mapping[str, object]) -> bool:
 def is_instance(data: Mapping[str, object]) -> bool:
     """Return whether JSON data are meant as an instance file, right or wrong.
 
-    Parameters
-    ----------
-    data : mapping
-        JSON data.
+    `data`: JSON data.
     """
     return {"family", "version", "name"} <= data.keys() and "instance_sha256" not in data
 

@@ -10,25 +10,14 @@ LARGEST_SCALE = 10**6  # steps per unit
 
 
 def decimal(number: float) -> Fraction:
-    """Return the decimal value of a number as written in a file: 0.1 is 1/10.
-
-    Parameters
-    ----------
-    number : float
-        A finite number.
-    """
+    """Return the decimal value of a number as written in a file: 0.1 is 1/10."""
     return Fraction(repr(float(number)))
 
 
 def common_step(numbers: Iterable[float], what: str) -> Fraction:
     """Return the largest step of which every number is a multiple; 1 if all are 0.
 
-    Parameters
-    ----------
-    numbers : iterable of float
-        Times or weights, >= 0 and finite.
-    what : str
-        Their name, for the error message.
+    `numbers`: times or weights, >= 0 and finite. `what`: their name, for the error message.
 
     Raises
     ------

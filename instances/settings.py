@@ -144,14 +144,8 @@ def parse_settings(
 ) -> dict[str, Any]:
     """Return a value for every option.
 
-    Parameters
-    ----------
-    options : sequence of Option
-        The options.
-    settings : mapping
-        Values by option name; options that are not given have their defaults.
-    owner : str
-        Start of the error message for an unknown name, such as 'method fifo has no option'.
+    `settings`: values by option name; options that are not given have their defaults. `owner`:
+    start of the error message for an unknown name, such as 'method fifo has no option'.
 
     Raises
     ------
@@ -171,14 +165,7 @@ def parse_settings(
 def whole_number(value: object, name: str, most: int | None = None) -> int:
     """Return an integer >= 0 as an `int`; NumPy integers are accepted.
 
-    Parameters
-    ----------
-    value : object
-        The integer.
-    name : str
-        Its name, for the error message.
-    most : int, optional
-        Largest allowed value.
+    `name`: its name, for the error message. `most`: largest allowed value.
 
     Raises
     ------

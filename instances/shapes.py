@@ -19,14 +19,7 @@ _TYPES: Mapping[Shape, Any] = {
 def require(value: object, shape: Shape, *path: str | int) -> None:
     """Raise `InputError` if a value has another JSON type; true and false are not numbers.
 
-    Parameters
-    ----------
-    value : JSON data
-        The value.
-    shape : str
-        Its required type.
-    *path : str or int
-        JSON path of the value in the schedule.
+    `*path`: JSON path of the value in the schedule.
     """
     wrong_bool = isinstance(value, bool) and shape != "boolean"
     if wrong_bool or not isinstance(value, _TYPES[shape]):
@@ -42,14 +35,8 @@ def require_keys(
 ) -> None:
     """Raise `InputError` for an unknown key, a missing key, or a value of another JSON type.
 
-    Parameters
-    ----------
-    data : mapping
-        An object in the schedule.
-    keys, optional : mapping
-        JSON types of its required and optional keys.
-    *path : str or int
-        JSON path of the object in the schedule.
+    `keys`, `optional`: JSON types of its required and optional keys. `*path`: JSON path of the
+    object in the schedule.
     """
     for key in data:
         if key not in keys and key not in optional:
@@ -64,12 +51,7 @@ def require_keys(
 def schedule_error(message: str, *path: str | int) -> InputError:
     """Return an error in the schedule.
 
-    Parameters
-    ----------
-    message : str
-        What is wrong.
-    *path : str or int
-        JSON path of the fault in the schedule.
+    `message`: what is wrong. `*path`: JSON path of the fault in the schedule.
     """
     return InputError(message, path=json_path(("schedule", *path)))
 
@@ -77,11 +59,6 @@ def schedule_error(message: str, *path: str | int) -> InputError:
 def is_whole(value: object, least: int, most: int) -> bool:
     """Return whether a value is an integer in a range; 1.0 is not an integer.
 
-    Parameters
-    ----------
-    value : JSON data
-        The value.
-    least, most : int
-        Smallest and largest allowed value.
+    `least`, `most`: smallest and largest allowed value.
     """
     return type(value) is int and least <= value <= most

@@ -10,13 +10,7 @@ TOLERANCE = 1e-6  # absolute, on times and resources
 
 
 def exactly(value: float | None) -> str:
-    """Return a value as the shortest text from which it can be read again; "none" for None.
-
-    Parameters
-    ----------
-    value : float or None
-        The value.
-    """
+    """Return a value as the shortest text from which it can be read again; "none" for None."""
     if value is None:
         return "none"
     is_whole = float(value).is_integer() and abs(value) < 2.0**53
@@ -26,10 +20,7 @@ def exactly(value: float | None) -> str:
 def outside(relaxed: Sequence[str]) -> str:
     """Return a text that names the rules which a schedule need not obey; empty if none.
 
-    Parameters
-    ----------
-    relaxed : sequence of str
-        Names of the rules.
+    `relaxed`: names of the rules.
     """
     return f"outside the program: without {', '.join(relaxed)}" if relaxed else ""
 

@@ -88,14 +88,8 @@ def evaluate(
 ) -> float:
     """Return the bound that a certificate of one of several kinds proves.
 
-    Parameters
-    ----------
-    certificate : mapping
-        JSON data, not trusted.
-    kinds : collection of str
-        Kinds of certificates of the family.
-    bound : callable
-        Takes the kind and computes the bound; its errors mean that the certificate is unusable.
+    `certificate`: JSON data, not trusted. `kinds`: kinds of certificates of the family. `bound`:
+    takes the kind and computes the bound; its errors mean that the certificate is unusable.
 
     Raises
     ------
@@ -111,10 +105,7 @@ def evaluate(
 def sparse(prices: Floats) -> list[list[float]]:
     """Return dual values as pairs (i, value) with 12 digits, without zeros and non-finite values.
 
-    Parameters
-    ----------
-    prices : array [i]
-        The dual values.
+    `prices` [i]: the dual values.
     """
     pairs = [[int(i), float(f"{prices[i]:.12g}")] for i in np.flatnonzero(np.isfinite(prices))]
     return [[i, price] for i, price in pairs if price]
@@ -123,12 +114,7 @@ def sparse(prices: Floats) -> list[list[float]]:
 def dense(pairs: Iterable[Sequence[Any]], rows: int) -> Floats:
     """Return dual values [i] from pairs (i, value).
 
-    Parameters
-    ----------
-    pairs : iterable
-        As returned by `sparse`, not trusted.
-    rows : int
-        Length of the result.
+    `pairs`: as returned by `sparse`, not trusted. `rows`: length of the result.
 
     Raises
     ------

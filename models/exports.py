@@ -28,15 +28,8 @@ def export_vipr(
 ) -> Exported | str:
     """Check a proof and write it as a VIPR certificate, or return why it does not prove its claim.
 
-    Parameters
-    ----------
-    instance : Instance
-    data : mapping
-        Of a proof file; nothing in it is trusted.
-    file : path
-        Of the certificate; written when it is complete.
-    seconds : float
-        Limit of the check.
+    `data`: of a proof file; nothing in it is trusted. `file`: of the certificate; written when it
+    is complete. `seconds`: limit of the check.
 
     Raises
     ------
@@ -98,14 +91,8 @@ def exported(
 ) -> tuple[bool, str]:
     """Export a proof in this (child) process; return whether it was written, and one line.
 
-    Parameters
-    ----------
-    send : function
-        Not used.
-    instance_file, proof, file : str
-        Names of files; the last is written.
-    seconds : float
-        Limit of the check.
+    `send`: not used. `instance_file`, `proof`, `file`: names of files; the last is written.
+    `seconds`: limit of the check.
     """
     instance = load(instance_file)
     try:

@@ -381,10 +381,7 @@ def _checked(family: str, method: str, result: object) -> MethodResult:
 def family(name: str) -> Family:
     """Return a family by its name.
 
-    Parameters
-    ----------
-    name : str
-        One of `FAMILIES`.
+    `name`: one of `FAMILIES`.
 
     Raises
     ------
@@ -411,10 +408,7 @@ def families() -> list[Family]:
 def family_of(module: str) -> Family:
     """Import a family by its module, and register it if this process does not know it.
 
-    Parameters
-    ----------
-    module : str
-        Module with the `FAMILY`.
+    `module`: module with the `FAMILY`.
     """
     source = Source(module)
     found: Family = source.family()
@@ -519,10 +513,7 @@ def _fault_of_instances(family: Family, cls: type[Instance]) -> str | None:
 def blamed(error: Exception) -> FamilyError | None:
     """Return an error in the words for a family of another package whose code raised it.
 
-    Parameters
-    ----------
-    error : Exception
-        As raised; None is returned where no code of such a family was running.
+    `error`: as raised; None is returned where no code of such a family was running.
     """
     files = {frame.filename for frame in traceback.extract_tb(error.__traceback__)}
     for name in FAMILIES:

@@ -260,12 +260,8 @@ def bars(
 def parts(sentence: str, *claims: Claim) -> tuple[Claim, ...]:
     """Return claims as the parts of one sentence of the paper, counted as one.
 
-    Parameters
-    ----------
-    sentence : str
-        The sentence in our words, the same for all of its parts, in whatever figures they are.
-    *claims : Claim
-        One for each rival, or figure, that the sentence names.
+    `sentence`: the sentence in our words, the same for all of its parts, in whatever figures they
+    are. `*claims`: one for each rival, or figure, that the sentence names.
     """
     return tuple(replace(claim, sentence=sentence) for claim in claims)
 
@@ -273,12 +269,8 @@ def parts(sentence: str, *claims: Claim) -> tuple[Claim, ...]:
 def apart(standing: Standing, *claims: Claim) -> tuple[Claim, ...]:
     """Return claims that are not the paper's, and so in none of its counts.
 
-    Parameters
-    ----------
-    standing : {"not stated", "ours"}
-        Whether our copy of the paper does not state them, or they are about something of ours.
-    *claims : Claim
-        The claims.
+    `standing`: whether our copy of the paper does not state them, or they are about something of
+    ours.
     """
     return tuple(replace(claim, standing=standing) for claim in claims)
 
@@ -286,10 +278,7 @@ def apart(standing: Standing, *claims: Claim) -> tuple[Claim, ...]:
 def only_measured(claim: Claim) -> Claim:
     """Return a claim whose threshold is ours: its number is shown, and nothing is judged.
 
-    Parameters
-    ----------
-    claim : Claim
-        A claim with `measure`.
+    `claim`: a claim with `measure`.
     """
     return replace(claim, holds=None, threshold="ours")
 
@@ -297,10 +286,7 @@ def only_measured(claim: Claim) -> Claim:
 def said(text: str) -> tuple[Claim, ...]:
     """Return a claim without a predicate.
 
-    Parameters
-    ----------
-    text : str
-        What the paper says.
+    `text`: what the paper says.
     """
     return (Claim(text, "", untestable="it has no predicate yet"),)
 

@@ -27,15 +27,8 @@ def stack(
     largest number of simultaneous spans. The first lane has the name of the machine, the others
     also a number.
 
-    Parameters
-    ----------
-    machine : str
-        Name of the machine.
-    spans : iterable of Span
-        Its spans in any order.
-    together : bool
-        Whether simultaneous spans are put on one lane if their shares leave room for them, one
-        below the other.
+    `together`: whether simultaneous spans are put on one lane if their shares leave room for them,
+    one below the other.
     """
     lanes: list[list[Bar]] = [[]]  # the last bars on each lane
     bars = []
@@ -70,10 +63,7 @@ def _room(bars: Iterable[Bar], share: float) -> float | None:
 def dominant_share(used: Mapping[str, float], capacity: Mapping[str, float]) -> float:
     """Return the largest share of a machine's resource that is used, at least 0.01.
 
-    Parameters
-    ----------
-    used, capacity : mapping
-        Amounts by resource, in one unit.
+    `used`, `capacity`: amounts by resource, in one unit.
     """
     shares = [amount / capacity[name] for name, amount in used.items() if capacity.get(name)]
     return min(1.0, max([0.01, *shares]))

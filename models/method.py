@@ -150,14 +150,8 @@ class SentProgress(Progress[S_contra]):
     `("incumbent", seconds, objective, schedule)`, `("bound", seconds, value, certificate,
     confirmed)` and `("phase", seconds, text)`; seconds are those of the clock.
 
-    Parameters
-    ----------
-    send : callable
-        Sends one message to the parent.
-    clock : Clock
-        Of the method or stage.
-    lower : float
-        The best confirmed bound that the parent has, in the same units, for a stage to read.
+    `send`: sends one message to the parent. `lower`: the best confirmed bound that the parent has,
+    in the same units, for a stage to read.
     """
 
     def __init__(
@@ -214,12 +208,7 @@ class Budget:
     def share(self, fraction: float, *, most: float = math.inf) -> "Budget":
         """Return the budget with a part of the remaining time.
 
-        Parameters
-        ----------
-        fraction : float
-            Fraction of the remaining time, in [0, 1].
-        most : float
-            Upper limit in seconds.
+        `fraction`: fraction of the remaining time, in [0, 1]. `most`: upper limit in seconds.
         """
         return replace(self, clock=self.clock.share(fraction, most=most))
 
@@ -418,13 +407,7 @@ class Method(Generic[I, S]):
 
 
 def check_instance(instance: Instance, method: Method) -> None:
-    """Raise UsageError when a method does not support an instance.
-
-    Parameters
-    ----------
-    method : Method
-        Of the instance's family.
-    """
+    """Raise UsageError when a method does not support an instance."""
     reason = method.unsupported_reason(instance)
     if reason:
         raise UsageError(f"method {method.name}: {reason}")

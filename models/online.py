@@ -17,12 +17,7 @@ class Arriving(Generic[Known]):
     def __init__(self, arrival: Sequence[int], show: Callable[[int], Known]) -> None:
         """Sort the jobs by arrival, ties by position.
 
-        Parameters
-        ----------
-        arrival : sequence of int
-            Arrival of each job [j].
-        show : callable
-            Returns the data of job j.
+        `arrival`: arrival of each job [j]. `show`: returns the data of job j.
         """
         self._arrival, self._show = arrival, show
         self._coming = sorted(range(len(arrival)), key=arrival.__getitem__)
@@ -32,10 +27,7 @@ class Arriving(Generic[Known]):
     def until(self, time: int) -> list[Known]:
         """Advance the clock and return the jobs that have arrived since.
 
-        Parameters
-        ----------
-        time : int
-            New time of the clock, not before the present one.
+        `time`: new time of the clock, not before the present one.
         """
         if time < self.now:
             raise ContradictionError(f"the clock stands at {self.now}, asked for {time}")
@@ -55,10 +47,7 @@ class Arriving(Generic[Known]):
     def may_start(self, slot: int) -> int:
         """Return a slot in which a job is started, after checking that it is not in the past.
 
-        Parameters
-        ----------
-        slot : int
-            The slot; it must be later than the clock.
+        `slot`: the slot; it must be later than the clock.
         """
         if slot <= self.now:
             raise ContradictionError(f"start in slot {slot}, decided at time {self.now}")
@@ -71,14 +60,7 @@ Decision = Mapping[str, Any]
 def past_rows(rows: Sequence[Decision], key: str, now: float) -> list[Decision]:
     """Return the rows of a schedule that lie before a time.
 
-    Parameters
-    ----------
-    rows : sequence of mapping
-        The rows, such as the assignments of tasks.
-    key : str
-        Key of the start, or of the slot.
-    now : float
-        The time.
+    `rows`: the rows, such as the assignments of tasks. `key`: key of the start, or of the slot.
     """
     return [row for row in rows if row[key] < now]
 
@@ -88,14 +70,8 @@ def past_runs(
 ) -> list[Decision]:
     """Return the runs and segments of jobs that start before a time, up to that time.
 
-    Parameters
-    ----------
-    jobs : mapping
-        Of each job id its run, or its `segments`.
-    now : float
-        The time, a slot.
-    end : callable
-        From a run to the slot after its last one.
+    `jobs`: of each job id its run, or its `segments`. `end`: from a run to the slot after its last
+    one.
     """
     found: list[Decision] = []
     for name, run in jobs.items():

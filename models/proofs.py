@@ -64,13 +64,8 @@ def proof_data(
 ) -> dict[str, Any]:
     """Return a proof file's data.
 
-    Parameters
-    ----------
-    instance : Instance
-    goal : int
-        The claim: no schedule has this value or less.
-    vectors, cuts, tree : list
-        As `check_tree` reads them.
+    `goal`: the claim: no schedule has this value or less. `vectors`, `cuts`, `tree`: as
+    `check_tree` reads them.
     """
     head = {
         "kind": "tree",
@@ -85,11 +80,7 @@ def proof_data(
 def excluded_value(instance: Instance, objective: float | None) -> int | None:
     """Return the largest value that a proof of optimality has to exclude, in the family's units.
 
-    Parameters
-    ----------
-    instance : Instance
-    objective : float or None
-        Of the schedule claimed optimal; None for the claim that there is no schedule.
+    `objective`: of the schedule claimed optimal; None for the claim that there is no schedule.
 
     Returns
     -------
@@ -115,15 +106,9 @@ def shortfall(
 ) -> str:
     """Return why a proof of a goal does not show that an objective is optimal; empty if it does.
 
-    Parameters
-    ----------
-    instance : Instance
-    goal : int
-        The proof shows that no schedule has this value or less, in the family's units.
-    objective : float or None
-        Of the schedule claimed optimal; None for the claim that there is no schedule.
-    claim : str
-        What the proof should show, for the text.
+    `goal`: the proof shows that no schedule has this value or less, in the family's units.
+    `objective`: of the schedule claimed optimal; None for the claim that there is no schedule.
+    `claim`: what the proof should show, for the text.
     """
     if objective is None:
         claim = "that there is no schedule"
@@ -142,11 +127,7 @@ def excluded_text(instance: Instance, goal: int) -> str:
 
     A value that has no short decimal form is rounded such that the text claims less.
 
-    Parameters
-    ----------
-    instance : Instance
-    goal : int
-        In the family's units.
+    `goal`: in the family's units.
     """
     side, value = _family(instance).excluded(instance, goal)
     text = _decimal(value, ROUND_FLOOR if side == "<=" else ROUND_CEILING)
@@ -170,11 +151,7 @@ def proof_width(instance: Instance, objective: float | None) -> float:
 
     0 where a grid tells values apart, so that the next better one is excluded.
 
-    Parameters
-    ----------
-    instance : Instance
-    objective : float or None
-        Of the schedule claimed optimal; None for the claim that there is none.
+    `objective`: of the schedule claimed optimal; None for the claim that there is none.
     """
     width = getattr(_family(instance), "within", None)
     return 0.0 if width is None or objective is None else float(width(instance, objective))
@@ -183,11 +160,7 @@ def proof_width(instance: Instance, objective: float | None) -> float:
 def integer_program(instance: Instance, goal: int) -> IntegerProgram | None:
     """Return the integer program that a proof refutes, or None where the family has another space.
 
-    Parameters
-    ----------
-    instance : Instance
-    goal : int
-        In the family's units.
+    `goal`: in the family's units.
     """
     owner = _family(instance)
     if not hasattr(owner, "program"):
@@ -200,25 +173,14 @@ def integer_program(instance: Instance, goal: int) -> IntegerProgram | None:
 
 
 def has_search(instance: Instance) -> bool:
-    """Return whether the family's checker has a complete search.
-
-    Parameters
-    ----------
-    instance : Instance
-    """
+    """Return whether the family's checker has a complete search."""
     return hasattr(_family(instance), "search")
 
 
 def search_again(instance: Instance, goal: int, *, seconds: float) -> Searched | None:
     """Search all schedules by the family's checker, without an engine.
 
-    Parameters
-    ----------
-    instance : Instance
-    goal : int
-        In the family's units: is there a schedule of this value or less?
-    seconds : float
-        Time limit.
+    `goal`: in the family's units: is there a schedule of this value or less? `seconds`: time limit.
 
     Returns
     -------
@@ -243,15 +205,8 @@ def check_proof(
 ) -> ProofVerdict:
     """Return whether a proof shows its claim for an instance, checked in a child process.
 
-    Parameters
-    ----------
-    instance : Instance
-    data : mapping
-        Of a proof file; nothing in it is trusted.
-    seconds : float
-        Time that the check may take.
-    memory_mb : float
-        Memory that it may take, in MB.
+    `data`: of a proof file; nothing in it is trusted. `seconds`: time that the check may take.
+    `memory_mb`: memory that it may take, in MB.
     """
     goal = 0
     try:
@@ -280,13 +235,8 @@ def check_here(
 ) -> ProofVerdict:
     """Return whether a proof shows its claim, checked in this process and without limits.
 
-    Parameters
-    ----------
-    instance : Instance
-    data : mapping
-        Of a proof file; nothing in it is trusted.
-    seconds : float
-        The check ends after this time, but not within a node of the tree.
+    `data`: of a proof file; nothing in it is trusted. `seconds`: the check ends after this time,
+    but not within a node of the tree.
     """
     goal = 0
     try:
@@ -331,10 +281,7 @@ def _family(instance: Instance) -> Any:
 def proof_file(file: str | os.PathLike[str]) -> Path:
     """Return the name of the proof file of a solution file, `NAME.proof.json.gz`.
 
-    Parameters
-    ----------
-    file : path
-        The solution file, `NAME.json`.
+    `file`: the solution file, `NAME.json`.
     """
     path = Path(file)
     return path.with_name(f"{path.name.removesuffix('.json')}.proof.json.gz")
@@ -343,10 +290,7 @@ def proof_file(file: str | os.PathLike[str]) -> Path:
 def packed_proof(data: Mapping[str, Any]) -> bytes:
     """Return the bytes of a proof file; the same data give the same bytes.
 
-    Parameters
-    ----------
-    data : mapping
-        As `proof_data` returns it.
+    `data`: as `proof_data` returns it.
     """
     return gzip.compress(_text(data), mtime=0)
 
@@ -362,11 +306,7 @@ def _text(data: Mapping[str, Any]) -> bytes:
 def write_proof(file: str | os.PathLike[str], data: Mapping[str, Any]) -> str:
     """Write a proof file and return its sha256.
 
-    Parameters
-    ----------
-    file : path
-    data : mapping
-        As `proof_data` returns it.
+    `data`: as `proof_data` returns it.
     """
     packed = packed_proof(data)
     part = f"{os.fspath(file)}.part"
@@ -379,10 +319,7 @@ def write_proof(file: str | os.PathLike[str], data: Mapping[str, Any]) -> str:
 def read_proof(file: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the data of a proof file.
 
-    Parameters
-    ----------
-    file : path
-        JSON, packed by gzip or not.
+    `file`: JSON, packed by gzip or not.
 
     Raises
     ------
@@ -395,12 +332,7 @@ def read_proof(file: str | os.PathLike[str]) -> dict[str, Any]:
 def parse_proof(content: bytes, *, file: str = "") -> dict[str, Any]:
     """Return the data of a proof file from its bytes.
 
-    Parameters
-    ----------
-    content : bytes
-        JSON, packed by gzip or not.
-    file : str
-        Its name, for messages.
+    `content`: JSON, packed by gzip or not.
 
     Raises
     ------

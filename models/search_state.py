@@ -412,23 +412,11 @@ def solve_program(
     is solved a second time in another way before the claim is believed
     (`schedgap.solvers.engines.confirm`).
 
-    Parameters
-    ----------
-    progress : StageProgress
-        Receives schedules and bounds.
-    program : LinearProgram, Pyomo model, CP-SAT or cvxpy program
-        As `schedgap.solvers.engines.solve` takes it.
-    engine : str
-        Its name.
-    budget : Budget
-        What the engine may spend.
-    read : callable
-        From an engine's values to a schedule, or None for one that breaks a rule. A Pyomo model
-        holds its values itself; `read` is called with None.
-    real : callable
-        From a bound of the program to the units of `progress`.
-    grid, start, options
-        As in `schedgap.solvers.engines.solve`.
+    `progress`: receives schedules and bounds. `program`: as `schedgap.solvers.engines.solve` takes
+    it. `budget`: what the engine may spend. `read`: from an engine's values to a schedule, or None
+    for one that breaks a rule. A Pyomo model holds its values itself; `read` is called with None.
+    `real`: from a bound of the program to the units of `progress`. `grid`, `start`, `options`: as
+    in `schedgap.solvers.engines.solve`.
     """
 
     def better(objective: float, values: object) -> None:
@@ -472,12 +460,8 @@ class Relay(NullProgress[S]):
     Where the units are the same, the method reports to the search state itself. Phases are
     dropped: the outer method has its own.
 
-    Parameters
-    ----------
-    progress : StageProgress
-        Receives schedules and bounds.
-    real : callable
-        From a bound of the method to the units of `progress`.
+    `progress`: receives schedules and bounds. `real`: from a bound of the method to the units of
+    `progress`.
     """
 
     def __init__(self, progress: StageProgress[S], real: Callable[[float], float] = float) -> None:

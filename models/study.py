@@ -10,14 +10,8 @@ def main(
 ) -> None:
     """Print `table(cases, seed)`, with the values of `--cases N` and `--seed N`.
 
-    Parameters
-    ----------
-    module : str
-        Name of the module, for the help text.
-    table : callable
-        Takes the number of cases and the seed and returns the table.
-    arguments : sequence of str, optional
-        By default those of the command line.
+    `module`: name of the module, for the help text. `table`: takes the number of cases and the seed
+    and returns the table. `arguments`: by default those of the command line.
     """
     parser = argparse.ArgumentParser(prog=f"python -m {module}")
     parser.add_argument("--cases", type=int, default=3000)

@@ -49,16 +49,7 @@ class Built:
 def built(owner: Family, instance: Instance, key: str, *, narrow: bool) -> Built:
     """Build a program and return it as arrays.
 
-    Parameters
-    ----------
-    owner : Family
-        The family.
-    instance : Instance
-        The instance.
-    key : str
-        Name of the program.
-    narrow : bool
-        Whether jobs may run only in a heuristic's time windows.
+    `narrow`: whether jobs may run only in a heuristic's time windows.
 
     Raises
     ------
@@ -103,12 +94,7 @@ class Order:
     def of(cls, program: LinearProgram, number: int) -> "Order":
         """Return the order with a number; 0 is the order of the program.
 
-        Parameters
-        ----------
-        program : LinearProgram
-            The program.
-        number : int
-            Seed of the order.
+        `number`: seed of the order.
         """
         rows, columns = program.matrix.shape
         if not number:
@@ -117,13 +103,7 @@ class Order:
         return cls(random.permutation(columns), random.permutation(rows))
 
     def apply(self, program: LinearProgram) -> LinearProgram:
-        """Return the program in this order, without names.
-
-        Parameters
-        ----------
-        program : LinearProgram
-            The program.
-        """
+        """Return the program in this order, without names."""
         columns, rows = self.columns, self.rows
         return replace(
             program,
@@ -139,13 +119,7 @@ class Order:
         )
 
     def quadratic(self, row: "Quadratic") -> "Quadratic":
-        """Return a quadratic row with the columns of this order.
-
-        Parameters
-        ----------
-        row : Quadratic
-            The row.
-        """
+        """Return a quadratic row with the columns of this order."""
         place = np.empty(len(self.columns), int)
         place[self.columns] = np.arange(len(self.columns))
         moved: dict[str, Any] = {
@@ -157,10 +131,7 @@ class Order:
     def back(self, values: Any) -> Floats:
         """Return the values of the columns in the order of the program.
 
-        Parameters
-        ----------
-        values : array
-            By column of this order.
+        `values`: by column of this order.
         """
         found = np.empty(len(self.columns))
         found[self.columns] = np.asarray(values, float)
@@ -179,24 +150,9 @@ def solve_formulation(
 ) -> tuple[MethodResult, float]:
     """Solve a formulation in this (child) process; return the result and its seconds.
 
-    Parameters
-    ----------
-    send : callable
-        Sends a message to the parent process.
-    module : str
-        Name of the family's module.
-    instance : Instance
-        The instance.
-    key : str
-        Name of the program.
-    formulation : Formulation
-        How to solve it.
-    limit : float or None
-        Time limit in wall-clock seconds, model building included.
-    log : str
-        File for the engine's log.
-    cores : tuple of int
-        Cores to which this process is bound meanwhile; empty if it is not.
+    `send`: sends a message to the parent process. `formulation`: how to solve it. `limit`: time
+    limit in wall-clock seconds, model building included. `log`: file for the engine's log. `cores`:
+    cores to which this process is bound meanwhile; empty if it is not.
 
     Raises
     ------
@@ -370,18 +326,7 @@ def _answer(
 def read(owner: Family, instance: Instance, key: str, made: Built, values: Floats) -> Any:
     """Return the schedule that the values of the columns give, or None.
 
-    Parameters
-    ----------
-    owner : Family
-        The family.
-    instance : Instance
-        The instance.
-    key : str
-        Name of the program.
-    made : Built
-        The program.
-    values : array
-        By column.
+    `values`: by column.
     """
     reader = owner.programs[key].read
     assert reader is not None
@@ -393,20 +338,7 @@ def read_values(
 ) -> Any:
     """Return, in this (child) process, the schedule of an incumbent of a killed engine.
 
-    Parameters
-    ----------
-    send : callable
-        Not used.
-    module : str
-        Name of the family's module.
-    instance : Instance
-        The instance.
-    key : str
-        Name of the program.
-    narrow : bool
-        As for `built`.
-    values : array
-        By column.
+    `send`: not used. `narrow`: as for `built`. `values`: by column.
     """
     owner = family_of(module)
     return read(owner, instance, key, built(owner, instance, key, narrow=narrow), values)
@@ -467,16 +399,7 @@ def _plain(value: Any) -> Any:
 def try_options(send: Send, engine: str, options: Mapping[str, object], threads: int) -> None:
     """Solve a tiny program with options and threads.
 
-    Parameters
-    ----------
-    send : callable
-        Not used.
-    engine : str
-        Name of the engine.
-    options : mapping
-        Options of the engine by name.
-    threads : int
-        Threads of the engine.
+    `send`: not used. `options`: options of the engine by name. `threads`: threads of the engine.
 
     Raises
     ------

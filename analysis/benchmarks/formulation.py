@@ -83,11 +83,6 @@ class Formulation:
     def key(self, owner: Family) -> str:
         """Return the name under which the family lists the program.
 
-        Parameters
-        ----------
-        owner : Family
-            The family.
-
         Raises
         ------
         UsageError
@@ -115,13 +110,7 @@ class Formulation:
         }
 
     def method(self, owner: Family) -> Method:
-        """Return the formulation as a method of a family.
-
-        Parameters
-        ----------
-        owner : Family
-            The family.
-        """
+        """Return the formulation as a method of a family."""
         key = self.key(owner)
         program = owner.programs[key]
         return Method(
@@ -137,13 +126,7 @@ class Formulation:
         )
 
     def label(self, owner: Family) -> str:
-        """Return program, engine, version and changed options: `paper@highs 1.15.1 [threads=4]`.
-
-        Parameters
-        ----------
-        owner : Family
-            The family.
-        """
+        """Return program, engine, version and changed options: `paper@highs 1.15.1 [threads=4]`."""
         key = self.key(owner)
         version = engine_version(self.engine)
         changed = [f"{name}={value}" for name, value in self.engine_options]
@@ -163,32 +146,15 @@ class Formulation:
     ) -> tuple[object, ...]:
         """Return the function of a child process and its arguments, for `run_child`.
 
-        Parameters
-        ----------
-        owner : Family
-            The family.
-        module : str
-            Name of the family's module.
-        limit : float or None
-            Time limit in wall-clock seconds.
-        log : path
-            File for the engine's log.
-        cores : tuple of int
-            Cores to which the process is bound; empty if it is not.
+        `limit`: time limit in wall-clock seconds. `log`: file for the engine's log. `cores`: cores
+        to which the process is bound; empty if it is not.
         """
         return (CHILD, module, instance, self.key(owner), self, limit, str(log), cores)
 
     def incumbent(self, module: str, instance: Instance, values: Any) -> "Incumbent":
         """Return the schedule that the values of the columns give, when it is asked for.
 
-        Parameters
-        ----------
-        module : str
-            Name of the family's module.
-        instance : Instance
-            The instance.
-        values : array
-            By column.
+        `values`: by column.
         """
         from schedgap.models.family import family
 
@@ -197,12 +163,8 @@ class Formulation:
     def check(self, instance: Instance, stated: float | None, objective: float | None) -> None:
         """Raise `ContradictionError` if a schedule is worse than the objective that was stated.
 
-        Parameters
-        ----------
-        stated : float or None
-            The objective of the program by the engine's account, in units of the instance.
-        objective : float or None
-            The verified objective of the schedule.
+        `stated`: the objective of the program by the engine's account, in units of the instance.
+        `objective`: the verified objective of the schedule.
         """
         from schedgap.models.family import family
 
@@ -248,12 +210,7 @@ class Incumbent:
 def benchmarked(owner: Family, name: str) -> str:
     """Return the name of a program whose optimum is the instance's and whose values are a schedule.
 
-    Parameters
-    ----------
-    owner : Family
-        The family.
-    name : str
-        The name, or one of the program's further names.
+    `name`: the name, or one of the program's further names.
 
     Raises
     ------
@@ -272,29 +229,13 @@ def benchmarked(owner: Family, name: str) -> str:
 
 
 def is_benchmarked(owner: Family, key: str) -> bool:
-    """Return whether the optimum of a program is the instance's, and its values are a schedule.
-
-    Parameters
-    ----------
-    owner : Family
-        The family.
-    key : str
-        Name of the program.
-    """
+    """Return whether the optimum of a program is the instance's, and its values are a schedule."""
     program = owner.programs[key]
     return program.kind == "exact" and program.read is not None
 
 
 def shown(owner: Family, key: str) -> str:
-    """Return the name of a program in tables: `paper` for the paper's program.
-
-    Parameters
-    ----------
-    owner : Family
-        The family.
-    key : str
-        Name of the program.
-    """
+    """Return the name of a program in tables: `paper` for the paper's program."""
     try:
         return PAPER if program_name(owner, PAPER) == key else key
     except UsageError:
@@ -302,13 +243,7 @@ def shown(owner: Family, key: str) -> str:
 
 
 def engine_version(engine: str) -> str:
-    """Return the version of an engine's package; empty if it is not installed.
-
-    Parameters
-    ----------
-    engine : str
-        Name of the engine.
-    """
+    """Return the version of an engine's package; empty if it is not installed."""
     try:
         return importlib.metadata.version(ENGINES[engine].package)
     except (importlib.metadata.PackageNotFoundError, KeyError):
@@ -318,12 +253,7 @@ def engine_version(engine: str) -> str:
 def recorded_version(engine: str, versions: Mapping[str, str]) -> str:
     """Return the version of an engine among those of a record; empty if it is not known.
 
-    Parameters
-    ----------
-    engine : str
-        Name of the engine.
-    versions : mapping
-        Versions by package.
+    `versions`: versions by package.
     """
     known = ENGINES.get(engine)
     return "" if known is None else versions.get(known.package, "")
@@ -340,13 +270,7 @@ def source_code() -> str:
 
 
 def read_log(file: Path) -> str:
-    """Return the log of an engine; empty if it has written none.
-
-    Parameters
-    ----------
-    file : Path
-        The file.
-    """
+    """Return the log of an engine; empty if it has written none."""
     try:
         data = file.read_bytes()
     except OSError:
@@ -362,14 +286,7 @@ def check_engine(engine: str, options: Mapping[str, object], threads: int) -> No
 
     An engine that is not installed, or has no licence, is not asked.
 
-    Parameters
-    ----------
-    engine : str
-        Name of the engine.
-    options : mapping
-        Options of the engine by name.
-    threads : int
-        Threads of the engine.
+    `options`: options of the engine by name. `threads`: threads of the engine.
     """
     from schedgap.solvers.children.processes import run_child
 
@@ -400,10 +317,7 @@ _lock = threading.Lock()
 def reserved(count: int) -> Iterator[tuple[int, ...]]:
     """Reserve cores for one task; none if the system cannot bind a process, or too few are free.
 
-    Parameters
-    ----------
-    count : int
-        How many.
+    `count`: how many.
     """
     with _lock:
         free = [core for core in _affinity() if core not in _taken][:count]

@@ -301,10 +301,7 @@ def _engines(
 def option(text: str) -> tuple[str, object]:
     """Return an option of an engine from `NAME=VALUE`; numbers and flags are typed.
 
-    Parameters
-    ----------
-    text : str
-        As written on the command line.
+    `text`: as written on the command line.
     """
     name, equals, word = text.partition("=")
     if not equals or not name:

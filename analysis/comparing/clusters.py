@@ -39,16 +39,9 @@ def dask_pool(
 ) -> Iterator["DaskPool"]:
     """Provide a pool of the workers of a Dask cluster.
 
-    Parameters
-    ----------
-    address : str
-        Address of the scheduler, or the path of its scheduler file.
-    folder : Folder
-        The run folder, into which the sessions of the workers are written.
-    instances : mapping
-        The instances by hash.
-    workers : int or None
-        Number of tasks in flight; by default slightly more than the cluster has threads.
+    `address`: address of the scheduler, or the path of its scheduler file. `folder`: the run
+    folder, into which the sessions of the workers are written. `workers`: number of tasks in
+    flight; by default slightly more than the cluster has threads.
 
     Raises
     ------
@@ -81,16 +74,8 @@ class DaskPool:
     An instance is sent to the scheduler once, which hands it to the workers that need it. If a
     worker dies, Dask runs its tasks on another; if it gives up, the task is submitted again.
 
-    Parameters
-    ----------
-    client : distributed.Client
-        Connected to the scheduler.
-    folder : Folder
-        The run folder.
-    instances : mapping
-        The instances by hash.
-    workers : int or None
-        Number of tasks in flight, if it does not follow from the cluster.
+    `client`: connected to the scheduler. `workers`: number of tasks in flight, if it does not
+    follow from the cluster.
     """
 
     def __init__(
@@ -115,13 +100,7 @@ class DaskPool:
         return self.threads + max(1, int(AHEAD * self.threads))
 
     def submit(self, task: Task) -> "Future[dict[str, Any]]":
-        """Begin a task.
-
-        Parameters
-        ----------
-        task : Task
-            The task.
-        """
+        """Begin a task."""
         result: Future[dict[str, Any]] = Future()
         result.set_running_or_notify_cancel()
         self._send(task, result, 1)
@@ -181,14 +160,8 @@ def perform_there(
 ) -> tuple[dict[str, object], dict[str, Any]]:
     """Run one task on a worker of a cluster; return the data of its record and of its session.
 
-    Parameters
-    ----------
-    instance : Instance
-        The instance of the task.
-    task : Task
-        What to run.
-    base : str
-        Id of the call of `compare`; with the worker it gives the id of the session.
+    `task`: what to run. `base`: id of the call of `compare`; with the worker it gives the id of the
+    session.
 
     Raises
     ------

@@ -190,14 +190,8 @@ def work(
 ) -> Work:
     """Return how much `compare` would do, without doing it.
 
-    Parameters
-    ----------
-    targets : Instance, Experiment, path, or several
-        As for `compare`.
-    run : path
-        The run folder; it need not exist.
-    time_limit : float, optional
-        Limit of each task in wall-clock seconds.
+    `targets`: as for `compare`. `run`: the run folder; it need not exist. `time_limit`: limit of
+    each task in wall-clock seconds.
 
     Raises
     ------
@@ -265,13 +259,7 @@ def _problems(targets: Target | Iterable[Target]) -> tuple[list[Problem], dict[s
 
 
 def instances_of(target: Target) -> list[Instance]:
-    """Return the instances of a target of `compare`; those of a figure without its methods.
-
-    Parameters
-    ----------
-    target : Instance, Experiment or path
-        The target.
-    """
+    """Return the instances of a target of `compare`; those of a figure without its methods."""
     return [instance for instance, _ in _problems(target)[0]]
 
 
@@ -598,14 +586,8 @@ def _age(point: tuple[float, float]) -> float:
 class _Threads:
     """A pool of threads, each of which waits for the child process of its task.
 
-    Parameters
-    ----------
-    plan : _Plan
-        What is to be done.
-    versions : mapping
-        Versions of the packages that the tasks use.
-    count : int
-        Number of threads.
+    `plan`: what is to be done. `versions`: versions of the packages that the tasks use. `count`:
+    number of threads.
     """
 
     def __init__(self, plan: _Plan, versions: Mapping[str, str], count: int) -> None:
@@ -624,13 +606,7 @@ class _Threads:
         return self.count
 
     def submit(self, task: Task) -> "Future[dict[str, Any]]":
-        """Begin a task.
-
-        Parameters
-        ----------
-        task : Task
-            The task.
-        """
+        """Begin a task."""
         file = self.plan.folder.sessions / f"{self.session.id}.json"
         if not file.exists():
             write_session(file.parent, self.session)

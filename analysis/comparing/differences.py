@@ -38,11 +38,6 @@ def differences(first: StoredRun, second: StoredRun) -> Differences:
     Two records are of one task if instance, method with engine and options, and seed agree; of
     several such records in a run the best counts: one that did not fail, and of those the one with
     the smaller gap.
-
-    Parameters
-    ----------
-    first, second : StoredRun
-        The runs.
     """
     before, after = _by_task(first), _by_task(second)
     common = [task for task in before if task in after]

@@ -307,11 +307,6 @@ def ratio(solution: Reference, *references: Reference | Run) -> RatioInterval:
 def known(given: Reference) -> Known:
     """Return what is verified of a solution.
 
-    Parameters
-    ----------
-    given : Solution, JudgedSchedule or Verdict
-        The solution.
-
     Raises
     ------
     UsageError
@@ -375,12 +370,7 @@ def _known_by(given: Known, reference: Reference | Run) -> Iterator[Known]:
 def interval(given: Known, references: "list[Known]") -> RatioInterval:
     """Return the ratio of a verified schedule to an optimum that references enclose.
 
-    Parameters
-    ----------
-    given : Known
-        The schedule.
-    references : list of Known
-        Of the same instance and problem.
+    `references`: of the same instance and problem.
 
     Raises
     ------

@@ -51,16 +51,8 @@ class Task:
 def new_task(instance: Instance, choice: Choice, limits: Limits, seed: int | None) -> Task:
     """Return a task of this installation of the package.
 
-    Parameters
-    ----------
-    instance : Instance
-        The instance.
-    choice : Choice
-        The method with its engine and options.
-    limits : Limits
-        Limits of the task.
-    seed : int or None
-        Random seed.
+    `choice`: the method with its engine and options. `limits`: limits of the task. `seed`: random
+    seed.
     """
     spec = _spec(instance, choice, limits, seed)
     code = method_code(spec.family, spec.method)
@@ -94,16 +86,8 @@ def perform(
 ) -> dict[str, object]:
     """Run one task and return its record as JSON data; all errors are recorded, none is raised.
 
-    Parameters
-    ----------
-    instance : Instance
-        The instance of the task.
-    task : Task
-        What to run.
-    session : str
-        Id of the session.
-    interrupt : threading.Event, optional
-        Ends the task when set; used in threads, which do not receive Ctrl-C (see `run_child`).
+    `task`: what to run. `session`: id of the session. `interrupt`: ends the task when set; used in
+    threads, which do not receive Ctrl-C (see `run_child`).
     """
     spec = _spec(instance, task.choice, task.limits, task.seed)
     record = partial(_record, instance, task, spec, session, utc_now())

@@ -49,12 +49,7 @@ def curves(measure: str, numbers: Sequence[Row]) -> list[Curve]:
 
     A series has a point only where all draws are known.
 
-    Parameters
-    ----------
-    measure : str
-        One of the measures in `numbers`.
-    numbers : sequence of Row
-        As returned by `experiments.rows`.
+    `measure`: one of the measures in `numbers`. `numbers`: as returned by `experiments.rows`.
     """
     values: dict[str, dict[float | str, list[float]]] = {}
     for row in numbers:
@@ -79,14 +74,7 @@ def chart(experiment: Experiment, measure: str, numbers: Sequence[Row]) -> Figur
 
     Values are averaged over the draws; bars of error show the least and the greatest.
 
-    Parameters
-    ----------
-    experiment : Experiment
-        The figure.
-    measure : str
-        One of the measures in `numbers`.
-    numbers : sequence of Row
-        As returned by `experiments.rows`.
+    `measure`: one of the measures in `numbers`. `numbers`: as returned by `experiments.rows`.
     """
     label, found, palette = _drawn(experiment, measure, numbers)
     figure = Figure()
@@ -159,14 +147,7 @@ def picture(
 
     The verdicts on the paper's claims stand below it.
 
-    Parameters
-    ----------
-    experiment : Experiment
-        The figure.
-    measure : str
-        One of the measures in `numbers`.
-    numbers : sequence of Row
-        As returned by `experiments.rows`.
+    `measure`: one of the measures in `numbers`. `numbers`: as returned by `experiments.rows`.
     """
     from matplotlib import figure as matplotlib_figure
 
@@ -271,14 +252,7 @@ def shown_rows(experiment: Experiment, measure: str, numbers: Sequence[Row]) -> 
     If the figure is one of ratios, these are the ratios of the objective to the best known schedule
     and, where it is not proved optimal, to the bound: the ratio to the optimum is between them.
 
-    Parameters
-    ----------
-    experiment : Experiment
-        The figure.
-    measure : str
-        One of the measures in `numbers`.
-    numbers : sequence of Row
-        As returned by `experiments.rows`.
+    `measure`: one of the measures in `numbers`. `numbers`: as returned by `experiments.rows`.
     """
     own = [row for row in numbers if row.measure == measure]
     if not experiment.ratio or measure != experiment.objective:

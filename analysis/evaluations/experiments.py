@@ -28,13 +28,7 @@ FOLDER = "figures"  # in the run folder
 
 
 def file_name(experiment: Experiment) -> str:
-    """Return the name of a figure's CSV file; without its suffix it is the name of the suite.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        The figure.
-    """
+    """Return the name of a figure's CSV file; without its suffix it is the name of the suite."""
     words = ["quick"] if experiment.quick else []
     words += [f"{key}={value}" for key, value in experiment.setting.items()]
     at = "@" + ",".join(words) if words else ""
@@ -44,12 +38,8 @@ def file_name(experiment: Experiment) -> str:
 def suite(text: str, *, quick: bool = False) -> dict[str, Experiment]:
     """Return the figures of a suite by file name; empty if the text does not name a suite.
 
-    Parameters
-    ----------
-    text : str
-        `FAMILY-figures`, or `FAMILY-figure-N` for one figure at all its settings.
-    quick : bool
-        Whether to return the figures scaled down, with at least ten draws.
+    `text`: `FAMILY-figures`, or `FAMILY-figure-N` for one figure at all its settings. `quick`:
+    whether to return the figures scaled down, with at least ten draws.
 
     Raises
     ------
@@ -79,13 +69,7 @@ def _figures(name: str, quick: bool) -> dict[str, Experiment]:
 
 
 def pairs(experiment: Experiment) -> Iterator[tuple[Instance, list[str]]]:
-    """Yield each instance of a figure with the methods to run on it.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        The figure.
-    """
+    """Yield each instance of a figure with the methods to run on it."""
     methods: dict[str, list[str]] = {}
     instances: dict[str, Instance] = {}
     for point in experiment.points:
@@ -102,13 +86,6 @@ def rows(run: StoredRun, experiment: Experiment) -> list[Row]:
     Points that were not measured have no value. A method that was stopped before its end was not
     measured; its schedule still counts for the best known one. Of several records of a point, one
     that came to its end counts, and of these one with the default seed and the largest limit.
-
-    Parameters
-    ----------
-    run : StoredRun
-        The run.
-    experiment : Experiment
-        The figure.
     """
     records: dict[tuple[str, str], list[TaskRecord]] = {}
     for record in run.records:
@@ -164,12 +141,7 @@ def _ended(record: TaskRecord) -> bool:
 def write_heads(folder: Folder, experiments: Iterable[str]) -> None:
     """Write CSV files without values, for figures that have none: the report shows them.
 
-    Parameters
-    ----------
-    folder : Folder
-        The run folder.
-    experiments : iterable of str
-        Names of the files.
+    `experiments`: names of the files.
     """
     (folder.path / FOLDER).mkdir(exist_ok=True)
     for name in experiments:
@@ -181,12 +153,7 @@ def write_heads(folder: Folder, experiments: Iterable[str]) -> None:
 def write(run: StoredRun, experiments: dict[str, Experiment]) -> None:
     """Write the values of figures as CSV files into the run folder.
 
-    Parameters
-    ----------
-    run : StoredRun
-        The run.
-    experiments : dict
-        Figures by file name.
+    `experiments`: figures by file name.
     """
     folder = run.folders[0].path / FOLDER
     folder.mkdir(exist_ok=True)
@@ -197,10 +164,7 @@ def write(run: StoredRun, experiments: dict[str, Experiment]) -> None:
 def read(file: Path) -> list[Row]:
     """Return the values of a figure from its CSV file.
 
-    Parameters
-    ----------
-    file : Path
-        As written by `write`.
+    `file`: as written by `write`.
 
     Raises
     ------
@@ -236,11 +200,6 @@ def written(run: StoredRun) -> dict[str, tuple[Experiment, list[Row]]]:
 
     The values of a run that was killed, or to which records were added, are computed from its
     records. So are those of several folders, and of a file without a measure of the figure.
-
-    Parameters
-    ----------
-    run : StoredRun
-        The run.
     """
     files = {
         file.name: file

@@ -162,11 +162,8 @@ class Sentence:
 def sentences(judged: Iterable[Judgement]) -> list[Sentence]:
     """Return the sentences of one family's paper, from the judgements on their parts.
 
-    Parameters
-    ----------
-    judged : iterable of Judgement
-        On all figures of the family, at all settings. Claims that are ours or that the paper does
-        not state have each a `Sentence` too, whose verdict says so.
+    `judged`: on all figures of the family, at all settings. Claims that are ours or that the paper
+    does not state have each a `Sentence` too, whose verdict says so.
     """
     copies: dict[tuple[str, str, str], list[Judgement]] = {}
     for item in judged:
@@ -181,15 +178,7 @@ def sentences(judged: Iterable[Judgement]) -> list[Sentence]:
 
 
 def draws(experiment: Experiment, rows: Iterable[Row]) -> list[Draw]:
-    """Return the measured values of a figure by draw, in the order of the seeds.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        The figure.
-    rows : iterable of Row
-        Its values.
-    """
+    """Return the measured values of a figure by draw, in the order of the seeds."""
     values: dict[int, dict[tuple[str, str, Position], float | None]] = {}
     for row in rows:
         values.setdefault(row.seed, {})[row.measure, row.series, row.x] = row.value
@@ -202,13 +191,6 @@ def judge(experiment: Experiment, rows: Sequence[Row]) -> list[Judgement]:
     A claim is reproduced if it holds on at least nine tenths of the replications to which it
     applies, refuted if it holds on at most one tenth, and mixed otherwise. If fewer than half of
     them could be measured, there is no verdict.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        The figure.
-    rows : sequence of Row
-        Its values, of all replications.
     """
     measured = draws(experiment, rows)
     return [_judgement(experiment, claim, measured) for claim in experiment.claims]

@@ -17,10 +17,7 @@ PLACES = ("servers", "machines", "GPUs")  # in summaries of instances, the first
 def sizes(figures: Measured) -> list[tuple[str, str, str, str]]:
     """Return the sizes of the instances: figures, scale, jobs and machines, replications.
 
-    Parameters
-    ----------
-    figures : sequence of (Experiment, rows)
-        Of one family. Figures of the same size share a row.
+    `figures`: of one family. Figures of the same size share a row.
     """
     found: dict[tuple[str, str, str], list[str]] = {}
     for experiment, rows in figures:
@@ -36,10 +33,7 @@ def sizes(figures: Measured) -> list[tuple[str, str, str, str]]:
 def players(figures: Measured) -> list[tuple[str, str, str, str]]:
     """Return the methods of the paper's series and bars: name, figures, method, what it is.
 
-    Parameters
-    ----------
-    figures : sequence of (Experiment, rows)
-        Of one family. Series that are ours by name are left out.
+    `figures`: of one family. Series that are ours by name are left out.
     """
     places: dict[tuple[str, str], dict[str, None]] = {}  # by name and method
     options: dict[tuple[str, str], dict[str, dict[str, None]]] = {}

@@ -23,12 +23,7 @@ KEPT = ("time_unit",)  # of `meta`; the others, such as the seed, would give lat
 def view(instance: Instance, now: float) -> Instance:
     """Return an instance with the jobs that have arrived, and nothing that tells of others.
 
-    Parameters
-    ----------
-    instance : Instance
-        An instance whose jobs have arrivals.
-    now : float
-        Time, in the unit of the instance.
+    `instance`: an instance whose jobs have arrivals. `now`: time, in the unit of the instance.
     """
     data = instance.to_data()
     jobs = [job for job in data["jobs"] if job["arrival"] <= now]
@@ -39,10 +34,7 @@ def view(instance: Instance, now: float) -> Instance:
 def arrivals(instance: Instance) -> list[float]:
     """Return the times at which jobs arrive, in increasing order.
 
-    Parameters
-    ----------
-    instance : Instance
-        An instance whose jobs have arrivals.
+    `instance`: an instance whose jobs have arrivals.
     """
     return sorted({job["arrival"] for job in instance.to_data()["jobs"]})
 
@@ -60,20 +52,8 @@ def run_online(
 ) -> ChildResult:
     """Call an online algorithm at each arrival; the value is its last plan and its seconds.
 
-    Parameters
-    ----------
-    owner : Family
-        The family.
-    own : Own
-        The algorithm.
-    options : mapping
-        A value for every option.
-    seed : int
-        Random seed.
-    limit, memory_mb : float or None
-        Limits in wall-clock seconds, of all calls together, and in MB.
-    interrupt : threading.Event, optional
-        Ends the run when set.
+    `seed`: random seed. `limit`, `memory_mb`: limits in wall-clock seconds, of all calls together,
+    and in MB. `interrupt`: ends the run when set.
     """
     spent = 0.0
     arrival = Arrival(0.0)

@@ -76,10 +76,7 @@ class Command:
     def mentions(self, place: str) -> bool:
         """Return whether an argument contains a placeholder.
 
-        Parameters
-        ----------
-        place : str
-            Its name, such as `instance`.
+        `place`: its name, such as `instance`.
         """
         return place in self.places
 
@@ -156,16 +153,8 @@ def run(
     Schedules that a generator yields are sent at once, as `("schedule", seconds, text)`; the result
     is then None.
 
-    Parameters
-    ----------
-    send : callable
-        Sends a message to the parent process.
-    address : Address
-        Where the method is.
-    code : str
-        Hash of its source.
-    call : Call
-        What it is called with.
+    `send`: sends a message to the parent process. `address`: where the method is. `code`: hash of
+    its source. `call`: what it is called with.
 
     Raises
     ------
@@ -193,20 +182,10 @@ def decide(
 ) -> tuple[str, float, bytes]:
     """Call an online algorithm at an arrival; return its plan, its seconds and its state.
 
-    Parameters
-    ----------
-    send : callable
-        Sends a message to the parent process; not used.
-    address : Address
-        Where the method is.
-    code : str
-        Hash of its source.
-    view : Instance
-        The instance with the jobs that have arrived; this process never sees the others.
-    call : Call
-        What it is called with.
-    arrival : Arrival
-        The time, and what was decided before.
+    `send`: sends a message to the parent process; not used. `address`: where the method is. `code`:
+    hash of its source. `view`: the instance with the jobs that have arrived; this process never
+    sees the others. `call`: what it is called with. `arrival`: the time, and what was decided
+    before.
     """
     import cloudpickle
 
@@ -236,14 +215,7 @@ def describe(
 ) -> tuple[tuple[Option, ...], tuple[str, ...], bool]:
     """Return the options of a function in a file, what it asks for, and whether it is online.
 
-    Parameters
-    ----------
-    send : callable
-        Sends a message to the parent process; not used.
-    address : Source
-        The function.
-    code : str
-        Hash of the source.
+    `send`: sends a message to the parent process; not used. `code`: hash of the source.
     """
     try:
         function = _load(address, code)
@@ -258,11 +230,6 @@ def parameters(function: Callable[..., Any]) -> tuple[tuple[Option, ...], tuple[
     The first parameter is the instance; those of an online algorithm are the instance, the time and
     its last schedule. The others must have a default; those whose default, or annotation, is a
     number, a text or a boolean are options.
-
-    Parameters
-    ----------
-    function : callable
-        The function.
 
     Raises
     ------
@@ -414,10 +381,7 @@ def _stream(
 def schedule_text(found: Any, instance: Instance) -> str:
     """Return what a function returned as JSON text, if it can be a schedule.
 
-    Parameters
-    ----------
-    found : object
-        A schedule of the family, its data, or a solution.
+    `found`: a schedule of the family, its data, or a solution.
 
     Raises
     ------

@@ -37,13 +37,7 @@ def _digest(parts: Iterable[bytes]) -> str:
 
 
 def file_code(file: Path) -> str:
-    """Return a hash of a Python file and of the files in its folder that it imports.
-
-    Parameters
-    ----------
-    file : Path
-        The file.
-    """
+    """Return a hash of a Python file and of the files in its folder that it imports."""
     found: dict[str, bytes] = {}
     _collect(file.resolve(), file.resolve().parent, found)
     return _digest(part for name in sorted(found) for part in (name.encode(), found[name]))
@@ -87,13 +81,7 @@ def _files_of(module: str, folder: Path) -> Iterator[Path]:
 
 
 def command_code(words: Sequence[str]) -> str:
-    """Return a hash of a command: its words, and the content of the files that they name.
-
-    Parameters
-    ----------
-    words : sequence of str
-        The program and its arguments.
-    """
+    """Return a hash of a command: its words, and the content of the files that they name."""
     parts: list[bytes] = []
     for place, word in enumerate(words):
         file = Path((shutil.which(word) if place == 0 else None) or word)
@@ -111,10 +99,7 @@ def command_code(words: Sequence[str]) -> str:
 def installed(module: str | None) -> bool:
     """Return whether a module belongs to Python, to this package or to another installed one.
 
-    Parameters
-    ----------
-    module : str or None
-        Its name; None belongs to nobody.
+    `module`: its name; None belongs to nobody.
     """
     top = (module or "").partition(".")[0]
     if top in ("", "__main__"):
@@ -135,10 +120,7 @@ def function_code(function: object) -> tuple[str, set[str]]:
     global variables that the function reads, such as other functions and data. File names, line
     numbers and comments do not count.
 
-    Parameters
-    ----------
-    function : callable
-        A function, or any other callable object.
+    `function`: a function, or any other callable object.
     """
     walk = _Walk()
     walk.add(function)

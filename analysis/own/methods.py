@@ -86,11 +86,6 @@ class Own:
     def method(self, owner: Family) -> Method:
         """Return it as a method of a family.
 
-        Parameters
-        ----------
-        owner : Family
-            The family.
-
         Raises
         ------
         UsageError
@@ -126,14 +121,7 @@ class Own:
     ) -> Iterator[tuple[object, ...]]:
         """Provide the function of a child process and its arguments, for `run_child`.
 
-        Parameters
-        ----------
-        options : mapping
-            A value for every option.
-        limit : float or None
-            Time limit in wall-clock seconds.
-        seed : int
-            Random seed.
+        `limit`: time limit in wall-clock seconds. `seed`: random seed.
         """
         call = Call(options, self.offered, seed, limit, os.getcwd())
         head = (f"{_CHILD}:run", self.address, self.code, instance)
@@ -224,22 +212,13 @@ def own(code: "Callable[..., Any] | str | Own", *, name: str | None = None) -> O
 def is_model(method: object) -> bool:
     """Return whether an object is a Pyomo model, without importing Pyomo.
 
-    Parameters
-    ----------
-    method : object
-        Such as given to `solve`.
+    `method`: such as given to `solve`.
     """
     return any(kind.__module__.startswith("pyomo.") for kind in type(method).__mro__)
 
 
 def check_name(name: str) -> None:
-    """Raise UsageError unless a text can be the name of a method in tables.
-
-    Parameters
-    ----------
-    name : str
-        The text.
-    """
+    """Raise UsageError unless a text can be the name of a method in tables."""
     if not isinstance(name, str) or not re.fullmatch(NAME, name):
         raise UsageError(f"name '{name}': need letters, digits, '_', '-' or '.'")
     if len(name) > LONGEST:
@@ -249,11 +228,8 @@ def check_name(name: str) -> None:
 def from_text(text: str) -> Own | None:
     """Return the own method that a text names, or None if it names none.
 
-    Parameters
-    ----------
-    text : str
-        `FILE.py:FUNCTION`, with options as in `FILE.py:FUNCTION:beta=3`, or `cmd:PROGRAM ...`; both
-        may have a name in front, as in `fast=FILE.py:FUNCTION`.
+    `text`: `FILE.py:FUNCTION`, with options as in `FILE.py:FUNCTION:beta=3`, or `cmd:PROGRAM ...`;
+    both may have a name in front, as in `fast=FILE.py:FUNCTION`.
     """
     command = _COMMAND.match(text.strip())
     if command is not None:
@@ -338,10 +314,7 @@ def _described(address: Source, code: str) -> tuple[tuple[Option, ...], tuple[st
 def from_function(function: Callable[..., Any]) -> Own:
     """Return a function as a method.
 
-    Parameters
-    ----------
-    function : callable
-        From an instance to a schedule; it may be defined in a notebook.
+    `function`: from an instance to a schedule; it may be defined in a notebook.
 
     Raises
     ------
@@ -390,12 +363,7 @@ def _pickled(function: Callable[..., Any], modules: set[str]) -> bytes:
 def schedule_data(instance: Instance, text: str, name: str) -> PlainSchedule:
     """Return the schedule in JSON text that a method has returned.
 
-    Parameters
-    ----------
-    text : str
-        Data of a schedule or of a solution file.
-    name : str
-        Name of the method, for messages.
+    `text`: data of a schedule or of a solution file. `name`: name of the method, for messages.
 
     Raises
     ------
@@ -428,16 +396,7 @@ def measured(instance: Instance, owner: Family, method: Method, text: str,
              options: Mapping[str, Any]) -> tuple[PlainSchedule, float]:  # fmt: skip
     """Return a schedule and its objective, after checking it against the family's rules.
 
-    Parameters
-    ----------
-    owner : Family
-        The family.
-    method : Method
-        The method that returned it.
-    text : str
-        The schedule as JSON text.
-    options : mapping
-        Options of the method.
+    `options`: options of the method.
 
     Raises
     ------

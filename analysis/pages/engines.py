@@ -13,12 +13,7 @@ BEGIN, END = "<!-- engines -->\n", "<!-- end of engines -->"
 def with_engines(text: str, folder: Path) -> str:
     """Return docs/benchmarking.md with the table of the stored run.
 
-    Parameters
-    ----------
-    text : str
-        The page, with the table between two comments.
-    folder : Path
-        Folder of the CSV file.
+    `text`: the page, with the table between two comments. `folder`: folder of the CSV file.
     """
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
@@ -28,10 +23,7 @@ def with_engines(text: str, folder: Path) -> str:
 def table_of_engines(file: Path) -> str:
     """Return the table of a stored run in Markdown, the formulation that solves most first.
 
-    Parameters
-    ----------
-    file : Path
-        As written by `schedgap table RUN --of engines --out FILE`.
+    `file`: as written by `schedgap table RUN --of engines --out FILE`.
     """
     frame = pd.read_csv(file)
     frame = frame.sort_values(

@@ -15,13 +15,7 @@ from schedgap.models.paper import Equation
 
 
 def page(name: str) -> str:
-    """Return a family's page in Markdown.
-
-    Parameters
-    ----------
-    name : str
-        The family.
-    """
+    """Return a family's page in Markdown."""
     owner, places, computed = family(name), _places(name), _places(name, first="algorithms")
     paper = owner.paper
     parts = [
@@ -276,10 +270,7 @@ def table_of_finds() -> str:
 def with_finds(text: str) -> str:
     """Return docs/worst-cases.md with the present table of finds.
 
-    Parameters
-    ----------
-    text : str
-        The page, with the table between two comments.
+    `text`: the page, with the table between two comments.
     """
     before, _, rest = text.partition("<!-- finds -->\n")
     _, _, after = rest.partition("<!-- end of finds -->")
@@ -310,12 +301,7 @@ def _default(value: object) -> str:
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table in Markdown.
 
-    Parameters
-    ----------
-    head : sequence of str
-        Names of the columns.
-    rows : iterable of sequences of str
-        Cells, one for each column.
+    `head`: names of the columns. `rows`: cells, one for each column.
     """
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(

@@ -97,10 +97,7 @@ def models(of: str | Instance | None = None) -> Listing:
     equations (of the paper; empty for a program of ours) and summary; for an instance also rows,
     columns, integers (integer columns) and nonzeros, and note where it cannot be built.
 
-    Parameters
-    ----------
-    of : str or Instance, optional
-        A family, or an instance whose programs are built; by default all families.
+    `of`: a family, or an instance whose programs are built; by default all families.
     """
     if isinstance(of, Instance):
         owner = family(of.family)
@@ -188,13 +185,7 @@ def _version(package: str) -> str | None:
 
 
 def rounding(name: str) -> str:
-    """Return a sentence on the rounding of bounds; empty for a family without a grid.
-
-    Parameters
-    ----------
-    name : str
-        A family.
-    """
+    """Return a sentence on the rounding of bounds; empty for a family without a grid."""
     owner = family(name)
     if owner.grid is Family.__dataclass_fields__["grid"].default:
         return ""
@@ -219,11 +210,6 @@ def beginners(name: str) -> tuple[str, ...]:
 
     For a family of another package these are the first exact method, the paper's first algorithm,
     the first algorithm that is not the paper's, and the first baseline.
-
-    Parameters
-    ----------
-    name : str
-        A family.
     """
     if name in _BEGINNERS:
         return _BEGINNERS[name]

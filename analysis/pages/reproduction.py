@@ -39,12 +39,8 @@ Values = dict[str, tuple[Experiment, list[Row]]]  # by file name
 def chosen(names: Iterable[str], *, quick: bool) -> dict[str, Experiment]:
     """Return the figures with these names, by file name.
 
-    Parameters
-    ----------
-    names : iterable of str
-        `all`, a family, or the suites `FAMILY-figures` and `FAMILY-figure-N`.
-    quick : bool
-        Whether to scale them down.
+    `names`: `all`, a family, or the suites `FAMILY-figures` and `FAMILY-figure-N`. `quick`: whether
+    to scale them down.
 
     Raises
     ------
@@ -76,16 +72,8 @@ def measure(
     Results that the run folder has already are kept. The values of a figure are written as soon as
     all of its tasks have ended.
 
-    Parameters
-    ----------
-    figures : dict
-        Figures by file name.
-    run : path
-        The run folder.
-    workers : int, optional
-        Number of parallel tasks.
-    on_record : callable, optional
-        See `compare`.
+    `figures`: figures by file name. `workers`: number of parallel tasks. `on_record`: see
+    `compare`.
     """
     limits = sorted({each.time_limit for each in figures.values()})
     for limit in limits:
@@ -97,12 +85,7 @@ def measure(
 def plan(figures: dict[str, Experiment], *, run: str | os.PathLike[str]) -> list[dict[str, object]]:
     """Return what `measure` would do, without doing it: a row for each family.
 
-    Parameters
-    ----------
-    figures : dict
-        Figures by file name.
-    run : path
-        The run folder; it need not exist.
+    `figures`: figures by file name. `run`: the run folder; it need not exist.
 
     Returns
     -------
@@ -134,12 +117,7 @@ def plan(figures: dict[str, Experiment], *, run: str | os.PathLike[str]) -> list
 def named(run: Run, names: Sequence[str]) -> Values:
     """Return figures of a run with their values, by file name.
 
-    Parameters
-    ----------
-    run : Run
-        A run of figures.
-    names : sequence of str
-        Names of files, with or without `.csv`; all figures if it is empty.
+    `names`: names of files, with or without `.csv`; all figures if it is empty.
 
     Raises
     ------
@@ -160,10 +138,7 @@ def named(run: Run, names: Sequence[str]) -> Values:
 def judgements(figures: Values) -> list[Judgement]:
     """Return the verdicts on the claims of figures.
 
-    Parameters
-    ----------
-    figures : dict
-        As returned by `named` or `values`.
+    `figures`: as returned by `named` or `values`.
     """
     return [item for each, rows in figures.values() for item in judge(each, rows)]
 
@@ -171,14 +146,8 @@ def judgements(figures: Values) -> list[Judgement]:
 def draw(figures: Values, folder: Path, suffix: str) -> list[Path]:
     """Draw figures into files and return their paths; each measure has a file.
 
-    Parameters
-    ----------
-    figures : dict
-        As returned by `named`.
-    folder : Path
-        The files go into `figures` in it.
-    suffix : {"pdf", "svg", "png"}
-        Kind of the files.
+    `figures`: as returned by `named`. `folder`: the files go into `figures` in it. `suffix`: kind
+    of the files.
     """
     place = folder / experiments.FOLDER
     place.mkdir(parents=True, exist_ok=True)
@@ -195,12 +164,7 @@ def draw(figures: Values, folder: Path, suffix: str) -> list[Path]:
 def publish(run: Run, out: Path) -> Path:
     """Copy the values of a run's figures into a folder and write the page beside it.
 
-    Parameters
-    ----------
-    run : Run
-        A run of figures.
-    out : Path
-        Folder of the page; the values go into `reproduction` in it.
+    `out`: folder of the page; the values go into `reproduction` in it.
 
     Returns
     -------
@@ -218,10 +182,7 @@ def publish(run: Run, out: Path) -> Path:
 def values(data: Path) -> Values:
     """Return the figures whose values are in a folder, in the order of the families.
 
-    Parameters
-    ----------
-    data : Path
-        Folder of CSV files.
+    `data`: folder of CSV files.
     """
     found: Values = {}
     for quick in (True, False):
@@ -241,10 +202,7 @@ def _families(data: Path) -> list[str]:
 def page(data: Path) -> str:
     """Return the page in Markdown: the sentences of the papers on their figures, with verdicts.
 
-    Parameters
-    ----------
-    data : Path
-        Folder of CSV files.
+    `data`: folder of CSV files.
     """
     found = values(data)
     names = _families(data)
@@ -335,10 +293,7 @@ of each family.
 def counts(items: Sequence[Sentence]) -> dict[str, int]:
     """Return the number of sentences of a paper, for each verdict too, and of rows beside them.
 
-    Parameters
-    ----------
-    items : sequence of Sentence
-        Of one paper.
+    `items`: of one paper.
     """
     count = Counter(item.verdict for item in items if _standing(item) == "paper")
     beside = Counter(_standing(item) for item in items for _ in item.parts)

@@ -61,10 +61,7 @@ TEMPLATE = go.layout.Template(
 def plain(text: str) -> str:
     """Escape text for Plotly, which interprets HTML tags in labels.
 
-    Parameters
-    ----------
-    text : str
-        Any text.
+    `text`: any text.
     """
     return html.escape(text, quote=False)
 
@@ -74,10 +71,7 @@ def colors(names: Iterable[str]) -> dict[str, str]:
 
     The same set of names always gets the same colours.
 
-    Parameters
-    ----------
-    names : iterable of str
-        Names of groups or methods.
+    `names`: names of groups or methods.
     """
     return in_order(sorted(set(names), key=natural))
 
@@ -85,10 +79,7 @@ def colors(names: Iterable[str]) -> dict[str, str]:
 def in_order(names: Iterable[str]) -> dict[str, str]:
     """Return a colour for each name, in their order; the first one always has the first colour.
 
-    Parameters
-    ----------
-    names : iterable of str
-        Names, each once.
+    `names`: names, each once.
     """
     return {
         name: _tint(PALETTE[place % len(PALETTE)], (0.0, 0.4, -0.35)[place // len(PALETTE) % 3])
@@ -104,12 +95,7 @@ def method_colors(name: str, methods: Iterable[str]) -> dict[str, str]:
     hues. Configurations of a method, such as `srtf:preempt=false`, have colours of their own, after
     those of all methods.
 
-    Parameters
-    ----------
-    name : str
-        The family.
-    methods : iterable of str
-        Names of methods or configurations.
+    `methods`: names of methods or configurations.
     """
     known = _registry_colors(name)
     others = (method for method in methods if method not in known)
@@ -147,12 +133,8 @@ def gantt(
 ) -> Figure:
     """Return the Gantt chart of a schedule, or of two on one time axis, one below the other.
 
-    Parameters
-    ----------
-    chart, compare_with : Chart
-        Charts of two schedules of one instance; a group has the same colour in both.
-    titles : sequence of str
-        A title for each chart.
+    `chart`, `compare_with`: charts of two schedules of one instance; a group has the same colour in
+    both.
     """
     charts = [chart] if compare_with is None else [chart, compare_with]
     palette = colors(bar.group for each in charts for bar in each.bars)
@@ -196,12 +178,7 @@ def gantt_traces(chart: Chart, palette: Mapping[str, str]) -> list[dict[str, obj
     There is one trace for the normal bars, one for the soft bars and one for the links of each
     group. The coordinate of a bar is the index of its lane; `base` is its start and `x` its length.
 
-    Parameters
-    ----------
-    chart : Chart
-        The chart.
-    palette : mapping
-        Colour of each group.
+    `palette`: colour of each group.
     """
     lanes = {lane: place for place, lane in enumerate(chart.lanes)}
     soft_below = any(bar.soft for bar in chart.bars)
@@ -288,35 +265,20 @@ def _by_group(bars: Iterable[Bar]) -> dict[tuple[str, bool], list[Bar]]:
 def frame_height(groups: int) -> int:
     """Return the height in pixels of title, time axis and legend.
 
-    Parameters
-    ----------
-    groups : int
-        Number of groups in the legend.
+    `groups`: number of groups in the legend.
     """
     legend = 22 * -(-groups // 8) if 1 < groups <= LEGEND_LIMIT else 0
     return 92 + legend
 
 
 def lanes_height(chart: Chart) -> int:
-    """Return the height of the lanes in pixels: 24 for each of up to 16 lanes, later at least 5.
-
-    Parameters
-    ----------
-    chart : Chart
-        The chart.
-    """
+    """Return the height of the lanes in pixels: 24 for each of up to 16 lanes, later at least 5."""
     lanes = max(1, len(chart.lanes))
     return max(72, lanes * 24 if lanes <= 16 else round(lanes * max(5.0, 400 / lanes)))
 
 
 def lanes_axis(chart: Chart) -> dict[str, Any]:
-    """Return the Plotly axis of the lanes, first lane on top; only names that fit are shown.
-
-    Parameters
-    ----------
-    chart : Chart
-        The chart.
-    """
+    """Return the Plotly axis of the lanes, first lane on top; only names that fit are shown."""
     lanes = chart.lanes
     each = lanes_height(chart) / max(1, len(lanes))
     step = max(1, -(-14 // max(1, int(each))))
@@ -333,12 +295,7 @@ def lanes_axis(chart: Chart) -> dict[str, Any]:
 def shorten(text: str, limit: int = 24) -> str:
     """Return text cut off to a number of characters, with an ellipsis.
 
-    Parameters
-    ----------
-    text : str
-        Any text.
-    limit : int
-        Maximum length, >= 1.
+    `text`: any text. `limit`: maximum length, >= 1.
     """
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
@@ -346,10 +303,7 @@ def shorten(text: str, limit: int = 24) -> str:
 def time_range(charts: Iterable[Chart]) -> tuple[float, float]:
     """Return the time range that shows all bars; it starts at 0 or, if earlier, the first bar.
 
-    Parameters
-    ----------
-    charts : iterable of Chart
-        Charts on one time axis.
+    `charts`: charts on one time axis.
     """
     bars = [bar for chart in charts for bar in chart.bars]
     first = min((bar.start for bar in bars), default=0.0)
@@ -365,14 +319,8 @@ def gantt_matplotlib(
 ) -> "matplotlib_figure.Figure":
     """Return the same chart as a Matplotlib figure, to be saved with `.savefig("schedules.pdf")`.
 
-    Parameters
-    ----------
-    chart, compare_with : Chart
-        Charts of two schedules of one instance; a group has the same colour in both.
-    titles : sequence of str
-        A title for each chart.
-    width : float
-        Width in inches.
+    `chart`, `compare_with`: charts of two schedules of one instance; a group has the same colour in
+    both. `width`: width in inches.
     """
     from matplotlib import figure as matplotlib_figure
     from matplotlib.collections import PolyCollection
@@ -432,9 +380,6 @@ def gantt_matplotlib(
 def literal(text: str) -> str:
     """Escape text for Matplotlib, in which dollar signs start mathematics.
 
-    Parameters
-    ----------
-    text : str
-        Plain text.
+    `text`: plain text.
     """
     return text.replace("$", r"\$").lstrip("_")

@@ -8,12 +8,7 @@ from collections.abc import Iterable, Sequence
 def comma_separated(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Return a table as CSV; None becomes an empty field.
 
-    Parameters
-    ----------
-    columns : sequence of str
-        Names of the columns.
-    rows : iterable of sequences
-        Cells, one for each column.
+    `columns`: names of the columns. `rows`: cells, one for each column.
     """
     text = io.StringIO()
     csv.writer(text).writerows([columns, *rows])

@@ -20,12 +20,8 @@ Point = tuple[float, float | None, float | None]  # seconds, objective, bound
 def running_best(points: Iterable[Sequence[float | None]], sense: Sense) -> Iterator[Point]:
     """Yield the best objective and bound so far at each point.
 
-    Parameters
-    ----------
-    points : iterable
-        Points (seconds, objective or None, bound or None) in order of time.
-    sense : {"min", "max"}
-        Sense of the objective.
+    `points`: points (seconds, objective or None, bound or None) in order of time. `sense`: sense of
+    the objective.
     """
     better, tighter = (min, max) if sense == "min" else (max, min)
     objective: float | None = None
@@ -54,14 +50,9 @@ def progress_figure(
 ) -> Figure:
     """Return a figure of incumbents (solid) and bounds (dotted) over wall-clock time.
 
-    Parameters
-    ----------
-    progress : mapping
-        For each name, such as a method, its points (seconds, objective or None, bound or None).
-    sense : {"min", "max"}
-        Sense of the objective.
-    palette : mapping, optional
-        The colour of each name; by default that of `colors`.
+    `progress`: for each name, such as a method, its points (seconds, objective or None, bound or
+    None). `sense`: sense of the objective. `palette`: the colour of each name; by default that of
+    `colors`.
     """
     traces = progress_traces(progress, sense, palette)
     return Figure(traces, {"template": TEMPLATE, **PROGRESS_LAYOUT})
@@ -74,14 +65,9 @@ def progress_traces(
 ) -> list[dict[str, object]]:
     """Return the curves of `progress_figure` as Plotly traces, up to two for each name.
 
-    Parameters
-    ----------
-    progress : mapping
-        For each name, such as a method, its points (seconds, objective or None, bound or None).
-    sense : {"min", "max"}
-        Sense of the objective.
-    palette : mapping, optional
-        The colour of each name; by default that of `colors`.
+    `progress`: for each name, such as a method, its points (seconds, objective or None, bound or
+    None). `sense`: sense of the objective. `palette`: the colour of each name; by default that of
+    `colors`.
     """
     palette = palette or colors(progress)
     traces: list[dict[str, Any]] = []
@@ -121,13 +107,9 @@ def ratio_distribution(
 ) -> Figure:
     """Return a figure with a row for each method: dots for exact ratios, lines for intervals.
 
-    Parameters
-    ----------
-    ratios : mapping
-        For each method, from top to bottom, its intervals (instance, lower end, upper end). An
-        interval without an upper end is drawn as a triangle that points to the right.
-    palette : mapping, optional
-        The colour of each method; by default all have the first one.
+    `ratios`: for each method, from top to bottom, its intervals (instance, lower end, upper end).
+    An interval without an upper end is drawn as a triangle that points to the right. `palette`: the
+    colour of each method; by default all have the first one.
     """
     palette = palette or dict.fromkeys(ratios, PALETTE[0])
     rows = {method: place for place, method in enumerate(ratios)}
@@ -234,12 +216,8 @@ def performance_profile(
     A profile shows the share of instances on which a method is within a factor of the best known
     schedule. It compares each method with the best one, not with the optimum.
 
-    Parameters
-    ----------
-    profiles : mapping
-        For each method, its steps (factor >= 1, share of instances in [0, 1]) by increasing factor.
-    palette : mapping, optional
-        The colour of each method; by default that of `colors`.
+    `profiles`: for each method, its steps (factor >= 1, share of instances in [0, 1]) by increasing
+    factor. `palette`: the colour of each method; by default that of `colors`.
     """
     top = max((factor for steps in profiles.values() for factor, _ in steps), default=1.0)
     hover = "%{y:.3~g} % within %{x:.4~g} times the best"
@@ -254,11 +232,8 @@ def time_profile(
 ) -> Figure:
     """Return a figure of time profiles as step lines, on a logarithmic time axis.
 
-    Parameters
-    ----------
-    profiles : mapping
-        For each method, its steps (seconds, share of instances in [0, 1]) by increasing time, such
-        as those of `Run.profile("seconds")`.
+    `profiles`: for each method, its steps (seconds, share of instances in [0, 1]) by increasing
+    time, such as those of `Run.profile("seconds")`.
     """
     moments = [seconds for steps in profiles.values() for seconds, _ in steps if seconds > 0]
     first, last = min(moments, default=0.1), max(moments, default=1.0)
@@ -323,13 +298,9 @@ def gap_figure(
 
     A gap that is known as an interval is drawn as a band between two lines.
 
-    Parameters
-    ----------
-    gaps : mapping
-        For each method, its points (seconds, lower and upper end of the mean gap in [0, 1]) by
-        increasing time, such as those of `Run.gaps()`.
-    palette : mapping, optional
-        The colour of each method; by default that of `colors`.
+    `gaps`: for each method, its points (seconds, lower and upper end of the mean gap in [0, 1]) by
+    increasing time, such as those of `Run.gaps()`. `palette`: the colour of each method; by default
+    that of `colors`.
     """
     figure = Figure()
     palette = palette or colors(gaps)

@@ -35,10 +35,7 @@ SMALL = {"fontsize": 7}
 def on_paper(figure: go.Figure) -> "matplotlib_figure.Figure":
     """Return a figure of lines, points, bars and heat maps as one of Matplotlib.
 
-    Parameters
-    ----------
-    figure : plotly.graph_objects.Figure
-        With scatter, bar and heatmap traces, on one or more pairs of axes.
+    `figure`: with scatter, bar and heatmap traces, on one or more pairs of axes.
 
     Raises
     ------

@@ -37,12 +37,7 @@ class Origin:
 def program_name(owner: Family, name: str) -> str:
     """Return the name of a program under which the family lists it.
 
-    Parameters
-    ----------
-    owner : Family
-        The family.
-    name : str
-        The name, one of the program's further names, or an alias of the method that solves it.
+    `name`: the name, one of the program's further names, or an alias of the method that solves it.
 
     Raises
     ------
@@ -130,14 +125,7 @@ def model(
 def build(instance: Instance, key: str, *, narrow: bool = False) -> "pyo.ConcreteModel":
     """Return a program as a Pyomo model, with indices as its builder counts them.
 
-    Parameters
-    ----------
-    instance : Instance
-        The instance.
-    key : str
-        Name of the program.
-    narrow : bool
-        As for `model`.
+    `narrow`: as for `model`.
     """
     from schedgap.solvers.programs.arrays import LinearProgram
     from schedgap.solvers.programs.indices import as_model
@@ -156,14 +144,7 @@ def build_program(
 ) -> "LinearProgram | pyo.ConcreteModel":
     """Return what the builder of a program returns.
 
-    Parameters
-    ----------
-    instance : Instance
-        The instance.
-    key : str
-        Name of the program.
-    narrow : bool
-        As for `model`.
+    `narrow`: as for `model`.
     """
     from schedgap.solvers.programs.arrays import LinearProgram
 
@@ -185,13 +166,7 @@ def _pyomo_model(built: object, owner: str, key: str) -> "pyo.ConcreteModel":
 
 
 def relax_integers(built: "pyo.ConcreteModel") -> None:
-    """Make all variables of a model continuous, in place; bounds stay.
-
-    Parameters
-    ----------
-    built : ConcreteModel
-        The model.
-    """
+    """Make all variables of a model continuous, in place; bounds stay."""
     import pyomo.environ as pyo
 
     if any(not each.is_continuous() for each in built.component_data_objects(pyo.Var)):
@@ -199,15 +174,7 @@ def relax_integers(built: "pyo.ConcreteModel") -> None:
 
 
 def program_sizes(instance: Instance, key: str) -> dict[str, Any]:
-    """Return the rows, columns, integer columns and nonzeros of a program, or why there are none.
-
-    Parameters
-    ----------
-    instance : Instance
-        The instance.
-    key : str
-        Name of the program.
-    """
+    """Return rows, columns, integer columns and nonzeros of a program, or why there are none."""
     from schedgap.solvers.programs.pyomo import InfeasibleModelError, compile_model
 
     none = {"rows": None, "columns": None, "integers": None, "nonzeros": None}
@@ -234,14 +201,7 @@ def exported(
 ) -> "LinearProgram | pyo.ConcreteModel":
     """Return the program that `schedgap export` writes: in the narrow time windows, where it has.
 
-    Parameters
-    ----------
-    instance : Instance
-        The instance.
-    name : str
-        As for `model`.
-    relax : bool
-        Whether to make all columns continuous.
+    `name`: as for `model`. `relax`: whether to make all columns continuous.
     """
     from schedgap.solvers.programs.arrays import LinearProgram
     from schedgap.solvers.programs.indices import rename_indices

@@ -77,20 +77,11 @@ def solve_model(
     The values of the best solution are stored in the model and, for a linear program, the dual
     values in its suffix `dual`.
 
-    Parameters
-    ----------
-    instance : Instance
-        The instance that the model was built for.
-    program : ConcreteModel
-        As returned by `model`; constraints, variables and the objective may have been changed.
-    engine : str, optional
-        An engine of linear programs; by default HiGHS, and Gurobi if rows are quadratic.
-    time_limit, memory_limit : float, optional
-        Limits in wall-clock seconds and MB.
-    seed : int, optional
-        Random seed, >= 0.
-    on_message : callable, optional
-        As for `solve`; an incumbent comes without a schedule.
+    `instance`: the instance that the model was built for. `program`: as returned by `model`;
+    constraints, variables and the objective may have been changed. `engine`: an engine of linear
+    programs; by default HiGHS, and Gurobi if rows are quadratic. `time_limit`, `memory_limit`:
+    limits in wall-clock seconds and MB. `seed`: random seed, >= 0. `on_message`: as for `solve`; an
+    incumbent comes without a schedule.
 
     Raises
     ------
@@ -305,22 +296,9 @@ def solve_arrays(
 ) -> "tuple[EngineResult, bool]":
     """Solve a compiled model in this (child) process; return whether the answer is confirmed.
 
-    Parameters
-    ----------
-    send : callable
-        Sends a message to the parent process.
-    program : LinearProgram
-        Its linear part.
-    quadratics, square
-        Its quadratic rows, and the quadratic part of its objective.
-    engine : str
-        Its name.
-    limit : float or None
-        Time limit in seconds.
-    seed : int
-        Random seed.
-    grid : float or None
-        A number > 0 of which the optimum is a multiple.
+    `send`: sends a message to the parent process. `quadratics`, `square`: its quadratic rows, and
+    the quadratic part of its objective. `limit`: time limit in seconds. `seed`: random seed.
+    `grid`: a number > 0 of which the optimum is a multiple.
     """
     from schedgap.solvers.children.clock import Clock
     from schedgap.solvers.engines.confirm import confirm

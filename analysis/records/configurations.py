@@ -18,10 +18,7 @@ def names(records: Iterable[TaskRecord]) -> dict[int, str]:
     configurations of one family and method follows in brackets, as in `srtf [3 s]`; what they have
     in common does not.
 
-    Parameters
-    ----------
-    records : iterable of TaskRecord
-        All records that are shown together.
+    `records`: all records that are shown together.
     """
     known = list(records)
     numbers, some = alike(known)

@@ -44,13 +44,7 @@ class Find:
 
 @cache
 def finds(name: str) -> tuple[Find, ...]:
-    """Return the finds of a family; none for a family of another package.
-
-    Parameters
-    ----------
-    name : str
-        Name of the family.
-    """
+    """Return the finds of a family; none for a family of another package."""
     return tuple(_find(each) for each in library(name)) if name in OWN else ()
 
 

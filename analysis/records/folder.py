@@ -168,11 +168,9 @@ class TaskRecord(Record):
     def answers(self, limits: Limits) -> bool:
         """Return whether the task would have the same result under these limits.
 
-        Parameters
-        ----------
-        limits : Limits
-            Other limits. A proof, and a method that ended by itself long before its time limit,
-            count for all larger time limits; memory limits count only for tasks that exceed them.
+        `limits`: other limits. A proof, and a method that ended by itself long before its time
+        limit, count for all larger time limits; memory limits count only for tasks that exceed
+        them.
         """
         if self.limits == limits:
             return True
@@ -205,10 +203,7 @@ def alike(records: Iterable[TaskRecord]) -> tuple[list[int], list[TaskRecord]]:
     be several groups with the same values: records that were not read from an index have a group
     each.
 
-    Parameters
-    ----------
-    records : iterable of TaskRecord
-        Records of any families.
+    `records`: records of any families.
     """
     places: dict[int, int] = {}
     numbers: list[int] = []
@@ -230,10 +225,7 @@ def _at_least(limit: float | None, other: float | None) -> bool:
 def task_key(identity: Mapping[str, object]) -> str:
     """Return the key of a task: a hash of everything that determines its result.
 
-    Parameters
-    ----------
-    identity : mapping
-        JSON data that determine the result.
+    `identity`: JSON data that determine the result.
     """
     return hashlib.sha256(canonical_json(identity).encode()).hexdigest()[:32]
 
@@ -241,14 +233,7 @@ def task_key(identity: Mapping[str, object]) -> str:
 def record_key(task: str, limits: Limits, session: str) -> str:
     """Return the key of a record: that of its task, then a hash of its limits and its session.
 
-    Parameters
-    ----------
-    task : str
-        As returned by `task_key`.
-    limits : Limits
-        The limits of the task.
-    session : str
-        Id of the session that ran it.
+    `task`: as returned by `task_key`. `session`: id of the session that ran it.
     """
     own = hashlib.sha256(canonical_json([asdict(limits), session]).encode()).hexdigest()
     return f"{task}-{own[:12]}"
@@ -257,10 +242,7 @@ def record_key(task: str, limits: Limits, session: str) -> str:
 class Folder:
     """A run folder.
 
-    Parameters
-    ----------
-    path : path
-        The folder; see `create`.
+    `path`: the folder; see `create`.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -291,20 +273,14 @@ class Folder:
     def task_file(self, key: str) -> Path:
         """Return the path of the record of a task.
 
-        Parameters
-        ----------
-        key : str
-            Key of the task.
+        `key`: key of the task.
         """
         return self.tasks / f"{key}.json"
 
     def log_file(self, key: str) -> Path:
         """Return the path of the log of a task.
 
-        Parameters
-        ----------
-        key : str
-            Key of the task.
+        `key`: key of the task.
         """
         return self.logs / f"{key}.log.gz"
 
@@ -317,11 +293,8 @@ class Folder:
     def store(self, record: Mapping[str, Any]) -> dict[str, Any]:
         """Write a record atomically, and before it the files that it names; return its data.
 
-        Parameters
-        ----------
-        record : mapping
-            JSON data of a `TaskRecord`, and in `proof` those of a proof file, if there is one; in
-            `log` the text of an engine's log.
+        `record`: JSON data of a `TaskRecord`, and in `proof` those of a proof file, if there is
+        one; in `log` the text of an engine's log.
         """
         data, file = dict(record), self.task_file(record["key"])
         if data.get("log"):
@@ -343,12 +316,7 @@ class Folder:
     def find(self, task: str, limits: Limits) -> list[TaskRecord]:
         """Return the records of a task under its limits, as they are in the folder at this moment.
 
-        Parameters
-        ----------
-        task : str
-            Key of the task.
-        limits : Limits
-            Its limits.
+        `task`: key of the task.
         """
         names = sorted(file.stem for file in self.sessions.glob("[!.]*.json"))
         files = [self.task_file(record_key(task, limits, session)) for session in names]
@@ -357,10 +325,7 @@ class Folder:
     def remove(self, key: str) -> None:
         """Remove a record with its proof file and its log, if they exist.
 
-        Parameters
-        ----------
-        key : str
-            Key of the record.
+        `key`: key of the record.
         """
         file = self.task_file(key)
         for each in (file, proof_file(file), self.log_file(key)):
@@ -369,12 +334,7 @@ class Folder:
     def reuse(self, record: TaskRecord, limits: Limits) -> dict[str, Any]:
         """Store the result of a record for other limits too, and return the data.
 
-        Parameters
-        ----------
-        record : TaskRecord
-            A record of this folder that answers `limits`.
-        limits : Limits
-            The other limits.
+        `record`: a record of this folder that answers `limits`.
         """
         data = read_json(self.task_file(record.key))
         options = {key: value for key, value in data["options"].items() if key != "time_limit"}
@@ -395,12 +355,7 @@ class Folder:
         Yields False if the task is claimed already and `wait` is false. The operating system
         releases the claim when the process ends, even after kill -9.
 
-        Parameters
-        ----------
-        key : str
-            Key of the task.
-        wait : bool
-            Whether to wait until the task can be claimed.
+        `key`: key of the task. `wait`: whether to wait until the task can be claimed.
         """
         file = self.tasks / f".{key}.lock"
         lock = FileLock(file, thread_local=False, fallback_to_soft=False)
@@ -423,11 +378,6 @@ class Folder:
 
 def read_record(file: Path) -> TaskRecord:
     """Return the record in a file.
-
-    Parameters
-    ----------
-    file : Path
-        The file.
 
     Raises
     ------

@@ -14,11 +14,6 @@ from schedgap.instances.settings import Option
 def settings(run: StoredRun) -> pd.DataFrame:
     """Return the settings with which the instances of a run were generated.
 
-    Parameters
-    ----------
-    run : StoredRun
-        The run.
-
     Returns
     -------
     DataFrame

@@ -30,13 +30,7 @@ Known = dict[str, dict[str, dict[str, Any]]]  # by source code, then by instance
 
 
 class Guarantees:
-    """The guarantees that were evaluated for the instances of a run, read from its first folder.
-
-    Parameters
-    ----------
-    folder : Path
-        The run folder.
-    """
+    """The guarantees that were evaluated for the instances of a run, read from its first folder."""
 
     def __init__(self, folder: Path) -> None:
         self._file = folder / NAME
@@ -53,16 +47,8 @@ class Guarantees:
     ) -> Callable[[str], Mapping[str, Any]]:
         """Return the guarantee of a method, by hash of the instance; empty if there is none.
 
-        Parameters
-        ----------
-        owner : Family
-            The family.
-        method : str
-            Name of the method.
-        changed : mapping
-            Options of the method that do not have their defaults.
-        load : callable
-            Returns the instance with a hash; called only if the guarantee is not known.
+        `changed`: options of the method that do not have their defaults. `load`: returns the
+        instance with a hash; called only if the guarantee is not known.
         """
         options = json.dumps(sorted((name, repr(value)) for name, value in changed.items()))
         code = _code(owner)

@@ -100,12 +100,7 @@ class IndexedRecord(TaskRecord):
     def rest(self, name: str, read: Callable[[TaskRecord], Any]) -> Any:
         """Return the trace or the progress, from the index or from the record.
 
-        Parameters
-        ----------
-        name : str
-            Its name in the index.
-        read : callable
-            Returns it of the whole record.
+        `read`: returns it of the whole record.
         """
         known = json.loads(self._line[4] or b"{}")
         return known[name] if name in known else read(self.read())
@@ -162,10 +157,7 @@ def without_cycles() -> Iterator[None]:
 def read_records(tasks: Path) -> list[TaskRecord]:
     """Return the records of a folder, by the names of their files; use and update its index.
 
-    Parameters
-    ----------
-    tasks : Path
-        The folder `tasks` of a run folder.
+    `tasks`: the folder `tasks` of a run folder.
 
     Raises
     ------
@@ -176,13 +168,7 @@ def read_records(tasks: Path) -> list[TaskRecord]:
 
 
 class Index:
-    """The index of a run folder.
-
-    Parameters
-    ----------
-    folder : Path
-        The run folder.
-    """
+    """The index of a run folder."""
 
     def __init__(self, folder: Path) -> None:
         self._tasks, self._instances = folder / "tasks", folder / "instances"
@@ -242,10 +228,7 @@ class Index:
     def facts(self, hashes: Collection[str]) -> dict[str, Facts]:
         """Return how instances were generated, of those whose files are in the folder.
 
-        Parameters
-        ----------
-        hashes : collection of str
-            Hashes of the instances.
+        `hashes`: hashes of the instances.
 
         Returns
         -------
@@ -329,10 +312,7 @@ def generated_by(data: Mapping[str, Any]) -> Facts:
 
     The switches (see `schedgap.analysis.records.switches`) are those of families of this package.
 
-    Parameters
-    ----------
-    data : mapping
-        JSON data of an instance.
+    `data`: JSON data of an instance.
     """
     meta = data.get("meta")
     known = meta if isinstance(meta, dict) else {}

@@ -82,10 +82,7 @@ class Tasks:
         This is a claimed optimum, or a claim that there is no schedule, for an exact method; a
         bound for a bound; a schedule otherwise. A wrong answer does not count.
 
-        Parameters
-        ----------
-        results : array [k] of str
-            As returned by `results`.
+        `results` [k]: as returned by `results`.
         """
         found = np.where(self.kind == "bound", ~np.isnan(self.bound), ~np.isnan(self.objective))
         ended = np.where(self.kind == "exact", self.claims, (self.outcome == "done") & found)
@@ -96,12 +93,7 @@ class Tasks:
 def refuted(record: TaskRecord, bracket: Bracket) -> bool:
     """Return whether a verified schedule refutes the bound or the status of a record.
 
-    Parameters
-    ----------
-    record : TaskRecord
-        The record.
-    bracket : Bracket
-        Best known schedule and bound of its instance.
+    `bracket`: best known schedule and bound of its instance.
     """
     solution = record.solution
     if solution is None or bracket.best is None or record.relaxed:
@@ -118,12 +110,7 @@ def contradictions(
 
     A wrong answer of an engine in a benchmark is a result of the benchmark: see `wrong_answers`.
 
-    Parameters
-    ----------
-    records : sequence of TaskRecord
-        Records of any instances and methods.
-    best_known : mapping
-        Their `brackets`.
+    `records`: records of any instances and methods. `best_known`: their `brackets`.
     """
     ours = [record for record in records if not record.formulation]
     return _wrong([each for each in ours if not each.own], ours, best_known)
@@ -134,12 +121,7 @@ def wrong_answers(
 ) -> list[str]:
     """Describe each wrong answer of an engine in a benchmark.
 
-    Parameters
-    ----------
-    records : sequence of TaskRecord
-        Records of any instances and methods.
-    best_known : mapping
-        Their `brackets`.
+    `records`: records of any instances and methods. `best_known`: their `brackets`.
     """
     found = [record for record in records if record.formulation]
     return _wrong(found, found, best_known)

@@ -51,14 +51,8 @@ def interval_text(low: float, high: float, digits: int = DIGITS, unknown: str = 
 
     The ends are rounded outwards, so the interval remains valid.
 
-    Parameters
-    ----------
-    low, high : float
-        Ends of the interval; `high` may be infinite.
-    digits : int
-        Decimals.
-    unknown : str
-        Text for NaN.
+    `low`, `high`: ends of the interval; `high` may be infinite. `digits`: decimals. `unknown`: text
+    for NaN.
     """
     if math.isnan(low):
         return unknown
@@ -72,14 +66,8 @@ def interval_text(low: float, high: float, digits: int = DIGITS, unknown: str = 
 def rounded(value: float, how: str, digits: int = DIGITS) -> str:
     """Return a number with some decimals.
 
-    Parameters
-    ----------
-    value : float
-        The number; it may be infinite.
-    how : str
-        Direction, as of the module `decimal`.
-    digits : int
-        Decimals.
+    `value`: the number; it may be infinite. `how`: direction, as of the module `decimal`. `digits`:
+    decimals.
     """
     if not math.isfinite(value):
         return str(value)
@@ -96,12 +84,7 @@ def divide(value: float, reference: float, sense: Sense) -> float:
 
     0/0 is 1, and x/0 is infinite.
 
-    Parameters
-    ----------
-    value, reference : float
-        Objectives or bounds.
-    sense : {"min", "max"}
-        Sense of the objective.
+    `value`, `reference`: objectives or bounds. `sense`: sense of the objective.
     """
     above, below = (value, reference) if sense == "min" else (reference, value)
     if below == 0:
@@ -114,16 +97,8 @@ def ratio_interval(value: float, best: float, bound: float | None, scale: Scale)
 
     If `bound` and `best` meet, the ratio is exact. A bound that `best` refutes is ignored.
 
-    Parameters
-    ----------
-    value : float
-        Objective of a schedule.
-    best : float
-        Objective of the best known schedule.
-    bound : float or None
-        Best proved bound on the optimum, if there is one.
-    scale : Scale
-        Scale of the objective.
+    `value`: objective of a schedule. `best`: objective of the best known schedule. `bound`: best
+    proved bound on the optimum, if there is one. `scale`: scale of the objective.
     """
     low = divide(value, best, scale.sense)
     match "refuted" if bound is None else scale.compare(best, bound):
@@ -170,12 +145,8 @@ def brackets(
 ) -> dict[tuple[str, str], Bracket]:
     """Return the best verified schedule and the best bound by (instance hash, problem).
 
-    Parameters
-    ----------
-    records : iterable of TaskRecord
-        Records of any instances and methods.
-    grids : mapping, optional
-        Grids of instances by hash, for records that do not have them.
+    `records`: records of any instances and methods. `grids`: grids of instances by hash, for
+    records that do not have them.
     """
     known = list(records)
     numbers, some = alike(known)
@@ -265,14 +236,9 @@ class Ratios:
 def ratios(value: Array, own: Array, largest: Mask, of: Sequence[Bracket]) -> Ratios:
     """Return the ratios of many records to the optimum, as `ratio_interval` does for one.
 
-    Parameters
-    ----------
-    value, own : array [k] of float
-        Objectives and bounds of the records; NaN without one.
-    largest : array [k] of bool
-        Whether the objective is to be maximized.
-    of : sequence [k] of Bracket
-        Best known schedule and bound of each one's instance.
+    `value`, `own` [k]: objectives and bounds of the records; NaN without one. `largest` [k]:
+    whether the objective is to be maximized. `of` [k]: best known schedule and bound of each one's
+    instance.
     """
     best, bound = as_array(each.best for each in of), as_array(each.bound for each in of)
     known = np.where(np.isnan(best), value, best)
@@ -295,13 +261,7 @@ def ratios(value: Array, own: Array, largest: Mask, of: Sequence[Bracket]) -> Ra
 
 
 def as_array(values: Iterable[float | None]) -> Array:
-    """Return numbers as an array, with NaN for None.
-
-    Parameters
-    ----------
-    values : iterable of float or None
-        The numbers.
-    """
+    """Return numbers as an array, with NaN for None."""
     return np.array([math.nan if value is None else value for value in values], float)
 
 
@@ -317,14 +277,9 @@ def _divided(value: Array, reference: Array, largest: Mask) -> Array:
 def compared(objective: Array, bound: Array, largest: Mask, grid: Array) -> tuple[Mask, Mask]:
     """Return what `Scale.compare` does, for arrays: where objective and bound meet or contradict.
 
-    Parameters
-    ----------
-    objective, bound : array [k] of float
-        NaN without one: they neither meet nor contradict.
-    largest : array [k] of bool
-        Whether the objective is to be maximized.
-    grid : array [k] of float
-        Step of the objective's grid; NaN without a grid.
+    `objective`, `bound` [k]: NaN without one: they neither meet nor contradict. `largest` [k]:
+    whether the objective is to be maximized. `grid` [k]: step of the objective's grid; NaN without
+    a grid.
     """
     free, sign = np.isnan(grid), np.where(largest, -1.0, 1.0)
     step = sign * np.where(free, 1.0, grid)

@@ -64,12 +64,7 @@ def new_id() -> str:
 def new_session(identity: str, versions: Mapping[str, str]) -> Session:
     """Return a session that begins on this computer at this moment.
 
-    Parameters
-    ----------
-    identity : str
-        Its id.
-    versions : mapping
-        Versions of this package and of the engines, by package.
+    `versions`: versions of this package and of the engines, by package.
     """
     load = None
     with suppress(AttributeError, OSError):  # Windows
@@ -101,12 +96,7 @@ def _cpu() -> str:
 def write_session(folder: Path, session: Session) -> None:
     """Write a session into a folder.
 
-    Parameters
-    ----------
-    folder : Path
-        The folder `sessions` of a run folder.
-    session : Session
-        The session.
+    `folder`: the folder `sessions` of a run folder.
     """
     data = session.model_dump()
     write_json(folder / f"{session.id}.json", data | {"references": [*session.references]})
@@ -115,10 +105,7 @@ def write_session(folder: Path, session: Session) -> None:
 def read_sessions(folder: Path) -> list[Session]:
     """Return the sessions of a run folder, by the time at which they started.
 
-    Parameters
-    ----------
-    folder : Path
-        The folder `sessions` of a run folder; it need not exist.
+    `folder`: the folder `sessions` of a run folder; it need not exist.
 
     Raises
     ------
@@ -137,10 +124,7 @@ def read_sessions(folder: Path) -> list[Session]:
 def drift(sessions: Iterable[Session]) -> dict[str, float]:
     """Return by host how much the slowest reference task exceeds the fastest, as a fraction.
 
-    Parameters
-    ----------
-    sessions : iterable of Session
-        Sessions on any hosts. Those with other versions of the engines are kept apart.
+    `sessions`: sessions on any hosts. Those with other versions of the engines are kept apart.
     """
     seconds: dict[tuple[str, str, str], list[float]] = {}
     for session in sessions:
@@ -158,10 +142,7 @@ def reference_seconds(send: Callable[[object], None]) -> float:
 
     The task is a loop of the interpreter and the linear program of a fixed graph in HiGHS.
 
-    Parameters
-    ----------
-    send : callable
-        Sends a message to the parent process; not used.
+    `send`: sends a message to the parent process; not used.
     """
     times = []
     _solve_reference()  # imports, and memory

@@ -36,11 +36,6 @@ def family_code(name: str) -> str:
     It covers the family, what families share, the solvers, the class of the instances, and the
     verification of results; not what only describes, draws or generates. The hash is kept until
     `family_code.cache_clear()`.
-
-    Parameters
-    ----------
-    name : str
-        Name of the family.
     """
     if name not in _codes:
         digest = hashlib.sha256()
@@ -61,12 +56,7 @@ def refresh() -> bool:
 def method_code(owner: Family, method: Method) -> str:
     """Return the hash of a family's source, and of the method's own source if it lies elsewhere.
 
-    Parameters
-    ----------
-    owner : Family
-        The family.
-    method : Method
-        One of its methods; the two hashes are joined by `+`.
+    `method`: one of its methods; the two hashes are joined by `+`.
     """
     code = family_code(owner.name)
     if method.code:  # a user\'s own
@@ -93,10 +83,7 @@ def _is_covered(module: str, family: str) -> bool:
 def module_code(function: Callable[..., Any]) -> str:
     """Return a hash of a function's module or, in a notebook, of the function itself.
 
-    Parameters
-    ----------
-    function : callable
-        Any function.
+    `function`: any function.
     """
     source: bytes
     try:

@@ -320,13 +320,7 @@ class StoredRun:
 
 
 def groups(run: StoredRun) -> tuple[NDArray[np.intp], list[TaskRecord]]:
-    """Return the place of each record's group, and a record of each group; see `folder.alike`.
-
-    Parameters
-    ----------
-    run : StoredRun
-        The run.
-    """
+    """Return the place of each record's group, and a record of each group; see `folder.alike`."""
     if "groups" not in run.tables:
         numbers, some = alike(run.records)
         run.tables["groups"] = np.array(numbers, np.intp), some
@@ -340,10 +334,7 @@ def older_records(records: Sequence[TaskRecord]) -> list[TaskRecord]:
     If records of a family are of the installed code, all others are older. If none is, as in a run
     of long ago, the code of its last record counts as present.
 
-    Parameters
-    ----------
-    records : sequence of TaskRecord
-        Records of any families, sorted.
+    `records`: records of any families, sorted.
     """
     codes: dict[str, set[str]] = {}
     for record in alike(records)[1]:

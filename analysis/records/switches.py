@@ -14,12 +14,7 @@ def variant(name: str, data: Mapping[str, Any]) -> Variant:
 
     A ratio that was found for one objective or reading of the paper says nothing about another.
 
-    Parameters
-    ----------
-    name : str
-        Name of the family.
-    data : mapping
-        Data of the instance; absent keys have their defaults.
+    `data`: data of the instance; absent keys have their defaults.
     """
     return tuple(
         (key, str(data.get(key, default)).lower()) for key, default in switches(name).items()
@@ -28,13 +23,7 @@ def variant(name: str, data: Mapping[str, Any]) -> Variant:
 
 @cache
 def switches(name: str) -> Mapping[str, object]:
-    """Return the defaults of the keys of a family's instances that are switches.
-
-    Parameters
-    ----------
-    name : str
-        Name of the family.
-    """
+    """Return the defaults of the keys of a family's instances that are switches."""
     return {
         key: field.default
         for key, field in instance_class(name).model_fields.items()

@@ -33,12 +33,7 @@ def engine_section(
 ) -> tuple[dict[str, Any] | None, list[tuple[str, str, str, Figure]]]:
     """Return what the template shows of a benchmark, and its figures; None without a benchmark.
 
-    Parameters
-    ----------
-    run : StoredRun
-        The run.
-    place : Path
-        Folder of the report, from which the logs are linked.
+    `place`: folder of the report, from which the logs are linked.
     """
     if not is_benchmark(run):
         return None, []

@@ -14,12 +14,7 @@ from schedgap.models.family import family
 def finds_table(rows: Iterable[Row], identifier: str) -> Table | None:
     """Return a table of the library's worst cases of the methods, or None if there are none.
 
-    Parameters
-    ----------
-    rows : iterable of Row
-        Methods of one family.
-    identifier : str
-        Identifier of the table in the page.
+    `rows`: methods of one family. `identifier`: identifier of the table in the page.
     """
     found = {each.instance.name: each for row in rows for each in row.finds}
     columns: list[tuple[str, list[Cell]]] = [

@@ -25,12 +25,8 @@ CONTRADICTORY = "with a schedule that refutes a bound"
 def headline(report: ReportData, digits: int = DIGITS) -> tuple[str, list[str]]:
     """Return the headline and the sentences below it.
 
-    Parameters
-    ----------
-    report : ReportData
-        What the report shows.
-    digits : int
-        Decimals of ratios, as in the table that the sentences comment on.
+    `report`: what the report shows. `digits`: decimals of ratios, as in the table that the
+    sentences comment on.
     """
     names = report.families
     if not names:
@@ -141,10 +137,7 @@ def _sentence(who: str, means: Means | None, digits: int) -> str:
 def trouble(report: ReportData) -> str:
     """Return a sentence on how many runs failed, were killed or skipped; empty if none.
 
-    Parameters
-    ----------
-    report : ReportData
-        What the report shows.
+    `report`: what the report shows.
     """
     failed = sum(each.failed for each in report.results)
     skipped = sum(each.record.outcome == "skipped" for each in report.results)

@@ -18,12 +18,7 @@ DASHES = ("solid", "dash", "dot", "dashdot", "longdash")  # by trace
 def load_figures(frame: pd.DataFrame, name: str) -> list[tuple[str, str, str, Figure]]:
     """Return (id, title, caption, figure) of the ratios by load, if instances have loads.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        Result of `schedgap.analysis.statistics.loads.by_load`.
-    name : str
-        The family.
+    `frame`: result of `schedgap.analysis.statistics.loads.by_load`.
     """
     rows = frame[(frame["family"] == name) & (frame["low"] < math.inf)]
     if not len(rows):
@@ -42,10 +37,7 @@ def load_figures(frame: pd.DataFrame, name: str) -> list[tuple[str, str, str, Fi
 def load_figure(rows: pd.DataFrame) -> go.Figure:
     """Return a figure with a line for each role and trace over the loads.
 
-    Parameters
-    ----------
-    rows : DataFrame
-        Rows of one family of `schedgap.analysis.statistics.loads.by_load`.
+    `rows`: rows of one family of `schedgap.analysis.statistics.loads.by_load`.
     """
     figure = go.Figure()
     traces = sorted(rows["trace"].unique())

@@ -94,12 +94,8 @@ def _folders(runs: object) -> str | None:
 def render(report: ReportData, folder: Path | None = None) -> str:
     """Return the report as HTML; the same results give the same text.
 
-    Parameters
-    ----------
-    report : ReportData
-        What the report shows.
-    folder : Path, optional
-        Folder of the report, from which logs are linked; by default the first run folder.
+    `report`: what the report shows. `folder`: folder of the report, from which logs are linked; by
+    default the first run folder.
     """
     sections: list[dict[str, Any]] = []
     figures: dict[str, Figure] = {}

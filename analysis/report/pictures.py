@@ -54,15 +54,7 @@ Figure = dict[str, Any]
 
 
 def plotly_data(figure: "go.Figure", table: str) -> Figure:
-    """Return a Plotly figure and its values as JSON data.
-
-    Parameters
-    ----------
-    figure : plotly.graph_objects.Figure
-        The figure.
-    table : str
-        Its values as CSV.
-    """
+    """Return a Plotly figure and its values as JSON data."""
     data = json.loads(figure.to_json())
     return {"traces": data["data"], "layout": data["layout"], "csv": table}
 
@@ -70,12 +62,7 @@ def plotly_data(figure: "go.Figure", table: str) -> Figure:
 def paper_figures(report: ReportData, name: str) -> list[tuple[str, str, str, Figure]]:
     """Return (id, title, caption, figure) of the paper's figures that the run computed.
 
-    Parameters
-    ----------
-    report : ReportData
-        What the report shows.
-    name : str
-        The family.
+    `report`: what the report shows.
     """
     figures: list[tuple[str, str, str, Figure]] = []
     for file, (experiment, numbers) in report.figures.items():
@@ -116,12 +103,7 @@ def _verdicts(judged: Iterable[Judgement]) -> Markup:
 def family_figures(report: ReportData, name: str) -> list[tuple[str, str, str, Figure]]:
     """Return (id, title, caption, figure) of the ratios and of the performance profile.
 
-    Parameters
-    ----------
-    report : ReportData
-        What the report shows.
-    name : str
-        The family.
+    `report`: what the report shows.
     """
     ratios: dict[str, list[Interval]] = {}
     for row in report.rows:
@@ -232,10 +214,7 @@ def explorer(report: ReportData) -> tuple[list[dict[str, Any]], list[str]]:
     with up to `MAX_BARS` bars: instances with small schedules first and, within an instance, the
     best schedule and those of algorithms first.
 
-    Parameters
-    ----------
-    report : ReportData
-        What the report shows.
+    `report`: what the report shows.
     """
     by_instance: dict[str, list[Result]] = {}
     for each in report.results:

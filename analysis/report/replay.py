@@ -33,17 +33,7 @@ class Replay(NamedTuple):
 
 
 def replay(instance: Instance, record: TaskRecord, chart: Chart) -> Replay | None:
-    """Return the replay of a record's algorithm, or None if there is none.
-
-    Parameters
-    ----------
-    instance : Instance
-        The instance of the record.
-    record : TaskRecord
-        A record with a schedule.
-    chart : Chart
-        Its Gantt chart.
-    """
+    """Return the replay of a record's algorithm, or None if there is none."""
     name = record.instance.family
     known = FUNCTIONS.get((name, record.method))
     solution = record.solution

@@ -116,10 +116,7 @@ class Row:
     def pair(self, name: str) -> Pair:
         """Return both ends of an interval in `facts`.
 
-        Parameters
-        ----------
-        name : str
-            Its name without `_low` and `_high`, such as `mean`.
+        `name`: its name without `_low` and `_high`, such as `mean`.
         """
         return float(self.facts[f"{name}_low"]), float(self.facts[f"{name}_high"])
 
@@ -210,13 +207,7 @@ class ReportData:
         return {(each.family, each.method): each.record for each in self.results}
 
     def methods(self, name: str) -> dict[str, TaskRecord]:
-        """Return a record of each method of a family, by its name in the tables.
-
-        Parameters
-        ----------
-        name : str
-            The family.
-        """
+        """Return a record of each method of a family, by its name in the tables."""
         return {
             method: record for (owner, method), record in self._by_method.items() if owner == name
         }
@@ -224,10 +215,7 @@ class ReportData:
     def ours(self, name: str, method: str) -> bool:
         """Return whether a method is not the paper's.
 
-        Parameters
-        ----------
-        name, method : str
-            The family, and the name of the method in the tables.
+        `name`, `method`: the family, and the name of the method in the tables.
         """
         return _ours(self._by_method[name, method])
 
@@ -256,11 +244,6 @@ class ReportData:
 
         The user's own come first, then those of the paper, then those of ours, with options last;
         at most `MAX_COMPARED`.
-
-        Parameters
-        ----------
-        name : str
-            The family.
         """
         kinds = ("algorithm", "baseline")
         rows = [row for row in self.rows if row.family == name and row.kind in kinds]
@@ -277,24 +260,12 @@ class ReportData:
         }
 
     def of(self, name: str) -> list[Result]:
-        """Return the results of one family.
-
-        Parameters
-        ----------
-        name : str
-            The family.
-        """
+        """Return the results of one family."""
         return self._by_family.get(name, [])
 
 
 def collect(run: StoredRun) -> ReportData:
-    """Return the data that a report shows of a run.
-
-    Parameters
-    ----------
-    run : StoredRun
-        The run.
-    """
+    """Return the data that a report shows of a run."""
     frame = table(run)
     columns = (frame[name].tolist() for name in SHOWN)
     method, instance, low, high, below, above, seconds, note = columns

@@ -71,13 +71,7 @@ class Table:
         return (None, *(order.get(name) for name, _ in self.columns[1:]))
 
     def body(self, first: int = 0) -> Markup:
-        """Return the rows as HTML.
-
-        Parameters
-        ----------
-        first : int
-            Index of the first row.
-        """
+        """Return the rows as HTML."""
         heads = ["th scope=row", *["td"] * (len(self.columns) - 1)]
         rows = (f"<tr>{''.join(map(_cell, row, heads))}</tr>" for row in self.rows[first:])
         return Markup("\n".join(rows))
@@ -111,12 +105,7 @@ def _whisker_svg(cell: Cell) -> str:
 def number(text: str, value: float | None) -> Cell:
     """Return a cell with a number.
 
-    Parameters
-    ----------
-    text : str
-        How it is shown.
-    value : float or None
-        By which it is sorted; None and NaN come last.
+    `text`: how it is shown. `value`: by which it is sorted; None and NaN come last.
     """
     sortable = None if value is None or math.isnan(value) else value
     return Cell(text, sortable, number=True, look="faint" if text == UNKNOWN else "")
@@ -130,12 +119,7 @@ def _ratio(pair: Pair) -> Cell:
 def summary_table(rows: Iterable[Row], identifier: str) -> Table:
     """Return a table with a row for each method: ratios, counts, time, guarantee.
 
-    Parameters
-    ----------
-    rows : iterable of Row
-        Methods of one family.
-    identifier : str
-        Identifier of the table in the page.
+    `rows`: methods of one family. `identifier`: identifier of the table in the page.
     """
     rows = list(rows)
     ends = [end for row in rows for name in ("mean", "worst") for end in row.pair(name)]
@@ -188,10 +172,7 @@ def summary_table(rows: Iterable[Row], identifier: str) -> Table:
 def overview_table(report: ReportData) -> Table | None:
     """Return a table of the papers' algorithms: ratio to the optimum, guarantee, and verdicts.
 
-    Parameters
-    ----------
-    report : ReportData
-        What the report shows.
+    `report`: what the report shows.
     """
     rows = [row for row in report.rows if row.kind == "algorithm" and not row.ours and row.plain]
     rows = [_over_own_instances(report, row) for row in rows]
@@ -238,14 +219,7 @@ def _over_own_instances(report: ReportData, row: Row) -> Row:
 def pairs_table(report: ReportData, name: str, identifier: str) -> Table | None:
     """Return a table of paired comparisons of a family's algorithms and baselines.
 
-    Parameters
-    ----------
-    report : ReportData
-        What the report shows.
-    name : str
-        The family.
-    identifier : str
-        Identifier of the table in the page.
+    `report`: what the report shows. `identifier`: identifier of the table in the page.
     """
     chosen = report.heuristics(name)
     rows = [row for row in report.pairs if row["family"] == name and not row["problem"]]
@@ -375,13 +349,7 @@ def _worst_found(row: Row) -> Cell:
 
 
 def finds_id(name: str) -> str:
-    """Return the identifier of the table of a family's finds.
-
-    Parameters
-    ----------
-    name : str
-        The family.
-    """
+    """Return the identifier of the table of a family's finds."""
     return f"finds-{name}"
 
 
@@ -412,10 +380,7 @@ def _place(ratio: float, top: float) -> float:
 def result_table(results: Iterable[Result]) -> Table:
     """Return a table with a row for each instance and method.
 
-    Parameters
-    ----------
-    results : iterable of Result
-        All results of the report.
+    `results`: all results of the report.
     """
     columns = (
         ("instance", False), ("method", False), ("ratio", True), ("objective", True),
@@ -455,10 +420,7 @@ def _outside(record: TaskRecord) -> str:
 def missing_table(results: Iterable[Result]) -> Table | None:
     """Return a table of failed and skipped runs by method and reason, or None if there are none.
 
-    Parameters
-    ----------
-    results : iterable of Result
-        All results of the report.
+    `results`: all results of the report.
     """
     counted: dict[tuple[str, str, str], list[str]] = {}
     for each in results:
@@ -492,10 +454,7 @@ def _few(names: list[str], limit: int = 3) -> str:
 def settings_table(results: Iterable[Result]) -> Table:
     """Return a table of the engines, options, limits, seeds and versions of each method.
 
-    Parameters
-    ----------
-    results : iterable of Result
-        All results of the report.
+    `results`: all results of the report.
     """
     names = ("engine", "options", "limits", "seed", "versions")
     by_method: dict[str, dict[str, dict[str, None]]] = {}

@@ -17,12 +17,8 @@ def ratio_text(low: float | None, high: float | None, digits: int = DIGITS) -> s
 
     The lower end is rounded down and the upper end up, so that the interval remains valid.
 
-    Parameters
-    ----------
-    low, high : float or None
-        Ends of the ratio; infinite, NaN or None if unknown.
-    digits : int
-        Decimals; near 1 there are more.
+    `low`, `high`: ends of the ratio; infinite, NaN or None if unknown. `digits`: decimals; near 1
+    there are more.
     """
     if low is None or math.isnan(low) or math.isinf(low):
         return "∞" if low is not None and low == math.inf else UNKNOWN
@@ -35,13 +31,7 @@ def ratio_text(low: float | None, high: float | None, digits: int = DIGITS) -> s
 
 
 def at_least(low: float) -> str:
-    """Return the certain end of a ratio as text, rounded down.
-
-    Parameters
-    ----------
-    low : float
-        The lower end.
-    """
+    """Return the certain end of a ratio as text, rounded down."""
     return f"≥ {_round(low, ROUND_FLOOR)}"
 
 
@@ -58,12 +48,7 @@ def _round(value: float, how: str, digits: int = DIGITS) -> str:
 def percent_above(ratio: float, digits: int = DIGITS) -> str:
     """Return by how many per cent a ratio exceeds 1, rounded up as `ratio_text` rounds it.
 
-    Parameters
-    ----------
-    ratio : float
-        The ratio.
-    digits : int
-        Decimals of the ratio; there are at least two digits of the percentage.
+    `digits`: decimals of the ratio; there are at least two digits of the percentage.
     """
     if ratio <= 1:
         return "0 %"
@@ -75,10 +60,7 @@ def percent_above(ratio: float, digits: int = DIGITS) -> str:
 def value_text(value: float | None) -> str:
     """Return an objective or a bound with up to ten significant digits.
 
-    Parameters
-    ----------
-    value : float or None
-        The value; None and infinity give a dash.
+    `value`: the value; None and infinity give a dash.
     """
     return UNKNOWN if value is None or not math.isfinite(value) else f"{value:.10g}"
 
@@ -86,10 +68,7 @@ def value_text(value: float | None) -> str:
 def seconds_text(value: float | None) -> str:
     """Return seconds with three significant digits.
 
-    Parameters
-    ----------
-    value : float or None
-        The seconds; None and infinity give a dash.
+    `value`: the seconds; None and infinity give a dash.
     """
     if value is None or not math.isfinite(value):
         return UNKNOWN
@@ -99,12 +78,7 @@ def seconds_text(value: float | None) -> str:
 def count(number: int, noun: str) -> str:
     """Return a number with its noun, such as `1 instance` or `2 instances`.
 
-    Parameters
-    ----------
-    number : int
-        The number.
-    noun : str
-        The singular; the plural has an s.
+    `noun`: the singular; the plural has an s.
     """
     return f"{number} {noun}" + ("" if number == 1 else "s")
 
@@ -117,17 +91,10 @@ def tightness(
 ) -> str:
     """Return a text, for the end of a sentence, on how well the optima are known.
 
-    Parameters
-    ----------
-    optimal : mapping
-        Number of instances whose best schedule and best bound meet, by the evidence of the bound.
-    gaps : sequence of float or None
-        For each other instance, best schedule / best bound (or its inverse): infinite if there is
-        no bound, None if there is no schedule.
-    others : mapping
-        Number of further instances, by what is said of them.
-    digits : int
-        Decimals of ratios.
+    `optimal`: number of instances whose best schedule and best bound meet, by the evidence of the
+    bound. `gaps`: for each other instance, best schedule / best bound (or its inverse): infinite if
+    there is no bound, None if there is no schedule. `others`: number of further instances, by what
+    is said of them. `digits`: decimals of ratios.
     """
     within = [gap for gap in gaps if gap is not None and gap < math.inf]
     close = f"within {percent_above(max(within), digits)} of the optimum" if within else ""
@@ -147,13 +114,7 @@ def tightness(
 
 
 def listing(parts: Iterable[str]) -> str:
-    """Join parts as in a sentence: `a, b and c`.
-
-    Parameters
-    ----------
-    parts : iterable of str
-        The parts.
-    """
+    """Join parts as in a sentence: `a, b and c`."""
     *first, last = [*parts] or [""]
     return f"{', '.join(first)} and {last}" if first else last
 
@@ -166,14 +127,8 @@ def times_the_optimum(
 ) -> str:
     """Return a text, for the end of a sentence, on a method's mean and worst ratio.
 
-    Parameters
-    ----------
-    mean, worst : pair of float
-        Ends of the mean and of the worst ratio.
-    schedules : int
-        Number of schedules.
-    digits : int
-        Decimals of ratios.
+    `mean`, `worst`: ends of the mean and of the worst ratio. `schedules`: number of schedules.
+    `digits`: decimals of ratios.
     """
     low, high = mean
     if low == high == 1 and worst == (1, 1):
@@ -187,12 +142,7 @@ def times_the_optimum(
 def on_average(mean: tuple[float, float], worst: tuple[float, float], digits: int = DIGITS) -> str:
     """Return the words that follow a mean ratio, if the worst one differs.
 
-    Parameters
-    ----------
-    mean, worst : pair of float
-        Ends of the mean and of the worst ratio.
-    digits : int
-        Decimals of ratios.
+    `mean`, `worst`: ends of the mean and of the worst ratio. `digits`: decimals of ratios.
     """
     if mean == worst and math.isfinite(worst[1]):
         return ""
@@ -203,9 +153,6 @@ def on_average(mean: tuple[float, float], worst: tuple[float, float], digits: in
 def in_words(ratio: str) -> str:
     """Return the text of a ratio with signs replaced by words.
 
-    Parameters
-    ----------
-    ratio : str
-        As returned by `ratio_text`.
+    `ratio`: as returned by `ratio_text`.
     """
     return ratio.replace("≤", "at most").replace("≥", "at least").replace(" – ", " to ")

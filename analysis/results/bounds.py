@@ -46,12 +46,8 @@ class Scale:
     def compare(self, objective: float, bound: float) -> Comparison:
         """Return whether a gap is left between objective and bound, they meet, or they contradict.
 
-        Parameters
-        ----------
-        objective : float
-            Objective of a verified schedule.
-        bound : float
-            A bound, possibly infinite. "refuted": the schedule is better than the bound permits.
+        `objective`: objective of a verified schedule. `bound`: a bound, possibly infinite.
+        "refuted": the schedule is better than the bound permits.
         """
         value, limit = self._steps(objective), self._steps(bound)
         if not math.isfinite(limit):
@@ -187,12 +183,7 @@ def _demanded_point(bound: float) -> int:
 def tighter(a: float | None, b: float | None, sense: Sense) -> float | None:
     """Return the stronger of two bounds.
 
-    Parameters
-    ----------
-    a, b : float or None
-        The bounds; None stands for no bound.
-    sense : {"min", "max"}
-        Sense of the objective.
+    `a`, `b`: the bounds; None stands for no bound. `sense`: sense of the objective.
     """
     if a is None or b is None:
         return b if a is None else a
@@ -209,18 +200,9 @@ def derive_status(
 ) -> Status:
     """Return the status that follows from objective and bound, whatever an engine reported.
 
-    Parameters
-    ----------
-    kind : str
-        Kind of the method: exact, bound, algorithm or baseline.
-    objective : float or None
-        Verified objective of the schedule, if there is one.
-    bound : float or None
-        Bound of the method, if it has one.
-    scale : Scale
-        Scale of the objective.
-    infeasible : bool
-        Whether the method claims that no schedule exists.
+    `kind`: kind of the method: exact, bound, algorithm or baseline. `objective`: verified objective
+    of the schedule, if there is one. `bound`: bound of the method, if it has one. `scale`: scale of
+    the objective. `infeasible`: whether the method claims that no schedule exists.
     """
     if infeasible:
         return "infeasible"

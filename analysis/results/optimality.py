@@ -50,16 +50,8 @@ def check_claim(
 ) -> ProofCheck:
     """Check the evidence that a solution names, or say why there is nothing to check.
 
-    Parameters
-    ----------
-    instance : Instance
-        The instance.
-    solution : Solution
-        The solution.
-    objective : float or None
-        Recomputed from the schedule; None without a schedule.
-    search : float, optional
-        Seconds for a complete search, where optimality rests on one.
+    `objective`: recomputed from the schedule; None without a schedule. `search`: seconds for a
+    complete search, where optimality rests on one.
     """
     claim = solution.proof
     if claim is not None and solution.status == "feasible" and claim.kind == "tree":
@@ -145,14 +137,7 @@ def _broken(reason: str) -> ProofCheck:
 def no_better(scale: Scale, objective: float, width: float) -> str:
     """Return in words that no schedule is better than an objective by more than a width.
 
-    Parameters
-    ----------
-    scale : Scale
-        Scale of the objective.
-    objective : float
-        The objective.
-    width : float
-        Relative to the objective; 0 on a grid.
+    `scale`: scale of the objective. `width`: relative to the objective; 0 on a grid.
     """
     least = scale.sense == "min"
     better = scale.next_better(objective)

@@ -343,13 +343,7 @@ class Solution(SolutionFile):
 
 
 def certificate_file(file: str | os.PathLike[str]) -> Path:
-    """Return the certificate file of a solution file: `name.certificate.json` in its folder.
-
-    Parameters
-    ----------
-    file : path
-        The solution file.
-    """
+    """Return the certificate file of a solution file: `name.certificate.json` in its folder."""
     path = Path(file)
     stem = path.name.removesuffix(".json")
     return path.with_name(f"{stem}.certificate.json")
@@ -386,12 +380,7 @@ def load_solution(file: str | os.PathLike[str], instance: Instance) -> Solution:
 def named_proof(file: Path, claim: ProofClaim) -> tuple[Mapping[str, Any] | None, str]:
     """Return the data of the proof file that a solution names, or why there are none.
 
-    Parameters
-    ----------
-    file : Path
-        The solution file; the proof file is in its folder.
-    claim : ProofClaim
-        The evidence of the solution.
+    `file`: the solution file; the proof file is in its folder.
 
     Raises
     ------

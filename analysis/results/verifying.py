@@ -101,14 +101,7 @@ def verify_file(
 ) -> Verdict:
     """Verify a solution file, or a file with a schedule only.
 
-    Parameters
-    ----------
-    instance : Instance
-        The instance.
-    file : path
-        The file.
-    search : float, optional
-        As in `verify`.
+    `search`: as in `verify`.
 
     Raises
     ------
@@ -129,10 +122,7 @@ def verify_file(
 def is_schedule(data: Mapping[str, object]) -> bool:
     """Return whether JSON data are a schedule only, with none of the keys of a solution file.
 
-    Parameters
-    ----------
-    data : mapping
-        JSON data.
+    `data`: JSON data.
     """
     return not data.keys() & SolutionFile.model_fields.keys()
 

@@ -34,10 +34,7 @@ class Choice:
     def of(cls, given: "Callable[..., Any] | str | Own | Formulation | Choice") -> "Choice":
         """Return the choice of a method in any of the forms that `solve` and `compare` accept.
 
-        Parameters
-        ----------
-        given : str, callable, Own, Formulation or Choice
-            A text as for `read`, a function, or what `schedgap.own` returns.
+        `given`: a text as for `read`, a function, or what `schedgap.own` returns.
 
         Raises
         ------
@@ -53,10 +50,7 @@ class Choice:
     def with_settings(self, settings: Mapping[str, object]) -> "Choice":
         """Return the choice with further options; they replace options of the same name.
 
-        Parameters
-        ----------
-        settings : mapping
-            Values of options by name.
+        `settings`: values of options by name.
         """
         return replace(self, settings=tuple({**dict(self.settings), **settings}.items()))
 
@@ -70,10 +64,7 @@ class Choice:
 
         Own methods are written as `FILE.py:FUNCTION`, with options behind it, or `cmd:PROGRAM ...`.
 
-        Parameters
-        ----------
-        text : str
-            The method as the user wrote it.
+        `text`: the method as the user wrote it.
 
         Raises
         ------
@@ -99,10 +90,7 @@ class Choice:
 def label(spec: TaskSpec) -> str:
     """Return a method's name with its non-default engine and options: `hare:gpu_rule=finish`.
 
-    Parameters
-    ----------
-    spec : TaskSpec
-        The task that runs the method.
+    `spec`: the task that runs the method.
     """
     if spec.formulation is not None:
         return spec.formulation.label(spec.family)

@@ -29,12 +29,7 @@ def in_notebook() -> bool:
 class Bar:
     """A bar with a text behind it, displayed at once.
 
-    Parameters
-    ----------
-    text : str
-        Any text.
-    done, total : int, optional
-        As for `update`.
+    `text`: any text. `done`, `total`: as for `update`.
     """
 
     def __init__(self, text: str, done: int = 0, total: int | None = None) -> None:
@@ -55,12 +50,8 @@ class Bar:
     def update(self, text: str, done: int = 0, total: int | None = None) -> None:
         """Show another state; the last of many in a short time may be left out.
 
-        Parameters
-        ----------
-        text : str
-            Any text.
-        done, total : int, optional
-            Numbers of tasks; without a total, the bar only says that something runs.
+        `text`: any text. `done`, `total`: numbers of tasks; without a total, the bar only says that
+        something runs.
         """
         now = time.monotonic()
         if now - self._last >= EVERY or done == total:
@@ -78,12 +69,8 @@ def solving(title: str, given: "OnMessage | None") -> "Iterator[OnMessage | None
 
     Yields the callback for the run: the given one, if there is one.
 
-    Parameters
-    ----------
-    title : str
-        Method and instance.
-    given : callable or None
-        The caller's own callback, which gets all messages; then nothing is shown.
+    `title`: method and instance. `given`: the caller's own callback, which gets all messages; then
+    nothing is shown.
     """
     if given is not None or not in_notebook():
         yield given
@@ -111,12 +98,7 @@ class Comparison:
     def __call__(self, record: "TaskRecord | None", done: int, total: int) -> None:
         """Show a new state.
 
-        Parameters
-        ----------
-        record : TaskRecord or None
-            The new record; None before the first task.
-        done, total : int
-            Numbers of tasks.
+        `record`: the new record; None before the first task. `done`, `total`: numbers of tasks.
         """
         text = "starting" if record is None else f"{record.label} on {record.instance.name}"
         if done == total:

@@ -72,22 +72,11 @@ def with_evidence(
     A stopped search may have written a proof of its bound. It is checked; if it is refused, the
     bound of the certificate takes its place.
 
-    Parameters
-    ----------
-    instance : Instance
-        The instance of the solution.
-    solution : Solution
-        Unchanged if its status claims no optimality and `written` is None.
-    engines : tuple of str
-        The engines that the method used.
-    written : Proof, optional
-        By the search itself; it is checked before it is used.
-    effort : "auto", "off" or float
-        Time for a proof; see `Effort`.
-    time_limit : float, optional
-        Limit of the whole run in seconds; `auto` keeps to what the method has left of it.
-    interrupt : threading.Event, optional
-        Ends the search for a proof when set.
+    `solution`: unchanged if its status claims no optimality and `written` is None. `engines`: the
+    engines that the method used. `written`: by the search itself; it is checked before it is used.
+    `effort`: time for a proof; see `Effort`. `time_limit`: limit of the whole run in seconds;
+    `auto` keeps to what the method has left of it. `interrupt`: ends the search for a proof when
+    set.
     """
     if solution.status == "feasible" and written is not None:
         return _with_checked_bound(instance, solution, written, interrupt)
@@ -114,15 +103,7 @@ def with_evidence(
 
 
 def certificate_meets(instance: Instance, solution: Solution) -> bool:
-    """Return whether the certificate of the bound alone proves the objective optimal.
-
-    Parameters
-    ----------
-    instance : Instance
-        The instance of the solution.
-    solution : Solution
-        The solution.
-    """
+    """Return whether the certificate of the bound alone proves the objective optimal."""
     if solution.objective is None:
         return False
     value = _certified(instance, solution)
@@ -209,24 +190,10 @@ def find_evidence(
 ) -> Evidence:
     """Look for evidence in this (child) process; proofs are checked before they are returned.
 
-    Parameters
-    ----------
-    send : callable
-        Sends a message to the parent process; not used.
-    instance : Instance
-        The instance.
-    goal : int
-        Value to exclude, in the family's units.
-    schedule : JSON data
-        The schedule that is claimed to be optimal, or None.
-    seconds : float
-        Time for the search.
-    seed : int
-        Of the engines.
-    written : Proof, optional
-        By the search itself.
-    tree_only : bool
-        Whether nothing but a proof file is of interest.
+    `send`: sends a message to the parent process; not used. `goal`: value to exclude, in the
+    family's units. `schedule`: the schedule that is claimed to be optimal, or None. `seconds`: time
+    for the search. `written`: by the search itself. `tree_only`: whether nothing but a proof file
+    is of interest.
     """
     from schedgap.models.proofs import has_search, integer_program, search_again
     from schedgap.solvers.proofs.agreement import agree

@@ -172,15 +172,8 @@ def verified_solution(
 ) -> Solution:
     """Verify what a method returned, recompute the objective, and derive the status.
 
-    Parameters
-    ----------
-    spec : TaskSpec
-        The task.
-    run : MethodRun
-        How it ended.
-    verified : callable, optional
-        Returns the verified objective of a schedule: `verified_here` (default) or
-        `verified_in_child`.
+    `run`: how it ended. `verified`: returns the verified objective of a schedule: `verified_here`
+    (default) or `verified_in_child`.
 
     Raises
     ------
@@ -299,12 +292,7 @@ Verified = Callable[[Instance, TaskSpec, object], float]  # (instance, spec, sch
 def verified_here(instance: Instance, spec: TaskSpec, schedule: object) -> float:
     """Verify a schedule in this process and return its objective.
 
-    Parameters
-    ----------
-    spec : TaskSpec
-        The task that returned the schedule.
-    schedule : JSON data
-        The schedule.
+    `spec`: the task that returned the schedule.
 
     Raises
     ------
@@ -324,14 +312,7 @@ def verified_in_child(
 ) -> float:
     """Verify a schedule in a child process, so that threads can verify schedules in parallel.
 
-    Parameters
-    ----------
-    spec : TaskSpec
-        The task that returned the schedule.
-    schedule : JSON data
-        The schedule.
-    interrupt : threading.Event, optional
-        Ends the child process when set.
+    `spec`: the task that returned the schedule. `interrupt`: ends the child process when set.
 
     Raises
     ------
@@ -363,18 +344,9 @@ def verify_schedule(
 ) -> float:
     """Verify a schedule in this (child) process and return its objective.
 
-    Parameters
-    ----------
-    send : callable
-        Sends a message to the parent process; not used.
-    module : str
-        Name of the family's module.
-    method : str
-        Name of the method that returned the schedule, for the error message.
-    schedule : JSON data
-        The schedule.
-    options : mapping
-        Options of the method; some of them define a variant of the problem.
+    `send`: sends a message to the parent process; not used. `method`: name of the method that
+    returned the schedule, for the error message. `options`: options of the method; some of them
+    define a variant of the problem.
     """
     return _objective(family_of(module), method, instance, schedule, options)
 

@@ -142,19 +142,11 @@ def task_spec(
 ) -> TaskSpec:
     """Return the specification of a task, with a value for every option.
 
-    Parameters
-    ----------
-    method : str, Own or Formulation
-        Name or alias of a method of the instance's family, one of the user's own, or a program to
-        be solved by an engine, which need not be installed.
-    engine : str, optional
-        One of the method's engines; by default its first.
-    time_limit, memory_limit : float, optional
-        Limits in wall-clock seconds and MB, > 0. A user's own method has a memory limit always.
-    seed : int, optional
-        Random seed, >= 0; by default 0 for a method that uses one.
-    settings : mapping
-        Values of options, as Python values or as text, by name.
+    `method`: name or alias of a method of the instance's family, one of the user's own, or a
+    program to be solved by an engine, which need not be installed. `engine`: one of the method's
+    engines; by default its first. `time_limit`, `memory_limit`: limits in wall-clock seconds and
+    MB, > 0. A user's own method has a memory limit always. `seed`: random seed, >= 0; by default 0
+    for a method that uses one. `settings`: values of options, as Python values or as text, by name.
 
     Raises
     ------
@@ -247,12 +239,8 @@ class MethodRun:
     def charge(self, spent: Spent, *, divided: bool) -> None:
         """Take the times of engines.
 
-        Parameters
-        ----------
-        spent : Spent
-            What the task has spent in engines.
-        divided : bool
-            Whether a single run of an engine leaves the building of the model only.
+        `spent`: what the task has spent in engines. `divided`: whether a single run of an engine
+        leaves the building of the model only.
         """
         self.engine_seconds, self.engine_cpu_seconds = spent.engine, spent.engine_cpu
         self.confirm_seconds = spent.confirm
@@ -263,12 +251,7 @@ class MethodRun:
     def receive(self, message: Message, sense: str) -> None:
         """Process one message of the running method; keep a schedule or bound if it is better.
 
-        Parameters
-        ----------
-        message : tuple
-            As sent by `_Stream`.
-        sense : {"min", "max"}
-            Sense of the objective.
+        `message`: as sent by `_Stream`. `sense`: sense of the objective.
         """
         sign = 1.0 if sense == "min" else -1.0
         match message:
@@ -301,18 +284,11 @@ def run_task(
 ) -> MethodRun:
     """Run a task in a child process; errors of the method are returned, not raised.
 
-    Parameters
-    ----------
-    spec : TaskSpec
-        What to run.
-    on_message : callable, optional
-        Called with each message of the method while it runs.
-    interrupt : threading.Event, optional
-        Ends the run when set; used in threads, which do not receive Ctrl-C (see `run_child`).
-    run : MethodRun, optional
-        What is filled in and returned; after a KeyboardInterrupt it has what was reported by then.
-    timed : bool
-        Whether the processes of all engines of the method are started before its clock.
+    `spec`: what to run. `on_message`: called with each message of the method while it runs.
+    `interrupt`: ends the run when set; used in threads, which do not receive Ctrl-C (see
+    `run_child`). `run`: what is filled in and returned; after a KeyboardInterrupt it has what was
+    reported by then. `timed`: whether the processes of all engines of the method are started before
+    its clock.
     """
     from schedgap.solvers.children.processes import run_child
 
@@ -448,20 +424,8 @@ def run_method(
 ) -> tuple[MethodResult, float]:
     """Run a method in this (child) process; return its result and its seconds.
 
-    Parameters
-    ----------
-    send : callable
-        Sends a message to the parent process.
-    module : str
-        Name of the family's module.
-    method : str
-        Name of the method.
-    options : mapping
-        A value for every option of the method.
-    engine : str or None
-        Engine of the method.
-    limit : float or None
-        Time limit in wall-clock seconds.
+    `send`: sends a message to the parent process. `options`: a value for every option of the
+    method. `engine`: engine of the method. `limit`: time limit in wall-clock seconds.
     """
     owner = family_of(module)
     chosen = owner.method(method)

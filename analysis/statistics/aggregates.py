@@ -37,10 +37,7 @@ def by_instance(records: pd.DataFrame) -> pd.DataFrame:
     wrong, whatever the others say. Where a method was skipped for want of an engine or a licence,
     and ran elsewhere, the records that ran count alone.
 
-    Parameters
-    ----------
-    records : DataFrame
-        A row for each record, as returned by `schedgap.analysis.statistics.tables.records`.
+    `records`: a row for each record, as returned by `schedgap.analysis.statistics.tables.records`.
 
     Returns
     -------
@@ -150,14 +147,9 @@ def groups(
 ) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
     """Yield each group of methods that are compared: its names, and its rows of `by_instance`.
 
-    Parameters
-    ----------
-    instances : DataFrame
-        As returned by `by_instance`; instances that a method does not support are left out.
-    by_preset : bool
-        Whether each preset is a group of its own; otherwise `preset` is empty.
-    methods : collection of str, optional
-        Names of the methods to compare; by default all.
+    `instances`: as returned by `by_instance`; instances that a method does not support are left
+    out. `by_preset`: whether each preset is a group of its own; otherwise `preset` is empty.
+    `methods`: names of the methods to compare; by default all.
     """
     ran = instances[instances["result"] != "skipped"]
     if methods is not None:
@@ -172,12 +164,7 @@ def groups(
 def wide(group: pd.DataFrame, column: str) -> pd.DataFrame:
     """Return a column of one group as a table [instances, methods]; NaN where not tried.
 
-    Parameters
-    ----------
-    group : DataFrame
-        Rows of `by_instance`.
-    column : str
-        The column.
+    `group`: rows of `by_instance`.
     """
     methods = list(dict.fromkeys(group["method"]))
     table = group.pivot(index="instance", columns="method", values=column)
@@ -189,17 +176,9 @@ def compared(
 ) -> dict[str, pd.DataFrame]:
     """Return, for each method, the rows over which its means are taken.
 
-    Parameters
-    ----------
-    group : DataFrame
-        Rows of `by_instance`.
-    column : str
-        The column that must be finite.
-    common : bool
-        Whether these are the common set of instances, which leaves methods that are not compared
-        without rows; otherwise all rows of the method.
-    share : float
-        See `common_set`.
+    `group`: rows of `by_instance`. `column`: the column that must be finite. `common`: whether
+    these are the common set of instances, which leaves methods that are not compared without rows;
+    otherwise all rows of the method. `share`: see `common_set`.
     """
     known = np.isfinite(group[column].to_numpy(float))
     instance = group["instance"].to_numpy()

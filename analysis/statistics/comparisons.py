@@ -52,18 +52,11 @@ def pairs(
     that schedule outside the program, or solve a variant of it, are compared with each other only
     if they solve the same one.
 
-    Parameters
-    ----------
-    run : StoredRun
-        The run.
-    by : {"objective", "seconds"}
-        What is compared: the schedules; or the seconds of exact methods until they claim an optimum
-        or infeasibility, where times that differ by less than 10 % are a tie.
-    by_preset : bool
-        Whether each preset has its own rows; otherwise `preset` is empty.
-    methods : collection of str, optional
-        Names of the methods to compare; by default all. They are the family of comparisons whose p
-        are adjusted together.
+    `by`: what is compared: the schedules; or the seconds of exact methods until they claim an
+    optimum or infeasibility, where times that differ by less than 10 % are a tie. `by_preset`:
+    whether each preset has its own rows; otherwise `preset` is empty. `methods`: names of the
+    methods to compare; by default all. They are the family of comparisons whose p are adjusted
+    together.
 
     Returns
     -------
@@ -145,16 +138,8 @@ def times(
 ) -> pd.DataFrame:
     """Return shifted geometric means of wall-clock seconds, in three modes, for each method.
 
-    Parameters
-    ----------
-    run : StoredRun
-        The run.
-    by_preset : bool
-        Whether each preset has its own rows; otherwise `preset` is empty.
-    shift : float
-        Of the geometric mean, in seconds, > 0.
-    methods : collection of str, optional
-        Names of the methods to compare; by default all.
+    `by_preset`: whether each preset has its own rows; otherwise `preset` is empty. `shift`: of the
+    geometric mean, in seconds, > 0. `methods`: names of the methods to compare; by default all.
 
     Returns
     -------
@@ -204,19 +189,10 @@ def virtual_best(
 ) -> pd.DataFrame:
     """Return what each method contributes to the virtual best, the best method on each instance.
 
-    Parameters
-    ----------
-    run : StoredRun
-        The run.
-    by : {"objective", "seconds"}
-        What is compared: objectives, as ratios to the best of the run, without bounds; or the
-        seconds of exact methods until they claim an optimum or infeasibility.
-    by_preset : bool
-        Whether each preset has its own rows; otherwise `preset` is empty.
-    shift : float
-        Of the geometric means of seconds, in seconds, > 0.
-    methods : collection of str, optional
-        Names of the methods to compare; by default all.
+    `by`: what is compared: objectives, as ratios to the best of the run, without bounds; or the
+    seconds of exact methods until they claim an optimum or infeasibility. `by_preset`: whether each
+    preset has its own rows; otherwise `preset` is empty. `shift`: of the geometric means of
+    seconds, in seconds, > 0. `methods`: names of the methods to compare; by default all.
 
     Returns
     -------
@@ -273,16 +249,10 @@ def profile(
     A performance profile compares each method with the best known schedules only, not with another
     method; for two methods see `pairs`.
 
-    Parameters
-    ----------
-    run : StoredRun
-        The run.
-    by : {"objective", "seconds", "factor"}
-        Whether a step is a ratio to the best known schedule, the wall-clock seconds until a method
-        completed its task (`schedgap.analysis.records.outcomes.Tasks.completed`), or the factor by
-        which these exceed those of the fastest method on the instance.
-    methods : collection of str, optional
-        Names of the methods to compare; by default all.
+    `by`: whether a step is a ratio to the best known schedule, the wall-clock seconds until a
+    method completed its task (`schedgap.analysis.records.outcomes.Tasks.completed`), or the factor
+    by which these exceed those of the fastest method on the instance. `methods`: names of the
+    methods to compare; by default all.
 
     Returns
     -------
@@ -351,14 +321,8 @@ def integrals(
     group tried, with a gap of 1 throughout where a method has no answer, a wrong one, or has not
     tried.
 
-    Parameters
-    ----------
-    run : StoredRun
-        The run.
-    by_preset : bool
-        Whether each preset has its own rows; otherwise `preset` is empty.
-    methods : collection of str, optional
-        Names of the methods to compare; by default all.
+    `by_preset`: whether each preset has its own rows; otherwise `preset` is empty. `methods`: names
+    of the methods to compare; by default all.
 
     Returns
     -------
@@ -394,17 +358,9 @@ def gaps(
 ) -> pd.DataFrame:
     """Return mean gaps over time, for each method.
 
-    Parameters
-    ----------
-    run : StoredRun
-        The run.
-    seconds : iterable of float, optional
-        Times; by default 60 from a thousandth of the horizon (see `integrals`) to the horizon, in
-        equal steps on a logarithmic axis.
-    by_preset : bool
-        Whether each preset has its own rows; otherwise `preset` is empty.
-    methods : collection of str, optional
-        Names of the methods to compare; by default all.
+    `seconds`: times; by default 60 from a thousandth of the horizon (see `integrals`) to the
+    horizon, in equal steps on a logarithmic axis. `by_preset`: whether each preset has its own
+    rows; otherwise `preset` is empty. `methods`: names of the methods to compare; by default all.
 
     Returns
     -------

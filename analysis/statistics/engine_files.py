@@ -39,11 +39,6 @@ def paver(run: StoredRun) -> dict[str, str]:
     There is one file for each configuration of an engine with a program. The permutations and
     seeds of an instance are instances of their own, as in benchmarks of performance variability.
     A wrong answer has the statuses of an error and no objective.
-
-    Parameters
-    ----------
-    run : StoredRun
-        The run.
     """
     names = run.configurations
     tasks = {row["key"]: row for row in engine_tasks(run).to_dict("records")}
@@ -148,15 +143,7 @@ def _data_name(run: StoredRun, record: TaskRecord) -> str:
 
 
 def write_paver(run: StoredRun, folder: Path) -> list[Path]:
-    """Write the trace files of a benchmark into a folder and return their paths.
-
-    Parameters
-    ----------
-    run : StoredRun
-        The run.
-    folder : Path
-        The folder; created if necessary.
-    """
+    """Write the trace files of a benchmark into a folder and return their paths."""
     files = paver(run)
     if not files:
         raise UsageError("the run has no benchmark of engines: see 'schedgap bench --help'")
@@ -172,11 +159,6 @@ def write_paver(run: StoredRun, folder: Path) -> list[Path]:
 
 def benchopt(run: StoredRun) -> pd.DataFrame:
     """Return the tasks of a benchmark with the columns of a benchopt result.
-
-    Parameters
-    ----------
-    run : StoredRun
-        The run.
 
     Returns
     -------

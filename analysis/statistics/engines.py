@@ -25,35 +25,18 @@ Part = Literal["", "size", "model", "engine"]
 
 
 def is_benchmark(run: StoredRun) -> bool:
-    """Return whether a run has tasks of a benchmark of engines.
-
-    Parameters
-    ----------
-    run : StoredRun
-        The run.
-    """
+    """Return whether a run has tasks of a benchmark of engines."""
     return any(record.formulation for record in run.records)
 
 
 def configurations(run: StoredRun) -> list[str]:
-    """Return the names of the configurations of engines in a run, as in its tables.
-
-    Parameters
-    ----------
-    run : StoredRun
-        The run.
-    """
+    """Return the names of the configurations of engines in a run, as in its tables."""
     names = run.configurations
     return list(dict.fromkeys(names[id(each)] for each in run.records if each.formulation))
 
 
 def engine_tasks(run: StoredRun) -> pd.DataFrame:
     """Return a row for each task of a benchmark, with all that the engine reports.
-
-    Parameters
-    ----------
-    run : StoredRun
-        The run.
 
     Returns
     -------
@@ -131,15 +114,9 @@ def _version(record: TaskRecord) -> str:
 def engines(run: StoredRun, by: Part = "", *, shift: float = SHIFT) -> pd.DataFrame:
     """Return a row for each formulation and configuration of an engine: what it solved, and times.
 
-    Parameters
-    ----------
-    run : StoredRun
-        The run.
-    by : {"", "size", "model", "engine"}
-        Which configurations are compared with each other: all of a family and preset; those on
-        instances of one size class; those of one formulation; or those of one engine.
-    shift : float
-        Of the geometric means, in seconds, > 0.
+    `by`: which configurations are compared with each other: all of a family and preset; those on
+    instances of one size class; those of one formulation; or those of one engine. `shift`: of the
+    geometric means, in seconds, > 0.
 
     Returns
     -------
@@ -304,11 +281,6 @@ def _spread(group: pd.DataFrame) -> dict[str, Any]:
 
 def engine_pairs(run: StoredRun) -> pd.DataFrame:
     """Return wins, ties and losses by time of each two configurations of engines, with tests.
-
-    Parameters
-    ----------
-    run : StoredRun
-        The run.
 
     Returns
     -------

@@ -51,12 +51,7 @@ def shifted_geometric_mean(values: ArrayLike, shift: float) -> float:
     Compared with the arithmetic mean, large values weigh less; compared with the geometric mean,
     tiny values weigh less.
 
-    Parameters
-    ----------
-    values : array [k]
-        Each > -shift, or infinite.
-    shift : float
-        In the unit of the values, >= 0.
+    `values` [k]: each > -shift, or infinite. `shift`: in the unit of the values, >= 0.
     """
     array = np.asarray(values, float)
     if not len(array):
@@ -86,10 +81,7 @@ def bootstrap(values: ArrayLike) -> Confidence:
     For the differences of pairs, this is the paired bootstrap: a resample draws pairs. The interval
     depends neither on the order nor, except for the sign, on the sign of the values.
 
-    Parameters
-    ----------
-    values : array [k]
-        A sample of finite numbers.
+    `values` [k]: a sample of finite numbers.
     """
     return _bootstrap(tuple(np.sort(np.asarray(values, float)).tolist()))
 
@@ -132,10 +124,7 @@ def _analytic(sample: Array) -> Confidence:
     Of a mean, the curvature and the bias are zero, so that the bias correction is the acceleration.
     For large samples this error is far below that of 2000 resamples.
 
-    Parameters
-    ----------
-    sample : array [k]
-        Finite numbers that are not all equal.
+    `sample` [k]: finite numbers that are not all equal.
     """
     mean = math.fsum(sample) / len(sample)
     centred = sample - mean
@@ -158,12 +147,8 @@ def paired_ratios(a: ArrayLike, b: ArrayLike, sense: str | Sequence[str] = "min"
     The ratio is a / b for minimization and b / a for maximization. 0/0 is 1 and x/0 is infinite; a
     ratio of two objectives with different signs, or with negative ones, is NaN.
 
-    Parameters
-    ----------
-    a, b : array [k]
-        Objectives of two methods on the same instances; NaN without a schedule.
-    sense : {"min", "max"} or sequence [k] of these
-        Sense of the objective.
+    `a`, `b` [k]: objectives of two methods on the same instances; NaN without a schedule. `sense`
+    [k]: sense of the objective.
     """
     first, second = np.asarray(a, float), np.asarray(b, float)
     flipped = np.broadcast_to(np.asarray(sense) == "max", first.shape)
@@ -213,18 +198,11 @@ def paired(
 ) -> Paired:
     """Compare two methods pair by pair, by objectives alone: no bound is needed.
 
-    Parameters
-    ----------
-    a, b : array [k]
-        Objectives of two methods on the same instances; NaN without a schedule.
-    sense : {"min", "max"} or sequence [k] of these
-        Sense of the objective.
-    levels : pair of array [k], optional
-        For each method: 0 where it answered (a schedule, or that there is none), 1 where it did
-        not, 2 where its answer is wrong. A lower level wins, whatever the objectives. By default,
-        methods answered where there is a schedule.
-    tie : float
-        Relative difference up to which two objectives count as a tie.
+    `a`, `b` [k]: objectives of two methods on the same instances; NaN without a schedule. `sense`
+    [k]: sense of the objective. `levels` [k]: for each method: 0 where it answered (a schedule, or
+    that there is none), 1 where it did not, 2 where its answer is wrong. A lower level wins,
+    whatever the objectives. By default, methods answered where there is a schedule. `tie`: relative
+    difference up to which two objectives count as a tie.
     """
     first, second = np.asarray(a, float), np.asarray(b, float)
     level_a, level_b = (
@@ -267,10 +245,7 @@ def wilcoxon(differences: ArrayLike) -> float:
 
     Zeros are left out. Differences are rounded to 12 digits.
 
-    Parameters
-    ----------
-    differences : array [k]
-        Such as the logarithms of paired ratios.
+    `differences` [k]: such as the logarithms of paired ratios.
     """
     from scipy import stats
 
@@ -288,10 +263,7 @@ def wilcoxon(differences: ArrayLike) -> float:
 def holm(p: ArrayLike) -> Array:
     """Return p adjusted for a family of comparisons by Holm's step-down procedure.
 
-    Parameters
-    ----------
-    p : array [k]
-        The p of each comparison; NaN counts for none.
+    `p` [k]: the p of each comparison; NaN counts for none.
     """
     values = np.asarray(p, float)
     adjusted = np.full(len(values), math.nan)
@@ -312,12 +284,8 @@ def common_set(finite: pd.DataFrame, share: float = SHARE) -> tuple[list[str], l
     has values on so few instances that less than `share` of all would be left is not compared, so
     that a method that fails nearly everywhere decides nothing about the others.
 
-    Parameters
-    ----------
-    finite : DataFrame [instances, methods] of bool
-        Whether a method has a value on an instance. Of equally many, the first columns come first.
-    share : float
-        In [0, 1], of the instances on which some method has a value.
+    `finite`: whether a method has a value on an instance. Of equally many, the first columns come
+    first. `share`: in [0, 1], of the instances on which some method has a value.
     """
     values = finite.to_numpy(bool)
     total = int(values.any(axis=1).sum())
@@ -334,12 +302,8 @@ def common_set(finite: pd.DataFrame, share: float = SHARE) -> tuple[list[str], l
 def profile(costs: pd.DataFrame, total: int) -> Iterator[tuple[object, float, float]]:
     """Yield the steps (method, cost, share of instances with at most this cost) of each method.
 
-    Parameters
-    ----------
-    costs : DataFrame [instances, methods]
-        Such as ratios or seconds; infinite or NaN where a method has no answer.
-    total : int
-        Number of all instances, the denominator of all shares.
+    `costs`: such as ratios or seconds; infinite or NaN where a method has no answer. `total`:
+    number of all instances, the denominator of all shares.
     """
     for method in costs.columns:
         values = np.sort(costs[method].to_numpy(float))
@@ -351,13 +315,9 @@ def profile(costs: pd.DataFrame, total: int) -> Iterator[tuple[object, float, fl
 def virtual_best(costs: pd.DataFrame, shift: float = 0.0) -> pd.DataFrame:
     """Return what each method contributes to the virtual best: the best method on each instance.
 
-    Parameters
-    ----------
-    costs : DataFrame [instances, methods]
-        Such as ratios or seconds; NaN where a method has no answer. An infinite cost, such as a
-        ratio x/0, is that of an answer, but in no mean.
-    shift : float
-        Of the geometric means, in the unit of the costs, >= 0.
+    `costs`: such as ratios or seconds; NaN where a method has no answer. An infinite cost, such as
+    a ratio x/0, is that of an answer, but in no mean. `shift`: of the geometric means, in the unit
+    of the costs, >= 0.
 
     Returns
     -------
@@ -407,10 +367,7 @@ def gap(value: float | None, reference: float | None) -> float:
 
     It is 0 for 0 and 0, and 1 if the signs differ or one of the two is unknown.
 
-    Parameters
-    ----------
-    value, reference : float or None
-        Objectives or bounds; None or infinite if unknown.
+    `value`, `reference`: objectives or bounds; None or infinite if unknown.
     """
     if value is None or reference is None or not math.isfinite(value):
         return 1.0
@@ -424,12 +381,8 @@ def gap(value: float | None, reference: float | None) -> float:
 def gap_at(times: ArrayLike, steps: Iterable[tuple[float, float]]) -> Array:
     """Return the values of a step function that is 1 before its first step.
 
-    Parameters
-    ----------
-    times : array [k]
-        In the unit of the steps.
-    steps : iterable of (time, value)
-        By increasing time; a value holds until the next step.
+    `times` [k]: in the unit of the steps. `steps`: by increasing time; a value holds until the next
+    step.
     """
     moments, values = zip(*steps, strict=True) if (steps := list(steps)) else ((), ())
     places = np.searchsorted(np.asarray(moments, float), np.asarray(times, float), side="right")
@@ -441,12 +394,8 @@ def gap_integral(steps: Iterable[tuple[float, float]], horizon: float) -> float:
 
     Of the gap of the incumbent to the optimum, this is the primal integral.
 
-    Parameters
-    ----------
-    steps : iterable of (time, value)
-        By increasing time; a value holds until the next step.
-    horizon : float
-        In the unit of the times, >= 0.
+    `steps`: by increasing time; a value holds until the next step. `horizon`: in the unit of the
+    times, >= 0.
     """
     total, since, height = 0.0, 0.0, 1.0
     for moment, value in steps:

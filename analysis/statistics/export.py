@@ -38,14 +38,8 @@ def export(frame: pd.DataFrame, format: Format, file: Path | str | None = None) 
     interval are in one column and rounded outwards, numbers have four digits, and columns that are
     empty, or constant and technical, are left out. Kinds of methods stand apart in LaTeX.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        Such as returned by `Run.table`, `Run.summary` or `Run.pairs`.
-    format : {"csv", "parquet", "latex", "markdown"}
-        The format. Parquet needs the extra `data`.
-    file : path, optional
-        Where to write it.
+    `frame`: such as returned by `Run.table`, `Run.summary` or `Run.pairs`. `format`: the format.
+    Parquet needs the extra `data`. `file`: where to write it.
 
     Raises
     ------
@@ -82,13 +76,7 @@ def _parquet(frame: pd.DataFrame) -> bytes:
 
 
 def compact(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a table as text cells, with both ends of an interval in one column.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The table.
-    """
+    """Return a table as text cells, with both ends of an interval in one column."""
     cells: dict[str, list[str]] = {}
     names = [str(name) for name in frame.columns]
     for name in names:

@@ -28,11 +28,8 @@ COLUMNS = [
 def by_load(run: StoredRun) -> pd.DataFrame:
     """Return a table with three rows for each family, trace and load.
 
-    Parameters
-    ----------
-    run : StoredRun
-        The run. Instances without a load, modified problems, and schedules that need not obey all
-        rules or are wrong are left out; repetitions are aggregated inside an instance.
+    `run`: the run. Instances without a load, modified problems, and schedules that need not obey
+    all rules or are wrong are left out; repetitions are aggregated inside an instance.
 
     Returns
     -------
@@ -81,13 +78,7 @@ def _roles(name: str, group: pd.DataFrame, known: Collection[str]) -> Iterable[d
 
 
 def paper_algorithm(name: str) -> str:
-    """Return the first algorithm of a family's paper, or an empty text.
-
-    Parameters
-    ----------
-    name : str
-        The family.
-    """
+    """Return the first algorithm of a family's paper, or an empty text."""
     methods = family(name).methods
     return next((each.name for each in methods if each.kind == "algorithm" and not each.ours), "")
 
@@ -95,10 +86,7 @@ def paper_algorithm(name: str) -> str:
 def matrix(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the table as texts: a row for each family, role and trace, a column for each load.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        Result of `by_load`.
+    `frame`: result of `by_load`.
 
     Returns
     -------

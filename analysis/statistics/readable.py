@@ -15,13 +15,7 @@ from schedgap.models.family import family
 
 
 def as_html(run: StoredRun) -> str:
-    """Return contradictions and the summary of a run as HTML, for notebooks.
-
-    Parameters
-    ----------
-    run : StoredRun
-        The run.
-    """
+    """Return contradictions and the summary of a run as HTML, for notebooks."""
     wrong = "".join(
         f"<div style='color:#b00020'>contradiction: {html.escape(text)}</div>"
         for text in run.contradictions
@@ -39,10 +33,7 @@ def by_family(frame: pd.DataFrame) -> pd.DataFrame:
     the smallest and the one with the greatest mean ratio. Means are those of the summary, over the
     instances that the compared methods have in common.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        As returned by `summary` with `by_preset=False`.
+    `frame`: as returned by `summary` with `by_preset=False`.
 
     Returns
     -------
@@ -86,10 +77,7 @@ def readable(frame: pd.DataFrame) -> pd.DataFrame:
 
     Columns that carry no information, such as the family if there is only one, are left out.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        As returned by `summary`.
+    `frame`: as returned by `summary`.
     """
 
     def ratio(low: str, high: str) -> list[str]:

@@ -28,17 +28,10 @@ def summary(
     on which all compared methods have a finite ratio; a method without a ratio on so many of them
     that less than half would remain is not compared and has no mean (n is 0).
 
-    Parameters
-    ----------
-    run : StoredRun
-        The run.
-    by_preset : bool
-        Whether each preset has its own rows; otherwise `preset` is empty.
-    common : bool
-        Whether means are over the common set of instances; otherwise each method has means over
-        its own instances, which are not comparable where n differs.
-    methods : collection of str, optional
-        Names of the methods to compare; by default all.
+    `by_preset`: whether each preset has its own rows; otherwise `preset` is empty. `common`:
+    whether means are over the common set of instances; otherwise each method has means over its own
+    instances, which are not comparable where n differs. `methods`: names of the methods to compare;
+    by default all.
 
     Returns
     -------

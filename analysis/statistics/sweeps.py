@@ -115,18 +115,9 @@ def points(
 ) -> pd.DataFrame:
     """Return the means that `plot` draws, each over the same instances for all groups.
 
-    Parameters
-    ----------
-    run : StoredRun
-        The run.
-    x : str
-        A column of `Run.table()`, such as a setting of the generator.
-    y : {"ratio", "objective", "seconds"}
-        What is measured. Means of ratios and of seconds are geometric.
-    color : str
-        A column of `Run.table()` whose values are the groups.
-    methods : collection of str, optional
-        Names of the methods; by default all.
+    `x`: a column of `Run.table()`, such as a setting of the generator. `y`: what is measured. Means
+    of ratios and of seconds are geometric. `color`: a column of `Run.table()` whose values are the
+    groups. `methods`: names of the methods; by default all.
 
     Returns
     -------
@@ -214,18 +205,9 @@ def plot(
 
     A mean ratio that is known as an interval is drawn as a band between two lines.
 
-    Parameters
-    ----------
-    run : StoredRun
-        The run.
-    x : str
-        A column of `Run.table()`, such as a setting of the generator.
-    y : {"ratio", "objective", "seconds"}
-        What is measured.
-    color : str
-        A column of `Run.table()` whose values are the lines.
-    methods : collection of str, optional
-        Names of the methods; by default all.
+    `x`: a column of `Run.table()`, such as a setting of the generator. `y`: what is measured.
+    `color`: a column of `Run.table()` whose values are the lines. `methods`: names of the methods;
+    by default all.
 
     Raises
     ------

@@ -44,11 +44,6 @@ def _once(make: Callable[[StoredRun], pd.DataFrame]) -> Callable[[StoredRun], pd
 def table(run: StoredRun) -> pd.DataFrame:
     """Return a table with a row for each record.
 
-    Parameters
-    ----------
-    run : StoredRun
-        The run.
-
     Returns
     -------
     DataFrame
@@ -187,10 +182,7 @@ def _identity(run: StoredRun, records: Sequence[TaskRecord]) -> Columns:
 def preset_of(facts: Facts) -> str:
     """Return the preset of an instance, or an empty text.
 
-    Parameters
-    ----------
-    facts : mapping
-        How it was generated, as in `StoredRun.facts`.
+    `facts`: how it was generated, as in `StoredRun.facts`.
     """
     value = facts["meta"].get("preset", "")
     return value if isinstance(value, str) else ""
@@ -245,11 +237,6 @@ TABLE_COLUMNS = [
 @_once
 def ratios(run: StoredRun) -> pd.DataFrame:
     """Return a table with a row for each schedule: its ratio and the paper's guarantee.
-
-    Parameters
-    ----------
-    run : StoredRun
-        The run.
 
     Returns
     -------
@@ -334,10 +321,7 @@ def changed_options(record: TaskRecord) -> dict[str, object] | None:
 
     None if this version has no such method, or none with these options.
 
-    Parameters
-    ----------
-    record : TaskRecord
-        A record of a method of the family, not of the user's own.
+    `record`: a record of a method of the family, not of the user's own.
     """
     try:
         options = {
@@ -353,11 +337,6 @@ def changed_options(record: TaskRecord) -> dict[str, object] | None:
 @_once
 def records(run: StoredRun) -> pd.DataFrame:
     """Return the rows of `table` with what the statistics need beside them.
-
-    Parameters
-    ----------
-    run : StoredRun
-        The run.
 
     Returns
     -------
@@ -402,24 +381,12 @@ def _rank(record: TaskRecord) -> int:
 
 @_once
 def instances(run: StoredRun) -> pd.DataFrame:
-    """Return a row for each method and instance, see `statistics.aggregates.by_instance`.
-
-    Parameters
-    ----------
-    run : StoredRun
-        The run.
-    """
+    """Return a row for each method and instance, see `statistics.aggregates.by_instance`."""
     return by_instance(records(run))
 
 
 def progress(run: StoredRun) -> pd.DataFrame:
-    """Return a table with a row for each point of progress: seconds, objective, bound.
-
-    Parameters
-    ----------
-    run : StoredRun
-        The run.
-    """
+    """Return a table with a row for each point of progress: seconds, objective, bound."""
     rows = [
         (
             record.instance.family,

@@ -54,32 +54,18 @@ class Chain:
     def start(cls, seed: int, worker: int) -> "Chain":
         """Return a chain at its beginning.
 
-        Parameters
-        ----------
-        seed, worker : int
-            Of the search, and of the chain within it.
+        `seed`, `worker`: of the search, and of the chain within it.
         """
         return cls(np.random.default_rng([seed, worker]))
 
     def reached(self, score: float) -> float:
-        """Return after how many evaluations the best score was at least this; inf if never.
-
-        Parameters
-        ----------
-        score : float
-            The score.
-        """
+        """Return after how many evaluations the best score was at least this; inf if never."""
         return next((count for count, value in self.curve if value >= score), math.inf)
 
     def interrupted(self, fault: str, found: Sequence[tuple[float, dict[str, Any], int]]) -> None:
         """Go on after the process of the chain was killed: from new instances, drawn differently.
 
-        Parameters
-        ----------
-        fault : str
-            What happened.
-        found : sequence of (score, instance data, evaluations)
-            What the process had sent.
+        `fault`: what happened. `found`: what the process had sent.
         """
         for score, data, count in found:
             self.best, self.best_score, self.evaluations = data, score, count
@@ -98,10 +84,7 @@ class Chain:
     def from_data(cls, data: Mapping[str, Any]) -> "Chain":
         """Return a chain from the data of `to_data`.
 
-        Parameters
-        ----------
-        data : mapping
-            Plain JSON data.
+        `data`: plain JSON data.
 
         Raises
         ------
@@ -145,20 +128,9 @@ def advance(
 ) -> Chain:
     """Continue a chain for a number of evaluations, or for some seconds, and return it.
 
-    Parameters
-    ----------
-    send : callable
-        Receives (score, instance data, evaluations) whenever the best score rises.
-    target : Target
-        What is searched.
-    chain : Chain
-        Where it stands.
-    evaluations : int
-        Most evaluations.
-    seconds : float
-        No evaluation begins later.
-    enough : float
-        The chain ends at a score of at least this.
+    `send`: receives (score, instance data, evaluations) whenever the best score rises. `target`:
+    what is searched. `chain`: where it stands. `evaluations`: most evaluations. `seconds`: no
+    evaluation begins later. `enough`: the chain ends at a score of at least this.
     """
     evaluator, until = Evaluator(target), time.monotonic() + seconds
     for _ in range(evaluations):

@@ -45,16 +45,9 @@ def certify(
 ) -> WorstCase:
     """Return an instance as a find: both sides are solved again, and the optimum is proved.
 
-    Parameters
-    ----------
-    target : Target
-        What the instance should show.
-    data : mapping
-        JSON data of the instance.
-    time_limit : float
-        Of each method, in seconds.
-    clock : Clock, optional
-        Time for all methods together. If it is not enough, `WorstCase.uncertified` says so.
+    `target`: what the instance should show. `data`: JSON data of the instance. `time_limit`: of
+    each method, in seconds. `clock`: time for all methods together. If it is not enough,
+    `WorstCase.uncertified` says so.
 
     Raises
     ------
@@ -192,11 +185,6 @@ def _named(target: Target, data: Mapping[str, Any]) -> Instance:
 def over_claim(ratio: RatioInterval, factor: float) -> float:
     """Return by what factor a ratio certainly exceeds a claimed one; above 1 refutes the claim.
 
-    Parameters
-    ----------
-    ratio : RatioInterval
-        The ratio to the optimum.
-    factor : float
-        The claimed factor, > 0.
+    `factor`: the claimed factor, > 0.
     """
     return ratio.low / factor

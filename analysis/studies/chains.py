@@ -36,14 +36,8 @@ class _StoredState(Record):
 class State:
     """The chains of a search and the time they took; kept on disk if there is a folder.
 
-    Parameters
-    ----------
-    target : Target
-        What is searched.
-    workers : int
-        Number of chains.
-    folder : path or None
-        Where the state is kept; a state that is there is continued.
+    `target`: what is searched. `workers`: number of chains. `folder`: where the state is kept; a
+    state that is there is continued.
 
     Raises
     ------
@@ -84,14 +78,7 @@ class State:
     def put(self, worker: int, chain: Chain, seconds: float) -> None:
         """Store a chain; write all of them to disk at most once a second.
 
-        Parameters
-        ----------
-        worker : int
-            Which one.
-        chain : Chain
-            Where it stands.
-        seconds : float
-            That the search has taken so far.
+        `worker`: which one. `chain`: where it stands. `seconds`: that the search has taken so far.
         """
         with self._lock:
             self.chains[worker], self.seconds = chain, seconds
@@ -128,11 +115,6 @@ class State:
         """Return the instance that reached a score after the fewest evaluations; or the best one.
 
         Unlike the best one, it does not depend on how far the other chains have come by then.
-
-        Parameters
-        ----------
-        enough : float
-            The score.
         """
         ended = [chain for chain in self.chains if chain.best_score >= enough]
         if not ended:
@@ -145,11 +127,6 @@ class State:
 
         It is None if a chain was stopped before as many, after which it could have found a better
         instance, or if a chain was killed.
-
-        Parameters
-        ----------
-        enough : float
-            The score.
         """
         _, score = self.first(enough)
         count = min(
@@ -165,14 +142,7 @@ class State:
         It ends at a score that is enough, or after as many evaluations as the first chain took to
         reach one.
 
-        Parameters
-        ----------
-        worker : int
-            Which one.
-        evaluations : int or None
-            Most instances that each worker evaluates.
-        enough : float
-            The score.
+        `worker`: which one. `evaluations`: most instances that each worker evaluates.
         """
         chain = self.chains[worker]
         if chain.best_score >= enough:
@@ -200,18 +170,9 @@ def search(
 ) -> None:
     """Advance all chains until the time or the evaluations are used up, or the score is enough.
 
-    Parameters
-    ----------
-    state : State
-        The chains; changed in place.
-    seconds : float
-        Of the search, those of an earlier run included.
-    evaluations : int or None
-        Most instances that each worker evaluates.
-    enough : float
-        The search ends at this score.
-    on_progress : callable or None
-        Called with (evaluations, best score).
+    `seconds`: of the search, those of an earlier run included. `evaluations`: most instances that
+    each worker evaluates. `enough`: the search ends at this score. `on_progress`: called with
+    (evaluations, best score).
     """
     begun, before = time.monotonic(), state.seconds
     interrupt = threading.Event()
@@ -280,16 +241,7 @@ def shrunk(
 ) -> tuple[dict[str, Any], int]:
     """Return a smaller instance of at least the same score, and the number of evaluations.
 
-    Parameters
-    ----------
-    target : Target
-        What was searched.
-    data : mapping
-        JSON data of the instance.
-    floor : float
-        The least score.
-    seconds : float
-        Of shrinking.
+    `target`: what was searched. `data`: JSON data of the instance. `seconds`: of shrinking.
     """
     smaller: list[dict[str, Any]] = []
     reply = run_child(

@@ -236,15 +236,8 @@ def _free(name: str, taken: Collection[str]) -> str:
 def annotated(found: WorstCase, workers: int, limits: Mapping[str, Any] | None) -> Instance:
     """Return the instance of a find with `meta.worst_case`, as in `instances/library`.
 
-    Parameters
-    ----------
-    found : WorstCase
-        The find.
-    workers : int
-        Number of chains of the search.
-    limits : mapping or None
-        Arguments of `worst_case` by which the search ends at the same instance again; None if a
-        time limit had an influence.
+    `workers`: number of chains of the search. `limits`: arguments of `worst_case` by which the
+    search ends at the same instance again; None if a time limit had an influence.
     """
     target, factor = found.target, found.guarantee.get("factor")
     values = [each.objective for each in found.references if each.objective is not None]
@@ -290,10 +283,7 @@ def _plain(ratio: RatioInterval) -> list[float | None]:
 def made_folder(folder: PathLike) -> Path:
     """Return a folder, created if needed.
 
-    Parameters
-    ----------
-    folder : path
-        Where.
+    `folder`: where.
 
     Raises
     ------

@@ -92,18 +92,7 @@ def measure_relaxation(
 ) -> dict[str, Any]:
     """Build a program in this (child) process and solve its linear relaxation.
 
-    Parameters
-    ----------
-    send : callable
-        Sends a message to the parent process; not used.
-    module : str
-        Name of the family's module.
-    instance : Instance
-        The instance.
-    key : str
-        Name of the program.
-    limit : float
-        Time limit in seconds.
+    `send`: sends a message to the parent process; not used. `limit`: time limit in seconds.
     """
     from schedgap.solvers.children.clock import Clock
     from schedgap.solvers.engines.solve import solve

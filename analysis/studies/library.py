@@ -17,13 +17,7 @@ _FOLDER = Path(schedgap.instances.library.__file__).parent
 
 
 def searched(find: Instance) -> Instance:
-    """Return what the search for a stored worst case finds.
-
-    Parameters
-    ----------
-    find : Instance
-        From the library.
-    """
+    """Return what the search for a stored worst case finds."""
     call = find.meta["worst_case"]["found"]["call"]
     return worst_case(**call).instance.replace(name=find.name)
 
@@ -31,10 +25,7 @@ def searched(find: Instance) -> Instance:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Search again for the worst cases of families.
 
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        Names of families; by default the arguments of the process.
+    `arguments`: names of families; by default the arguments of the process.
     """
     given = sys.argv[1:] if arguments is None else list(arguments)
     for find in [each for name in given for each in library(name)] if given else library():

@@ -49,10 +49,7 @@ class _Verified(NamedTuple):
 class Evaluator:
     """Runs the two sides of a target on instances, in this process where engines allow it.
 
-    Parameters
-    ----------
-    target : Target
-        What is searched.
+    `target`: what is searched.
     """
 
     def __init__(self, target: Target) -> None:
@@ -70,12 +67,7 @@ class Evaluator:
     def score(self, instance: Instance, need: float = -math.inf) -> Score | None:
         """Return the score of an instance; None if it has none, or if it is surely below `need`.
 
-        Parameters
-        ----------
-        instance : Instance
-            Of the target's family.
-        need : float
-            A score below this is not wanted.
+        `need`: a score below this is not wanted.
         """
         try:
             return self._score(instance, need)

@@ -30,20 +30,8 @@ def shrink(
 ) -> tuple[dict[str, Any], int]:
     """Return a smaller instance whose score is at least a floor, and the number of evaluations.
 
-    Parameters
-    ----------
-    send : callable
-        Receives the data of each smaller instance.
-    target : Target
-        What was searched.
-    data : mapping
-        JSON data of the instance.
-    floor : float
-        The least score.
-    evaluations : int
-        Most evaluations.
-    seconds : float
-        No evaluation begins later.
+    `send`: receives the data of each smaller instance. `target`: what was searched. `data`: JSON
+    data of the instance. `evaluations`: most evaluations. `seconds`: no evaluation begins later.
     """
     evaluator, until = Evaluator(target), time.monotonic() + seconds
     current, used, before = dict(data), 0, None

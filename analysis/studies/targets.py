@@ -123,10 +123,8 @@ def target_of(
 ) -> Target:
     """Return what is searched.
 
-    Parameters
-    ----------
-    name, method, against, guarantee, preset, settings, jobs, fixed, seed, options
-        As in `worst_case`.
+    `name`, `method`, `against`, `guarantee`, `preset`, `settings`, `jobs`, `fixed`, `seed`,
+    `options`: as in `worst_case`.
 
     Raises
     ------
@@ -251,14 +249,7 @@ def _properties(schema: Any) -> set[str]:
 def positive(value: object, name: str, most: int | None = None) -> int:
     """Return an integer >= 1; UsageError for anything else.
 
-    Parameters
-    ----------
-    value : object
-        What was given.
-    name : str
-        For the message.
-    most : int, optional
-        Largest allowed value.
+    `value`: what was given. `name`: for the message. `most`: largest allowed value.
     """
     number = whole_number(value, name)
     if number < 1:
@@ -302,12 +293,7 @@ def _check_guarantee(
 def changed_options(method: Method, settings: Options) -> dict[str, Any]:
     """Return the options of a method that do not have their defaults.
 
-    Parameters
-    ----------
-    method : Method
-        The method.
-    settings : mapping
-        Settings of some options.
+    `settings`: settings of some options.
     """
     values = method.parse(settings)
     return {
@@ -320,10 +306,7 @@ def changed_options(method: Method, settings: Options) -> dict[str, Any]:
 def allowed(target: Target) -> Space:
     """Return what may change in the instances of a target.
 
-    Parameters
-    ----------
-    target : Target
-        What is searched.
+    `target`: what is searched.
     """
     given = space(target.family)
     lists = dict(given.lists) | ({} if target.jobs is None else {"jobs": target.jobs})
@@ -333,10 +316,7 @@ def allowed(target: Target) -> Space:
 def references(target: Target) -> list[tuple[Method, Options]]:
     """Return the methods whose best schedule is compared with, and their options.
 
-    Parameters
-    ----------
-    target : Target
-        What is searched.
+    `target`: what is searched.
     """
     owner = family(target.family)
     if not target.optimum:
@@ -351,11 +331,6 @@ def references(target: Target) -> list[tuple[Method, Options]]:
 def bounds_of(owner: Family) -> tuple[str, ...]:
     """Return the bounds that enclose an optimum: `lp` where there is one, else all.
 
-    Parameters
-    ----------
-    owner : Family
-        The family.
-
     Raises
     ------
     UsageError
@@ -368,23 +343,14 @@ def bounds_of(owner: Family) -> tuple[str, ...]:
 
 
 def needed(method: Method) -> tuple[str, ...]:
-    """Return the engines that a method loads.
-
-    Parameters
-    ----------
-    method : Method
-        The method.
-    """
+    """Return the engines that a method loads."""
     return method.engines if method.runs_children else method.engines[:1]
 
 
 def engine_of(target: Target) -> str | None:
     """Return the engine that a process for the target loads first, or None.
 
-    Parameters
-    ----------
-    target : Target
-        What is searched.
+    `target`: what is searched.
     """
     methods = [target.chosen(), *(each for each, _ in references(target))]
     engines = (each.choose_engine(None) for each in methods if not each.runs_children)

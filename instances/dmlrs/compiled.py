@@ -40,12 +40,7 @@ class DmlrsArrays:
 def sample_slots(job: Job, internal: bool) -> float:
     """Return c = tau + (gamma / F) (2 g / b), the slots that a worker needs for a sample by (2).
 
-    Parameters
-    ----------
-    job : Job
-        The job.
-    internal : bool
-        Whether all of its workers and PSs are on one machine.
+    `internal`: whether all of its workers and PSs are on one machine.
     """
     bandwidth = job.internal_bandwidth if internal else job.external_bandwidth
     exchange = 2 * job.gradient_size / bandwidth
@@ -55,12 +50,7 @@ def sample_slots(job: Job, internal: bool) -> float:
 def worker_slots(job: Job, internal: bool) -> float:
     """Return N = E K c, the worker-slots that the job needs in one mode.
 
-    Parameters
-    ----------
-    job : Job
-        The job.
-    internal : bool
-        Whether all of its workers and PSs are on one machine.
+    `internal`: whether all of its workers and PSs are on one machine.
     """
     return job.volume * sample_slots(job, internal)
 

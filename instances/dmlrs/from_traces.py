@@ -51,12 +51,7 @@ def traced_jobs(request: Request, seconds: float) -> tuple[list[Draft], str, int
     If the user has not set the horizon, it is the preset's number of slots from the last arrival
     on, and long enough for every job with a duration.
 
-    Parameters
-    ----------
-    request : Request
-        Input of the preset, with a trace of jobs.
-    seconds : float
-        Length of a slot.
+    `request`: input of the preset, with a trace of jobs. `seconds`: length of a slot.
     """
     value, taken = request.values, choose_by_take(request)
     jobs, whole, timed = taken.jobs, taken.whole, taken.timed

@@ -56,10 +56,7 @@ class Sigmoid(Record):
     def at(self, delay: int) -> float:
         """Return u at a delay; 0 where exp would overflow.
 
-        Parameters
-        ----------
-        delay : int
-            Slots from arrival to completion, >= 0.
+        `delay`: slots from arrival to completion, >= 0.
         """
         exponent = self.sensitivity * (delay - self.target)
         return 0.0 if exponent > 700 else self.priority / (1 + math.exp(exponent))
@@ -75,10 +72,7 @@ class Table(Record):
     def at(self, delay: int) -> float:
         """Return u at a delay.
 
-        Parameters
-        ----------
-        delay : int
-            Slots from arrival to completion, >= 0.
+        `delay`: slots from arrival to completion, >= 0.
         """
         return self.values[delay]
 

@@ -12,11 +12,6 @@ def work(instance: DmlrsInstance) -> float:
 
     A job needs N_i = E K (tau + gamma / F 2 g / b^(i)) worker-slots inside one machine, and N_i /
     gamma of parameter servers.
-
-    Parameters
-    ----------
-    instance : DmlrsInstance
-        The instance.
     """
     slots = []
     for name in instance.resources:
@@ -31,11 +26,6 @@ def span(instance: DmlrsInstance) -> float:
 
     If all jobs arrive in one slot, it is the slots that the longest job needs with F workers. No
     job has to be complete at its end.
-
-    Parameters
-    ----------
-    instance : DmlrsInstance
-        The instance.
     """
     arrivals = {job.arrival for job in instance.jobs}
     if len(arrivals) == 1:

@@ -38,12 +38,7 @@ class DmlrsSchedule:
     def from_data(cls, instance: DmlrsInstance, data: Mapping[str, Any]) -> "DmlrsSchedule":
         """Return the schedule in a verified solution file.
 
-        Parameters
-        ----------
-        instance : DmlrsInstance
-            The instance.
-        data : mapping
-            JSON data of the schedule.
+        `data`: JSON data of the schedule.
         """
         rows = tuple(Allocation(**row) for row in data["allocations"])
         return cls(tuple(data["admitted"]), rows)
@@ -54,12 +49,7 @@ class DmlrsSchedule:
 
         Slots without a worker are left out: (2) allows no PS without workers.
 
-        Parameters
-        ----------
-        instance : DmlrsInstance
-            The instance.
-        plans : mapping
-            Plan by job index.
+        `plans`: plan by job index.
         """
         rows = []
         for i in sorted(plans):

@@ -40,10 +40,7 @@ class Draft:
     def worker_slots(self, bandwidth: float) -> float:
         """Return N, the worker-slots of the whole job.
 
-        Parameters
-        ----------
-        bandwidth : float
-            Bandwidth in MB per slot, > 0.
+        `bandwidth`: bandwidth in MB per slot, > 0.
         """
         exchange = self.ratio / self.batch * 2 * self.gradient / bandwidth
         return self.epochs * self.samples * (self.time + exchange)
@@ -75,12 +72,7 @@ class Draft:
 def equal_machines(request: Request, resources: tuple[str, ...]) -> Records:
     """Return machines with the capacities of the settings.
 
-    Parameters
-    ----------
-    request : Request
-        Input of the preset.
-    resources : tuple of str
-        Names of the resources.
+    `resources`: names of the resources.
     """
     capacity = {name: float(request.values[f"capacity_{name}"]) for name in resources}
     number = request.values["machines"]
@@ -96,16 +88,7 @@ def paper_job(request: Request, name: str, arrival: int, seconds: float) -> Draf
     Order of draws: epochs, samples, batch size, gradients, time per sample, gamma, demands of a
     worker, demands of a PS, utility, bandwidth between machines, bandwidth inside a machine.
 
-    Parameters
-    ----------
-    request : Request
-        Input of the preset.
-    name : str
-        Id of the job.
-    arrival : int
-        Slot of arrival.
-    seconds : float
-        Length of a slot.
+    `name`: id of the job. `arrival`: slot of arrival. `seconds`: length of a slot.
     """
     E, K, F, g, time, ratio = (
         _one(request, key) for key in ("epochs", "samples", "batch", "gradient", "time", "ratio")
@@ -129,18 +112,8 @@ def finishing_job(request: Request, name: str, horizon: int, seconds: float, arr
     cent of the slots. Without the setting `finishable`,
     the first drawn job is returned.
 
-    Parameters
-    ----------
-    request : Request
-        Input of the preset.
-    name : str
-        Id of the job.
-    horizon : int
-        Last slot.
-    seconds : float
-        Length of a slot.
-    arrival : int
-        Slot of arrival, or 0.
+    `name`: id of the job. `horizon`: last slot. `seconds`: length of a slot. `arrival`: slot of
+    arrival, or 0.
     """
     last = math.ceil(horizon * request.values["arrive_within"] / 100)
     for _ in range(MOST_TRIES):
@@ -189,14 +162,7 @@ def small_job(request: Request, name: str, resources: tuple[str, ...]) -> Draft:
     machine in hundredths, extra work across machines in per cent, exchange on one machine in per
     cent; then demands and utility as in `paper_job`.
 
-    Parameters
-    ----------
-    request : Request
-        Input of the preset.
-    name : str
-        Id of the job.
-    resources : tuple of str
-        Names of the resources.
+    `name`: id of the job. `resources`: names of the resources.
     """
     T, random = request.values["horizon"], request.random
     (arrival,) = uniform(random, (1, math.ceil(2 * T / 3)), 1)

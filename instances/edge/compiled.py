@@ -41,12 +41,8 @@ def batch_seconds(job: Job, together: bool) -> float:
 
     The exchange of k MB of gradients and k MB of parameters at B Mbit/s takes 2 x 8 k / B seconds.
 
-    Parameters
-    ----------
-    job : Job
-        The job.
-    together : bool
-        Whether all of its workers are on the server of the PS, so that there is no exchange.
+    `together`: whether all of its workers are on the server of the PS, so that there is no
+    exchange.
     """
     exchange = 0.0 if together else 16 * job.gradient_megabytes / job.bandwidth_mbps
     return job.compute_seconds + job.update_seconds + exchange
@@ -55,14 +51,7 @@ def batch_seconds(job: Job, together: bool) -> float:
 def work(instance: EdgeInstance, job: Job, together: bool) -> float:
     """Return E_j D_j M_j / p_j, the worker-slots of a job.
 
-    Parameters
-    ----------
-    instance : EdgeInstance
-        The instance.
-    job : Job
-        One of its jobs.
-    together : bool
-        Whether all workers are on the server of the PS.
+    `job`: one of its jobs. `together`: whether all workers are on the server of the PS.
     """
     return job.minibatches * batch_seconds(job, together) / instance.slot_seconds
 

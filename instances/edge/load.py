@@ -12,11 +12,6 @@ def work(instance: EdgeInstance) -> float:
 
     A job needs E D M (n + H) / (slot length) worker-slots beside its parameter server. The workers
     of clouds count; parameter servers and transfer delays do not.
-
-    Parameters
-    ----------
-    instance : EdgeInstance
-        The instance.
     """
     used = {job.worker_type for job in instance.jobs}
     workers = sum(
@@ -31,11 +26,6 @@ def span(instance: EdgeInstance) -> float:
 
     If all jobs arrive in one slot, it is the slots that the longest job needs with as many workers
     as one server has; in a batch problem, the slots of the round.
-
-    Parameters
-    ----------
-    instance : EdgeInstance
-        The instance.
     """
     arrivals = [job.arrival for job in instance.jobs]
     first, last = instance.window if instance.is_batch else (min(arrivals), max(arrivals))

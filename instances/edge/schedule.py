@@ -35,10 +35,7 @@ class Placement:
     def to_data(self, *, segment: bool = False) -> dict[str, object]:
         """Return the run as in a solution file.
 
-        Parameters
-        ----------
-        segment : bool
-            Whether it is a segment of a preemptive schedule.
+        `segment`: whether it is a segment of a preemptive schedule.
         """
         data: dict[str, object] = {
             "start": int(self.start),
@@ -53,10 +50,7 @@ class Placement:
     def from_data(cls, data: Mapping[str, Any]) -> "Placement":
         """Return a run or segment in a verified solution file.
 
-        Parameters
-        ----------
-        data : mapping
-            JSON data of the run or segment.
+        `data`: JSON data of the run or segment.
         """
         return cls(
             data["start"],
@@ -81,10 +75,7 @@ class EdgeSchedule:
     def segments(self, job: str) -> tuple[Placement, ...]:
         """Return the runs of a job in order of time; one unless the schedule is preemptive.
 
-        Parameters
-        ----------
-        job : str
-            Id of a scheduled job.
+        `job`: id of a scheduled job.
         """
         runs = self.placements[job]
         return (runs,) if isinstance(runs, Placement) else tuple(runs)
@@ -104,12 +95,7 @@ class EdgeSchedule:
     def from_data(cls, instance: EdgeInstance, data: Mapping[str, Any]) -> "EdgeSchedule":
         """Return the schedule in a verified solution file.
 
-        Parameters
-        ----------
-        instance : EdgeInstance
-            The instance.
-        data : mapping
-            JSON data of the schedule.
+        `data`: JSON data of the schedule.
         """
         placements: dict[str, Placement | tuple[Placement, ...]] = {}
         for name, job in data["jobs"].items():
@@ -122,10 +108,7 @@ class EdgeSchedule:
     def completion(self, job: str) -> int:
         """Return c_j, the last slot of the last run.
 
-        Parameters
-        ----------
-        job : str
-            Id of a scheduled job.
+        `job`: id of a scheduled job.
         """
         return max(run.completion for run in self.segments(job))
 

@@ -46,18 +46,9 @@ def drawn(
 ) -> list[int]:
     """Draw uniform integers from the stream of a quantity; fewer of them are the first ones.
 
-    Parameters
-    ----------
-    request : Request
-        Input of the preset; its seed decides.
-    quantity : str
-        One of `STREAMS`.
-    bounds : pair of int
-        Smallest and largest value.
-    size : int
-        How many to draw.
-    of : int
-        Which job, server or type the values belong to, if each has a stream.
+    `request`: input of the preset; its seed decides. `quantity`: one of `STREAMS`. `bounds`:
+    smallest and largest value. `size`: how many to draw. `of`: which job, server or type the values
+    belong to, if each has a stream.
     """
     key = np.random.SeedSequence(request.seed, spawn_key=(STREAMS.index(quantity), of))
     return uniform(np.random.Generator(np.random.PCG64(key)), bounds, size)
@@ -154,12 +145,7 @@ def _by(names: Sequence[str], counts: Sequence[int]) -> dict[str, int]:
 def drawn_volumes(request: Request, number: int) -> list[Volume]:
     """Draw jobs in the ranges of Section VI, in any order of their arrivals.
 
-    Parameters
-    ----------
-    request : Request
-        Input of the preset.
-    number : int
-        Number of jobs.
+    `number`: number of jobs.
     """
     value = request.values
     last = max(1, int(value["arrival_horizon"] / 1.5))
@@ -188,12 +174,7 @@ def loaded_volumes(request: Request, servers: Records) -> list[tuple[Volume, int
     number of workers of the type. The share of each job is drawn, and so is the extra work due to
     the exchange.
 
-    Parameters
-    ----------
-    request : Request
-        Input of the preset.
-    servers : list of dict
-        JSON data of the servers.
+    `servers`: JSON data of the servers.
     """
     value = request.values
     number, T, types = value["jobs"], value["horizon"], worker_types(request)
@@ -226,14 +207,7 @@ BANDWIDTH = 1000.0  # Mbit/s, in the small presets
 def paper_jobs(request: Request, volumes: Sequence[Volume], servers: Records) -> Records:
     """Draw bandwidths of the types, types of the jobs, and delays by job and server.
 
-    Parameters
-    ----------
-    request : Request
-        Input of the preset.
-    volumes : sequence of Volume
-        The jobs without types and delays.
-    servers : list of dict
-        JSON data of the servers.
+    `volumes`: the jobs without types and delays. `servers`: JSON data of the servers.
 
     Returns
     -------
@@ -257,12 +231,7 @@ def paper_jobs(request: Request, volumes: Sequence[Volume], servers: Records) ->
 def small_jobs(request: Request, servers: Records) -> Records:
     """Draw jobs of a given load, their PS types and their delays; return them by arrival.
 
-    Parameters
-    ----------
-    request : Request
-        Input of the preset.
-    servers : list of dict
-        JSON data of the servers.
+    `servers`: JSON data of the servers.
     """
     value = request.values
     volumes = loaded_volumes(request, servers)
@@ -324,12 +293,7 @@ def last_end(servers: Records, jobs: Records, slot_seconds: float) -> int:
     workers as possible and with exclusive use of its worker type there. A job that fits on no
     single server is skipped.
 
-    Parameters
-    ----------
-    servers, jobs : list of dict
-        JSON data of the servers and jobs.
-    slot_seconds : float
-        Length of a slot.
+    `servers`, `jobs`: JSON data of the servers and jobs. `slot_seconds`: length of a slot.
     """
     workers_free: dict[tuple[str, str], int] = {}  # server, worker type -> first free slot
     ps_free: dict[tuple[str, str], list[int]] = {}  # server, PS type -> first free slot of each PS

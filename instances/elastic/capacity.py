@@ -32,17 +32,11 @@ def scaled(
     (share of the total capacity times slots), then by list order. The total of each resource is the
     fraction, rounded up; servers keep their shares of it, in whole numbers by largest remainders.
 
-    Parameters
-    ----------
-    servers, workers, ps : list of dict
-        JSON data of the servers, the worker types and the PS types (empty for rings).
-    jobs : sequence of dict
-        JSON data of the jobs.
-    part : float
-        Total capacity of each resource as a fraction of the total demand, > 0.
-    sizes : mapping, optional
-        Number of servers of each capacity in the cluster of the fastest configurations; by default
-        the servers. If given, the total does not depend on the servers.
+    `servers`, `workers`, `ps`: JSON data of the servers, the worker types and the PS types (empty
+    for rings). `jobs`: JSON data of the jobs. `part`: total capacity of each resource as a fraction
+    of the total demand, > 0. `sizes`: number of servers of each capacity in the cluster of the
+    fastest configurations; by default the servers. If given, the total does not depend on the
+    servers.
     """
     resources = list(servers[0]["capacity"])
     total = {r: math.fsum(server["capacity"][r] for server in servers) for r in resources}
@@ -124,12 +118,8 @@ def _quickest(
 def ps_needed(bandwidth: float, demand: Mapping[str, float]) -> int:
     """Return how many PSs are needed for a bandwidth of remote workers; 0 for rings.
 
-    Parameters
-    ----------
-    bandwidth : float
-        Total bandwidth of the workers.
-    demand : mapping
-        Demand of a PS by resource; empty for rings.
+    `bandwidth`: total bandwidth of the workers. `demand`: demand of a PS by resource; empty for
+    rings.
     """
     return max(1, math.ceil((bandwidth - 1e-6) / demand["bandwidth"])) if demand else 0
 
@@ -139,10 +129,8 @@ def containers_that_fit(
 ) -> int:
     """Return how many containers fit on a server beside another one; -1 if that does not fit.
 
-    Parameters
-    ----------
-    capacity, demand, beside : mapping
-        Capacity of the server and demands of the container and of the other one, by resource.
+    `capacity`, `demand`, `beside`: capacity of the server and demands of the container and of the
+    other one, by resource.
     """
     counts = []
     for r, have in capacity.items():
@@ -157,10 +145,8 @@ def containers_that_fit(
 def runs_somewhere(servers: Kinds, workers: Kinds, ps: Kinds) -> bool:
     """Return whether a worker fits with its PS on one server, or with its PSs on another one.
 
-    Parameters
-    ----------
-    servers, workers, ps : list of dict
-        JSON data of the servers, the worker types and the PS types (empty for rings).
+    `servers`, `workers`, `ps`: JSON data of the servers, the worker types and the PS types (empty
+    for rings).
     """
     for worker in workers:
         e = worker["demand"]

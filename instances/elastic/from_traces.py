@@ -55,18 +55,9 @@ def traced_jobs(
 ) -> tuple[list[Draft], str]:
     """Return the jobs of the trace, and a text for `meta.source`.
 
-    Parameters
-    ----------
-    request : Request
-        Input of the preset, with a trace of jobs.
-    draws : callable
-        Random numbers by name of a quantity.
-    workers, ps : list of dict
-        JSON data of the worker types and PS types.
-    units : Units
-        Units of the drawn times and sizes.
-    slot_seconds : float
-        Length of a slot.
+    `request`: input of the preset, with a trace of jobs. `draws`: random numbers by name of a
+    quantity. `workers`, `ps`: JSON data of the worker types and PS types. `units`: units of the
+    drawn times and sizes. `slot_seconds`: length of a slot.
     """
     value, taken = request.values, choose_by_take(request)
     jobs, whole, timed = taken.jobs, taken.whole, taken.timed

@@ -18,11 +18,6 @@ def work(instance: ElasticInstance) -> float:
     A job counts with the worker type, PS type and placement (on one server, or spread) of least
     dominant share: the largest part of the capacity of any resource that it occupies, times the
     slots that it runs, with as many workers as fit and without rounding to whole slots.
-
-    Parameters
-    ----------
-    instance : ElasticInstance
-        The instance.
     """
     total = {
         r: math.fsum(server.capacity.get(r, 0.0) for server in instance.servers)
@@ -37,11 +32,6 @@ def span(instance: ElasticInstance) -> float:
 
     If all jobs arrive in one slot, it is the slots that the longest job needs in its fastest
     configuration; in a batch problem, the slots before the deadline.
-
-    Parameters
-    ----------
-    instance : ElasticInstance
-        The instance.
     """
     if instance.deadline is not None:
         return instance.deadline - 1

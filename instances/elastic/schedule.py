@@ -48,10 +48,7 @@ class Placement:
     def from_data(cls, data: Mapping[str, Any]) -> "Placement":
         """Return a run in a verified solution file.
 
-        Parameters
-        ----------
-        data : mapping
-            JSON data of the run.
+        `data`: JSON data of the run.
         """
         return cls(
             data["start"],
@@ -74,10 +71,7 @@ class ElasticSchedule:
     def segments(self, job: str) -> tuple[Placement, ...]:
         """Return the runs of a job in order of time; one unless the schedule is preemptive.
 
-        Parameters
-        ----------
-        job : str
-            Id of a scheduled job.
+        `job`: id of a scheduled job.
         """
         runs = self.placements[job]
         return (runs,) if isinstance(runs, Placement) else tuple(runs)
@@ -97,12 +91,7 @@ class ElasticSchedule:
     def from_data(cls, instance: ElasticInstance, data: Mapping[str, Any]) -> "ElasticSchedule":
         """Return the schedule in a verified solution file.
 
-        Parameters
-        ----------
-        instance : ElasticInstance
-            The instance.
-        data : mapping
-            JSON data of the schedule.
+        `data`: JSON data of the schedule.
         """
         jobs = data["jobs"]
         if data.get("mode") != "preemptive":
@@ -116,10 +105,7 @@ class ElasticSchedule:
     def completion(self, job: str) -> int:
         """Return c_j = start + duration of the last run, in slots, as in the paper.
 
-        Parameters
-        ----------
-        job : str
-            Id of a scheduled job.
+        `job`: id of a scheduled job.
         """
         return max(run.end for run in self.segments(job))
 

@@ -46,10 +46,7 @@ def separate_draws(request: Request) -> Draws:
 
     The first n jobs or servers are then the same whatever is drawn beside and after them.
 
-    Parameters
-    ----------
-    request : Request
-        Input of the preset; its seed counts.
+    `request`: input of the preset; its seed counts.
     """
     return cache(
         lambda name: np.random.Generator(np.random.PCG64([request.seed, STREAMS.index(name)]))
@@ -57,13 +54,7 @@ def separate_draws(request: Request) -> Draws:
 
 
 def common_draws(request: Request) -> Draws:
-    """Return the one stream of the request for all quantities.
-
-    Parameters
-    ----------
-    request : Request
-        Input of the preset.
-    """
+    """Return the one stream of the request for all quantities."""
     return lambda name: request.random
 
 
@@ -79,10 +70,7 @@ class Units:
     def of_slot(cls, seconds: float) -> "Units":
         """Return the units thousandths of an hour, milliseconds, and MB at Mbit/s.
 
-        Parameters
-        ----------
-        seconds : float
-            Length of a slot.
+        `seconds`: length of a slot.
         """
         return cls(3.6 / seconds, 0.001 / seconds, 8 / seconds)
 
@@ -108,32 +96,22 @@ class Draft:
     def train_time(self, units: Units) -> list[float]:
         """Return v_jm by worker type, in slots.
 
-        Parameters
-        ----------
-        units : Units
-            Units of the drawn times.
+        `units`: units of the drawn times.
         """
         return [round(number * units.train * self.scale, 12) for number in self.training]
 
     def update_time(self, units: Units) -> list[float]:
         """Return U_j^p by PS type, in slots; one number for rings.
 
-        Parameters
-        ----------
-        units : Units
-            Units of the drawn times.
+        `units`: units of the drawn times.
         """
         return [round(number * units.update, 12) for number in self.update]
 
     def to_data(self, workers: Kinds, ps: Kinds, units: Units) -> dict[str, object]:
         """Return the job as in an instance file.
 
-        Parameters
-        ----------
-        workers, ps : list of dict
-            JSON data of the worker types and PS types.
-        units : Units
-            Units of the drawn times and sizes.
+        `workers`, `ps`: JSON data of the worker types and PS types. `units`: units of the drawn
+        times and sizes.
         """
         update = self.update_time(units)
         return {
@@ -159,12 +137,7 @@ def _by_id(kinds: Kinds, values: Sequence[float]) -> dict[str, float]:
 def cloud_servers(random: np.random.Generator, number: int) -> Kinds:
     """Draw EC2 servers, uniformly over the sizes.
 
-    Parameters
-    ----------
-    random : numpy.random.Generator
-        Source of random numbers.
-    number : int
-        Number of servers.
+    `random`: source of random numbers. `number`: number of servers.
     """
     sizes = _pick(random, list(EC2), number)
     return [
@@ -187,12 +160,7 @@ def small_servers(request: Request) -> Kinds:
 def cloud_workers(random: np.random.Generator, number: int) -> Kinds:
     """Draw worker types: 1-4 GPUs, 1-16 vCPUs, 0.1-5 Gbit/s, 4 GiB a GPU and 0-12 GiB.
 
-    Parameters
-    ----------
-    random : numpy.random.Generator
-        Source of random numbers.
-    number : int
-        Number of types.
+    `random`: source of random numbers. `number`: number of types.
     """
     gpus, cpus = uniform(random, (1, 4), number), uniform(random, (1, 16), number)
     memory, bandwidth = uniform(random, (0, 12), number), uniform(random, (1, 50), number)
@@ -203,10 +171,7 @@ def cloud_workers(random: np.random.Generator, number: int) -> Kinds:
 def ec2_workers(random: np.random.Generator) -> Kinds:
     """Return the four EC2 sizes of Fig. 9 as worker types; only bandwidths of 0.1-5 Gbit/s drawn.
 
-    Parameters
-    ----------
-    random : numpy.random.Generator
-        Source of random numbers.
+    `random`: source of random numbers.
     """
     bandwidth = uniform(random, (1, 50), len(EC2_WORKERS))
     return [
@@ -218,12 +183,7 @@ def ec2_workers(random: np.random.Generator) -> Kinds:
 def cloud_ps(random: np.random.Generator, number: int) -> Kinds:
     """Draw PS types: no GPU, 1-16 vCPUs, 4-16 GiB, 5-20 Gbit/s.
 
-    Parameters
-    ----------
-    random : numpy.random.Generator
-        Source of random numbers.
-    number : int
-        Number of types.
+    `random`: source of random numbers. `number`: number of types.
     """
     cpus, memory = uniform(random, (1, 16), number), uniform(random, (4, 16), number)
     bandwidth = uniform(random, (50, 200), number)
@@ -233,12 +193,7 @@ def cloud_ps(random: np.random.Generator, number: int) -> Kinds:
 def small_workers(random: np.random.Generator, number: int) -> Kinds:
     """Draw worker types: 1-2 GPUs, 1-2 CPUs, bandwidth 1-2.
 
-    Parameters
-    ----------
-    random : numpy.random.Generator
-        Source of random numbers.
-    number : int
-        Number of types.
+    `random`: source of random numbers. `number`: number of types.
     """
     columns = [uniform(random, (1, 2), number) for _ in SMALL]
     return _kinds("w", SMALL, list(zip(*columns, strict=True)))
@@ -247,12 +202,7 @@ def small_workers(random: np.random.Generator, number: int) -> Kinds:
 def small_ps(random: np.random.Generator, number: int) -> Kinds:
     """Draw PS types: 1-2 CPUs, bandwidth 2-4.
 
-    Parameters
-    ----------
-    random : numpy.random.Generator
-        Source of random numbers.
-    number : int
-        Number of types.
+    `random`: source of random numbers. `number`: number of types.
     """
     columns = [uniform(random, (1, 2), number), uniform(random, (2, 4), number)]
     return _kinds("p", SMALL[1:], list(zip(*columns, strict=True)))
@@ -277,10 +227,7 @@ def by_speed(workers: Kinds) -> list[int]:
 
     The EC2 sizes of Fig. 9 are in this order as listed: a GPU of a P3 is faster than two of a P2.
 
-    Parameters
-    ----------
-    workers : list of dict
-        JSON data of the worker types.
+    `workers`: JSON data of the worker types.
     """
 
     def power(m: int) -> tuple[float, float]:
@@ -295,14 +242,7 @@ def by_speed(workers: Kinds) -> list[int]:
 def draw_arrivals(request: Request, random: np.random.Generator, number: int) -> list[int]:
     """Draw arrivals of jobs, uniform over the arrival span, unsorted; all 1 in a batch problem.
 
-    Parameters
-    ----------
-    request : Request
-        Input of the preset.
-    random : numpy.random.Generator
-        Source of random numbers.
-    number : int
-        Number of jobs.
+    `random`: source of random numbers. `number`: number of jobs.
     """
     value = request.values
     last = value["arrival_span"] or max(1, value["horizon"] // 2)
@@ -317,16 +257,8 @@ def draw_jobs(
 
     The training times of a job are one draw for each worker type, the longest for the slowest type.
 
-    Parameters
-    ----------
-    request : Request
-        Input of the preset.
-    draws : callable
-        Random numbers by name of a quantity.
-    workers, ps : list of dict
-        JSON data of the worker types and PS types.
-    arrival : sequence of int
-        Arrivals of the jobs.
+    `draws`: random numbers by name of a quantity. `workers`, `ps`: JSON data of the worker types
+    and PS types. `arrival`: arrivals of the jobs.
     """
     value = request.values
     names = ("weights", "epochs", "chunks", "batches_per_chunk", "gradient")

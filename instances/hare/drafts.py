@@ -53,10 +53,7 @@ class Draft:
     def in_slots(self, seconds: float) -> "Draft":
         """Return the job with seconds converted to slots and rounded up.
 
-        Parameters
-        ----------
-        seconds : float
-            Length of a slot.
+        `seconds`: length of a slot.
         """
         return replace(
             self,
@@ -71,16 +68,8 @@ def instance_of(
 ) -> tuple[dict[str, object], str, str]:
     """Return the fields, the source and the time unit of an instance.
 
-    Parameters
-    ----------
-    request : Request
-        Input of the preset.
-    kinds : mapping
-        Number of GPUs by kind.
-    drafts : sequence of Draft
-        Jobs with times in seconds.
-    source : str
-        Text for `meta.source`.
+    `kinds`: number of GPUs by kind. `drafts`: jobs with times in seconds. `source`: text for
+    `meta.source`.
     """
     seconds, unit = request.values["slot_seconds"], "s"
     if seconds is None:
@@ -98,10 +87,7 @@ def instance_of(
 def cluster(kinds: Mapping[str, int]) -> dict[str, object]:
     """Return `gpu_kinds`, with memory if it is known, and `gpus`.
 
-    Parameters
-    ----------
-    kinds : mapping
-        Number of GPUs by kind.
+    `kinds`: number of GPUs by kind.
     """
     return {
         "gpu_kinds": [
@@ -119,12 +105,7 @@ def cluster(kinds: Mapping[str, int]) -> dict[str, object]:
 def switching(drafts: Sequence[Draft], seconds: float) -> dict[str, object]:
     """Return the switching times of Table 3 for the models of jobs.
 
-    Parameters
-    ----------
-    drafts : sequence of Draft
-        The jobs.
-    seconds : float
-        Length of the time unit.
+    `seconds`: length of the time unit.
     """
     table = {}
     for draft in drafts:
@@ -149,12 +130,7 @@ def stream(request: Request, name: str) -> np.random.Generator:
     Thus a setting that changes one property leaves the others as they are, and the first jobs that
     are drawn are the same whatever their number.
 
-    Parameters
-    ----------
-    request : Request
-        Input of the preset.
-    name : str
-        One of `STREAMS`.
+    `name`: one of `STREAMS`.
     """
     return np.random.Generator(np.random.PCG64([request.seed, STREAMS.index(name)]))
 
@@ -162,12 +138,7 @@ def stream(request: Request, name: str) -> np.random.Generator:
 def scaled(draw: int, low: int, high: int) -> int:
     """Return the integer from `low` to `high` at the quantile `draw` / 2^31.
 
-    Parameters
-    ----------
-    draw : int
-        Uniform, from 0 to 2^31 - 1.
-    low, high : int
-        Smallest and largest result.
+    `draw`: uniform, from 0 to 2^31 - 1. `low`, `high`: smallest and largest result.
     """
     return low + draw * (high - low + 1) // FINE
 
@@ -175,14 +146,8 @@ def scaled(draw: int, low: int, high: int) -> int:
 def arrivals(random: np.random.Generator, span: int, jobs: int) -> list[int]:
     """Draw sorted uniform integers: a Poisson process with a given number of arrivals.
 
-    Parameters
-    ----------
-    random : numpy.random.Generator
-        Source of random numbers.
-    span : int
-        Latest possible arrival, >= 0.
-    jobs : int
-        Number of arrivals.
+    `random`: source of random numbers. `span`: latest possible arrival, >= 0. `jobs`: number of
+    arrivals.
     """
     return sorted(uniform(random, (0, span), jobs))
 
@@ -193,12 +158,7 @@ def draw_models(request: Request, jobs: int) -> list[Model]:
     With equal shares the classes are a random permutation of all four in every four jobs. Other
     shares change the class of as few jobs as possible, those with the smallest random keys.
 
-    Parameters
-    ----------
-    request : Request
-        Input of the preset.
-    jobs : int
-        Number of jobs.
+    `jobs`: number of jobs.
     """
     classes = _classes(request, jobs)
     within = uniform(stream(request, "models"), (0, FINE - 1), jobs)
@@ -243,12 +203,7 @@ def _shares(request: Request) -> list[float]:
 def draw_rounds(request: Request, models: Sequence[Model]) -> list[int]:
     """Draw the number of rounds of each job, from the range of its class.
 
-    Parameters
-    ----------
-    request : Request
-        Input of the preset.
-    models : sequence of Model
-        Models of the jobs.
+    `models`: models of the jobs.
     """
     ranges = [request.values[f"rounds_{model.job_class.lower()}"] for model in models]
     draws = uniform(stream(request, "rounds"), (0, FINE - 1), len(models))
@@ -258,14 +213,7 @@ def draw_rounds(request: Request, models: Sequence[Model]) -> list[int]:
 def draw_jobs(request: Request, kinds: Mapping[str, int], speed: Speed) -> list[Draft]:
     """Draw the jobs, each property from a stream of its own, and sort them by arrival.
 
-    Parameters
-    ----------
-    request : Request
-        Input of the preset.
-    kinds : mapping
-        Number of GPUs by kind.
-    speed : callable
-        Speedup of a model on a GPU kind over K80.
+    `kinds`: number of GPUs by kind. `speed`: speedup of a model on a GPU kind over K80.
     """
     value, jobs = request.values, request.values["jobs"]
     models = draw_models(request, jobs)
@@ -308,12 +256,7 @@ def in_batches(request: Request, rounds: int) -> tuple[int, float]:
     A job trains on the same data whatever its batch size: with batches of twice the size it has
     half as many rounds. The size is such that the rounds, a whole number, hold all the data.
 
-    Parameters
-    ----------
-    request : Request
-        Input of the preset.
-    rounds : int
-        Number of rounds with batches of size B_0.
+    `rounds`: number of rounds with batches of size B_0.
     """
     count = max(1, math.floor(rounds / request.values["batch_factor"] + 0.5))
     return count, rounds / count
@@ -324,45 +267,20 @@ def training_times(
 ) -> dict[str, float]:
     """Return T^c by kind in seconds: `batches_per_task` mini-batches of size B_0.
 
-    Parameters
-    ----------
-    request : Request
-        Input of the preset.
-    model : Model
-        The model.
-    kinds : mapping
-        Number of GPUs by kind.
-    speed : callable
-        Speedup of a model on a GPU kind over K80.
+    `kinds`: number of GPUs by kind. `speed`: speedup of a model on a GPU kind over K80.
     """
     on_v100 = request.values["batches_per_task"] * model.batch_ms
     return {kind: on_v100 * model.speedups["V100"] / speed(model, kind) / 1000 for kind in kinds}
 
 
 def exchange_time(request: Request, model: Model) -> float:
-    """Return the seconds to send the parameters to the server and back.
-
-    Parameters
-    ----------
-    request : Request
-        Input of the preset.
-    model : Model
-        The model.
-    """
+    """Return the seconds to send the parameters to the server and back."""
     megabits = 2 * 8 * model.size_mb
     return float(megabits / (1000 * request.values["bandwidth"]))
 
 
 def exchange_times(request: Request, model: Model) -> float:
-    """Return the seconds of all exchanges of a task: one per mini-batch unless `exchanges` is set.
-
-    Parameters
-    ----------
-    request : Request
-        Input of the preset.
-    model : Model
-        The model.
-    """
+    """Return the seconds of all exchanges of a task: one per mini-batch by default."""
     count = request.values["exchanges"] or request.values["batches_per_task"]
     return float(count * exchange_time(request, model))
 
@@ -370,11 +288,6 @@ def exchange_times(request: Request, model: Model) -> float:
 def table_speed(model: Model, kind: str) -> float:
     """Return the speedup over K80 of a model on a GPU kind of the paper.
 
-    Parameters
-    ----------
-    model : Model
-        The model.
-    kind : str
-        One of `KINDS`.
+    `kind`: one of `KINDS`.
     """
     return model.speedups[kind]

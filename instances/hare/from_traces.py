@@ -73,13 +73,7 @@ ONLY_ARRIVALS = REPLACED | {
 
 
 def check_files(request: Request) -> None:
-    """Raise `UsageError` for settings that have no effect with the given files.
-
-    Parameters
-    ----------
-    request : Request
-        Input of the preset.
-    """
+    """Raise `UsageError` for settings that have no effect with the given files."""
     check_settings(request, NEEDED, REPLACED if not _only_arrivals(request) else ONLY_ARRIVALS)
     for key in ("max_rounds", "steps_per_round"):
         if key in request.given and _only_arrivals(request):
@@ -93,12 +87,8 @@ def _only_arrivals(request: Request) -> bool:
 def from_traces(request: Request, mix: Mapping[str, float]) -> Generated:
     """Return an instance from files.
 
-    Parameters
-    ----------
-    request : Request
-        Input of the preset, with at least one file.
-    mix : mapping
-        Share of each GPU kind if no file gives them.
+    `request`: input of the preset, with at least one file. `mix`: share of each GPU kind if no file
+    gives them.
     """
     kinds, sources = _kinds(request, mix)
     steps = measured_steps(request, kinds)

@@ -133,10 +133,7 @@ class Job(Record):
     def tasks_of(self, round_index: int) -> tuple[Task, ...]:
         """Return D_r, the tasks of a round.
 
-        Parameters
-        ----------
-        round_index : int
-            r, from 0.
+        `round_index`: r, from 0.
         """
         if self.task_rounds is not None:
             return self.task_rounds[round_index]
@@ -307,11 +304,6 @@ class HareInstance(Instance):
 def time_on(times: Mapping[str, float], gpu: Gpu) -> float:
     """Return the value for a GPU, by its id or else by its kind.
 
-    Parameters
-    ----------
-    times : dict
-        Values by GPU id or kind id.
-    gpu : Gpu
-        The GPU.
+    `times`: values by GPU id or kind id.
     """
     return float(times[gpu.id] if gpu.id in times else times[gpu.kind])

@@ -12,11 +12,6 @@ def work(instance: HareInstance) -> float:
 
     GPU m completes 1 / T^c of a task per unit of time, so that all GPUs together need
     1 / sum_m (1 / T^c_m) for it. Synchronization leaves the GPU free and does not count.
-
-    Parameters
-    ----------
-    instance : HareInstance
-        The instance.
     """
     return math.fsum(_work(instance, job) for job in instance.jobs)
 
@@ -25,11 +20,6 @@ def span(instance: HareInstance) -> float:
     """Return the time from the first to the last arrival.
 
     If all jobs arrive at once, it is the time that the longest job needs alone.
-
-    Parameters
-    ----------
-    instance : HareInstance
-        The instance.
     """
     arrivals = [job.arrival for job in instance.jobs]
     return max(arrivals) - min(arrivals) or max(_alone(instance, job) for job in instance.jobs)

@@ -33,13 +33,7 @@ Steps = Mapping[
 
 
 def base_kind(kind: str) -> str:
-    """Return the name of a kind without its memory: `V100` for `V100M32`.
-
-    Parameters
-    ----------
-    kind : str
-        Name of a GPU kind.
-    """
+    """Return the name of a kind without its memory: `V100` for `V100M32`."""
     return re.sub(r"(?<=\d)M\d+$", "", kind.upper())
 
 
@@ -48,12 +42,7 @@ def measured_steps(
 ) -> dict[JobType, dict[str, Step] | str]:
     """Return the step of each job type on each kind, or the reason why it does not run there.
 
-    Parameters
-    ----------
-    request : Request
-        Input of the preset, with rates.
-    kinds : mapping
-        Number of GPUs by kind.
+    `request`: input of the preset, with rates. `kinds`: number of GPUs by kind.
     """
     if request.rates is None:
         return {}
@@ -83,12 +72,7 @@ def measured_steps(
 def running_types(steps: Steps, gpus: int) -> list[JobType]:
     """Return the job types that run on a number of GPUs of every kind, in file order.
 
-    Parameters
-    ----------
-    steps : mapping
-        As returned by `measured_steps`.
-    gpus : int
-        Number of GPUs.
+    `steps`: as returned by `measured_steps`. `gpus`: number of GPUs.
     """
     return [key for key, step in steps.items() if key[1] == gpus and not isinstance(step, str)]
 
@@ -96,14 +80,7 @@ def running_types(steps: Steps, gpus: int) -> list[JobType]:
 def draw_type(request: Request, steps: Steps, gpus: int) -> JobType:
     """Draw one of the job types that run on a number of GPUs; at least one must exist.
 
-    Parameters
-    ----------
-    request : Request
-        Input of the preset.
-    steps : mapping
-        As returned by `measured_steps`.
-    gpus : int
-        Number of GPUs.
+    `steps`: as returned by `measured_steps`. `gpus`: number of GPUs.
     """
     types = running_types(steps, gpus)
     return types[uniform(request.random, (0, len(types) - 1), 1)[0]]

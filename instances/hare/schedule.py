@@ -44,12 +44,7 @@ class HareSchedule:
     def from_data(cls, instance: HareInstance, data: Mapping[str, Any]) -> "HareSchedule":
         """Return the schedule in a verified solution file.
 
-        Parameters
-        ----------
-        instance : HareInstance
-            The instance.
-        data : mapping
-            JSON data of the schedule.
+        `data`: JSON data of the schedule.
         """
         view = arrays(instance)
         jobs = {job.id: n for n, job in enumerate(instance.jobs)}

@@ -145,10 +145,7 @@ MODELS = {
 def models_of(job_class: str) -> tuple[Model, ...]:
     """Return the models of a class, in the order of Table 2.
 
-    Parameters
-    ----------
-    job_class : str
-        One of `CLASSES`.
+    `job_class`: one of `CLASSES`.
     """
     return tuple(model for model in MODELS.values() if model.job_class == job_class)
 
@@ -172,10 +169,7 @@ STAND_INS = {
 def stand_in(name: str | None) -> Model | None:
     """Return the model of Table 2 that is similar to a model in a trace, or None.
 
-    Parameters
-    ----------
-    name : str or None
-        Name of the model in the trace.
+    `name`: name of the model in the trace.
     """
     lower = (name or "").lower()
     return next((MODELS[like] for part, like in STAND_INS.items() if part in lower), None)

@@ -39,12 +39,7 @@ def servers_of(request: Request) -> tuple[list[dict[str, object]], str]:
 def traced_jobs(request: Request, gpus: int) -> tuple[list[Draft], str, float, int]:
     """Return the jobs of the trace.
 
-    Parameters
-    ----------
-    request : Request
-        Input of the preset, with a trace of jobs.
-    gpus : int
-        Number of GPUs of the cluster.
+    `request`: input of the preset, with a trace of jobs. `gpus`: number of GPUs of the cluster.
 
     Returns
     -------

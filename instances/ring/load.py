@@ -12,24 +12,13 @@ def work(instance: RingInstance) -> float:
 
     A job occupies G_j GPUs for the time of its iterations inside one server, not rounded to whole
     slots.
-
-    Parameters
-    ----------
-    instance : RingInstance
-        The instance.
     """
     gpu_slots = math.fsum(job.gpus * _inside(instance, job) for job in instance.jobs)
     return gpu_slots / instance.gpus
 
 
 def span(instance: RingInstance) -> float:
-    """Return the slots of the longest job, because all jobs are available at the start.
-
-    Parameters
-    ----------
-    instance : RingInstance
-        The instance.
-    """
+    """Return the slots of the longest job, because all jobs are available at the start."""
     return max(_inside(instance, job) for job in instance.jobs)
 
 

@@ -25,10 +25,7 @@ class Run:
     def to_data(self, job: str) -> dict[str, object]:
         """Return the run as in a solution file.
 
-        Parameters
-        ----------
-        job : str
-            Id of the job.
+        `job`: id of the job.
         """
         placement = {server: int(count) for server, count in self.placement.items()}
         data = {"job": job, "start": int(self.start), "end": int(self.end), "placement": placement}
@@ -62,12 +59,7 @@ class RingSchedule:
     def from_data(cls, instance: RingInstance, data: Mapping[str, Any]) -> "RingSchedule":
         """Return the schedule in a verified solution file.
 
-        Parameters
-        ----------
-        instance : RingInstance
-            The instance.
-        data : mapping
-            JSON data of the schedule.
+        `data`: JSON data of the schedule.
         """
         runs = {}
         for row in data["jobs"]:

@@ -39,12 +39,7 @@ class Draft:
 def stream(request: Request, part: str) -> np.random.Generator:
     """Return the random numbers of one part of an instance; no other part changes them.
 
-    Parameters
-    ----------
-    request : Request
-        Input of the preset.
-    part : str
-        One of `STREAMS`.
+    `part`: one of `STREAMS`.
     """
     return np.random.Generator(np.random.PCG64([request.seed, STREAMS[part]]))
 
@@ -74,12 +69,7 @@ def drawn_sizes(request: Request) -> list[int]:
 def drawn_lengths(share: float, random: np.random.Generator) -> tuple[float, int]:
     """Draw the time per iteration inside one server, in slots, and a number of iterations.
 
-    Parameters
-    ----------
-    share : float
-        The option `extra_share`.
-    random : numpy.random.Generator
-        Source of random numbers.
+    `share`: the option `extra_share`. `random`: source of random numbers.
     """
     first, last = ITERATION_TIME
     most = int(last * (1 - share) * MILLION)
@@ -99,16 +89,7 @@ def calibrated(
 ) -> dict[str, Any]:
     """Return the fields of an instance whose jobs have the extra share in the reference state.
 
-    Parameters
-    ----------
-    request : Request
-        Input of the preset.
-    servers : sequence of dict
-        JSON data of the servers.
-    drafts : sequence of Draft
-        The jobs.
-    slot_seconds : float
-        Length of a slot.
+    `servers`: JSON data of the servers. `slot_seconds`: length of a slot.
 
     Raises
     ------

@@ -52,13 +52,7 @@ __all__ = [
 
 
 def recognize(text: str) -> str | None:
-    """Return the format of a file, recognised by its first line, or None.
-
-    Parameters
-    ----------
-    text : str
-        Content of the file.
-    """
+    """Return the format of a file, recognised by its first line, or None."""
     header = header_of(text)
     for name, columns in COLUMNS.items():
         if set(columns) <= set(header):
@@ -75,12 +69,7 @@ def recognize(text: str) -> str | None:
 def read_jobs(file: PathLike, format: str | None = None) -> Jobs:
     """Read the jobs of a trace, in order of arrival.
 
-    Parameters
-    ----------
-    file : path
-        The file.
-    format : str, optional
-        One of `JOB_FORMATS`; by default recognised by the columns.
+    `format`: one of `JOB_FORMATS`; by default recognised by the columns.
 
     Raises
     ------
@@ -96,12 +85,7 @@ def read_jobs(file: PathLike, format: str | None = None) -> Jobs:
 def read_machines(file: PathLike, format: str | None = None) -> Machines:
     """Read the machines of a file, in its order; errors are those of `read_jobs`.
 
-    Parameters
-    ----------
-    file : path
-        The file.
-    format : str, optional
-        One of `MACHINE_FORMATS`; by default recognised by the columns.
+    `format`: one of `MACHINE_FORMATS`; by default recognised by the columns.
     """
     name, machines = _read(file, format, MACHINE_FORMATS, "machines")
     return Machines(name, base_name(file), tuple(machines))
@@ -110,12 +94,7 @@ def read_machines(file: PathLike, format: str | None = None) -> Machines:
 def read_rates(file: PathLike, format: str | None = None) -> Rates:
     """Read the measured rates of a file; errors are those of `read_jobs`.
 
-    Parameters
-    ----------
-    file : path
-        The file.
-    format : str, optional
-        One of `RATE_FORMATS`; by default recognised by the content.
+    `format`: one of `RATE_FORMATS`; by default recognised by the content.
     """
     name, table = _read(file, format, RATE_FORMATS, "rates")
     return Rates(name, base_name(file), table)

@@ -25,12 +25,8 @@ def choose(
     The settings `first` and `jobs` say which ones. If there are too few, that is an error only if
     the user has set `jobs`. Times between arrivals are multiplied by the pace of the request.
 
-    Parameters
-    ----------
-    request : Request
-        Input of the preset, with a trace of jobs.
-    refuse : callable
-        Returns the reason why a job cannot be used, or None.
+    `request`: input of the preset, with a trace of jobs. `refuse`: returns the reason why a job
+    cannot be used, or None.
 
     Raises
     ------
@@ -75,10 +71,7 @@ def choose_by_take(request: Request) -> Taken:
 
     With `all`, jobs without GPUs are left out and, if any job has a duration, jobs without one.
 
-    Parameters
-    ----------
-    request : Request
-        Input of the preset, with a trace of jobs.
+    `request`: input of the preset, with a trace of jobs.
 
     Raises
     ------
@@ -109,16 +102,8 @@ def draw_machines(
 
     If the file has too few machines, that is an error only if the user has set their number.
 
-    Parameters
-    ----------
-    request : Request
-        Input of the preset, with a file of machines.
-    setting : str
-        The setting with the number of machines.
-    kind : str
-        The family's word for machines.
-    usable : callable
-        Whether a machine can be used.
+    `request`: input of the preset, with a file of machines. `setting`: the setting with the number
+    of machines. `usable`: whether a machine can be used.
 
     Raises
     ------
@@ -141,12 +126,8 @@ def draw_machines(
 def volume(minibatches: int, chunks: int, batches: int) -> tuple[int, int, int]:
     """Return epochs, chunks and mini-batches per chunk whose product is about a given number.
 
-    Parameters
-    ----------
-    minibatches : int
-        The product to approximate, >= 1.
-    chunks, batches : int
-        Upper limits on chunks and on mini-batches per chunk, >= 1.
+    `minibatches`: the product to approximate, >= 1. `chunks`, `batches`: upper limits on chunks and
+    on mini-batches per chunk, >= 1.
     """
     chunks = min(chunks, minibatches)
     batches = min(batches, max(1, minibatches // chunks))

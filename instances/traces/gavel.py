@@ -26,13 +26,7 @@ SPREAD = "_unconsolidated"
 
 
 def jobs(text: str) -> tuple[list[TraceJob], dict[str, int]]:
-    """Return the jobs in file order; equal lines are different jobs, because there is no id.
-
-    Parameters
-    ----------
-    text : str
-        Content of the file.
-    """
+    """Return the jobs in file order; equal lines are different jobs, because there is no id."""
     found = []
     for row in without_header(text, LAYOUTS, "\t"):
         job_type = row.text("job_type")
@@ -57,11 +51,6 @@ def rates(text: str) -> dict[tuple[str, bool], dict[tuple[str, int], float]]:
 
     The keys are (GPU kind, whether consolidated) and then (job type, GPUs). Rates of two jobs that
     share a GPU are ignored.
-
-    Parameters
-    ----------
-    text : str
-        Content of the file.
     """
     data = parse_json(text)
     if not isinstance(data, dict) or not data:

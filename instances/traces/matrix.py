@@ -147,12 +147,7 @@ def trace_instances(
 def traces_in(folder: str | os.PathLike[str], note: Callable[[str], None]) -> list[Trace]:
     """Return the traces in a folder, in order of their names.
 
-    Parameters
-    ----------
-    folder : path
-        The folder.
-    note : callable
-        Called with a line for each file that is not used.
+    `note`: called with a line for each file that is not used.
 
     Raises
     ------

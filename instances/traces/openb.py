@@ -12,11 +12,6 @@ def jobs(text: str) -> tuple[list[TraceJob], dict[str, int]]:
     """Return the pods in file order; a pod that was never scheduled has no duration.
 
     If the file has no times, as in a sample of requests, all pods arrive at 0.
-
-    Parameters
-    ----------
-    text : str
-        Content of the file.
     """
     found: dict[str, TraceJob] = {}
     for row in with_header(text, POD_COLUMNS):
@@ -46,13 +41,7 @@ def _duration(row: Row) -> float | None:
 
 
 def machines(text: str) -> list[TraceMachine]:
-    """Return the nodes in file order; a node without GPUs may have no model.
-
-    Parameters
-    ----------
-    text : str
-        Content of the file.
-    """
+    """Return the nodes in file order; a node without GPUs may have no model."""
     found: dict[str, TraceMachine] = {}
     for row in with_header(text, NODE_COLUMNS):
         name = row.text("sn")

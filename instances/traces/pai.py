@@ -7,13 +7,7 @@ COLUMNS = ("machine", "gpu_type", "cap_cpu", "cap_mem", "cap_gpu")
 
 
 def machines(text: str) -> list[TraceMachine]:
-    """Return the machines in file order; those without GPUs have the kind `CPU`.
-
-    Parameters
-    ----------
-    text : str
-        Content of the file.
-    """
+    """Return the machines in file order; those without GPUs have the kind `CPU`."""
     found: dict[str, TraceMachine] = {}
     for row in without_header(text, (COLUMNS,), ","):
         name = row.text("machine")

@@ -15,11 +15,6 @@ def jobs(text: str) -> tuple[list[TraceJob], dict[str, int]]:
     """Return the jobs in file order, and the number of lines left out by reason.
 
     The id of a job is the number of its line. `gpu_time` (duration times GPUs) is ignored.
-
-    Parameters
-    ----------
-    text : str
-        Content of the file.
     """
     found: dict[tuple[str, ...], TraceJob] = {}
     lines = 0

@@ -25,23 +25,12 @@ class Row:
     def error(self, column: str, message: str) -> InputError:
         """Return an error in a column; the name of the file is added later.
 
-        Parameters
-        ----------
-        column : str
-            Name of the column.
-        message : str
-            What is wrong.
+        `message`: what is wrong.
         """
         return InputError(message, path=f"line {self.line} column {column}")
 
     def text(self, column: str) -> str:
-        """Return a text of 1 to 200 characters.
-
-        Parameters
-        ----------
-        column : str
-            Name of the column.
-        """
+        """Return a text of 1 to 200 characters."""
         value = self.cells[column]
         if not value:
             raise self.error(column, "empty")
@@ -52,14 +41,8 @@ class Row:
     def number(self, column: str, *, least: float = 0.0, scale: float = 1.0) -> float:
         """Return a finite number.
 
-        Parameters
-        ----------
-        column : str
-            Name of the column.
-        least : float
-            Smallest allowed number.
-        scale : float
-            Divisor of the result, such as 1000 for milliseconds.
+        `least`: smallest allowed number. `scale`: divisor of the result, such as 1000 for
+        milliseconds.
         """
         word = self.cells[column]
         if NUMBER.fullmatch(word) is None:
@@ -74,12 +57,7 @@ class Row:
     def whole(self, column: str, *, least: int = 0, most: int = 10**12) -> int:
         """Return an integer; `3.0` is accepted.
 
-        Parameters
-        ----------
-        column : str
-            Name of the column.
-        least, most : int
-            Smallest and largest allowed number.
+        `least`, `most`: smallest and largest allowed number.
         """
         value = self.number(column, least=least)
         if not value.is_integer():
@@ -89,13 +67,7 @@ class Row:
         return int(value)
 
     def maybe(self, column: str) -> bool:
-        """Return whether the file has the column and the line has a value in it.
-
-        Parameters
-        ----------
-        column : str
-            Name of the column.
-        """
+        """Return whether the file has the column and the line has a value in it."""
         return bool(self.cells.get(column))
 
     def _not(self, what: str, column: str, word: str) -> InputError:
@@ -107,13 +79,7 @@ def _short(word: str) -> str:
 
 
 def read_text(file: str | os.PathLike[str]) -> str:
-    """Return the text of a file without a byte order mark.
-
-    Parameters
-    ----------
-    file : path
-        The file.
-    """
+    """Return the text of a file without a byte order mark."""
     try:
         return read_bytes(file).decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -121,13 +87,7 @@ def read_text(file: str | os.PathLike[str]) -> str:
 
 
 def header_of(text: str) -> tuple[str, ...]:
-    """Return the cells of the first line that is not blank.
-
-    Parameters
-    ----------
-    text : str
-        Content of the file.
-    """
+    """Return the cells of the first line that is not blank."""
     line = next((line for line in text.splitlines() if line.strip()), "")
     if "\t" in line:
         return tuple(cell.strip() for cell in line.split("\t"))
@@ -140,12 +100,7 @@ def header_of(text: str) -> tuple[str, ...]:
 def with_header(text: str, needed: Sequence[str]) -> Iterator[Row]:
     """Yield the rows of a CSV text whose first line names the columns.
 
-    Parameters
-    ----------
-    text : str
-        Content of the file.
-    needed : sequence of str
-        Columns that must exist.
+    `needed`: columns that must exist.
     """
     lines = _lines(text)
     start, names = next(lines, (1, []))
@@ -163,14 +118,8 @@ def with_header(text: str, needed: Sequence[str]) -> Iterator[Row]:
 def without_header(text: str, layouts: Sequence[Sequence[str]], delimiter: str) -> Iterator[Row]:
     """Yield the rows of a text without header.
 
-    Parameters
-    ----------
-    text : str
-        Content of the file.
-    layouts : sequence of sequences of str
-        Possible names of the columns; their number determines the layout.
-    delimiter : str
-        Separator of cells.
+    `layouts`: possible names of the columns; their number determines the layout. `delimiter`:
+    separator of cells.
     """
     by_size = {len(names): names for names in layouts}
     layout: Sequence[str] = ()
@@ -204,11 +153,5 @@ def _lines(text: str, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:
 
 
 def base_name(file: str | os.PathLike[str]) -> str:
-    """Return the name of a file without folders, for `meta`.
-
-    Parameters
-    ----------
-    file : path
-        The file.
-    """
+    """Return the name of a file without folders, for `meta`."""
     return Path(file).name

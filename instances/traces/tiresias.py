@@ -19,11 +19,6 @@ def jobs(text: str) -> tuple[list[TraceJob], dict[str, int]]:
     """Return the jobs in file order, and the number of lines left out by reason.
 
     A second line with the same id is left out if it is identical; otherwise it is an error.
-
-    Parameters
-    ----------
-    text : str
-        Content of the file.
     """
     found: dict[str, TraceJob] = {}
     seen: dict[str, dict[str, str]] = {}
@@ -56,13 +51,7 @@ def jobs(text: str) -> tuple[list[TraceJob], dict[str, int]]:
 
 
 def machines(text: str) -> list[TraceMachine]:
-    """Return the nodes of all switches of a cluster file, with the kind `GPU`.
-
-    Parameters
-    ----------
-    text : str
-        Content of the file.
-    """
+    """Return the nodes of all switches of a cluster file, with the kind `GPU`."""
     found: list[TraceMachine] = []
     for row in with_header(text, CLUSTER_COLUMNS):
         switches = row.whole("num_switch", least=1, most=100_000)

@@ -61,20 +61,11 @@ def experiments(
     does not state of the workload is scanned: capacities and arrivals in Figures 6-8, and in Figure
     8 how fast the links between machines are, which is what co-location saves.
 
-    Parameters
-    ----------
-    seeds : sequence of int
-        Seeds of the instances, one draw each.
-    jobs, machines : sequence of int
-        Their numbers along the axes. Where one does not vary it is the last number; Figure 8 has
-        half of the last number of machines.
-    long_machines : sequence of int
-        Numbers of machines in Figure 9, over 80 slots; Figure 10 has the middle one.
-    long_jobs : int
-        Number of jobs in Figures 9 and 10.
-    quick : bool
-        Whether to divide the paper's sizes by 6.25, with three positions on each axis and brackets
-        that take little time.
+    `seeds`: seeds of the instances, one draw each. `jobs`, `machines`: their numbers along the
+    axes. Where one does not vary it is the last number; Figure 8 has half of the last number of
+    machines. `long_machines`: numbers of machines in Figure 9, over 80 slots; Figure 10 has the
+    middle one. `long_jobs`: number of jobs in Figures 9 and 10. `quick`: whether to divide the
+    paper's sizes by 6.25, with three positions on each axis and brackets that take little time.
     """
     if quick:
         jobs, machines = QUICK["jobs"], QUICK["machines"]

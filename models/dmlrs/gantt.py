@@ -15,10 +15,7 @@ def chart(instance: DmlrsInstance, schedule: Mapping[str, Any]) -> Chart:
     stay the same; its text gives their numbers, and its height is the largest share of a resource
     of the machine that they use.
 
-    Parameters
-    ----------
-    schedule : mapping
-        A valid schedule, as in a solution file.
+    `schedule`: a valid schedule, as in a solution file.
     """
     rows = DmlrsSchedule.from_data(instance, schedule).allocations
     rows_of: dict[str, list[Allocation]] = {machine.id: [] for machine in instance.machines}

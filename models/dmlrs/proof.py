@@ -61,10 +61,7 @@ class Bundle(NamedTuple):
     def becomes(self, other: "Bundle") -> bool:
         """Return whether the machines that hold this bundle can hold the other one instead.
 
-        Parameters
-        ----------
-        other : Bundle
-            Of the same or another job.
+        `other`: of the same or another job.
         """
         smaller = self.job == other.job and self.workers >= other.workers
         return smaller and (self.internal or not other.internal)
@@ -91,10 +88,7 @@ def goal(instance: DmlrsInstance, objective: float | None) -> int:
     Values are in units of 2^-k, of which all utilities are multiples. Sums that exceed the
     objective by a factor of at least 1 + `WITHIN` are excluded, or all above 0 if it is 0.
 
-    Parameters
-    ----------
-    objective : float or None
-        Of the schedule that is claimed to be optimal.
+    `objective`: of the schedule that is claimed to be optimal.
 
     Raises
     ------
@@ -109,22 +103,14 @@ def goal(instance: DmlrsInstance, objective: float | None) -> int:
 
 
 def excluded(instance: DmlrsInstance, goal: int) -> tuple[str, Fraction]:
-    """Return which objectives a goal excludes: "<=" or ">=", and a value.
-
-    Parameters
-    ----------
-    goal : int
-    """
+    """Return which objectives a goal excludes: "<=" or ">=", and a value."""
     return ">=", Fraction(-goal, units(instance))
 
 
 def within(instance: DmlrsInstance, objective: float) -> Fraction:
     """Return the relative width `WITHIN`, by which a better schedule is left open.
 
-    Parameters
-    ----------
-    objective : float
-        Not used.
+    `objective`: not used.
     """
     return WITHIN
 
@@ -150,12 +136,7 @@ def _utilities(instance: DmlrsInstance, job: Job) -> list[float]:
 def space(instance: DmlrsInstance, goal: int, proof: Mapping[str, Any]) -> ProgramSpace:
     """Return the set that a proof shows to be empty: the schedules of value <= goal.
 
-    Parameters
-    ----------
-    goal : int
-        From `goal`.
-    proof : mapping
-        Its `cuts` are derived again.
+    `goal`: from `goal`. `proof`: its `cuts` are derived again.
     """
     model = Model(instance, goal)
     return ProgramSpace(with_cuts(model.program, proof.get("cuts"), model.kinds))
@@ -166,10 +147,7 @@ class Model:
 
     Columns: y_if, job i completes in slot f, and v_itqn, it has this bundle in slot t.
 
-    Parameters
-    ----------
-    goal : int
-        From `goal`.
+    `goal`: from `goal`.
 
     Raises
     ------
@@ -303,12 +281,8 @@ class Model:
     def _slot_cut(self, program: IntegerProgram, data: Mapping[str, Any]) -> Row:
         """Return the cut of a slot: named bundles are worth no more than the best that it holds.
 
-        Parameters
-        ----------
-        program : IntegerProgram
-            Not used.
-        data : mapping
-            `slot`, and `worth`: for each named bundle [job, 1 if internal, workers, worth].
+        `program`: not used. `data`: `slot`, and `worth`: for each named bundle [job, 1 if internal,
+        workers, worth].
         """
         slot, worth = whole(data.get("slot"), "/slot"), data.get("worth")
         if not 1 <= slot < len(self.bundles):
@@ -336,10 +310,7 @@ class Model:
     def best(self, worth: Mapping[Bundle, int]) -> tuple[int, tuple[Bundle, ...]]:
         """Return at least the largest worth of bundles of different jobs that a slot holds.
 
-        Parameters
-        ----------
-        worth : mapping
-            By bundle, > 0.
+        `worth`: by bundle, > 0.
 
         Returns
         -------

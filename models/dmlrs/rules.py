@@ -53,13 +53,9 @@ def check(
 ) -> Iterator[Violation]:
     """Yield every violated rule of a schedule.
 
-    Parameters
-    ----------
-    schedule : Any
-        Untrusted JSON data: `{"admitted": [job ids], "allocations": [{"job", "slot", "machine",
-        "workers", "ps"}]}`, slots from 1.
-    options : mapping
-        Options of the solution; no rule depends on them.
+    `schedule`: untrusted JSON data: `{"admitted": [job ids], "allocations": [{"job", "slot",
+    "machine", "workers", "ps"}]}`, slots from 1. `options`: options of the solution; no rule
+    depends on them.
 
     Raises
     ------
@@ -79,10 +75,7 @@ def objective(instance: DmlrsInstance, schedule: Any) -> float:
 
     t~_i is the last slot with a worker, (6), even if the work was complete before.
 
-    Parameters
-    ----------
-    schedule : Any
-        JSON data that `check` accepts.
+    `schedule`: JSON data that `check` accepts.
     """
     admitted, rows = _read(schedule)
     delays = _delays(instance, admitted, rows)
@@ -95,10 +88,7 @@ def metrics(instance: DmlrsInstance, schedule: Any) -> dict[str, float]:
     `median delay` is over the admitted jobs, and absent without any. In `median delay, T if
     unfinished` all jobs count, those that are not admitted with the horizon.
 
-    Parameters
-    ----------
-    schedule : Any
-        JSON data that `check` accepts.
+    `schedule`: JSON data that `check` accepts.
     """
     admitted, rows = _read(schedule)
     delays = _delays(instance, admitted, rows)
@@ -177,10 +167,7 @@ def _violations(
 def admitted_once(instance: DmlrsInstance, admitted: Sequence[str]) -> Iterator[Violation]:
     """Rule V1: `admitted` holds known ids, each once.
 
-    Parameters
-    ----------
-    admitted : sequence of str
-        As in the file.
+    `admitted`: as in the file.
     """
     known = {job.id for job in instance.jobs}
     seen: set[str] = set()
@@ -197,12 +184,7 @@ def fault_of_row(
 ) -> str:
     """Rule V1 for one row: known ids, a slot in 1..T, whole counts >= 0, not both 0.
 
-    Parameters
-    ----------
-    row : AllocationRow
-        Values as in the file.
-    jobs, machines
-        The jobs by id, and the ids of the machines.
+    `row`: values as in the file. `jobs`, `machines`: the jobs by id, and the ids of the machines.
 
     Returns
     -------
@@ -227,10 +209,7 @@ def fault_of_row(
 def only_admitted(admitted: Sequence[str], rows: Sequence[AllocationRow]) -> Iterator[Violation]:
     """Rule V2, (4) with x_i = 0: a job that is not admitted holds nothing.
 
-    Parameters
-    ----------
-    admitted, rows
-        Admitted ids, and the rows without a fault.
+    `admitted`, `rows`: admitted ids, and the rows without a fault.
     """
     chosen = set(admitted)
     for name in dict.fromkeys(row.job for row in rows if row.job not in chosen):
@@ -252,10 +231,7 @@ def _holdings(rows: Sequence[AllocationRow]) -> dict[str, dict[int, SlotHoldings
 def not_before_arrival(job: Job, slots: Mapping[int, SlotHoldings]) -> Iterator[Violation]:
     """Rule V3, (7): nothing before the slot of the arrival.
 
-    Parameters
-    ----------
-    job, slots
-        A job, and what it holds by slot.
+    `job`, `slots`: a job, and what it holds by slot.
     """
     for slot in slots:
         if slot < job.arrival:
@@ -266,10 +242,7 @@ def not_before_arrival(job: Job, slots: Mapping[int, SlotHoldings]) -> Iterator[
 def at_most_the_batch(job: Job, slots: Mapping[int, SlotHoldings]) -> Iterator[Violation]:
     """Rule V4, (4): at most F_i workers in a slot.
 
-    Parameters
-    ----------
-    job, slots
-        A job, and what it holds by slot.
+    `job`, `slots`: a job, and what it holds by slot.
     """
     for slot, held in slots.items():
         if held.workers > job.batch_size:
@@ -284,10 +257,7 @@ def enough_parameter_servers(
 ) -> Iterator[Violation]:
     """Rule V5, (2): at most, or exactly, gamma workers per PS; no PS without a worker.
 
-    Parameters
-    ----------
-    job, slots
-        A job, and what it holds by slot.
+    `job`, `slots`: a job, and what it holds by slot.
     """
     for slot, held in slots.items():
         where, label = (job.id, str(slot)), f"{job.id}, slot {slot}:"
@@ -311,10 +281,7 @@ def enough_parameter_servers(
 def worker_slots(job: Job, bandwidth: float) -> float:
     """Return E K (tau + (gamma / F) (2 g / b)), the worker-slots of the whole job at a bandwidth.
 
-    Parameters
-    ----------
-    job, bandwidth
-        A job, and b > 0 in MB per slot.
+    `job`, `bandwidth`: a job, and b > 0 in MB per slot.
     """
     exchange = job.worker_ps_ratio / job.batch_size * (2 * job.gradient_size / bandwidth)
     return job.epochs * job.samples * (job.time_per_sample + exchange)
@@ -325,10 +292,7 @@ def whole_work(job: Job, slots: Mapping[int, SlotHoldings]) -> Iterator[Violatio
 
     A slot counts at the bandwidth of the bus if one machine holds all workers and PSs (Fact 1).
 
-    Parameters
-    ----------
-    job, slots
-        A job, and what it holds by slot.
+    `job`, `slots`: a job, and what it holds by slot.
     """
     internal = sum(held.workers for held in slots.values() if held.machines == 1)
     external = sum(held.workers for held in slots.values() if held.machines > 1)
@@ -341,10 +305,7 @@ def whole_work(job: Job, slots: Mapping[int, SlotHoldings]) -> Iterator[Violatio
 def within_capacity(instance: DmlrsInstance, rows: Sequence[AllocationRow]) -> Iterator[Violation]:
     """Rule V7, (5): the demand of all jobs on a machine in a slot, in exact thousandths.
 
-    Parameters
-    ----------
-    rows : sequence of AllocationRow
-        Rows without a fault, of admitted jobs.
+    `rows`: rows without a fault, of admitted jobs.
     """
     names = instance.resources
     demand = {

@@ -51,10 +51,7 @@ class JobAtArrival:
 
         The first bundle that does the whole job in one slot is the last useful one.
 
-        Parameters
-        ----------
-        mode : int
-            `INTERNAL` (0) or `EXTERNAL` (1).
+        `mode`: `INTERNAL` (0) or `EXTERNAL` (1).
         """
         completes = self.bundles.workers / self.needed[mode] >= FULL
         return int(np.argmax(completes)) + 1 if completes.any() else len(completes)
@@ -62,10 +59,7 @@ class JobAtArrival:
     def progress(self, option: SlotOption) -> float:
         """Return the fraction of the work that an option does.
 
-        Parameters
-        ----------
-        option : SlotOption
-            Workers and mode; its cost and placement are not read.
+        `option`: workers and mode; its cost and placement are not read.
         """
         return option.workers / float(self.needed[INTERNAL if option.internal else EXTERNAL])
 
@@ -126,10 +120,7 @@ class SlotState:
     def option(self, counts: Counts) -> SlotOption:
         """Return a placement with its price and its mode.
 
-        Parameters
-        ----------
-        counts : mapping of int to (int, int)
-            Workers and PSs by index of the machine.
+        `counts`: workers and PSs by index of the machine.
         """
         held = {h: pair for h, pair in counts.items() if any(pair)}
         cost = sum(w * self.worker_price[h] + s * self.ps_price[h] for h, (w, s) in held.items())

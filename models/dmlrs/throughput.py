@@ -43,12 +43,7 @@ class MachineLimits:
 def ps_needed(ratio: float, workers: int) -> int:
     """Return m(n) = max(1, ceil(n / gamma - 1e-9)), the PSs that n workers need, (2); 0 for n = 0.
 
-    Parameters
-    ----------
-    ratio : float
-        gamma >= 1, workers per PS.
-    workers : int
-        n >= 0.
+    `ratio`: gamma >= 1, workers per PS. `workers`: n >= 0.
     """
     return max(1, math.ceil(workers / ratio - ROUNDING)) if workers else 0
 
@@ -56,12 +51,7 @@ def ps_needed(ratio: float, workers: int) -> int:
 def is_allowed(instance: DmlrsInstance, ratio: float, workers: int) -> bool:
     """Return whether a job may have n workers; with `ps_rule` exact, only multiples of gamma.
 
-    Parameters
-    ----------
-    ratio : float
-        gamma >= 1, workers per PS.
-    workers : int
-        n >= 1.
+    `ratio`: gamma >= 1, workers per PS. `workers`: n >= 1.
     """
     if instance.ps_rule == "at_least":
         return True
@@ -74,10 +64,7 @@ def min_worker_slots(needed: float) -> int:
 
     It is found with the same floating-point expression as the rules use.
 
-    Parameters
-    ----------
-    needed : float
-        N > 0, worker-slots of the whole job in that mode.
+    `needed`: N > 0, worker-slots of the whole job in that mode.
     """
     n = max(1, math.ceil(FULL * needed) - 1)
     while n / needed < FULL:
@@ -88,12 +75,7 @@ def min_worker_slots(needed: float) -> int:
 def progress(instance: DmlrsInstance, i: int, internal: int, external: int) -> float:
     """Return A / N_int + B / N_ext, the fraction of job i's work that A and B worker-slots do, (3).
 
-    Parameters
-    ----------
-    i : int
-        Index of the job.
-    internal, external : int
-        Worker-slots A on a single machine and B across machines.
+    `internal`, `external`: worker-slots A on a single machine and B across machines.
     """
     needed = arrays(instance).needed[i]
     return float(internal / needed[INTERNAL] + external / needed[EXTERNAL])
@@ -101,13 +83,7 @@ def progress(instance: DmlrsInstance, i: int, internal: int, external: int) -> f
 
 @lru_cache(maxsize=4096)
 def bundles(instance: DmlrsInstance, i: int) -> Bundles:
-    """Return the bundles of job i.
-
-    Parameters
-    ----------
-    i : int
-        Index of the job.
-    """
+    """Return the bundles of job i."""
     view = arrays(instance)
     ratio = float(view.ratio[i])
     allowed = [k for k in range(1, int(view.batch[i]) + 1) if is_allowed(instance, ratio, k)]
@@ -140,14 +116,8 @@ def machine_limits(instance: DmlrsInstance) -> MachineLimits:
 def units_that_fit(free: Ints, demand: Ints, limit: int) -> Ints:
     """Return how many units of one demand fit, at most `limit`.
 
-    Parameters
-    ----------
-    free : array of int [..., r]
-        Free capacities in thousandths.
-    demand : array of int [r]
-        In thousandths, not all 0.
-    limit : int
-        Largest number of units.
+    `free` [..., r]: free capacities in thousandths. `demand` [r]: in thousandths, not all 0.
+    `limit`: largest number of units.
     """
     used = demand > 0
     fitting: Ints = np.minimum(limit, (free[..., used] // demand[used]).min(axis=-1))
@@ -157,12 +127,7 @@ def units_that_fit(free: Ints, demand: Ints, limit: int) -> Ints:
 def bundles_that_fit(job_bundles: Bundles, free: Ints) -> Ints:
     """Return how many of the bundles fit; demand grows with n, so they are the first ones.
 
-    Parameters
-    ----------
-    job_bundles : Bundles
-        The bundles of a job.
-    free : array of int [..., r]
-        Free capacities in thousandths.
+    `free` [..., r]: free capacities in thousandths.
     """
     count = np.full(free.shape[:-1], len(job_bundles.workers))
     for r in np.flatnonzero(job_bundles.demand_milli.any(axis=0)):
@@ -176,11 +141,6 @@ def max_external_workers(instance: DmlrsInstance, i: int) -> int:
 
     The workers must fit without their PSs, and the PSs without the workers; both together may still
     not fit.
-
-    Parameters
-    ----------
-    i : int
-        Index of the job.
     """
     if len(instance.machines) == 1:
         return 0
@@ -190,13 +150,7 @@ def max_external_workers(instance: DmlrsInstance, i: int) -> int:
 
 
 def mode_limits(instance: DmlrsInstance, i: int) -> tuple[int, int]:
-    """Return upper limits on the workers of job i in a slot, by mode.
-
-    Parameters
-    ----------
-    i : int
-        Index of the job.
-    """
+    """Return upper limits on the workers of job i in a slot, by mode."""
     return int(machine_limits(instance).internal[i].max()), max_external_workers(instance, i)
 
 

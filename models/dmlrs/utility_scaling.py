@@ -32,12 +32,9 @@ def scaled_instance(
 ) -> tuple[DmlrsInstance, int]:
     """Return the instance with utilities times 2^k, and k; its schedules are the same.
 
-    Parameters
-    ----------
-    upper_bound : float
-        Bound on the optimum, in the given unit of utility. A completion of larger utility is in no
-        schedule; its utility is replaced by that of the job's next completion. The optimum does not
-        change, apart from the scale.
+    `upper_bound`: bound on the optimum, in the given unit of utility. A completion of larger
+    utility is in no schedule; its utility is replaced by that of the job's next completion. The
+    optimum does not change, apart from the scale.
     """
     view, T = arrays(instance), instance.horizon
     remaining: list[
@@ -95,12 +92,8 @@ class _ScaledProgress:
 def with_scaled_utilities(run: Run, *, repeat: bool = False) -> Run:
     """Return a method that runs on the scaled instance and answers in the original unit.
 
-    Parameters
-    ----------
-    run : callable
-        The method, from instance and run context to result.
-    repeat : bool
-        Whether to run again at a larger scale while the scaled bound is small and the gap is open.
+    `run`: the method, from instance and run context to result. `repeat`: whether to run again at a
+    larger scale while the scaled bound is small and the gap is open.
     """
 
     def wrapped(instance: DmlrsInstance, call: RunContext) -> MethodResult:

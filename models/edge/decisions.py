@@ -48,10 +48,7 @@ class CompiledJob:
     def flow(self, mode_start: ModeStart) -> int:
         """Return c_j - a_j, in slots.
 
-        Parameters
-        ----------
-        mode_start : ModeStart
-            Of this job.
+        `mode_start`: of this job.
         """
         return mode_start.end - self.arrival
 
@@ -76,12 +73,7 @@ class CompiledInstance:
     def starts(self, task: CompiledJob, mode: int) -> range:
         """Return the starts of a mode on the empty network that end within the window.
 
-        Parameters
-        ----------
-        task : CompiledJob
-            One of `tasks`.
-        mode : int
-            Index into `task.modes`.
+        `task`: one of `tasks`. `mode`: index into `task.modes`.
         """
         earliest = task.earliest[mode]
         if earliest is None:
@@ -98,12 +90,7 @@ class CompiledInstance:
     def hosts(self, task: CompiledJob, mode_start: ModeStart) -> list[int]:
         """Return the servers that can hold all workers and the PS of a job.
 
-        Parameters
-        ----------
-        task : CompiledJob
-            One of `tasks`.
-        mode_start : ModeStart
-            Of this job.
+        `task`: one of `tasks`. `mode_start`: of this job.
         """
         n, u, v = mode_start.mode.workers, task.worker_type, task.ps_type
         fits = (self.workers[:, u] >= n) & (self.ps[:, v] >= 1) & (task.ready <= mode_start.start)
@@ -112,10 +99,7 @@ class CompiledInstance:
     def minimum_flow(self, task: CompiledJob) -> int | None:
         """Return the least c_j - a_j of a job alone on the network.
 
-        Parameters
-        ----------
-        task : CompiledJob
-            One of `tasks`.
+        `task`: one of `tasks`.
 
         Returns
         -------

@@ -61,20 +61,12 @@ def experiments(
 ) -> list[Experiment]:
     """Return the experiments for Figures 3-14, at our defaults and at other settings.
 
-    Parameters
-    ----------
-    quick : bool
-        A tenth of the paper's jobs and servers with one worker type instead of nine, so that as
-        many jobs and servers share a type; three positions on an axis, and bounds without an
-        engine.
-    seeds : sequence of int
-        One draw for each seed: the same servers and jobs along an axis, up to their number.
-    sizes : sequence of int, optional
-        Numbers of jobs or of edge servers along the axes.
-    usual : int, optional
-        Number of jobs and of edge servers where the figure does not vary them.
-    small_jobs : sequence of int, optional
-        Numbers of jobs in Figure 14, which compares with proved optima.
+    `quick`: a tenth of the paper's jobs and servers with one worker type instead of nine, so that
+    as many jobs and servers share a type; three positions on an axis, and bounds without an engine.
+    `seeds`: one draw for each seed: the same servers and jobs along an axis, up to their number.
+    `sizes`: numbers of jobs or of edge servers along the axes. `usual`: number of jobs and of edge
+    servers where the figure does not vary them. `small_jobs`: numbers of jobs in Figure 14, which
+    compares with proved optima.
 
     Notes
     -----
@@ -205,14 +197,7 @@ def _scan(quick: bool) -> list[tuple[Settings, Mapping[str, object]]]:
 def small(seed: int, servers: int, jobs: int) -> EdgeInstance:
     """Return an instance of Figure 14: the paper's ranges, scaled until optima can be proved.
 
-    Parameters
-    ----------
-    seed : int
-        Of the generator.
-    servers : int
-        Number of edge servers.
-    jobs : int
-        Number of jobs.
+    `servers`: number of edge servers. `jobs`: number of jobs.
     """
     scaled = {
         "worker_types": 1, "ps_types": 1, "cloud_workers": 8, "cloud_ps": 8, "cloud_delay": "6-10",
@@ -245,18 +230,9 @@ def moves(
     A series that does not change does neither. The number is the least change from the first
     position to the last, in percent; of series that should fall, the greatest.
 
-    Parameters
-    ----------
-    series : iterable of str
-        Names of the series.
-    direction : {"rises", "falls"}
-        The direction.
-    text, source : str
-        See `Claim`.
-    measure : str, optional
-        By default the figure's objective.
-    if_any : bool
-        Whether the claim explains a change, and so does not apply where no series changes.
+    `series`: names of the series. `text`, `source`: see `Claim`. `measure`: by default the figure's
+    objective. `if_any`: whether the claim explains a change, and so does not apply where no series
+    changes.
     """
     names, sign = tuple(series), 1 if direction == "rises" else -1
     worst = min if direction == "rises" else max
@@ -282,14 +258,7 @@ def _rises(curve: Sequence[float]) -> bool:
 def policy_claims(number: str, axis: str, direction: Literal["rises", "falls"]) -> list[Claim]:
     """Return the claims of Figures 3 and 4.
 
-    Parameters
-    ----------
-    number : str
-        Of the figure.
-    axis : str
-        What varies.
-    direction : {"rises", "falls"}
-        How the total completion time follows it.
+    `axis`: what varies. `direction`: how the total completion time follows it.
     """
     source = f"Section VI, Fig. {number}"
     word = "grows" if direction == "rises" else "falls"
@@ -338,13 +307,7 @@ SERVER_CLAIMS = [
 
 
 def free_claims(number: str) -> list[Claim]:
-    """Return the claim of Figures 7 and 8.
-
-    Parameters
-    ----------
-    number : str
-        Of the figure.
-    """
+    """Return the claim of Figures 7 and 8."""
     text = "Without upload delay and overhead of preemption, Preemptive is better than A_online"
     claim = best(PREEMPTIVE, [A_ONLINE], text=f"{text} in Fig. {number}",
                  source=f"Section VI, Fig. {number}")  # fmt: skip
@@ -352,13 +315,7 @@ def free_claims(number: str) -> list[Claim]:
 
 
 def paid_claims(number: str) -> list[Claim]:
-    """Return the claim of Figures 9 and 10.
-
-    Parameters
-    ----------
-    number : str
-        Of the figure.
-    """
+    """Return the claim of Figures 9 and 10."""
     text = "With the overhead of preemption, A_online is slightly better than Preemptive"
     claim = best(A_ONLINE, [PREEMPTIVE], text=f"{text} in Fig. {number} (judged: better)",
                  source=f"Section VI, Fig. {number}")  # fmt: skip
@@ -406,12 +363,7 @@ GRADIENT_CLAIMS = [
 def use_claims(number: str, axis: str) -> list[Claim]:
     """Return the claims of Figures 12 and 13.
 
-    Parameters
-    ----------
-    number : str
-        Of the figure.
-    axis : str
-        What varies.
+    `axis`: what varies.
     """
     source = f"Section VI, Fig. {number}"
     fragments = Claim(f"Fragments increase in A_online with the number of {axis}", source,
@@ -449,12 +401,7 @@ def ratio_rises(number: str, axis: str) -> Claim:
 
     On a draw it is judged only if the ratios at both ends are known well enough.
 
-    Parameters
-    ----------
-    number : str
-        Of the figure.
-    axis : str
-        What varies.
+    `axis`: what varies.
     """
 
     def holds(draw: Draw) -> bool:

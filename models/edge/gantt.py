@@ -14,10 +14,7 @@ def chart(instance: EdgeInstance, schedule: Mapping[str, object]) -> Chart:
     and says whether its parameter server is there; its height is the share of the server's workers
     of the type, or of its parameter servers if that is larger.
 
-    Parameters
-    ----------
-    schedule : mapping
-        A verified schedule as plain JSON data.
+    `schedule`: a verified schedule as plain JSON data.
     """
     placed = EdgeSchedule.from_data(instance, schedule)
     types = {job.id: (job.worker_type, job.ps_type) for job in instance.jobs}

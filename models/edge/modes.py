@@ -24,12 +24,8 @@ class JobMode(NamedTuple):
 def max_workers(instance: EdgeInstance, job: int, colocated: bool) -> int:
     """Return the largest number of workers that a job can have on the empty network.
 
-    Parameters
-    ----------
-    job : int
-        Index of the job in the instance.
-    colocated : bool
-        Whether all workers must be on the server of the PS.
+    `job`: index of the job in the instance. `colocated`: whether all workers must be on the server
+    of the PS.
 
     Returns
     -------
@@ -49,12 +45,8 @@ def max_workers(instance: EdgeInstance, job: int, colocated: bool) -> int:
 def modes(instance: EdgeInstance, job: int, colocated: bool) -> tuple[JobMode, ...]:
     """Return the non-dominated modes that fit on the empty network and into the horizon.
 
-    Parameters
-    ----------
-    job : int
-        Index of the job in the instance.
-    colocated : bool
-        Whether all workers are on the server of the PS.
+    `job`: index of the job in the instance. `colocated`: whether all workers are on the server of
+    the PS.
 
     Returns
     -------
@@ -104,12 +96,7 @@ def longest_job_slots(instance: EdgeInstance) -> int:
 def earliest_start(instance: EdgeInstance, job: int, mode: JobMode) -> int | None:
     """Return the first slot in which a mode fits on the empty network, by (2i).
 
-    Parameters
-    ----------
-    job : int
-        Index of the job in the instance.
-    mode : JobMode
-        One of its modes.
+    `job`: index of the job in the instance. `mode`: one of its modes.
 
     Returns
     -------

@@ -54,14 +54,7 @@ def enumerate_runs(
     A split mode with all workers on the PS's server is left out: a colocated mode is there with no
     more workers and no more slots.
 
-    Parameters
-    ----------
-    view : CompiledInstance
-        The instance.
-    task : CompiledJob
-        The job.
-    mode_start : ModeStart
-        Of this job.
+    `mode_start`: of this job.
     """
     n = mode_start.mode.workers
     if mode_start.mode.colocated:
@@ -94,12 +87,7 @@ def _splits(n: int, capacity: list[tuple[int, int]]) -> Iterator[tuple[tuple[int
 def count_runs(view: CompiledInstance, limit: int) -> int:
     """Return the number of runs of all jobs without enumerating them.
 
-    Parameters
-    ----------
-    view : CompiledInstance
-        The instance.
-    limit : int
-        Counting stops above it: a result greater than `limit` says only that there are more.
+    `limit`: counting stops above it: a result greater than `limit` says only that there are more.
 
     Notes
     -----
@@ -168,10 +156,7 @@ def _count_splits(capacity: list[int], n: int, limit: int) -> int:
 def schedule_from_runs(instance: EdgeInstance, runs: Iterable[PlacedRun]) -> EdgeSchedule:
     """Return the schedule that consists of some runs.
 
-    Parameters
-    ----------
-    runs : iterable of PlacedRun
-        At most one for each job.
+    `runs`: at most one for each job.
     """
     names = [server.id for server in instance.servers]
     return EdgeSchedule(
@@ -192,10 +177,7 @@ def valid_schedule(instance: EdgeInstance, schedule: EdgeSchedule) -> EdgeSchedu
 
     Engines round within tolerances: 1e-7 next to a coefficient of 10^8 may stand for ten workers.
 
-    Parameters
-    ----------
-    schedule : EdgeSchedule
-        To be checked.
+    `schedule`: to be checked.
     """
     violation = next(rules.check(instance, schedule.to_data(instance), {}), None)
     return schedule if violation is None else None
@@ -207,10 +189,7 @@ def runs_from_schedule(instance: EdgeInstance, schedule: EdgeSchedule) -> list[P
     A mode has the fewest workers for its duration. Surplus workers are dropped first from servers
     other than the PS's, in descending order, and surplus slots from the end.
 
-    Parameters
-    ----------
-    schedule : EdgeSchedule
-        Feasible; jobs in segments are left out.
+    `schedule`: feasible; jobs in segments are left out.
     """
     view = compiled(instance)
     index = {server.id: s for s, server in enumerate(instance.servers)}
@@ -240,10 +219,7 @@ def runs_from_schedule(instance: EdgeInstance, schedule: EdgeSchedule) -> list[P
 def reported_sums(instance: EdgeInstance, schedule: EdgeSchedule) -> dict[str, int]:
     """Return sums that are reported beside the objective of (2); empty for a batch.
 
-    Parameters
-    ----------
-    schedule : EdgeSchedule
-        Of all jobs.
+    `schedule`: of all jobs.
 
     Returns
     -------

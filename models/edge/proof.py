@@ -51,10 +51,8 @@ def goal(instance: EdgeInstance, objective: float | None) -> int:
 
     Values are integers; that of a batch (3) is minus the number of jobs.
 
-    Parameters
-    ----------
-    objective : float or None
-        Objective of the schedule that is claimed to be optimal; None claims that there is none.
+    `objective`: objective of the schedule that is claimed to be optimal; None claims that there is
+    none.
 
     Raises
     ------
@@ -69,24 +67,14 @@ def goal(instance: EdgeInstance, objective: float | None) -> int:
 
 
 def excluded(instance: EdgeInstance, goal: int) -> tuple[str, Fraction]:
-    """Return which objectives a goal excludes: "<=" or ">=", and a value.
-
-    Parameters
-    ----------
-    goal : int
-    """
+    """Return which objectives a goal excludes: "<=" or ">=", and a value."""
     return (">=", Fraction(-goal)) if instance.is_batch else ("<=", Fraction(goal))
 
 
 def space(instance: EdgeInstance, goal: int, proof: Mapping[str, Any]) -> ProgramSpace:
     """Return the set that a proof shows to be empty: the schedules of value <= goal.
 
-    Parameters
-    ----------
-    goal : int
-        From `goal`.
-    proof : mapping
-        Its `cuts` are derived again.
+    `goal`: from `goal`. `proof`: its `cuts` are derived again.
     """
     return ProgramSpace(with_cuts(program(instance, goal), proof.get("cuts"), CUTS))
 
@@ -94,10 +82,7 @@ def space(instance: EdgeInstance, goal: int, proof: Mapping[str, Any]) -> Progra
 def program(instance: EdgeInstance, goal: int) -> IntegerProgram:
     """Return a program with a solution of cost <= goal for every schedule of value <= goal.
 
-    Parameters
-    ----------
-    goal : int
-        From `goal`.
+    `goal`: from `goal`.
 
     Raises
     ------

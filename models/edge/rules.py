@@ -61,16 +61,11 @@ def check(
 ) -> Iterator[Violation]:
     """Yield every broken rule of a schedule.
 
-    Parameters
-    ----------
-    schedule : object
-        Untrusted JSON data: `{"jobs": {id: {"start", "completion", "workers": {server: count},
-        "ps_server", "colocated"}}}`; `colocated` is optional. With `"relaxed": ["2c-2d"]` a job
-        may have `segments` instead, a list of `{"start", "end", "workers", "ps_server",
-        "overhead"}`, of which the first `overhead` slots (default 0) make no progress; with
-        `"2i"` transfer delays are ignored.
-    options : Mapping
-        Options of the method; no rule depends on them.
+    `schedule`: untrusted JSON data: `{"jobs": {id: {"start", "completion", "workers": {server:
+    count}, "ps_server", "colocated"}}}`; `colocated` is optional. With `"relaxed": ["2c-2d"]` a job
+    may have `segments` instead, a list of `{"start", "end", "workers", "ps_server", "overhead"}`,
+    of which the first `overhead` slots (default 0) make no progress; with `"2i"` transfer delays
+    are ignored. `options`: options of the method; no rule depends on them.
 
     Raises
     ------
@@ -87,10 +82,7 @@ def check(
 def objective(instance: EdgeInstance, schedule: object) -> float:
     """Return the objective value of a valid schedule.
 
-    Parameters
-    ----------
-    schedule : object
-        JSON data as in `check`, without violations.
+    `schedule`: JSON data as in `check`, without violations.
 
     Returns
     -------
@@ -111,10 +103,7 @@ def metrics(instance: EdgeInstance, schedule: object) -> dict[str, float]:
     The flow time counts the last slot of each job, which objective (2) omits (E5). Utilization and
     jobs per slot are over the slots up to the last one in use.
 
-    Parameters
-    ----------
-    schedule : object
-        JSON data as in `check`, without violations.
+    `schedule`: JSON data as in `check`, without violations.
 
     Returns
     -------
@@ -140,10 +129,7 @@ def metrics(instance: EdgeInstance, schedule: object) -> dict[str, float]:
 def omitted_rules(schedule: object) -> tuple[str, ...]:
     """Return the rules of program (2) that a schedule declares as relaxed.
 
-    Parameters
-    ----------
-    schedule : object
-        JSON data as in `check`.
+    `schedule`: JSON data as in `check`.
     """
     named = schedule.get("relaxed", ()) if isinstance(schedule, Mapping) else ()
     return tuple(name for name in RELAXABLE if isinstance(named, (list, tuple)) and name in named)

@@ -120,14 +120,9 @@ def experiments(
 ) -> list[Experiment]:
     """Return the figures on the paper's workload.
 
-    Parameters
-    ----------
-    quick : bool
-        Whether to scale them down: a tenth of the jobs and servers, half of the types.
-    seeds : sequence of int
-        Seeds of the instances, one draw each.
-    jobs, servers : sequence of int, optional
-        Other numbers of jobs and of servers on the axes; elsewhere the one in the middle is used.
+    `quick`: whether to scale them down: a tenth of the jobs and servers, half of the types.
+    `seeds`: seeds of the instances, one draw each. `jobs`, `servers`: other numbers of jobs and of
+    servers on the axes; elsewhere the one in the middle is used.
 
     Notes
     -----
@@ -458,11 +453,8 @@ class _Figures:
 def methods_at(setting: Mapping[str, object]) -> dict[str, str]:
     """Return the policies of Figures 2 and 5 and our repaired one, by series.
 
-    Parameters
-    ----------
-    setting : mapping
-        Values of undisclosed parameters: `alpha`, `fifo_workers` and `restart` are options of the
-        policies.
+    `setting`: values of undisclosed parameters: `alpha`, `fifo_workers` and `restart` are options
+    of the policies.
     """
     methods = POLICIES | REPAIRED
     if "alpha" in setting:
@@ -475,23 +467,14 @@ def methods_at(setting: Mapping[str, object]) -> dict[str, str]:
 
 
 def by_factor(method: str) -> Named:
-    """Return the method with F set to the multiple of its least valid value at each position.
-
-    Parameters
-    ----------
-    method : str
-        Name of the method.
-    """
+    """Return the method with F set to the multiple of its least valid value at each position."""
     return lambda instance, factor: f"{method}:F_factor={factor}"
 
 
 def until(deadline: int) -> dict[str, float | str]:
     """Return the setting of a deadline.
 
-    Parameters
-    ----------
-    deadline : int
-        In slots.
+    `deadline`: in slots.
     """
     return {} if deadline == DEADLINES[0] else {"deadline": deadline}
 
@@ -555,14 +538,7 @@ def alpha_of_rounds(
 ) -> float | None:
     """Return the median of what (6) requires for alpha in the rounds of a run of A_online.
 
-    Parameters
-    ----------
-    instance : ElasticInstance
-        The instance.
-    schedule : mapping
-        JSON data of the schedule, which this does not need.
-    trace : mapping
-        Of the run.
+    `schedule`: JSON data of the schedule, which this does not need.
     """
     needed = [each["alpha_needed"] for each in trace.get("rounds", ())]
     return float(median(needed)) if needed else None
@@ -593,12 +569,7 @@ SIMILAR = (
 def claims_of_policies(figure: str, framework: str) -> tuple[Claim, ...]:
     """Return the claims of Figures 2, 3, 5 and 6 on the order of the policies.
 
-    Parameters
-    ----------
-    figure : str
-        Its number.
-    framework : str
-        PS or RA.
+    `framework`: PS or RA.
     """
     source = f"Section 7.1, Fig. {figure}"
     better = tuple(
@@ -627,10 +598,7 @@ def claims_of_policies(figure: str, framework: str) -> tuple[Claim, ...]:
 def claims_of_jobs(figure: str) -> tuple[Claim, ...]:
     """Return the claim of the conclusion on the offline optimum, on the values of Figure 2.
 
-    Parameters
-    ----------
-    figure : str
-        Number of the figure; other figures have no such claim.
+    `figure`: number of the figure; other figures have no such claim.
     """
 
     def ratio(draw: Draw) -> float:
@@ -647,13 +615,7 @@ def claims_of_jobs(figure: str) -> tuple[Claim, ...]:
 
 
 def claims_of_servers(figure: str) -> tuple[Claim, ...]:
-    """Return the claims of Figures 3 and 6 on the number of servers.
-
-    Parameters
-    ----------
-    figure : str
-        Its number.
-    """
+    """Return the claims of Figures 3 and 6 on the number of servers."""
     source = f"Section 7.1, Fig. {figure}"
     framework = "PS" if figure == "3" else "RA"
     grows = monotone(
@@ -674,10 +636,7 @@ def claims_of_servers(figure: str) -> tuple[Claim, ...]:
 def claims_of_types(source: str) -> tuple[Claim, ...]:
     """Return the claims of Figure 9, one part for each framework.
 
-    Parameters
-    ----------
-    source : str
-        See `Claim`.
+    `source`: see `Claim`.
     """
 
     def smallest(framework: str) -> Claim:
@@ -720,16 +679,7 @@ def trend(
 
     Its number is the change in percent. Equal values do not count, nor what lies between.
 
-    Parameters
-    ----------
-    series : str
-        Name of the series.
-    direction : {"falls", "rises"}
-        The direction.
-    text, source : str
-        See `Claim`.
-    measure : str, optional
-        By default the figure's objective.
+    `text`, `source`: see `Claim`. `measure`: by default the figure's objective.
     """
 
     def change(draw: Draw) -> float:
@@ -754,12 +704,8 @@ def favours_weight(series: str, *, text: str, source: str) -> Claim:
 
     Its number is the change of the weighted over the unweighted mean completion time, in percent.
 
-    Parameters
-    ----------
-    series : str
-        Name of the series; the figure has the mean completion time as a measure.
-    text, source : str
-        See `Claim`.
+    `series`: name of the series; the figure has the mean completion time as a measure. `text`,
+    `source`: see `Claim`.
     """
 
     def change(draw: Draw) -> float:
@@ -774,12 +720,8 @@ def lighter(series: str, *, text: str, source: str) -> Claim:
 
     Its number is the difference of the mean weight from that at the end, in percent.
 
-    Parameters
-    ----------
-    series : str
-        Name of the series; the figure has the number of scheduled jobs as a measure.
-    text, source : str
-        See `Claim`.
+    `series`: name of the series; the figure has the number of scheduled jobs as a measure. `text`,
+    `source`: see `Claim`.
     """
 
     def difference(draw: Draw) -> float:
@@ -795,12 +737,7 @@ def worst(series: Sequence[str], others: Sequence[str], *, text: str, source: st
 
     Its number is the least difference in percent.
 
-    Parameters
-    ----------
-    series, others : sequence of str
-        Names of series.
-    text, source : str
-        See `Claim`.
+    `series`, `others`: names of series. `text`, `source`: see `Claim`.
     """
 
     def difference(draw: Draw) -> float:
@@ -819,12 +756,7 @@ def ordered(series: Sequence[str], *, text: str, source: str) -> Claim:
 
     Its number is the least difference in percent.
 
-    Parameters
-    ----------
-    series : sequence of str
-        Names of series, from the lowest to the highest.
-    text, source : str
-        See `Claim`.
+    `series`: names of series, from the lowest to the highest. `text`, `source`: see `Claim`.
     """
 
     def difference(draw: Draw) -> float:

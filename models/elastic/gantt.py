@@ -12,10 +12,7 @@ from schedgap.models.gantt import dominant_share
 def chart(instance: ElasticInstance, schedule: Mapping[str, Any]) -> Chart:
     """Return the chart: servers in list order, each with one lane per job that runs on it at once.
 
-    Parameters
-    ----------
-    schedule : mapping
-        Plain JSON data of a valid schedule.
+    `schedule`: plain JSON data of a valid schedule.
 
     Notes
     -----

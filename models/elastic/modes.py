@@ -61,10 +61,8 @@ class ElasticCluster:
     def units(self, amounts: Floats) -> Floats:
         """Convert amounts as given in the file to units.
 
-        Parameters
-        ----------
-        amounts : array [..., r] or [..., r, t]
-            Amounts of the resources; with three or more axes the resource is the last but one.
+        `amounts` [..., r]: amounts of the resources; with three or more axes the resource is the
+        last but one.
         """
         scale, whole = self.scale, self.whole
         if amounts.ndim > 2:
@@ -76,10 +74,7 @@ class ElasticCluster:
     def demand(self, mode: Mode) -> ModeDemand:
         """Return the number of workers of a mode and the demand of its containers, in units.
 
-        Parameters
-        ----------
-        mode : Mode
-            Types are indices into this cluster's lists.
+        `mode`: types are indices into this cluster's lists.
         """
         m, p = mode.worker_type, mode.ps_type
         if p is None:
@@ -97,12 +92,7 @@ class ElasticCluster:
     ) -> dict[int, Floats]:
         """Return the usage [r] of a placement in each slot, by index of server, in units.
 
-        Parameters
-        ----------
-        mode : Mode
-            Types.
-        workers, ps : mapping
-            Number of workers, and of PSs, by index of the server.
+        `mode`: types. `workers`, `ps`: number of workers, and of PSs, by index of the server.
         """
         amounts = {h: count * self.worker_units[mode.worker_type] for h, count in workers.items()}
         for h, count in ps.items():
@@ -115,14 +105,8 @@ class ElasticCluster:
     ) -> Placement:
         """Return a run as a `Placement` of the schedule file, with ids in place of indices.
 
-        Parameters
-        ----------
-        mode : Mode
-            Types and duration.
-        start : int
-            First slot, from 1.
-        workers, ps : mapping
-            Number of workers, and of PSs, by index of the server.
+        `mode`: types and duration. `start`: first slot, from 1. `workers`, `ps`: number of workers,
+        and of PSs, by index of the server.
         """
         return Placement(
             start,
@@ -179,12 +163,7 @@ def cluster(instance: ElasticInstance) -> ElasticCluster:
 def volume(view: ElasticCluster, mode: Mode) -> float:
     """Return the volume of a mode: demand x duration, with resources as shares of the cluster's.
 
-    Parameters
-    ----------
-    view : ElasticCluster
-        The servers and types.
-    mode : Mode
-        Counted with all its workers and one PS.
+    `mode`: counted with all its workers and one PS.
     """
     total = view.capacity.sum(axis=0)
     demand = mode.workers * view.worker_units[mode.worker_type]
@@ -197,14 +176,7 @@ def volume(view: ElasticCluster, mode: Mode) -> float:
 def max_central_workers(view: ElasticCluster, m: int, p: int | None) -> int:
     """Return the largest number of workers that fit on one empty server, together with one PS.
 
-    Parameters
-    ----------
-    view : ElasticCluster
-        The servers and types.
-    m : int
-        Worker type.
-    p : int or None
-        PS type; None in the ring.
+    `m`: worker type. `p`: PS type; None in the ring.
     """
     free = view.capacity
     if p is not None:
@@ -217,16 +189,7 @@ def max_central_workers(view: ElasticCluster, m: int, p: int | None) -> int:
 def max_split_workers(view: ElasticCluster, m: int, p: int | None, chunks: int) -> int:
     """Return the largest number of workers that can run split over at least two empty servers.
 
-    Parameters
-    ----------
-    view : ElasticCluster
-        The servers and types.
-    m : int
-        Worker type.
-    p : int or None
-        PS type; None in the ring.
-    chunks : int
-        Upper limit on the number, (2g).
+    `m`: worker type. `p`: PS type; None in the ring. `chunks`: upper limit on the number, (2g).
 
     Notes
     -----
@@ -259,18 +222,8 @@ def max_workers(
 ) -> int:
     """Return the largest number of workers of a job on the empty cluster, at most its chunks.
 
-    Parameters
-    ----------
-    view : ElasticCluster
-        The servers and types.
-    job : Job
-        Its chunks limit the number.
-    m : int
-        Worker type.
-    p : int or None
-        PS type; None in the ring.
-    central : bool or None
-        On one server, or split over several; None: either.
+    `m`: worker type. `p`: PS type; None in the ring. `central`: on one server, or split over
+    several; None: either.
     """
     numbers = []
     if central is not False:
@@ -285,20 +238,9 @@ def batch_slots(
 ) -> Floats:
     """Return 1 / rho for each number of workers [k]: slots of one worker for one mini-batch.
 
-    Parameters
-    ----------
-    view : ElasticCluster
-        The servers and types.
-    job : Job
-        Its train time, update time and gradient size count.
-    m : int
-        Worker type.
-    p : int or None
-        PS type; None in the ring.
-    workers : array [k]
-        Numbers of workers, >= 1.
-    central : bool
-        Everything is on one server: the time of the exchange, 2 pi / b, is zero.
+    `job`: its train time, update time and gradient size count. `m`: worker type. `p`: PS type; None
+    in the ring. `workers` [k]: numbers of workers, >= 1. `central`: everything is on one server:
+    the time of the exchange, 2 pi / b, is zero.
 
     Notes
     -----
@@ -320,20 +262,8 @@ def durations(
 ) -> Floats:
     """Return the smallest duration that (2f) allows for each number of workers [k], in whole slots.
 
-    Parameters
-    ----------
-    view : ElasticCluster
-        The servers and types.
-    job : Job
-        The job.
-    m : int
-        Worker type.
-    p : int or None
-        PS type; None in the ring.
-    workers : array [k]
-        Numbers of workers, >= 1.
-    central : bool
-        Whether everything is on one server.
+    `m`: worker type. `p`: PS type; None in the ring. `workers` [k]: numbers of workers, >= 1.
+    `central`: whether everything is on one server.
     """
     needed = job.work * batch_slots(view, job, m, p, workers, central)
     slots: Floats = np.maximum(1.0, np.ceil((needed - TOLERANCE) / workers))
@@ -342,13 +272,6 @@ def durations(
 
 def job_modes(view: ElasticCluster, job: Job) -> tuple[Mode, ...]:
     """Return the modes of a job that have a placement on the empty cluster.
-
-    Parameters
-    ----------
-    view : ElasticCluster
-        The servers and types.
-    job : Job
-        The job.
 
     Returns
     -------
@@ -387,15 +310,7 @@ def modes(instance: ElasticInstance, job: int) -> tuple[Mode, ...]:
 
 
 def usable_types(view: ElasticCluster, job: Job) -> Iterator[tuple[int, int | None]]:
-    """Yield the pairs of worker type and PS type, None in the ring, that the job can use.
-
-    Parameters
-    ----------
-    view : ElasticCluster
-        The servers and types.
-    job : Job
-        The job.
-    """
+    """Yield the pairs of worker type and PS type, None in the ring, that the job can use."""
     for m, name in enumerate(view.worker_types):
         if name not in job.train_time:
             continue

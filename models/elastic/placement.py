@@ -24,10 +24,7 @@ TIE = 1e-9  # costs that differ by less are equal; relative to costs above 1
 def tie_margin(cost: float) -> float:
     """Return by how much a cost must be undercut for another one to count as less.
 
-    Parameters
-    ----------
-    cost : float
-        In the unit of the objective.
+    `cost`: in the unit of the objective.
     """
     return TIE * max(1.0, abs(cost))
 
@@ -35,12 +32,8 @@ def tie_margin(cost: float) -> float:
 def fits(free: Floats, demand: Floats) -> Ints:
     """Return how many containers of one kind fit into free amounts.
 
-    Parameters
-    ----------
-    free : array [..., r]
-        Free amount of each resource; below 0 counts as 0.
-    demand : array [r]
-        Demand of one container, in the same units; some entry is > 0.
+    `free` [..., r]: free amount of each resource; below 0 counts as 0. `demand` [r]: demand of one
+    container, in the same units; some entry is > 0.
     """
     needed = np.flatnonzero(demand > 0)
     counts = np.asarray(np.floor(free[..., needed[0]] / demand[needed[0]]))
@@ -53,12 +46,8 @@ def fits(free: Floats, demand: Floats) -> Ints:
 def ps_needed(bandwidth: float, ps_bandwidth: float, away: int) -> int:
     """Return the smallest number of PSs, at least 1, that serves workers on other servers, (2i).
 
-    Parameters
-    ----------
-    bandwidth, ps_bandwidth : float
-        b_m of a worker and B_p of a PS, in units of the bandwidth resource.
-    away : int
-        Workers on other servers.
+    `bandwidth`, `ps_bandwidth`: b_m of a worker and B_p of a PS, in units of the bandwidth
+    resource. `away`: workers on other servers.
     """
     return max(1, int(np.ceil((away * bandwidth - TOLERANCE) / ps_bandwidth)))
 
@@ -66,12 +55,8 @@ def ps_needed(bandwidth: float, ps_bandwidth: float, away: int) -> int:
 def workers_served(bandwidth: float, ps_bandwidth: float, ps: int) -> int:
     """Return how many workers on other servers the PSs on one server can serve, (2i).
 
-    Parameters
-    ----------
-    bandwidth, ps_bandwidth : float
-        b_m of a worker and B_p of a PS, in units of the bandwidth resource.
-    ps : int
-        PSs on the server.
+    `bandwidth`, `ps_bandwidth`: b_m of a worker and B_p of a PS, in units of the bandwidth
+    resource. `ps`: PSs on the server.
     """
     return int(np.floor((ps * ps_bandwidth + TOLERANCE) / bandwidth))
 
@@ -110,14 +95,8 @@ class GreedyFill:
     def __init__(self, omega: Floats, most: Ints, workers: int) -> None:
         """Sort the servers.
 
-        Parameters
-        ----------
-        omega : array [t, h]
-            Price of one worker in the window.
-        most : array [t, h]
-            Workers that fit throughout the window.
-        workers : int
-            N; no server is counted for more.
+        `omega` [t, h]: price of one worker in the window. `most` [t, h]: workers that fit
+        throughout the window. `workers`: N; no server is counted for more.
         """
         self.order = np.argsort(omega, axis=1, kind="stable")
         self.omega = np.take_along_axis(omega, self.order, 1)
@@ -133,12 +112,7 @@ class GreedyFill:
     def cost(self, rows: Ints, workers: Ints) -> Floats:
         """Return F(q), the cost of q workers on the cheapest servers, for pairs (window, q).
 
-        Parameters
-        ----------
-        rows : array [i]
-            Windows t.
-        workers : array [i]
-            q in the window, 0 <= q <= total.
+        `rows` [i]: windows t. `workers` [i]: q in the window, 0 <= q <= total.
         """
         at = np.searchsorted(self._ascending, rows * self._span + workers)
         rest = workers - self.before.ravel()[at]
@@ -149,10 +123,7 @@ class GreedyFill:
 def exclusive_sums(running: NDArray[Number]) -> NDArray[Number]:
     """Shift running totals [t, k] by one column, so that column k sums the columns before k.
 
-    Parameters
-    ----------
-    running : array [t, k]
-        Cumulative sums along k.
+    `running` [t, k]: cumulative sums along k.
     """
     shifted = np.zeros_like(running)
     shifted[:, 1:] = running[:, :-1]
@@ -164,12 +135,7 @@ def ring_split(fill: GreedyFill, workers: int) -> SplitPlacements:
 
     A fill that uses one server only is not split: the central placement there costs no more.
 
-    Parameters
-    ----------
-    fill : GreedyFill
-        Of the workers of the mode.
-    workers : int
-        N.
+    `fill`: of the workers of the mode. `workers`: N.
     """
     rows = np.flatnonzero(fill.total >= workers)
     first = (fill.most[rows] > 0).argmax(axis=1)  # the first server that holds a worker
@@ -191,21 +157,10 @@ def ps_split(
 ) -> SplitPlacements:
     """Return the cheapest placement on at least two servers in each window, problem (13).
 
-    Parameters
-    ----------
-    fill : GreedyFill
-        Of the demand's workers.
-    demand : ModeDemand
-        Workers and PSs of the mode.
-    zeta : array [t, h]
-        Price of one PS in the window.
-    free : array [t, h, r]
-        Free amounts throughout the window.
-    rule : "exact" or "repaired"
-        `exact`: for each server n of the PSs the best number g of workers on n. `repaired`:
-        Algorithm 4 with N^ reset for each n; neither optimal nor always successful (E19).
-    below : float
-        Placements that do not cost less may be left out.
+    `demand`: workers and PSs of the mode. `zeta` [t, h]: price of one PS in the window. `free` [t,
+    h, r]: free amounts throughout the window. `rule`: `exact`: for each server n of the PSs the
+    best number g of workers on n. `repaired`: Algorithm 4 with N^ reset for each n; neither optimal
+    nor always successful (E19). `below`: placements that do not cost less may be left out.
 
     Notes
     -----
@@ -331,16 +286,8 @@ def counts(
 
     Both rules fill the cheapest servers first, apart from n; they differ in g alone.
 
-    Parameters
-    ----------
-    fill : GreedyFill
-        The fill from which `found` was computed.
-    demand : ModeDemand
-        Workers and PSs of the mode.
-    found : SplitPlacements
-        Of all windows.
-    t : int
-        The window.
+    `fill`: the fill from which `found` was computed. `demand`: workers and PSs of the mode.
+    `found`: of all windows.
     """
     n, g = int(found.server[t]), int(found.workers_on_n[t])
     rest = demand.workers - g
@@ -365,20 +312,10 @@ def cheapest(
 ) -> tuple[float, dict[int, int], dict[int, int]] | None:
     """Return the cheapest placement in one window: its cost, workers by server, PSs by server.
 
-    Parameters
-    ----------
-    demand : ModeDemand
-        Workers and PSs of the mode.
-    omega, zeta : array [h]
-        Price of one worker, and of one PS, in the window.
-    free : array [h, r]
-        Free amounts throughout the window.
-    central : bool
-        Everything on one server, or on at least two.
-    rule : "exact" or "repaired"
-        As in `ps_split`.
-    fill : GreedyFill or None
-        Of the demand's workers in this window, if it has been computed before.
+    `demand`: workers and PSs of the mode. `omega`, `zeta` [h]: price of one worker, and of one PS,
+    in the window. `free` [h, r]: free amounts throughout the window. `central`: everything on one
+    server, or on at least two. `rule`: as in `ps_split`. `fill`: of the demand's workers in this
+    window, if it has been computed before.
 
     Returns
     -------
@@ -409,14 +346,8 @@ def cheapest(
 def central_costs(demand: ModeDemand, omega: Floats, zeta: Floats, free: Floats) -> Floats:
     """Return the cost of the whole job on each server alone; infinite where it does not fit.
 
-    Parameters
-    ----------
-    demand : ModeDemand
-        Workers and PSs of the mode.
-    omega, zeta : array [..., h]
-        Price of one worker, and of one PS, in the window.
-    free : array [..., h, r]
-        Free amounts throughout the window.
+    `demand`: workers and PSs of the mode. `omega`, `zeta` [..., h]: price of one worker, and of one
+    PS, in the window. `free` [..., h, r]: free amounts throughout the window.
 
     Notes
     -----

@@ -98,11 +98,7 @@ class Column(NamedTuple):
 def within(instance: ElasticInstance, objective: float) -> float:
     """Return by how much, relative, a better value may remain that a proof does not exclude.
 
-    Parameters
-    ----------
-    instance : ElasticInstance
-    objective : float
-        Of the schedule that is claimed to be optimal.
+    `objective`: of the schedule that is claimed to be optimal.
     """
     return 0.0 if _is_whole(instance, objective) else float(WIDTH)
 
@@ -110,11 +106,7 @@ def within(instance: ElasticInstance, objective: float) -> float:
 def goal(instance: ElasticInstance, objective: float | None) -> int:
     """Return the largest value that a proof of optimality excludes, in units of weight.
 
-    Parameters
-    ----------
-    instance : ElasticInstance
-    objective : float or None
-        Of the schedule that is claimed to be optimal; None claims that there is none.
+    `objective`: of the schedule that is claimed to be optimal; None claims that there is none.
 
     Raises
     ------
@@ -135,13 +127,7 @@ def goal(instance: ElasticInstance, objective: float | None) -> int:
 
 
 def excluded(instance: ElasticInstance, goal: int) -> tuple[str, Fraction]:
-    """Return which objectives a goal excludes: "<=" or ">=", and a value.
-
-    Parameters
-    ----------
-    instance : ElasticInstance
-    goal : int
-    """
+    """Return which objectives a goal excludes: "<=" or ">=", and a value."""
     unit = weight_unit(instance)
     return (">=", -goal * unit) if instance.is_batch else ("<=", goal * unit)
 
@@ -149,13 +135,7 @@ def excluded(instance: ElasticInstance, goal: int) -> tuple[str, Fraction]:
 def space(instance: ElasticInstance, goal: int, proof: Mapping[str, Any]) -> ProgramSpace:
     """Return the set that a proof shows to be empty: the schedules of value <= goal.
 
-    Parameters
-    ----------
-    instance : ElasticInstance
-    goal : int
-        From `goal`.
-    proof : mapping
-        Vectors with a key `p` are pools; its `cuts` are derived again.
+    `goal`: from `goal`. `proof`: vectors with a key `p` are pools; its `cuts` are derived again.
     """
     model = Model(instance, goal)
     vectors = proof.get("vectors")
@@ -172,10 +152,7 @@ def space(instance: ElasticInstance, goal: int, proof: Mapping[str, Any]) -> Pro
 def program(instance: ElasticInstance, goal: int) -> IntegerProgram:
     """Return the program without pools and cuts.
 
-    Parameters
-    ----------
-    goal : int
-        From `goal`.
+    `goal`: from `goal`.
 
     Raises
     ------
@@ -190,13 +167,7 @@ def program(instance: ElasticInstance, goal: int) -> IntegerProgram:
 class Model:
     """The program with a solution of cost <= goal for every schedule of value <= goal.
 
-    Parameters
-    ----------
-    instance : ElasticInstance
-    goal : int
-        From `goal`.
-    runs : list of list of Run, optional
-        Of another model of the instance.
+    `goal`: from `goal`. `runs`: of another model of the instance.
 
     Attributes
     ----------
@@ -243,12 +214,7 @@ class Model:
         ]
 
     def cost(self, column: Column) -> int:
-        """Return the coefficient of a column in the minimised value.
-
-        Parameters
-        ----------
-        column : Column
-        """
+        """Return the coefficient of a column in the minimised value."""
         if column.run < 0:
             return 0
         job = self.jobs[column.job]
@@ -260,11 +226,8 @@ class Model:
 
         Returns o times the goal, less the bound of the prices.
 
-        Parameters
-        ----------
-        pool : mapping
-            `{"o": o, "p": [[h, r, t, price], ...]}`: o times the objective, and prices of a unit of
-            resource r on server h in slot t, which starts from 1; h and r from 0.
+        `pool`: `{"o": o, "p": [[h, r, t, price], ...]}`: o times the objective, and prices of a
+        unit of resource r on server h in slot t, which starts from 1; h and r from 0.
         """
         o, last = whole(pool.get("o"), "/o"), self.last
         cells = pool.get("p")

@@ -71,15 +71,11 @@ def check(
 ) -> Iterator[Violation]:
     """Yield every violation of a rule by a schedule.
 
-    Parameters
-    ----------
-    schedule : Any
-        Plain JSON data, not trusted: `{"mode": .., "jobs": {id: {"start", "duration",
-        "worker_type", "workers": {server: count}, "ps_type", "ps": {server: count}}}}`, times in
-        slots. In mode `preemptive` a job has `segments`, a list of such objects, and the schedule
-        has `restart_slots`, which every segment but a job's first loses.
-    options : Mapping[str, Any]
-        Of the solution; no rule depends on them.
+    `schedule`: plain JSON data, not trusted: `{"mode": .., "jobs": {id: {"start", "duration",
+    "worker_type", "workers": {server: count}, "ps_type", "ps": {server: count}}}}`, times in slots.
+    In mode `preemptive` a job has `segments`, a list of such objects, and the schedule has
+    `restart_slots`, which every segment but a job's first loses. `options`: of the solution; no
+    rule depends on them.
 
     Raises
     ------
@@ -97,10 +93,7 @@ def check(
 def objective(instance: ElasticInstance, schedule: Any) -> float:
     """Return the objective value of a schedule without violations.
 
-    Parameters
-    ----------
-    schedule : Any
-        Plain JSON data, as in `check`.
+    `schedule`: plain JSON data, as in `check`.
 
     Returns
     -------
@@ -121,10 +114,7 @@ def metrics(instance: ElasticInstance, schedule: Any) -> dict[str, float]:
     The true weighted completion time and the mean completion time; of a batch problem, the number
     of scheduled jobs.
 
-    Parameters
-    ----------
-    schedule : Any
-        Plain JSON data, as in `check`.
+    `schedule`: plain JSON data, as in `check`.
     """
     plan = _read(instance, schedule)
     if instance.is_batch:
@@ -140,10 +130,7 @@ def metrics(instance: ElasticInstance, schedule: Any) -> dict[str, float]:
 def omitted_rules(schedule: Any) -> tuple[str, ...]:
     """Return the rules that a schedule declares it does not follow: V12 if it is preemptive.
 
-    Parameters
-    ----------
-    schedule : Any
-        Plain JSON data, as in `check`.
+    `schedule`: plain JSON data, as in `check`.
     """
     mode = schedule.get("mode") if isinstance(schedule, Mapping) else None
     return ("V12, one uninterrupted run",) if mode == "preemptive" else ()

@@ -23,13 +23,7 @@ class ElasticWindows:
 
 
 def shortest(instance: ElasticInstance, job: int) -> int | None:
-    """Return the duration of the fastest mode of a job in slots; None when it has no placement.
-
-    Parameters
-    ----------
-    job : int
-        Index of the job.
-    """
+    """Return the duration of the fastest mode of a job in slots; None when it has no placement."""
     return min((mode.duration for mode in modes(instance, job)), default=None)
 
 
@@ -44,11 +38,8 @@ def earliest(instance: ElasticInstance) -> list[int] | None:
 def windows(instance: ElasticInstance, upper: float | None) -> ElasticWindows | None:
     """Return time windows that contain an optimal schedule.
 
-    Parameters
-    ----------
-    upper : float or None
-        Value of a feasible schedule. A batch problem does not use it: there the deadline ends the
-        windows.
+    `upper`: value of a feasible schedule. A batch problem does not use it: there the deadline ends
+    the windows.
 
     Returns
     -------

@@ -14,12 +14,7 @@ from schedgap.models.hare.integer_time import Ints, Synchronization, steps
 def to_schedule(instance: HareInstance, start: ArrayLike, gpu: ArrayLike) -> HareSchedule:
     """Return the schedule with given starts and GPUs, in the instance's time unit.
 
-    Parameters
-    ----------
-    start : array [i]
-        Start of each task, in steps.
-    gpu : array [i]
-        Index of its GPU in `instance.gpus`.
+    `start` [i]: start of each task, in steps. `gpu` [i]: index of its GPU in `instance.gpus`.
     """
     step = steps(instance).step
     times = [float(int(t) * step) for t in np.asarray(start)]
@@ -33,12 +28,8 @@ def to_steps(
 ) -> Ints:
     """Return the starts [i] of a schedule in steps, after a left shift.
 
-    Parameters
-    ----------
-    schedule : HareSchedule
-        Only its GPUs and the order of its starts matter.
-    synchronization : "relaxed" or "fixed"
-        With `fixed`, the tasks of a round keep a common start.
+    `schedule`: only its GPUs and the order of its starts matter. `synchronization`: with `fixed`,
+    the tasks of a round keep a common start.
     """
     step = float(steps(instance).step)
     return left_shifted(instance, np.round(schedule.start / step), schedule.gpu, synchronization)
@@ -47,12 +38,7 @@ def to_steps(
 def value_of(instance: HareInstance, start: ArrayLike, gpu: ArrayLike) -> int:
     """Return sum w_n C_n of a schedule, in grid steps.
 
-    Parameters
-    ----------
-    start : array [i]
-        Start of each task, in steps.
-    gpu : array [i]
-        Index of its GPU in `instance.gpus`.
+    `start` [i]: start of each task, in steps. `gpu` [i]: index of its GPU in `instance.gpus`.
     """
     view, whole = arrays(instance), steps(instance)
     task = np.arange(view.tasks)
@@ -64,12 +50,8 @@ def value_of(instance: HareInstance, start: ArrayLike, gpu: ArrayLike) -> int:
 def assign_gpus(instance: HareInstance, start: ArrayLike, kind: ArrayLike) -> Ints:
     """Return the GPU [i] of each task, given its start and its class of equal GPUs.
 
-    Parameters
-    ----------
-    start : array [i]
-        Start of each task, in steps; in no class do more tasks train at once than it has GPUs.
-    kind : array [i]
-        Class k of GPUs of each task.
+    `start` [i]: start of each task, in steps; in no class do more tasks train at once than it has
+    GPUs. `kind` [i]: class k of GPUs of each task.
 
     Notes
     -----
@@ -96,14 +78,9 @@ def left_shifted(
 ) -> Ints:
     """Return the starts [i], in steps, of the left-shifted schedule: no task can start earlier.
 
-    Parameters
-    ----------
-    start : array [i]
-        Start of each task, in steps, possibly off by an engine's tolerance; only the order counts.
-    gpu : array [i]
-        Index of its GPU in `instance.gpus`.
-    synchronization : "relaxed" or "fixed"
-        With `fixed`, the tasks of a round keep a common start.
+    `start` [i]: start of each task, in steps, possibly off by an engine's tolerance; only the order
+    counts. `gpu` [i]: index of its GPU in `instance.gpus`. `synchronization`: with `fixed`, the
+    tasks of a round keep a common start.
 
     Notes
     -----
@@ -122,12 +99,8 @@ def left_shifted_schedule(
 ) -> HareSchedule:
     """Return the left-shifted schedule in the instance's own times, which need no common step.
 
-    Parameters
-    ----------
-    schedule : HareSchedule
-        Only its GPUs and the order of its starts matter.
-    synchronization : "relaxed" or "fixed"
-        With `fixed`, the tasks of a round keep a common start.
+    `schedule`: only its GPUs and the order of its starts matter. `synchronization`: with `fixed`,
+    the tasks of a round keep a common start.
     """
     view = arrays(instance)
     order = _groups(view, schedule.start, synchronization)
@@ -136,13 +109,7 @@ def left_shifted_schedule(
 
 
 def rounds_of(view: HareArrays) -> list[range]:
-    """Return [q] the tasks of each round.
-
-    Parameters
-    ----------
-    view : HareArrays
-        The instance.
-    """
+    """Return [q] the tasks of each round."""
     return [range(first, stop) for first, stop in pairwise(view.round_tasks.tolist())]
 
 

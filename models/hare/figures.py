@@ -74,18 +74,11 @@ def experiments(
 ) -> list[Experiment]:
     """Return the experiments behind the figures, on instances drawn from the paper's workload.
 
-    Parameters
-    ----------
-    quick : bool
-        Whether to scale the simulations to a fifth of the GPUs and jobs, with a quarter of the
-        rounds, each four times as long.
-    seeds : sequence of int
-        Seeds of the instances, one draw each.
-    gpus, jobs : sequence of int
-        Numbers of GPUs and of jobs along the axes; a figure that varies another quantity uses the
-        middle entry. By default the paper's.
-    testbed_jobs : int
-        Number of jobs on the 15 GPUs of the testbed.
+    `quick`: whether to scale the simulations to a fifth of the GPUs and jobs, with a quarter of the
+    rounds, each four times as long. `seeds`: seeds of the instances, one draw each. `gpus`, `jobs`:
+    numbers of GPUs and of jobs along the axes; a figure that varies another quantity uses the
+    middle entry. By default the paper's. `testbed_jobs`: number of jobs on the 15 GPUs of the
+    testbed.
 
     Notes
     -----
@@ -342,12 +335,7 @@ def _at_bandwidth(
 def gpu_use(instance: HareInstance, schedule: Mapping[str, Any]) -> tuple[float, float, float]:
     """Return how much of the GPUs a schedule uses, and how long they are idle.
 
-    Parameters
-    ----------
-    instance : HareInstance
-        The instance.
-    schedule : mapping
-        JSON data of a feasible schedule.
+    `schedule`: JSON data of a feasible schedule.
 
     Returns
     -------

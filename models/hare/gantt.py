@@ -9,10 +9,7 @@ from schedgap.models.family import Bar, Chart
 def chart(instance: HareInstance, schedule: Mapping[str, object]) -> Chart:
     """Return the chart of a schedule: training as solid bars, synchronization faint behind it.
 
-    Parameters
-    ----------
-    schedule : Mapping
-        Schedule of a verified solution file, as JSON data.
+    `schedule`: schedule of a verified solution file, as JSON data.
 
     Returns
     -------

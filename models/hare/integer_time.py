@@ -50,10 +50,7 @@ class HareSteps:
     def to_objective(self, value: int | float | Fraction) -> float:
         """Convert an objective or a bound from grid steps to the instance's units.
 
-        Parameters
-        ----------
-        value : int, float or Fraction
-            In grid steps.
+        `value`: in grid steps.
 
         Returns
         -------
@@ -119,14 +116,9 @@ def _whole(numbers: NDArray[np.float64], step: Fraction) -> Ints:
 def latest_completions(whole: HareSteps, upper: int | None = None) -> Ints:
     """Return [n] the latest completion time of each job in some optimal schedule, in steps.
 
-    Parameters
-    ----------
-    whole : HareSteps
-        The instance in integers.
-    upper : int or None
-        Objective, in grid steps, of a schedule of *this* variant of the problem. Every schedule
-        that costs no more meets the deadlines (a job of weight 0 does so once the schedule is
-        left-shifted). With None, the deadlines are the horizon.
+    `upper`: objective, in grid steps, of a schedule of *this* variant of the problem. Every
+    schedule that costs no more meets the deadlines (a job of weight 0 does so once the schedule is
+    left-shifted). With None, the deadlines are the horizon.
 
     Notes
     -----
@@ -165,11 +157,8 @@ def identical_jobs(instance: HareInstance) -> list[tuple[int, ...]]:
 def no_schedule(instance: HareInstance, options: Mapping[str, Any]) -> str | None:
     """Return why no schedule exists; None if there is one.
 
-    Parameters
-    ----------
-    options : mapping
-        Of a method. A round of the variant `synchronization`="fixed" must start together, on one
-        GPU for each task; the relaxed variant always has a schedule.
+    `options`: of a method. A round of the variant `synchronization`="fixed" must start together, on
+    one GPU for each task; the relaxed variant always has a schedule.
     """
     if options.get("synchronization") != "fixed":
         return None

@@ -71,10 +71,6 @@ def steps(instance: HareInstance) -> tuple[Fraction, Fraction]:
     """Return the largest steps of which all times, and all weights, are multiples.
 
     Times and weights count as the decimal numbers that the file shows.
-
-    Parameters
-    ----------
-    instance : HareInstance
     """
     times = {Fraction(repr(job.arrival)) for job in instance.jobs}
     for job in instance.jobs:
@@ -93,11 +89,7 @@ def _step(numbers: set[Fraction]) -> Fraction:
 def goal(instance: HareInstance, objective: float | None) -> int:
     """Return the largest value that a proof of optimality excludes, in time times weight steps.
 
-    Parameters
-    ----------
-    instance : HareInstance
-    objective : float or None
-        Of the schedule that is claimed to be optimal.
+    `objective`: of the schedule that is claimed to be optimal.
 
     Raises
     ------
@@ -117,13 +109,7 @@ def goal(instance: HareInstance, objective: float | None) -> int:
 
 
 def excluded(instance: HareInstance, goal: int) -> tuple[str, Fraction]:
-    """Return which objectives a goal excludes: "<=" or ">=", and a value.
-
-    Parameters
-    ----------
-    instance : HareInstance
-    goal : int
-    """
+    """Return which objectives a goal excludes: "<=" or ">=", and a value."""
     time, weight = steps(instance)
     return "<=", goal * time * weight
 
@@ -136,12 +122,7 @@ def _roundings(tasks: int) -> int:
 def space(instance: HareInstance, goal: int, proof: Mapping[str, Any]) -> "HareSpace":
     """Return what a proof is about: the schedules of value <= goal.
 
-    Parameters
-    ----------
-    instance : HareInstance
-    goal : int
-    proof : mapping
-        It may hold no cuts.
+    `proof`: it may hold no cuts.
     """
     if proof.get("cuts") != []:
         raise RefusedError("/cuts", "needs an empty list")
@@ -192,12 +173,7 @@ class HareSpace:
     def split(self, region: Region, branch: Sequence[Any]) -> tuple[Region, Region]:
         """Return the windows of both sides of a branch.
 
-        Parameters
-        ----------
-        region : tuple of Windows
-            Windows of each job.
-        branch : sequence
-            As in a proof file.
+        `region`: windows of each job. `branch`: as in a proof file.
         """
         by, n, what, at = branch if len(branch) == 4 else (None, 0, 0, 0)
         if by not in ("barrier", "start", "kind"):
@@ -228,12 +204,7 @@ class HareSpace:
     def excess(self, region: Region, vector: Mapping[str, Any]) -> int | None:
         """Return the bound of prices less the goal, times 2^q; None if a job has no schedule.
 
-        Parameters
-        ----------
-        region : tuple of Windows
-            Windows of each job.
-        vector : mapping
-            Prices, as in a proof file; without any they are 0.
+        `region`: windows of each job. `vector`: prices, as in a proof file; without any they are 0.
         """
         paid, total, bits = self._paid(vector)
         values = [self._price(job, own, paid, bits)[0]
@@ -245,12 +216,7 @@ class HareSpace:
     def reduce(self, region: Region, vector: Mapping[str, Any]) -> Region:
         """Return the windows without what no schedule of value <= goal uses.
 
-        Parameters
-        ----------
-        region : tuple of Windows
-            Windows of each job.
-        vector : mapping
-            Prices, as in a proof file.
+        `region`: windows of each job. `vector`: prices, as in a proof file.
         """
         paid, total, bits = self._paid(vector)
         priced = [

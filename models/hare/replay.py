@@ -32,10 +32,7 @@ class Replay:
 def sequences_of(instance: HareInstance, schedule: HareSchedule) -> list[list[int]]:
     """Return [m] the tasks of each GPU, as indices into `HareArrays`, in the order of starts.
 
-    Parameters
-    ----------
-    schedule : HareSchedule
-        Its starts matter by their order only.
+    `schedule`: its starts matter by their order only.
     """
     found: list[list[int]] = [[] for _ in instance.gpus]
     for i in np.argsort(schedule.start, kind="stable").tolist():
@@ -123,10 +120,7 @@ def replay(
 def switching_metrics(instance: HareInstance, schedule: Mapping[str, Any]) -> dict[str, float]:
     """Return what switching costs a schedule: its value and the share of switching, in each mode.
 
-    Parameters
-    ----------
-    schedule : mapping
-        JSON data of a feasible schedule; each GPU keeps the order of its tasks.
+    `schedule`: JSON data of a feasible schedule; each GPU keeps the order of its tasks.
 
     Notes
     -----

@@ -42,14 +42,9 @@ def check(
 ) -> Iterator[Violation]:
     """Yield every violation of the rules by a schedule.
 
-    Parameters
-    ----------
-    schedule : Any
-        JSON data from a file, not trusted: `{"assignments": [{"job": id, "round": 1.., "task": 1..,
-        "gpu": id, "start": number in the instance's time unit}, ...]}`.
-    options : Mapping[str, Any]
-        Options of the method that made the solution; rule V6 applies only with
-        `synchronization` = `fixed`.
+    `schedule`: JSON data from a file, not trusted: `{"assignments": [{"job": id, "round": 1..,
+    "task": 1.., "gpu": id, "start": number in the instance's time unit}, ...]}`. `options`: options
+    of the method that made the solution; rule V6 applies only with `synchronization` = `fixed`.
 
     Raises
     ------
@@ -75,10 +70,7 @@ def check(
 def objective(instance: HareInstance, schedule: Any) -> float:
     """Return sum w_n C_n of a schedule without violations.
 
-    Parameters
-    ----------
-    schedule : Any
-        JSON data that `check` has accepted.
+    `schedule`: JSON data that `check` has accepted.
 
     Returns
     -------
@@ -99,10 +91,7 @@ def objective(instance: HareInstance, schedule: Any) -> float:
 def metrics(instance: HareInstance, schedule: Any) -> dict[str, float]:
     """Return the percentage of jobs that are complete by the times of setting `completed_by`.
 
-    Parameters
-    ----------
-    schedule : Any
-        JSON data that `check` has accepted.
+    `schedule`: JSON data that `check` has accepted.
     """
     settings = instance.meta.get("settings")
     text = str(settings.get("completed_by", "")) if isinstance(settings, Mapping) else ""

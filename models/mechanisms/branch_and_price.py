@@ -70,18 +70,11 @@ def best_first(
 ) -> SearchEnd:
     """Branch on the node of the least bound until all are settled or the clock is up (minimise).
 
-    Parameters
-    ----------
-    root : Node
-    branch : callable
-        Work on a node: return its children, none when it is settled, or raise UnsettledError with
-        the best bound reached in `node.bound`.
-    is_closed : callable
-        Whether the incumbent is as good as anything of a given bound; asked anew each time.
-    clock : Clock
-    on_bound : callable
-        Told the bound on all open nodes each time one is chosen; it need not have risen. Since the
-        incumbent is worse, it bounds the whole problem.
+    `branch`: work on a node: return its children, none when it is settled, or raise UnsettledError
+    with the best bound reached in `node.bound`. `is_closed`: whether the incumbent is as good as
+    anything of a given bound; asked anew each time. `on_bound`: told the bound on all open nodes
+    each time one is chosen; it need not have risen. Since the incumbent is worse, it bounds the
+    whole problem.
 
     Examples
     --------
@@ -134,15 +127,8 @@ class Pseudocosts:
     def learn(self, branch: Hashable, side: int, *, gain: float, distance: float) -> None:
         """Record one side of a branch.
 
-        Parameters
-        ----------
-        branch : hashable
-            What was branched on.
-        side : int
-        gain : float
-            By how much the bound rose, >= 0.
-        distance : float
-            Less than 0.01 counts as 0.01.
+        `branch`: what was branched on. `gain`: by how much the bound rose, >= 0. `distance`: less
+        than 0.01 counts as 0.01.
         """
         total, count = self._sums.get((branch, side), (0.0, 0))
         self._sums[branch, side] = total + gain / max(distance, 0.01), count + 1
@@ -150,13 +136,8 @@ class Pseudocosts:
     def score(self, branch: Hashable, distance: tuple[float, float], *, prior: float) -> float:
         """Return the product of the expected gains of both sides.
 
-        Parameters
-        ----------
-        branch : hashable
-        distance : (float, float)
-            Of each side.
-        prior : float
-            A gain per unit of distance that counts as one observation.
+        `distance`: of each side. `prior`: a gain per unit of distance that counts as one
+        observation.
         """
         score = 1.0
         for side in (0, 1):
@@ -168,12 +149,8 @@ class Pseudocosts:
 def splits(share: Floats, values: ArrayLike) -> Iterator[tuple[int, tuple[float, float]]]:
     """Yield the ways to split integer values that have shares: up to `at`, or later.
 
-    Parameters
-    ----------
-    share : array [c]
-        Shares of the columns in use, which sum to 1.
-    values : array_like [c] of int
-        Of what is branched on in each column: the completion of a job, say.
+    `share` [c]: shares of the columns in use, which sum to 1. `values` [c]: of what is branched on
+    in each column: the completion of a job, say.
 
     Yields
     ------

@@ -31,17 +31,11 @@ def maximal_configurations(
 ) -> Ints | None:
     """Return the maximal configurations [c, k] of a server, or None when there are too many.
 
-    Parameters
-    ----------
-    demand : array [k, r]
-        What one item of each kind takes of each resource, of some resource more than 0.
-    capacity : array [r]
-    rounding : float
-        Relative to 1 + capacity: by how much sums of demands may be off. 0 where they are exact,
-        such as sums of whole numbers. Configurations above the capacity by no more than this count
-        as fitting.
-    at_most : int
-        Number of configurations to look at, those that are not maximal included.
+    `demand` [k, r]: what one item of each kind takes of each resource, of some resource more than
+    0. `capacity` is [r]. `rounding`: relative to 1 + capacity: by how much sums of demands may be
+    off. 0 where they are exact, such as sums of whole numbers. Configurations above the capacity by
+    no more than this count as fitting. `at_most`: number of configurations to look at, those that
+    are not maximal included.
 
     Returns
     -------
@@ -109,12 +103,7 @@ def maximal_configurations(
 class FacetSeparator:
     """Finds facets of the hull of configurations and what lies below, that a point breaks.
 
-    Parameters
-    ----------
-    configurations : array [c, k]
-        All maximal ones.
-    seed : int
-        Of the engine.
+    `configurations` [c, k]: all maximal ones.
 
     Notes
     -----
@@ -141,11 +130,7 @@ class FacetSeparator:
     def separate(self, point: Floats, clock: Clock) -> tuple[Floats, float] | None:
         """Return coefficients [k] and the right-hand side of a cut that the point breaks, or None.
 
-        Parameters
-        ----------
-        point : array [k]
-            Fractional numbers of items of each kind.
-        clock : Clock
+        `point` [k]: fractional numbers of items of each kind.
         """
         # Kinds that do not occur weigh a little, so that their coefficients are as large as can be.
         self._program.change_costs(np.arange(len(point)), -(point + 1e-6))

@@ -33,10 +33,7 @@ VIOLATION = 1e-4  # relative to f(W): least amount by which a point must break t
 def is_superadditive(function: SuperadditiveFunction) -> bool:
     """Return whether f >= 0 and f(m) + f(n) <= f(m + n) wherever f is defined.
 
-    Parameters
-    ----------
-    function : tuple of int
-        f(1), ..., f(W).
+    `function`: f(1), ..., f(W).
 
     Examples
     --------
@@ -52,11 +49,7 @@ def is_superadditive(function: SuperadditiveFunction) -> bool:
 def value_of(function: SuperadditiveFunction, size: int) -> int:
     """Return f(size); 0 beyond W, as no server of this capacity holds such an item.
 
-    Parameters
-    ----------
-    function : tuple of int
-        f(1), ..., f(W).
-    size : int
+    `function`: f(1), ..., f(W).
     """
     return function[size - 1] if 1 <= size <= len(function) else 0
 
@@ -64,13 +57,8 @@ def value_of(function: SuperadditiveFunction, size: int) -> int:
 def threshold(sizes: Sequence[int], capacity: int, k: int) -> list[int]:
     """Return f_k of the sizes: the whole capacity if a size leaves less than k, 0 below k.
 
-    Parameters
-    ----------
-    sizes : sequence of int
-        Each at most the capacity.
-    capacity : int
-    k : int
-        At most half of the capacity, rounded up; f_0 and f_1 are the identity.
+    `sizes`: each at most the capacity. `k`: at most half of the capacity, rounded up; f_0 and f_1
+    are the identity.
 
     Notes
     -----
@@ -88,11 +76,6 @@ def threshold(sizes: Sequence[int], capacity: int, k: int) -> list[int]:
 def thresholds(sizes: Sequence[int], capacity: int) -> list[int]:
     """Return the k >= 2 for which `threshold` can say more than the sizes themselves.
 
-    Parameters
-    ----------
-    sizes : sequence of int
-    capacity : int
-
     Notes
     -----
     An item of size s takes all of the capacity from k = capacity - s + 1 on. Between two such k a
@@ -103,11 +86,6 @@ def thresholds(sizes: Sequence[int], capacity: int) -> list[int]:
 
 class SuperadditiveSeparator:
     """Finds the superadditive function whose row a point breaks most.
-
-    Parameters
-    ----------
-    seed : int
-        Of the engine.
 
     Notes
     -----
@@ -124,11 +102,8 @@ class SuperadditiveSeparator:
     def separate(self, point: Floats, clock: Clock) -> SuperadditiveFunction | None:
         """Return a function whose row the point breaks, or None.
 
-        Parameters
-        ----------
-        point : array [W]
-            Number, or fractional number, of items of size 1, ..., W on a server of capacity W.
-        clock : Clock
+        `point` [W]: number, or fractional number, of items of size 1, ..., W on a server of
+        capacity W.
         """
         W = len(point)
         if W not in self._programs:

@@ -63,14 +63,8 @@ def multiple_choice_knapsack(
 ) -> tuple[float, list[Name]]:
     """Return an upper bound on the largest value, and options that fit together.
 
-    Parameters
-    ----------
-    choices : sequence of sequences of Option
-        At most one option of each choice is taken.
-    capacity : sequence of int [r]
-        Of each resource; demands are whole numbers, too, so sums are exact.
-    budget : NodeBudget
-        Reduced by the nodes used.
+    `choices`: at most one option of each choice is taken. `capacity` [r]: of each resource; demands
+    are whole numbers, too, so sums are exact. `budget`: reduced by the nodes used.
 
     Returns
     -------
@@ -187,13 +181,8 @@ def knapsack_values(
 ) -> NDArray[np.int64] | Floats:
     """Return the value of the best set of items for each capacity 0, ..., `capacity`.
 
-    Parameters
-    ----------
-    lengths : sequence of int
-        Of each item; negative: it does not fit at all.
-    values : array_like
-        Of each item; whole numbers give exact sums of whole numbers. Items of value <= 0 stay out.
-    capacity : int
+    `lengths`: of each item; negative: it does not fit at all. `values`: of each item; whole numbers
+    give exact sums of whole numbers. Items of value <= 0 stay out.
     """
     value = np.asarray(values)
     table = np.zeros(capacity + 1, dtype=value.dtype)

@@ -54,9 +54,7 @@ class PricedOptions:
     def bound(self, remaining: Bools) -> tuple[float, Floats]:
         """Return L over the options that remain, and the least cost of each owner.
 
-        Parameters
-        ----------
-        remaining : array [g] of bool
+        `remaining` is [g].
         """
         least = np.full(self.owners, np.inf)
         np.minimum.at(least, self.owner[remaining], self.cost[remaining])
@@ -74,12 +72,8 @@ class Fixed:
 def fix(options: Sequence[PricedOptions], at_most: float) -> Fixed:
     """Return the options that a schedule of a value up to `at_most` can use.
 
-    Parameters
-    ----------
-    options : sequence of PricedOptions
-        The same options under one or more price vectors.
-    at_most : float
-        Value of the schedules that are looked for.
+    `options`: the same options under one or more price vectors. `at_most`: value of the schedules
+    that are looked for.
 
     Notes
     -----

@@ -101,14 +101,8 @@ class RestrictedMaster(Generic[Tag]):
     ) -> Block:
         """Add a block of rows.
 
-        Parameters
-        ----------
-        name : str
-            For readers.
-        shape : int or tuple of int
-            Of the block: (pools, slots), say.
-        lower, upper : array_like
-            Broadcast to the shape; a side that is not given is free.
+        `name`: for readers. `shape`: of the block: (pools, slots), say. `lower`, `upper`: broadcast
+        to the shape; a side that is not given is free.
         """
         return self._rows.rows(name, shape, lower=lower, upper=upper)
 
@@ -117,14 +111,9 @@ class RestrictedMaster(Generic[Tag]):
     ) -> Columns:
         """Return columns for `begin`, or for the pricing problem to return.
 
-        Parameters
-        ----------
-        cost : array_like [k]
-        entries : sequence [k]
-            Of each column: coefficients by position of the row, or pairs of arrays (rows,
-            coefficients); positions as `Block.at` gives them.
-        tags : sequence [k] or None
-            What each column stands for; None for a column of no interest, such as an artificial.
+        `cost` is [k]. `entries` [k]: of each column: coefficients by position of the row, or pairs
+        of arrays (rows, coefficients); positions as `Block.at` gives them. `tags` [k]: what each
+        column stands for; None for a column of no interest, such as an artificial.
         """
         tags = [None] * len(entries) if tags is None else tags
         return Columns(cost, columns_matrix(entries, self.height), tags)
@@ -132,12 +121,8 @@ class RestrictedMaster(Generic[Tag]):
     def artificial(self, rows: Block, cost: ArrayLike) -> Columns:
         """Return one column for each row of a block that fills the row by itself.
 
-        Parameters
-        ----------
-        rows : Block
-        cost : array_like
-            Broadcast to the block's shape. Where the columns stand for nothing, it has to exceed
-            what a row can be worth, or the master's optimum would contain them.
+        `cost`: broadcast to the block's shape. Where the columns stand for nothing, it has to
+        exceed what a row can be worth, or the master's optimum would contain them.
         """
         costs = np.broadcast_to(np.asarray(cost, dtype=np.float64), rows.shape).ravel()
         return self.columns(costs, [{int(row): 1.0} for row in rows.positions.ravel()])
@@ -145,12 +130,8 @@ class RestrictedMaster(Generic[Tag]):
     def begin(self, columns: Columns, *, upper: ArrayLike = np.inf) -> None:
         """Add columns that are there from the start.
 
-        Parameters
-        ----------
-        columns : Columns
-            As `columns` or `artificial` return them.
-        upper : array_like
-            Upper bounds, broadcast over the columns.
+        `columns`: as `columns` or `artificial` return them. `upper`: upper bounds, broadcast over
+        the columns.
         """
         if len(columns.tags):
             self._start.append(columns)
@@ -162,11 +143,8 @@ class RestrictedMaster(Generic[Tag]):
     def duals(self, values: Mapping[Block, ArrayLike]) -> Floats:
         """Return duals [i] of all rows from those of some blocks; the others are 0.
 
-        Parameters
-        ----------
-        values : mapping of Block to array_like
-            Broadcast to the block's shape. The sign is the engine's: positive where a row's lower
-            side binds, negative where its upper side does.
+        `values`: broadcast to the block's shape. The sign is the engine's: positive where a row's
+        lower side binds, negative where its upper side does.
         """
         duals = np.zeros(self.height)
         for block, value in values.items():
@@ -206,17 +184,10 @@ class RestrictedMaster(Generic[Tag]):
     ) -> MasterSolution[Tag]:
         """Generate columns until none improves, or the clock is up.
 
-        Parameters
-        ----------
-        pricing : callable
-            From duals [i] to columns and the Lagrangian bound, or None when it ran out of time.
-        clock : Clock
-        smoothing, gap, rounds
-            As of `generate_columns`.
-        duals : array [i] or None
-            Good prices to begin with, as `duals` returns them.
-        on_bound : callable or None
-            Told of every better bound, with the duals [i] that prove it.
+        `pricing`: from duals [i] to columns and the Lagrangian bound, or None when it ran out of
+        time. `smoothing`, `gap`, `rounds`: as of `generate_columns`. `duals` [i]: good prices to
+        begin with, as `duals` returns them. `on_bound`: told of every better bound, with the duals
+        [i] that prove it.
         """
         asked: list[Floats] = []
 
@@ -252,10 +223,6 @@ class RestrictedMaster(Generic[Tag]):
 def prices_at_most(block: Block, duals: Floats) -> Floats:
     """Return the prices >= 0 of rows `<= upper`, in the block's shape.
 
-    Parameters
-    ----------
-    block : Block
-    duals : array [i]
-        Of all rows, the engine's sign; those of the wrong sign count as 0.
+    `duals` [i]: of all rows, the engine's sign; those of the wrong sign count as 0.
     """
     return np.maximum(0.0, -block.of(duals)) + 0.0  # no -0.0

@@ -51,12 +51,7 @@ class ClusterState:
     def within(self, job: int, gpus: Ints) -> Ints:
         """Return those GPUs whose load stays within the limit if they are given the job.
 
-        Parameters
-        ----------
-        job : int
-            Index of the job.
-        gpus : array of int
-            Global indices, at least one.
+        `gpus`: global indices, at least one.
         """
         loads = self.load[gpus] + self.increment[job]
         allowed = loads <= self.limit + LOAD_TOLERANCE
@@ -69,13 +64,7 @@ class ClusterState:
         return gpus[allowed]
 
     def available(self, job: int) -> Ints | None:
-        """Return the idle GPUs within the limit, ascending, or None if the job asks for more.
-
-        Parameters
-        ----------
-        job : int
-            Index of the job.
-        """
+        """Return the idle GPUs within the limit, ascending, or None if the job asks for more."""
         size, idle = self.table.size[job], np.flatnonzero(self.idle)
         if len(idle) < size:
             return None  # the limit would only exclude more
@@ -85,12 +74,7 @@ class ClusterState:
     def take(self, job: int, gpus: Ints) -> list[int]:
         """Give a job its GPUs; return their servers, in list order.
 
-        Parameters
-        ----------
-        job : int
-            Index of the job.
-        gpus : array of int
-            Global indices of idle GPUs.
+        `gpus`: global indices of idle GPUs.
         """
         self.idle[gpus] = False
         self.load[gpus] += self.increment[job]  # A2 L6, A3 L9
@@ -105,10 +89,7 @@ class ClusterState:
     def release(self, gpus: Ints) -> None:
         """Mark the GPUs of a complete job as idle.
 
-        Parameters
-        ----------
-        gpus : array of int
-            Global indices.
+        `gpus`: global indices.
         """
         self.idle[gpus] = True
         np.add.at(self.idle_on, self.server[gpus], 1)
@@ -124,31 +105,15 @@ class DispatchObserver(Protocol):
     def placed(self, job: int, slot: int, gpus: Ints, cluster: ClusterState) -> None:
         """Note that a job starts.
 
-        Parameters
-        ----------
-        job : int
-            Index of the job.
-        slot : int
-            Its first slot.
-        gpus : array of int
-            Global indices of its GPUs, ascending.
-        cluster : ClusterState
-            State after the start; the loads include the job.
+        `gpus`: global indices of its GPUs, ascending. `cluster`: state after the start; the loads
+        include the job.
         """
 
     def waited(self, job: int, slot: int, until: int, exited: list[int]) -> None:
         """Note that a job could not be placed.
 
-        Parameters
-        ----------
-        job : int
-            Index of the job.
-        slot : int
-            Slot in which it was considered.
-        until : int
-            Slot in which it is considered again.
-        exited : list of int
-            Jobs that leave in between; empty if none leaves in time, then the run ends here.
+        `slot`: slot in which it was considered. `until`: slot in which it is considered again.
+        `exited`: jobs that leave in between; empty if none leaves in time, then the run ends here.
         """
 
 
@@ -186,10 +151,7 @@ class Trial:
     def holds_for(self, limit: float) -> bool:
         """Return whether a run with this limit would be identical.
 
-        Parameters
-        ----------
-        limit : float
-            theta_u, slots.
+        `limit`: theta_u, slots.
         """
         return self.largest_accepted <= limit + LOAD_TOLERANCE < self.smallest_refused
 
@@ -205,21 +167,12 @@ def dispatch(
 ) -> Trial:
     """Start the jobs in the given order, each in the first slot in which `choose` places it.
 
-    Parameters
-    ----------
-    table : RateTable
-        Of an instance in which every job can make progress.
-    order : sequence of int
-        Indices of the jobs, each at most once; a job left out has start and end 0.
-    choose : callable
-        (job, cluster) -> global indices of as many idle GPUs as the job asks for, or None.
-    limit : float
-        theta_u, the limit on the load of every GPU, slots.
-    clock : "actual" or "estimated"
-        When a job releases its GPUs: at its simulated end, or (ours) after rho-hat_j slots. In the
-        latter case the resulting plan is executed: each GPU serves its jobs in the planned order.
-    observer : DispatchObserver, optional
-        Receiver of every step.
+    `table`: of an instance in which every job can make progress. `order`: indices of the jobs, each
+    at most once; a job left out has start and end 0. `choose`: (job, cluster) -> global indices of
+    as many idle GPUs as the job asks for, or None. `limit`: theta_u, the limit on the load of every
+    GPU, slots. `clock`: when a job releases its GPUs: at its simulated end, or (ours) after
+    rho-hat_j slots. In the latter case the resulting plan is executed: each GPU serves its jobs in
+    the planned order. `observer`: receiver of every step.
 
     Returns
     -------
@@ -374,10 +327,7 @@ def _in_time(
 def gpus_by_server(instance: RingInstance, gpus: Ints) -> dict[str, tuple[int, ...]]:
     """Return the numbers of GPUs within their servers, by server id.
 
-    Parameters
-    ----------
-    gpus : array of int
-        Global indices, ascending.
+    `gpus`: global indices, ascending.
     """
     first = np.concatenate([[0], np.cumsum([server.gpus for server in instance.servers])])
     on = np.searchsorted(first, gpus, side="right") - 1
@@ -390,12 +340,8 @@ def gpus_by_server(instance: RingInstance, gpus: Ints) -> dict[str, tuple[int, .
 def trial_schedule(instance: RingInstance, trial: Trial, **facts: object) -> RingSchedule:
     """Return the schedule of a run, with the GPUs that it chose.
 
-    Parameters
-    ----------
-    trial : Trial
-        A feasible run of all jobs.
-    **facts
-        Informative keys of the schedule; `order` is added.
+    `trial`: a feasible run of all jobs. `**facts`: informative keys of the schedule; `order` is
+    added.
     """
     runs = {}
     for j, job in enumerate(instance.jobs):
@@ -411,12 +357,8 @@ def trial_result(
 ) -> MethodResult:
     """Return a run as the result of a method.
 
-    Parameters
-    ----------
-    trial : Trial or None
-        Run of all jobs; None or an infeasible one gives a result without a schedule.
-    trace : dict
-        Plain JSON data, added to the metrics of the schedule.
+    `trial`: run of all jobs; None or an infeasible one gives a result without a schedule. `trace`:
+    plain JSON data, added to the metrics of the schedule.
     """
     if trial is None or not trial.feasible:
         return MethodResult(note=NO_PLACE, trace=trace)

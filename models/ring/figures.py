@@ -75,21 +75,13 @@ def experiments(
 ) -> list[Experiment]:
     """Return Figures 4-7 on random instances of the paper's workload, at several settings.
 
-    Parameters
-    ----------
-    quick : bool
-        With bounds and schedules that are found at once beside the figures, instead of better ones.
-        The figures themselves are the same, of the paper's size.
-    seeds : sequence of int
-        Seeds of the instances, one draw each.
-    servers : sequence of int
-        Numbers of servers in Figure 6; the other figures use the last one.
-    jobs : int
-        Number of jobs, >= 1; their sizes keep the paper's proportions.
-    settings : sequence of mapping
-        Values of what the paper does not state: options of the preset `paper`, `order` of the
-        baselines, and `ffp_rule` of SJF-BCO. The first one, if empty, also has the series and
-        claims that are shown once.
+    `quick`: with bounds and schedules that are found at once beside the figures, instead of better
+    ones. The figures themselves are the same, of the paper's size. `seeds`: seeds of the instances,
+    one draw each. `servers`: numbers of servers in Figure 6; the other figures use the last one.
+    `jobs`: number of jobs, >= 1; their sizes keep the paper's proportions. `settings`: values of
+    what the paper does not state: options of the preset `paper`, `order` of the baselines, and
+    `ffp_rule` of SJF-BCO. The first one, if empty, also has the series and claims that are shown
+    once.
 
     Notes
     -----
@@ -241,14 +233,7 @@ def sharing_jobs(
 ) -> float:
     """Return how many jobs share a server with another job at some time.
 
-    Parameters
-    ----------
-    instance : RingInstance
-        The instance.
-    schedule : mapping
-        JSON data of the schedule.
-    trace : mapping
-        Of the run, which this does not need.
+    `schedule`: JSON data of the schedule. `trace`: of the run, which this does not need.
     """
     runs = RingSchedule.from_data(instance, schedule).runs
     return sum(

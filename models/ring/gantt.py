@@ -14,10 +14,7 @@ def chart(instance: RingInstance, schedule: Mapping[str, object]) -> Chart:
     and, for a ring over several servers, on how many. Which GPUs of a server a job has is not
     said; where no gap is high enough for a bar, it is on a further lane of the server.
 
-    Parameters
-    ----------
-    schedule : mapping
-        Plain JSON data of a verified schedule.
+    `schedule`: plain JSON data of a verified schedule.
     """
     parsed = RingSchedule.from_data(instance, schedule)
     gpus = {server.id: server.gpus for server in instance.servers}

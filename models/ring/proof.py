@@ -98,11 +98,8 @@ class Region(NamedTuple):
 def goal(instance: RingInstance, objective: float | None) -> int:
     """Return the largest makespan that a proof of optimality excludes, in slots.
 
-    Parameters
-    ----------
-    instance : RingInstance
-    objective : float or None
-        Makespan of the schedule that is claimed to be optimal; None claims that there is none.
+    `objective`: makespan of the schedule that is claimed to be optimal; None claims that there is
+    none.
 
     Raises
     ------
@@ -117,25 +114,14 @@ def goal(instance: RingInstance, objective: float | None) -> int:
 
 
 def excluded(instance: RingInstance, goal: int) -> tuple[str, Fraction]:
-    """Return which objectives a goal excludes: "<=" or ">=", and a value.
-
-    Parameters
-    ----------
-    instance : RingInstance
-    goal : int
-    """
+    """Return which objectives a goal excludes: "<=" or ">=", and a value."""
     return "<=", Fraction(goal)
 
 
 def space(instance: RingInstance, goal: int, proof: Mapping[str, Any]) -> "RingSpace":
     """Return what a proof is about: the schedules that end by the end of slot `goal`.
 
-    Parameters
-    ----------
-    instance : RingInstance
-    goal : int
-    proof : mapping
-        It may hold no cuts.
+    `proof`: it may hold no cuts.
 
     Raises
     ------
@@ -150,13 +136,7 @@ def space(instance: RingInstance, goal: int, proof: Mapping[str, Any]) -> "RingS
 def search(instance: RingInstance, goal: int, *, seconds: float) -> Searched:
     """Search all schedules of makespan <= goal, without an engine.
 
-    Parameters
-    ----------
-    instance : RingInstance
-    goal : int
-        Slots, from `goal`.
-    seconds : float
-        Time limit.
+    `goal`: slots, from `goal`. `seconds`: time limit.
 
     Raises
     ------
@@ -216,22 +196,13 @@ class RingSpace:
         return Region(1, (), tuple(largest_first), 0, None, (False,) * len(self.gpus))
 
     def is_schedule(self, region: Region) -> bool:
-        """Return whether a region holds a complete schedule: nothing runs, and nothing waits.
-
-        Parameters
-        ----------
-        region : Region
-        """
+        """Return whether a region holds a complete schedule: nothing runs, and nothing waits."""
         return not region.running and not region.waiting and region.slot <= self.goal + 1
 
     def split(self, region: Region, branch: Sequence[Any]) -> tuple[Region, ...]:
         """Return the regions of all decisions on the next waiting job, but for empty ones.
 
-        Parameters
-        ----------
-        region : Region
-        branch : sequence
-            As in a proof file.
+        `branch`: as in a proof file.
         """
         if list(branch) != ["next"]:
             raise RefusedError("/b", 'a branch is ["next"]')
@@ -255,11 +226,7 @@ class RingSpace:
     def excess(self, region: Region, vector: Mapping[str, Any]) -> int | None:
         """Return the worth that all jobs need, less that of the slots that are left.
 
-        Parameters
-        ----------
-        region : Region
-        vector : mapping
-            Prices, as in a proof file; without any they are 0.
+        `vector`: prices, as in a proof file; without any they are 0.
         """
         if self._is_empty(region):
             return None
@@ -268,11 +235,7 @@ class RingSpace:
     def missing(self, region: Region, vector: Mapping[str, Any]) -> int:
         """Return `excess` of a region that has been found not to be empty.
 
-        Parameters
-        ----------
-        region : Region
-        vector : mapping
-            Prices, as in a proof file.
+        `vector`: prices, as in a proof file.
         """
         prices = self._evaluate(vector)
         slots = self.goal - region.slot + 1
@@ -291,13 +254,7 @@ class RingSpace:
         return total - (slots - passed) * prices.most(frozenset())
 
     def reduce(self, region: Region, vector: Mapping[str, Any]) -> Region:
-        """Return the region itself: nothing is removed by prices.
-
-        Parameters
-        ----------
-        region : Region
-        vector : mapping
-        """
+        """Return the region itself: nothing is removed by prices."""
         return region
 
     def _evaluate(self, vector: Mapping[str, Any]) -> "_Prices":
@@ -362,12 +319,7 @@ class RingSpace:
         return 1 / -(-job.need // job.rate[0][0]) if n == 1 else job.rate[n - 1][p - 1] / job.need
 
     def state(self, region: Region) -> object:
-        """Return what the schedules of a region depend on, but for the slot.
-
-        Parameters
-        ----------
-        region : Region
-        """
+        """Return what the schedules of a region depend on, but for the slot."""
         running = sorted(region.running)
         servers = sorted(
             (
@@ -382,13 +334,7 @@ class RingSpace:
         return jobs, tuple(sorted(region.waiting)), tuple(servers)
 
     def schedule(self, instance: RingInstance, region: Region) -> dict[str, Any]:
-        """Return the JSON data of the schedule of a region that `is_schedule`.
-
-        Parameters
-        ----------
-        instance : RingInstance
-        region : Region
-        """
+        """Return the JSON data of the schedule of a region that `is_schedule`."""
         rows: dict[int, dict[str, Any]] = {}
         record = region.record
         while record is not None:

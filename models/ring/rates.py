@@ -52,12 +52,7 @@ class RateTable:
     def rates(self, job: int, servers: int) -> tuple[int, ...]:
         """Return a job's rates at all contention levels.
 
-        Parameters
-        ----------
-        job : int
-            Index of the job.
-        servers : int
-            n, the number of servers it uses, from 1 to `most_servers`.
+        `servers`: n, the number of servers it uses, from 1 to `most_servers`.
 
         Returns
         -------
@@ -86,14 +81,8 @@ class RateTable:
     def rate(self, job: int, servers: int, contention: int) -> int:
         """Return the rate of a job for one number of servers and one contention level.
 
-        Parameters
-        ----------
-        job : int
-            Index of the job.
-        servers : int
-            n, from 1 to `most_servers`.
-        contention : int
-            p, 0 if and only if n = 1. Beyond `max_contention` the rate is 0.
+        `servers`: n, from 1 to `most_servers`. `contention`: p, 0 if and only if n = 1. Beyond
+        `max_contention` the rate is 0.
 
         Returns
         -------
@@ -106,10 +95,7 @@ class RateTable:
     def slots(self, job: int, servers: int, contention: int) -> float:
         """Return the execution time of a job at a constant rate: a whole number, or NEVER.
 
-        Parameters
-        ----------
-        job, servers, contention : int
-            As for `rate`.
+        `job`, `servers`, `contention`: as for `rate`.
 
         Returns
         -------
@@ -122,10 +108,7 @@ class RateTable:
     def iteration_slots(self, job: int, servers: int) -> NDArray[np.float64]:
         """Return tau_j of (8), the time per iteration, at all contention levels.
 
-        Parameters
-        ----------
-        job, servers : int
-            As for `rates`.
+        `job`, `servers`: as for `rates`.
 
         Returns
         -------
@@ -221,10 +204,7 @@ def no_schedule(instance: RingInstance) -> str | None:
 def past_horizon(instance: RingInstance, bound: float) -> str:
     """Return a line that says that a bound exceeds the horizon.
 
-    Parameters
-    ----------
-    bound : float
-        Lower bound on the makespan, in slots.
+    `bound`: lower bound on the makespan, in slots.
     """
     return f"every schedule takes {bound:.0f} slots or more, the horizon is {instance.horizon}"
 
@@ -249,10 +229,7 @@ class GuaranteeConstants:
 def guarantee_constants(table: RateTable) -> GuaranteeConstants:
     """Return n_g, u, l and phi.
 
-    Parameters
-    ----------
-    table : RateTable
-        Of an instance that `no_schedule` does not refute.
+    `table`: of an instance that `no_schedule` does not refute.
 
     Notes
     -----
@@ -272,10 +249,7 @@ def guarantee_constants(table: RateTable) -> GuaranteeConstants:
 def load_increments(table: RateTable) -> tuple[float, ...]:
     """Return rho-hat_j / u [j], in slots: what (15) adds to the load of each GPU of a job.
 
-    Parameters
-    ----------
-    table : RateTable
-        Of an instance that `no_schedule` does not refute.
+    `table`: of an instance that `no_schedule` does not refute.
     """
     u = guarantee_constants(table).overestimate
     return tuple(estimate / u for estimate in table.estimate)

@@ -51,14 +51,10 @@ class ParsedSchedule(NamedTuple):
 def check(instance: RingInstance, schedule: Any, options: Mapping[str, Any]) -> Iterator[Violation]:
     """Yield every violation of a rule by a schedule.
 
-    Parameters
-    ----------
-    schedule : Any
-        Untrusted plain JSON data: `{"jobs": [{"job", "start", "end", "placement": {server:
-        workers}, "gpus": {server: [number, ..]}}, ..]}` with slots from 1 and GPU numbers from 0;
-        `gpus` may be left out. `order`, `theta`, `kappa` and `log` are informative.
-    options : Mapping[str, Any]
-        Options of the solution; no rule depends on them.
+    `schedule`: untrusted plain JSON data: `{"jobs": [{"job", "start", "end", "placement": {server:
+    workers}, "gpus": {server: [number, ..]}}, ..]}` with slots from 1 and GPU numbers from 0;
+    `gpus` may be left out. `order`, `theta`, `kappa` and `log` are informative. `options`: options
+    of the solution; no rule depends on them.
 
     Raises
     ------
@@ -78,10 +74,7 @@ def objective(instance: RingInstance, schedule: Any) -> float:
 
     Equation (9) as printed counts each job as ending one slot later (E6).
 
-    Parameters
-    ----------
-    schedule : Any
-        Plain JSON data, as for `check`.
+    `schedule`: plain JSON data, as for `check`.
     """
     return float(max(row.end for row in _read(instance, schedule).rows))
 

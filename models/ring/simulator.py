@@ -42,12 +42,8 @@ class Simulator:
     def start(self, job: int, servers: Sequence[int]) -> None:
         """Start a job in the current slot.
 
-        Parameters
-        ----------
-        job : int
-            Index of a job that has not been started.
-        servers : sequence of int
-            Indices of the servers with its workers, at least one, each once.
+        `job`: index of a job that has not been started. `servers`: indices of the servers with its
+        workers, at least one, each once.
         """
         self.active.add(job)
         self._servers[job] = tuple(servers)
@@ -84,10 +80,7 @@ class Simulator:
     def advance(self, slot: int) -> list[int]:
         """Let time pass to the beginning of a slot; return the jobs that complete on the way.
 
-        Parameters
-        ----------
-        slot : int
-            The new current slot, not before the present one.
+        `slot`: the new current slot, not before the present one.
 
         Returns
         -------
@@ -173,14 +166,8 @@ def schedule_of(
 ) -> RingSchedule | None:
     """Return the simulated schedule of given starts and placements, with GPU numbers.
 
-    Parameters
-    ----------
-    starts : sequence of int
-        [j] first slot of each job, >= 1.
-    placements : sequence of mapping
-        [j] workers of each job by index of the server.
-    **facts
-        Informative keys of the schedule.
+    `starts`: [j] first slot of each job, >= 1. `placements`: [j] workers of each job by index of
+    the server. `**facts`: informative keys of the schedule.
 
     Returns
     -------
@@ -203,16 +190,8 @@ def feasible_ends(
 ) -> list[int] | None:
     """Return the simulated ends of given starts and placements, if they are feasible.
 
-    Parameters
-    ----------
-    table : RateTable
-        Rates of the instance.
-    starts : sequence of int
-        [j] first slot of each job, >= 1.
-    placements : sequence of mapping
-        [j] workers of each job by index of the server.
-    latest : int
-        Last slot in which a job may end.
+    `starts`: [j] first slot of each job, >= 1. `placements`: [j] workers of each job by index of
+    the server. `latest`: last slot in which a job may end.
 
     Returns
     -------
@@ -248,12 +227,7 @@ def extra_share(instance: RingInstance, schedule: RingSchedule, job: int) -> flo
     The quantity behind the paper's "within 15%" (Section 7): 1 - d / rho, where rho is the
     execution time and d the one inside a single, sufficiently large server.
 
-    Parameters
-    ----------
-    schedule : RingSchedule
-        Feasible schedule.
-    job : int
-        Index of the job.
+    `schedule`: feasible schedule.
     """
     record = instance.jobs[job]
     return 1 - rate_table(instance).slots(job, 1, 0) / schedule.runs[record.id].slots
@@ -262,10 +236,7 @@ def extra_share(instance: RingInstance, schedule: RingSchedule, job: int) -> flo
 def schedule_metrics(instance: RingInstance, schedule: RingSchedule) -> dict[str, Any]:
     """Return metrics of a schedule as plain JSON data, for the trace of a solution.
 
-    Parameters
-    ----------
-    schedule : RingSchedule
-        Feasible schedule.
+    `schedule`: feasible schedule.
 
     Returns
     -------
@@ -292,10 +263,7 @@ def time_shares(instance: RingInstance, schedule: RingSchedule) -> dict[str, flo
     while it shares none of them (`spreading`), plus what other rings on its servers cost
     (`contention`).
 
-    Parameters
-    ----------
-    schedule : RingSchedule
-        Feasible schedule.
+    `schedule`: feasible schedule.
 
     Returns
     -------
@@ -331,10 +299,7 @@ def time_shares(instance: RingInstance, schedule: RingSchedule) -> dict[str, flo
 def gpu_times(instance: RingInstance, schedule: RingSchedule) -> dict[str, float]:
     """Return how the time of the GPUs is used.
 
-    Parameters
-    ----------
-    schedule : RingSchedule
-        Feasible schedule; the numbers of the GPUs are added if it has none.
+    `schedule`: feasible schedule; the numbers of the GPUs are added if it has none.
 
     Returns
     -------
@@ -369,10 +334,7 @@ def gpu_times(instance: RingInstance, schedule: RingSchedule) -> dict[str, float
 def metrics(instance: RingInstance, schedule: Mapping[str, object]) -> dict[str, float]:
     """Return the metrics shown beside the makespan of a verified schedule, by title.
 
-    Parameters
-    ----------
-    schedule : mapping
-        Plain JSON data of the schedule.
+    `schedule`: plain JSON data of the schedule.
     """
     read = RingSchedule.from_data(instance, schedule)
     values, shares = schedule_metrics(instance, read), time_shares(instance, read)

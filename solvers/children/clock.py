@@ -26,11 +26,8 @@ def now() -> float:
 def stop_during_imports(tell: Callable[[tuple[float, float] | None], None]) -> None:
     """Let the clocks of this process stand still while its main thread loads a module.
 
-    Parameters
-    ----------
-    tell : callable
-        Called with None before a module is loaded, and with the wall-clock and CPU seconds after
-        it. What the module itself loads is included.
+    `tell`: called with None before a module is loaded, and with the wall-clock and CPU seconds
+    after it. What the module itself loads is included.
     """
     bootstrap: Any = importlib._bootstrap  # there is no public hook
     load = bootstrap._find_and_load  # called for modules that are not loaded yet, and no others

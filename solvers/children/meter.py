@@ -39,10 +39,7 @@ def total() -> Spent:
 def add(other: Spent) -> None:
     """Add what a child process has spent.
 
-    Parameters
-    ----------
-    other : Spent
-        As returned by `total` in the child.
+    `other`: as returned by `total` in the child.
     """
     _spent.runs += other.runs
     _spent.engine += other.engine

@@ -114,30 +114,19 @@ def run_child(
 ) -> ChildResult:
     """Run `function(send, *args, **kwargs)` in a child process and wait for it.
 
-    Parameters
-    ----------
-    function : str
-        "package.module:function", importable with this process's `sys.path`. Objects that it sends
-        with `send(object)` are passed to `on_message` in order, even if it is killed later.
-    *args, **kwargs
-        Further arguments of the function.
-    limit : float or None
-        Limit in seconds, without imports. The function should stop by itself; it is killed with all
-        its children at most max(1.2 s, 6 %) later. In a child's child, imports and the start of the
-        process count too: it is killed at most max(0.9 s, 4.8 %) after the limit of this call.
-    memory_mb : float or None
-        Limit of the resident memory of the child and its children in MB; beyond it they are killed.
-    on_message : callable or None
-        Called in this thread. If it raises, the child is killed and the exception propagates.
-    engine : str or None
-        The engine that the function loads, or None. It is imported before the function starts, and
-        an idle process of an earlier call with the same engine is used if there is one.
-    helpers : (tuple of str, str) or None
-        Engines for which the child process starts child processes before the function starts, and
-        a module that these load.
-    interrupt : threading.Event or None
-        For calls from a thread, which does not receive Ctrl-C: when set, the child is killed and
-        KeyboardInterrupt is raised.
+    `function`: "package.module:function", importable with this process's `sys.path`. Objects that
+    it sends with `send(object)` are passed to `on_message` in order, even if it is killed later.
+    `*args`, `**kwargs`: further arguments of the function. `limit`: limit in seconds, without
+    imports. The function should stop by itself; it is killed with all its children at most max(1.2
+    s, 6 %) later. In a child's child, imports and the start of the process count too: it is killed
+    at most max(0.9 s, 4.8 %) after the limit of this call. `memory_mb`: limit of the resident
+    memory of the child and its children in MB; beyond it they are killed. `on_message`: called in
+    this thread. If it raises, the child is killed and the exception propagates. `engine`: the
+    engine that the function loads, or None. It is imported before the function starts, and an idle
+    process of an earlier call with the same engine is used if there is one. `helpers`: engines for
+    which the child process starts child processes before the function starts, and a module that
+    these load. `interrupt`: for calls from a thread, which does not receive Ctrl-C: when set, the
+    child is killed and KeyboardInterrupt is raised.
 
     Returns
     -------
@@ -354,13 +343,7 @@ class _Worker:
 
 
 def descendants(process: psutil.Process) -> list[psutil.Process]:
-    """Return all descendants; without a look at all processes of the computer, where Linux can.
-
-    Parameters
-    ----------
-    process : psutil.Process
-        The process.
-    """
+    """Return all descendants; without a look at all processes of the computer, where Linux can."""
     found: list[psutil.Process] = []
     above = [process.pid]
     while above:
@@ -512,15 +495,7 @@ def _spawn() -> _Worker:
 
 
 def warm(engines: Iterable[str], module: str) -> None:
-    """Start an idle child process for each engine, unless there is one, and load a module in it.
-
-    Parameters
-    ----------
-    engines : iterable of str
-        The engines.
-    module : str
-        Name of the module.
-    """
+    """Start an idle child process for each engine, unless there is one, and load a module in it."""
     with ThreadPoolExecutor() as pool:
         for engine in engines:
             pool.submit(run_child, f"{_load.__module__}:_load", module, engine=engine)

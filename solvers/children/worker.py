@@ -32,12 +32,7 @@ DEPTH = "SCHEDGAP_CHILD_DEPTH"  # environment variable: 1 in a child, 2 in a chi
 def write_frame(stream: IO[bytes], frame: object) -> None:
     """Write one pickled object, preceded by its length.
 
-    Parameters
-    ----------
-    stream : binary file
-        Where to write.
-    frame : object
-        What to write; must be picklable.
+    `stream`: where to write. `frame`: what to write; must be picklable.
     """
     data = pickle.dumps(frame, protocol=pickle.HIGHEST_PROTOCOL)
     stream.write(len(data).to_bytes(_HEADER, "little") + data)
@@ -47,10 +42,7 @@ def write_frame(stream: IO[bytes], frame: object) -> None:
 def read_frame(stream: IO[bytes]) -> bytes | None:
     """Read the bytes of one pickled object; None at the end, even if it comes within a frame.
 
-    Parameters
-    ----------
-    stream : binary file
-        Where to read.
+    `stream`: where to read.
     """
     header = stream.read(_HEADER)
     if len(header) < _HEADER:
@@ -63,10 +55,7 @@ def read_frame(stream: IO[bytes]) -> bytes | None:
 def main(parent: int) -> None:
     """Run tasks until the parent closes the pipe or dies.
 
-    Parameters
-    ----------
-    parent : int
-        Process id of the parent.
+    `parent`: process id of the parent.
     """
     _die_with(parent)
     with contextlib.suppress(ValueError):  # the parent ends a child with SIGKILL

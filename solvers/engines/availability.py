@@ -12,13 +12,7 @@ EngineAvailability = Literal["available", "not installed", "limited licence", "n
 
 
 def is_installed(engine: str) -> bool:
-    """Return whether an engine is installed, without importing it.
-
-    Parameters
-    ----------
-    engine : str
-        Name of the engine.
-    """
+    """Return whether an engine is installed, without importing it."""
     return importlib.util.find_spec(find_engine(engine).module.partition(".")[0]) is not None
 
 
@@ -65,11 +59,6 @@ def require(engine: str) -> None:
 def require_loadable(engine: str) -> None:
     """Raise an error that says what to do if this process cannot load an engine.
 
-    Parameters
-    ----------
-    engine : str
-        Name of the engine.
-
     Raises
     ------
     EngineUnavailableError
@@ -87,10 +76,7 @@ def require_loadable(engine: str) -> None:
 def try_gurobi(send: Callable[[object], None]) -> EngineAvailability:
     """Test in a child process whether Gurobi solves more than its bundled licence admits.
 
-    Parameters
-    ----------
-    send : callable
-        Sends a message to the parent process; not used.
+    `send`: sends a message to the parent process; not used.
     """
     import gurobipy
 

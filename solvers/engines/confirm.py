@@ -29,10 +29,7 @@ Way = tuple[str, str, Mapping[str, Any]]  # words, engine, options
 def ways(engine: str) -> tuple[Way, ...]:
     """Return how the answers of an engine are confirmed; empty for engines of conic programs.
 
-    Parameters
-    ----------
-    engine : str
-        Name of the engine. If it describes no way, HiGHS confirms its answers.
+    `engine`: name of the engine. If it describes no way, HiGHS confirms its answers.
     """
     chosen = find_engine(engine)
     if chosen.repeats or chosen.takes == ("conic",):
@@ -56,14 +53,9 @@ def confirm(
 ) -> tuple[EngineResult, str]:
     """Solve a program again, in other ways, until two answers agree.
 
-    Parameters
-    ----------
-    program, engine, clock, threads, seed, grid, start, options
-        As for the first solve.
-    first : EngineResult
-        Result of the first solve, with status `optimal` or `infeasible`.
-    on_incumbent : callable or None
-        Called with better solutions of the repeated solves.
+    `program`, `engine`, `clock`, `threads`, `seed`, `grid`, `start`, `options`: as for the first
+    solve. `first`: result of the first solve, with status `optimal` or `infeasible`.
+    `on_incumbent`: called with better solutions of the repeated solves.
 
     Returns
     -------

@@ -71,10 +71,7 @@ def long_program() -> LinearProgram:
 def random_program(seed: int) -> LinearProgram:
     """Return up to five integers in small boxes and up to four rows; often infeasible.
 
-    Parameters
-    ----------
-    seed : int
-        Random seed.
+    `seed`: random seed.
     """
     random = np.random.default_rng(seed)
     columns, rows = int(random.integers(2, 6)), int(random.integers(1, 5))
@@ -96,10 +93,7 @@ def random_program(seed: int) -> LinearProgram:
 def enumerated(program: LinearProgram) -> float | None:
     """Return the optimum over all integer points of a box, None if no point is feasible.
 
-    Parameters
-    ----------
-    program : LinearProgram
-        A program of few integer columns with finite bounds.
+    `program`: a program of few integer columns with finite bounds.
     """
     sides = [range(int(a), int(b) + 1) for a, b in zip(program.lower, program.upper, strict=True)]
     points = np.array(list(product(*sides)))
@@ -497,12 +491,7 @@ def check_engine(engine: str | Engine) -> dict[str, str]:
 def check_clause(engine: str | Engine, clause: str) -> str:
     """Run one clause in a child process.
 
-    Parameters
-    ----------
-    engine : str or Engine
-        As for `check_engine`.
-    clause : str
-        One of `CLAUSE_NAMES`.
+    `engine`: as for `check_engine`. `clause`: one of `CLAUSE_NAMES`.
 
     Returns
     -------
@@ -537,16 +526,8 @@ def check_clause(engine: str | Engine, clause: str) -> str:
 def run_clause(send: Callable[[object], None], engine: Engine, clause: str, folder: str) -> None:
     """Run one clause in this (child) process.
 
-    Parameters
-    ----------
-    send : callable
-        Sends a message to the parent process; not used.
-    engine : Engine
-        The engine.
-    clause : str
-        One of `CLAUSE_NAMES`.
-    folder : str
-        For files.
+    `send`: sends a message to the parent process; not used. `clause`: one of `CLAUSE_NAMES`.
+    `folder`: for files.
     """
     if engine.name not in ENGINES:
         ENGINES.add(engine)

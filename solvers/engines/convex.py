@@ -41,20 +41,11 @@ def solve_problem(
 ) -> EngineResult:
     """Solve a convex, continuous `cvxpy.Problem`; the solution is stored in the problem.
 
-    Parameters
-    ----------
-    problem : cvxpy.Problem
-        Its variables and the duals of its constraints are set if there is a solution.
-    clock : Clock
-        Time budget; if it has expired, nothing is solved.
-    threads : int
-        Number of threads, >= 1.
-    seed, grid, start, on_incumbent, on_bound
-        Not used; accepted because all engines have the same interface.
-    options : mapping or None
-        Settings of Clarabel by name; they override ours.
-    log : path or None
-        File for the log.
+    `problem`: its variables and the duals of its constraints are set if there is a solution.
+    `clock`: time budget; if it has expired, nothing is solved. `threads`: number of threads, >= 1.
+    `seed`, `grid`, `start`, `on_incumbent`, `on_bound`: not used; accepted because all engines have
+    the same interface. `options`: settings of Clarabel by name; they override ours. `log`: file for
+    the log.
 
     Returns
     -------

@@ -37,12 +37,8 @@ def solve_request(program: LinearProgram, request: Request) -> EngineResult:
 
     Numbers are taken as the shortest decimals that denote them, and scaled to integers.
 
-    Parameters
-    ----------
-    program : LinearProgram
-        All columns must be integer and have finite bounds.
-    request : Request
-        Limits, options and callbacks.
+    `program`: all columns must be integer and have finite bounds. `request`: limits, options and
+    callbacks.
 
     Raises
     ------
@@ -150,24 +146,13 @@ def solve_model(
 ) -> EngineResult:
     """Solve a `cp_model.CpModel`.
 
-    Parameters
-    ----------
-    model : CpModel
-        Not changed. Without an objective, any solution is optimal with objective 0.
-    clock : Clock
-        Time budget; if it has expired, nothing is solved.
-    threads, seed : int
-        Number of search workers >= 1 (with 1, the search is deterministic) and random seed >= 0.
-    grid : float or None
-        A number > 0 of which every feasible objective is a multiple.
-    start : sequence [variable index] or None
-        Hints; None or NaN for variables without one. If None, the hints of the model are used.
-    on_incumbent, on_bound
-        Called with improvements, possibly from another thread.
-    options : mapping or None
-        Further parameters of CP-SAT by name; they override ours.
-    log : path or None
-        File for the log.
+    `model`: not changed. Without an objective, any solution is optimal with objective 0. `clock`:
+    time budget; if it has expired, nothing is solved. `threads`, `seed`: number of search workers
+    >= 1 (with 1, the search is deterministic) and random seed >= 0. `grid`: a number > 0 of which
+    every feasible objective is a multiple. `start` [variable index]: hints; None or NaN for
+    variables without one. If None, the hints of the model are used. `on_incumbent`, `on_bound`:
+    called with improvements, possibly from another thread. `options`: further parameters of CP-SAT
+    by name; they override ours. `log`: file for the log.
 
     Returns
     -------

@@ -27,12 +27,8 @@ _PARTS = ("rows", "columns", "nonzeros")
 def solve_request(program: LinearProgram, request: Request) -> EngineResult:
     """Solve a program; the function of the engine `gurobi`.
 
-    Parameters
-    ----------
-    program : LinearProgram
-        The program; the request may add quadratic rows, convex or not.
-    request : Request
-        Limits, options and callbacks.
+    `program`: the program; the request may add quadratic rows, convex or not. `request`: limits,
+    options and callbacks.
 
     Raises
     ------

@@ -33,12 +33,7 @@ from schedgap.solvers.programs.sparse import sparse
 def solve_request(program: LinearProgram, request: Request) -> EngineResult:
     """Solve a program; the function of the engine `highs`.
 
-    Parameters
-    ----------
-    program : LinearProgram
-        The program.
-    request : Request
-        Limits, options and callbacks.
+    `request`: limits, options and callbacks.
     """
     settings: dict[str, Any] = {"threads": request.threads, "random_seed": request.seed}
     if program.is_mixed:
@@ -67,14 +62,8 @@ class Relaxation:
 
     New rows and columns are numbered after the existing ones.
 
-    Parameters
-    ----------
-    program : LinearProgram
-        The program at the start; `integer` is ignored.
-    threads, seed : int
-        Number of threads >= 1 and random seed >= 0.
-    options : mapping or None
-        Further HiGHS options by name; they override ours.
+    `program`: the program at the start; `integer` is ignored. `threads`, `seed`: number of threads
+    >= 1 and random seed >= 0. `options`: further HiGHS options by name; they override ours.
     """
 
     def __init__(
@@ -103,12 +92,8 @@ class Relaxation:
     ) -> None:
         """Add rows `lower <= matrix @ x <= upper`.
 
-        Parameters
-        ----------
-        lower, upper : array [k]
-            Sides of the new rows; infinite if absent.
-        matrix : sparse or dense array [k, j]
-            Entries in all existing columns.
+        `lower`, `upper` [k]: sides of the new rows; infinite if absent. `matrix` [k, j]: entries in
+        all existing columns.
         """
         rows = sparse.csr_array(matrix, dtype=np.float64)
         _shape(rows.shape[1], self._engine.getNumCol(), "columns")
@@ -135,12 +120,8 @@ class Relaxation:
     ) -> None:
         """Add columns.
 
-        Parameters
-        ----------
-        cost, lower, upper : array [k]
-            Costs and bounds of the new columns.
-        matrix : sparse or dense array [i, k]
-            Entries in all existing rows.
+        `cost`, `lower`, `upper` [k]: costs and bounds of the new columns. `matrix` [i, k]: entries
+        in all existing rows.
         """
         columns = sparse.csc_array(matrix, dtype=np.float64)
         _shape(columns.shape[0], self._engine.getNumRow(), "rows")
@@ -169,12 +150,7 @@ class Relaxation:
     def change_bounds(self, columns: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> None:
         """Change the bounds of columns.
 
-        Parameters
-        ----------
-        columns : array [k] of int
-            Numbers of the columns.
-        lower, upper : array [k]
-            Their new bounds.
+        `columns` [k]: numbers of the columns. `lower`, `upper` [k]: their new bounds.
         """
         chosen, low, high = _ints(columns), _floats(lower), _floats(upper)
         accept(self._engine.changeColsBounds(len(chosen), chosen, low, high), "the bounds")
@@ -186,12 +162,7 @@ class Relaxation:
     def change_costs(self, columns: ArrayLike, cost: ArrayLike) -> None:
         """Change the costs of columns.
 
-        Parameters
-        ----------
-        columns : array [k] of int
-            Numbers of the columns.
-        cost : array [k]
-            Their new costs.
+        `columns` [k]: numbers of the columns. `cost` [k]: their new costs.
         """
         chosen, price = _ints(columns), _floats(cost)
         accept(self._engine.changeColsCost(len(chosen), chosen, price), "the costs")
@@ -200,12 +171,7 @@ class Relaxation:
     def change_row_bounds(self, rows: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> None:
         """Change the sides of rows.
 
-        Parameters
-        ----------
-        rows : array [k] of int
-            Numbers of the rows.
-        lower, upper : array [k]
-            Their new sides.
+        `rows` [k]: numbers of the rows. `lower`, `upper` [k]: their new sides.
         """
         chosen, low, high = _ints(rows), _floats(lower), _floats(upper)
         accept(self._engine.changeRowsBounds(len(chosen), chosen, low, high), "the sides")
@@ -250,12 +216,7 @@ class Relaxation:
 
         It is infinite if the program is infeasible, and -inf if nothing is known.
 
-        Parameters
-        ----------
-        clock : Clock
-            Time budget.
-        iterations : int
-            Limit on the number of iterations.
+        `clock`: time budget. `iterations`: limit on the number of iterations.
         """
         if clock.expired():
             return -math.inf

@@ -43,14 +43,8 @@ _UNDECIDED = (
 class Watch:
     """Callbacks of one solve: they report improvements and stop HiGHS at the time limit.
 
-    Parameters
-    ----------
-    engine : highspy.Highs
-        The solver.
-    clock : Clock
-        Time budget.
-    mixed : Request or None
-        The request if the program is mixed-integer; it receives improvements.
+    `clock`: time budget. `mixed`: the request if the program is mixed-integer; it receives
+    improvements.
 
     Attributes
     ----------
@@ -111,14 +105,8 @@ def new_engine(
 ) -> "highspy.Highs":
     """Return a HiGHS solver with options that prints nothing.
 
-    Parameters
-    ----------
-    settings : mapping
-        Values of options by name.
-    logs : bool
-        Whether it calls back with the lines of its log.
-    log : path or None
-        File for its log.
+    `settings`: values of options by name. `logs`: whether it calls back with the lines of its log.
+    `log`: file for its log.
     """
     engine = _made()
     engine.setOptionValue("log_to_console", False)
@@ -148,17 +136,7 @@ def _made() -> "highspy.Highs":
 
 
 def set_option(engine: "highspy.Highs", name: str, value: object) -> None:
-    """Set an option; raise UsageError if HiGHS rejects it.
-
-    Parameters
-    ----------
-    engine : highspy.Highs
-        The solver.
-    name : str
-        Name of the option.
-    value : bool, int, float or str
-        Its value.
-    """
+    """Set an option; raise UsageError if HiGHS rejects it."""
     try:
         accepted = engine.setOptionValue(name, value).name == "kOk"
     except TypeError:
@@ -171,14 +149,7 @@ def set_option(engine: "highspy.Highs", name: str, value: object) -> None:
 def pass_program(engine: "highspy.Highs", program: LinearProgram, *, relaxed: bool = False) -> None:
     """Pass a program to HiGHS.
 
-    Parameters
-    ----------
-    engine : highspy.Highs
-        The solver.
-    program : LinearProgram
-        The program.
-    relaxed : bool
-        Whether to ignore that columns must be integer.
+    `relaxed`: whether to ignore that columns must be integer.
     """
     import highspy
 
@@ -205,12 +176,7 @@ def pass_program(engine: "highspy.Highs", program: LinearProgram, *, relaxed: bo
 def pass_start(engine: "highspy.Highs", start: Floats) -> None:
     """Pass a starting point to HiGHS.
 
-    Parameters
-    ----------
-    engine : highspy.Highs
-        The solver.
-    start : array [j]
-        The point; NaN for columns without a value.
+    `start` [j]: the point; NaN for columns without a value.
     """
     import highspy
 
@@ -227,14 +193,7 @@ def pass_start(engine: "highspy.Highs", start: Floats) -> None:
 def run(engine: "highspy.Highs", clock: Clock, watch: Watch) -> bool:
     """Solve within the time limit, a second time without presolve if the status is not reliable.
 
-    Parameters
-    ----------
-    engine : highspy.Highs
-        The solver, with a program.
-    clock : Clock
-        Time budget.
-    watch : Watch
-        Its callbacks.
+    `clock`: time budget.
 
     Returns
     -------
@@ -248,12 +207,7 @@ def run(engine: "highspy.Highs", clock: Clock, watch: Watch) -> bool:
 def run_once(engine: Any, clock: Clock) -> None:
     """Run within the time limit, without checking the outcome; for estimates.
 
-    Parameters
-    ----------
-    engine : highspy.Highs
-        The solver, with a program.
-    clock : Clock
-        Time budget.
+    `clock`: time budget.
     """
     import highspy
 
@@ -297,14 +251,7 @@ def read_linear(
 ) -> EngineResult:
     """Return the result of a linear program; it has no bound if the solve was stopped early.
 
-    Parameters
-    ----------
-    engine : highspy.Highs
-        The solver after a run.
-    program : LinearProgram or Sides
-        The program.
-    timing : mapping
-        Times of the result.
+    `timing`: times of the result.
     """
     rest: dict[str, Any] = {**timing, "log": _words(engine)}
     status = engine.getModelStatus().name
@@ -337,18 +284,7 @@ def read_mixed(
 ) -> EngineResult:
     """Return the result of a mixed-integer program, with its objective recomputed.
 
-    Parameters
-    ----------
-    engine : highspy.Highs
-        The solver after a run.
-    program : LinearProgram
-        The program.
-    request : Request
-        Its request.
-    watch : Watch
-        Its callbacks.
-    twice : bool
-        Whether two runs, with presolve and without, found it infeasible.
+    `twice`: whether two runs, with presolve and without, found it infeasible.
     """
     words, status = _words(engine), engine.getModelStatus().name
     if status in _DECIDED:
@@ -371,15 +307,7 @@ def read_mixed(
 
 
 def statistics(engine: "highspy.Highs", watch: Watch) -> dict[str, float | None]:
-    """Return what HiGHS reports of a run; it does not count the cuts.
-
-    Parameters
-    ----------
-    engine : highspy.Highs
-        The solver after the run.
-    watch : Watch
-        Its callbacks.
-    """
+    """Return what HiGHS reports of a run; it does not count the cuts."""
     information, known = engine.getInfo(), dict(watch.statistics)
     counts = information.simplex_iteration_count, information.ipm_iteration_count
     known["iterations"] = sum(max(0, count) for count in counts)
@@ -407,14 +335,7 @@ def _read_empty(program: LinearProgram | Sides, rest: dict[str, Any]) -> EngineR
 def accept(status: "highspy.HighsStatus", what: str, fine: tuple[str, ...] = ("kOk",)) -> None:
     """Raise ValueError if HiGHS rejected an input.
 
-    Parameters
-    ----------
-    status : highspy.HighsStatus
-        Status of the call.
-    what : str
-        The input, for the message.
-    fine : tuple of str
-        Names of the statuses that mean success.
+    `status`: status of the call. `fine`: names of the statuses that mean success.
     """
     if status.name not in fine:
         raise ValueError(f"HiGHS rejects {what}")

@@ -137,34 +137,16 @@ class Engines(Mapping[str, Engine]):
         return len({**self._known, **self._installed})
 
     def is_outside(self, name: str) -> bool:
-        """Return whether another package provides an engine.
-
-        Parameters
-        ----------
-        name : str
-            Name of the engine.
-        """
+        """Return whether another package provides an engine."""
         return name not in self._known and name in self._installed
 
     def add(self, engine: Engine) -> None:
-        """Add an engine to those of this process; child processes do not know it.
-
-        Parameters
-        ----------
-        engine : Engine
-            The engine.
-        """
+        """Add an engine to those of this process; child processes do not know it."""
         self._known[engine.name] = engine
         PRELOAD[engine.name] = engine.module
 
     def remove(self, name: str) -> None:
-        """Remove an engine that was added.
-
-        Parameters
-        ----------
-        name : str
-            Name of the engine.
-        """
+        """Remove an engine that was added."""
         self._known.pop(name, None)
 
 
@@ -173,11 +155,6 @@ ENGINES = Engines(BUILT_IN)
 
 def find_engine(name: str) -> Engine:
     """Return an engine.
-
-    Parameters
-    ----------
-    name : str
-        Name of the engine.
 
     Raises
     ------

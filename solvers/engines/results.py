@@ -32,10 +32,7 @@ STATISTICS = (
 def statistics_of(known: Mapping[str, float | None]) -> dict[str, float | None]:
     """Return a value for each of `STATISTICS`: None for those that the engine does not report.
 
-    Parameters
-    ----------
-    known : mapping
-        Values by name; None or an infinite number means that the engine has none.
+    `known`: values by name; None or an infinite number means that the engine has none.
 
     Raises
     ------
@@ -97,14 +94,9 @@ def derive_status(
 ) -> Judgement:
     """Derive the status of a stopped search from its incumbent and its bound.
 
-    Parameters
-    ----------
-    objective, bound : float or None
-        As reported by the engine; NaN, infinite and extremely large numbers count as None.
-    sense : {"min", "max"}
-        Sense of the objective.
-    grid : float or None
-        A number > 0 of which every feasible objective is a multiple; the bound is rounded to it.
+    `objective`, `bound`: as reported by the engine; NaN, infinite and extremely large numbers count
+    as None. `sense`: sense of the objective. `grid`: a number > 0 of which every feasible objective
+    is a multiple; the bound is rounded to it.
 
     Returns
     -------

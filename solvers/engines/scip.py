@@ -20,12 +20,7 @@ _NO_DUAL_REDUCTIONS = {"misc/allowstrongdualreds": False, "misc/allowweakdualred
 def solve_request(program: LinearProgram, request: Request) -> EngineResult:
     """Solve a program; the function of the engine `scip`.
 
-    Parameters
-    ----------
-    program : LinearProgram
-        The program.
-    request : Request
-        Limits, options and callbacks.
+    `request`: limits, options and callbacks.
     """
     import pyscipopt
 

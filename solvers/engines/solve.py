@@ -94,14 +94,9 @@ def solve_arrays(
 ) -> EngineResult:
     """Solve a program given as arrays.
 
-    Parameters
-    ----------
-    program : LinearProgram
-        Linear, or mixed-integer if it has an integer column.
-    engine : Engine
-        The engine. A program without columns, or with crossing bounds, does not reach it.
-    clock, start, **settings
-        As for `Request`.
+    `program`: linear, or mixed-integer if it has an integer column. `engine`: the engine. A program
+    without columns, or with crossing bounds, does not reach it. `clock`, `start`, `**settings`: as
+    for `Request`.
     """
     import numpy as np  # verification imports this module, but solves nothing
 

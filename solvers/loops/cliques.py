@@ -22,16 +22,9 @@ def heavy_cliques(
 ) -> list[tuple[int, ...]]:
     """Return cliques of more than a given weight, heaviest first.
 
-    Parameters
-    ----------
-    adjacent : array [v, v] of bool
-        Symmetric adjacency matrix; the diagonal is ignored.
-    weight : array [v]
-        Weights of the vertices, > 0.
-    above : float
-        Only cliques of more weight are returned.
-    effort : int
-        Limit on the search steps from each vertex.
+    `adjacent` [v, v]: symmetric adjacency matrix; the diagonal is ignored. `weight` [v]: weights of
+    the vertices, > 0. `above`: only cliques of more weight are returned. `effort`: limit on the
+    search steps from each vertex.
 
     Notes
     -----
@@ -67,14 +60,7 @@ class _Search:
     def grow(self, clique: list[int], candidates: list[int], value: float) -> None:
         """Search all extensions of a clique by candidates, which are in descending weight.
 
-        Parameters
-        ----------
-        clique : list of int
-            The current clique.
-        candidates : list of int
-            Vertices adjacent to all of the clique.
-        value : float
-            Weight of the clique.
+        `candidates`: vertices adjacent to all of the clique. `value`: weight of the clique.
         """
         self._left -= 1
         if value > self.value + 1e-9:

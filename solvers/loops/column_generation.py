@@ -91,28 +91,16 @@ def generate_columns(
 ) -> ColumnGenerationResult:
     """Solve a linear program with too many columns to enumerate.
 
-    Parameters
-    ----------
-    master : LinearProgram
-        The rows, and columns that make it feasible, such as artificial ones; all are kept.
-    pricing : callable
-        Takes dual values [i], which are positive where the lower side of a row binds, and returns
-        columns and the Lagrangian bound. None ends the loop, because the time is up.
-    clock : Clock
-        Time budget; it stops the loop between two steps, and a solve of the master at any time.
-    smoothing : float
-        Weight in [0, 1) of the dual values of the best bound in those at which columns are priced.
-        In every third round, and if no column is found, pricing uses the master's dual values.
-    gap : float
-        Relative gap between master and bound at which the loop ends.
-    rounds : int or None
-        Limit on the number of rounds.
-    prices : array [i] or None
-        Good dual values, towards which the first rounds are smoothed.
-    threads, seed : int
-        Number of threads >= 1 and random seed >= 0 of HiGHS.
-    on_bound : callable or None
-        Called with each better bound.
+    `master`: the rows, and columns that make it feasible, such as artificial ones; all are kept.
+    `pricing`: takes dual values [i], which are positive where the lower side of a row binds, and
+    returns columns and the Lagrangian bound. None ends the loop, because the time is up. `clock`:
+    time budget; it stops the loop between two steps, and a solve of the master at any time.
+    `smoothing`: weight in [0, 1) of the dual values of the best bound in those at which columns are
+    priced. In every third round, and if no column is found, pricing uses the master's dual values.
+    `gap`: relative gap between master and bound at which the loop ends. `rounds`: limit on the
+    number of rounds. `prices` [i]: good dual values, towards which the first rounds are smoothed.
+    `threads`, `seed`: number of threads >= 1 and random seed >= 0 of HiGHS. `on_bound`: called with
+    each better bound.
     """
     relaxation = Relaxation(master, threads=threads, seed=seed)
     tags: list[Any] = []

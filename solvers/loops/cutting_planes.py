@@ -69,25 +69,12 @@ def cutting_planes(
 ) -> CuttingPlaneResult:
     """Solve a program with too many rows to enumerate.
 
-    Parameters
-    ----------
-    program : LinearProgram
-        The program with its initial rows.
-    separate : callable
-        Takes a point [j] and returns rows that it violates, or None if there are none.
-    clock : Clock
-        Time budget.
-    rounds : int or None
-        Limit on the number of solves.
-    solve : callable or None
-        Solves a program within the time budget. By default HiGHS solves mixed-integer programs from
-        scratch and linear programs from the last basis.
-    threads, seed : int
-        Number of threads >= 1 and random seed >= 0 of HiGHS.
-    on_bound : callable or None
-        Called with each better bound.
-    options : dict or None
-        Options of HiGHS by name.
+    `program`: the program with its initial rows. `separate`: takes a point [j] and returns rows
+    that it violates, or None if there are none. `clock`: time budget. `rounds`: limit on the number
+    of solves. `solve`: solves a program within the time budget. By default HiGHS solves
+    mixed-integer programs from scratch and linear programs from the last basis. `threads`, `seed`:
+    number of threads >= 1 and random seed >= 0 of HiGHS. `on_bound`: called with each better bound.
+    `options`: options of HiGHS by name.
     """
     begin = time.monotonic()
     relaxation = None

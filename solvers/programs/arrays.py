@@ -159,16 +159,9 @@ def dual_objective(
 
     The value is not certified; `safe_bound` computes a certified one from the same dual values.
 
-    Parameters
-    ----------
-    program : LinearProgram or Sides
-        The program.
-    duals : array [i]
-        Dual values of the rows, as returned by the engine.
-    reduced : array [j]
-        Reduced costs of the columns, as returned by the engine.
-    tolerance : float
-        Dual values up to this count as 0 where the side of a row or column is infinite.
+    `duals` [i]: dual values of the rows, as returned by the engine. `reduced` [j]: reduced costs of
+    the columns, as returned by the engine. `tolerance`: dual values up to this count as 0 where the
+    side of a row or column is infinite.
     """
     total = [program.offset]
     for price, low, high in (
@@ -191,14 +184,10 @@ def _underflows(left: Floats, right: Floats) -> int:
 def safe_bound(program: LinearProgram, duals: ArrayLike) -> float:
     """Return a lower bound on the optimum of the linear relaxation, valid for any dual values.
 
-    Parameters
-    ----------
-    program : LinearProgram
-        The program; `integer` is ignored, as a bound on the relaxation is one on the program.
-    duals : array [i]
-        Dual values of the rows, as returned by an engine: positive where `row_lower` binds and
-        negative where `row_upper` binds. Values that are not finite, or whose side is infinite,
-        count as 0. Any array gives a valid bound.
+    `program`: the program; `integer` is ignored, as a bound on the relaxation is one on the
+    program. `duals` [i]: dual values of the rows, as returned by an engine: positive where
+    `row_lower` binds and negative where `row_upper` binds. Values that are not finite, or whose
+    side is infinite, count as 0. Any array gives a valid bound.
 
     Returns
     -------

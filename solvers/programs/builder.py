@@ -45,10 +45,7 @@ class Block:
     def at(self, *index: ArrayLike) -> Ints:
         """Return the positions of some columns or rows of the block.
 
-        Parameters
-        ----------
-        *index : array_like of int
-            One array for each axis of the block; they broadcast together.
+        `*index`: one array for each axis of the block; they broadcast together.
 
         Raises
         ------
@@ -62,10 +59,7 @@ class Block:
     def of(self, values: Floats) -> Floats:
         """Return the part of an array that belongs to the block, in the shape of the block.
 
-        Parameters
-        ----------
-        values : array [j] or [i]
-            Values of all columns, or duals of all rows.
+        `values` [j]: values of all columns, or duals of all rows.
         """
         part: Floats = np.asarray(values)[self.start : self.start + self.size]
         return part.reshape(self.shape)
@@ -123,16 +117,9 @@ class ProgramBuilder:
     ) -> Block:
         """Add a block of columns.
 
-        Parameters
-        ----------
-        name : str
-            Name of the block, from which `Block.names` derives the names of the columns.
-        shape : int or tuple of int
-            Shape of the block.
-        cost, lower, upper : array_like
-            Costs and bounds, broadcast to the shape.
-        integer : array_like of bool
-            Whether the columns must be integer, broadcast to the shape.
+        `name`: name of the block, from which `Block.names` derives the names of the columns.
+        `shape`: shape of the block. `cost`, `lower`, `upper`: costs and bounds, broadcast to the
+        shape. `integer`: whether the columns must be integer, broadcast to the shape.
         """
         block = Block(name, self.width, _shape(shape))
         self.column_blocks.append(block)
@@ -152,17 +139,9 @@ class ProgramBuilder:
     ) -> Block:
         """Add a block of rows.
 
-        Parameters
-        ----------
-        name : str
-            Name of the block, such as the number of the paper's equation.
-        shape : int or tuple of int
-            Shape of the block.
-        *terms : tuple (row, column, coefficient)
-            `row` is the number in the flattened block, from 0; `column` is a position in the
-            program.
-        lower, upper : array_like
-            Sides of the rows, broadcast to the shape; free if absent.
+        `name`: name of the block, such as the number of the paper's equation. `shape`: shape of the
+        block. `*terms`: `row` is the number in the flattened block, from 0; `column` is a position
+        in the program. `lower`, `upper`: sides of the rows, broadcast to the shape; free if absent.
         """
         block = Block(name, self.height, _shape(shape))
         self.row_blocks.append(block)
@@ -175,12 +154,8 @@ class ProgramBuilder:
     def add(self, rows: ArrayLike, columns: ArrayLike, coefficients: ArrayLike) -> None:
         """Add coefficients; the three arrays broadcast together.
 
-        Parameters
-        ----------
-        rows, columns : array_like of int
-            Positions in the program, as returned by `Block.at` and `Block.positions`.
-        coefficients : array_like
-            The coefficients.
+        `rows`, `columns`: positions in the program, as returned by `Block.at` and
+        `Block.positions`.
         """
         row, column, value = np.broadcast_arrays(rows, columns, coefficients)
         self._entries.append(
@@ -194,12 +169,7 @@ class ProgramBuilder:
     def program(self, *, offset: float = 0.0, names: bool = False) -> LinearProgram:
         """Return the program as arrays.
 
-        Parameters
-        ----------
-        offset : float
-            Constant of the objective.
-        names : bool
-            Whether columns and rows have names.
+        `offset`: constant of the objective. `names`: whether columns and rows have names.
         """
         integer = np.concatenate([np.zeros(0, dtype=bool), *self._integer])
         return LinearProgram(
@@ -223,12 +193,7 @@ Entries = Mapping[int, float] | Iterable[tuple[ArrayLike, ArrayLike]]
 def columns_matrix(columns: Sequence[Entries], rows: int) -> "sparse.csc_array":
     """Return the matrix of columns; equal entries add up.
 
-    Parameters
-    ----------
-    columns : sequence
-        The entries of each column.
-    rows : int
-        Number of rows of the program.
+    `rows`: number of rows of the program.
     """
     entries: list[tuple[Ints, Ints, Floats]] = []
     for at, column in enumerate(columns):
@@ -246,12 +211,7 @@ def entries_matrix(
 ) -> "sparse.csr_array":
     """Return the matrix of entries; equal entries add up.
 
-    Parameters
-    ----------
-    entries : sequence of (rows [e], columns [e], values [e])
-        Positions and values.
-    shape : (int, int)
-        Rows and columns of the matrix.
+    `entries` [e]: positions and values. `shape`: rows and columns of the matrix.
     """
     if not entries:
         return sparse.csr_array(shape, dtype=np.float64)

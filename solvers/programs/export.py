@@ -18,12 +18,8 @@ _ONE = "ONE"  # a column fixed at 1, because solvers read a constant in the obje
 def write_model(program: "LinearProgram | pyo.ConcreteModel", file: Path | str) -> None:
     """Write a program as a file; its suffix determines the format.
 
-    Parameters
-    ----------
-    program : ConcreteModel or LinearProgram
-        Quadratic Pyomo models can be written in the LP format only.
-    file : path
-        `*.lp` (the format of CPLEX) or `*.mps` (free form).
+    `program`: quadratic Pyomo models can be written in the LP format only. `file`: `*.lp` (the
+    format of CPLEX) or `*.mps` (free form).
 
     Raises
     ------

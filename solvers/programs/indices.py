@@ -39,23 +39,12 @@ class Indices:
     def key(self, component: str, index: Any) -> Any:
         """Return the named index that stands for an index of a component.
 
-        Parameters
-        ----------
-        component : str
-            Name of the component.
-        index
-            Index as the builder counts it.
+        `index`: index as the builder counts it.
         """
         return self.renamer(component)(index)
 
     def renamer(self, component: str) -> Callable[[Any], Any]:
-        """Return the function from an index of a component to the named one.
-
-        Parameters
-        ----------
-        component : str
-            Name of the component.
-        """
+        """Return the function from an index of a component to the named one."""
         if component not in self.kinds:
             return lambda index: index
         kinds = self.kinds[component]
@@ -88,12 +77,7 @@ def rename_indices(model: "pyo.ConcreteModel", indices: Indices) -> None:
     Each kind of index that occurs gets a named set, such as `model.TASK` or `model.GPU`. Rows,
     expressions and values are not touched.
 
-    Parameters
-    ----------
-    model : ConcreteModel
-        As a builder returns it, with numbers as indices.
-    indices : Indices
-        What they stand for.
+    `model`: as a builder returns it, with numbers as indices. `indices`: what they stand for.
 
     Notes
     -----
@@ -151,16 +135,8 @@ def as_model(
     The columns, in their order, are `model.columns`. `u[0,1]` and `u[0,2]` become the variable `u`
     with these two indices; `eq_8[0][3]` becomes the row `eq_8[0, 3]`.
 
-    Parameters
-    ----------
-    program : LinearProgram
-        With or without names.
-    name : str
-        Name of the model.
-    sense : {"min", "max"}
-        Of the model; a program to be maximised is minus the one that is minimised.
-    unit : float
-        Factor of the objective, > 0.
+    `program`: with or without names. `sense`: of the model; a program to be maximised is minus the
+    one that is minimised. `unit`: factor of the objective, > 0.
     """
     import pyomo.environ as pyo
 

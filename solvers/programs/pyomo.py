@@ -55,13 +55,7 @@ class PyomoArrays:
     square: Quadratic | None = None
 
     def in_model_sense(self, number: float) -> float:
-        """Convert an objective or bound of the program to the model's sense, or back.
-
-        Parameters
-        ----------
-        number : float
-            The objective or bound.
-        """
+        """Convert an objective or bound of the program to the model's sense, or back."""
         return -number if self.sense == "max" else number
 
     def start(self) -> Floats:
@@ -79,10 +73,7 @@ class PyomoArrays:
     def load(self, values: Floats) -> None:
         """Store values in the model; variables that occur in no row get the value nearest to 0.
 
-        Parameters
-        ----------
-        values : array [j]
-            Values of the columns.
+        `values` [j]: values of the columns.
         """
         import pyomo.environ as pyo
 
@@ -98,12 +89,8 @@ class PyomoArrays:
 def compile_model(model: "pyo.ConcreteModel", *, quadratic: bool = False) -> PyomoArrays:
     """Convert a Pyomo model to arrays.
 
-    Parameters
-    ----------
-    model : ConcreteModel
-        With at most one active objective; not changed.
-    quadratic : bool
-        Whether to accept quadratic rows and a quadratic objective.
+    `model`: with at most one active objective; not changed. `quadratic`: whether to accept
+    quadratic rows and a quadratic objective.
 
     Raises
     ------
@@ -187,20 +174,9 @@ def solve_compiled(
 ) -> EngineResult:
     """Solve a compiled model with an engine's array function and store the values in the model.
 
-    Parameters
-    ----------
-    arrays : PyomoArrays
-        The model.
-    engine : callable
-        The engine's `solve_arrays`.
-    start : bool or None
-        Whether to start from the values of the variables.
-    on_incumbent, on_bound
-        Called with improvements in the model's sense.
-    build_seconds : float
-        Time of the compilation.
-    **rest
-        Further parameters of `engine`.
+    `engine`: the engine's `solve_arrays`. `start`: whether to start from the values of the
+    variables. `on_incumbent`, `on_bound`: called with improvements in the model's sense.
+    `build_seconds`: time of the compilation. `**rest`: further parameters of `engine`.
     """
 
     def incumbent(objective: float, values: Floats) -> None:

@@ -22,14 +22,8 @@ LARGEST = 2**53  # integers beyond it are no doubles; CP-SAT's limit is 2^63
 def agree(program: IntegerProgram, *, clock: Clock, seed: int = 0) -> bool:
     """Return whether HiGHS and CP-SAT each find that no solution has cost x <= goal.
 
-    Parameters
-    ----------
-    program : IntegerProgram
-        The program.
-    clock : Clock
-        Time budget of both together. HiGHS runs in this process, CP-SAT in a child of it.
-    seed : int
-        Random seed of the engines.
+    `clock`: time budget of both together. HiGHS runs in this process, CP-SAT in a child of it.
+    `seed`: random seed of the engines.
     """
     if not is_installed("cp-sat"):
         return False
@@ -69,16 +63,8 @@ def cp_sat_refutes(
 ) -> bool:
     """Return whether CP-SAT, in this (child) process, finds no solution of cost x <= goal.
 
-    Parameters
-    ----------
-    send : callable
-        Sends a message to the parent process; not used.
-    program : IntegerProgram
-        The program.
-    seconds : float
-        Time limit.
-    seed : int
-        Random seed.
+    `send`: sends a message to the parent process; not used. `seconds`: time limit. `seed`: random
+    seed.
     """
     from ortools.sat.python import cp_model
 

@@ -58,12 +58,7 @@ class SearchSpace(Protocol[R]):
     def split(self, region: R, branch: Sequence[Any]) -> tuple[R, ...]:
         """Return regions that together contain all candidates of a region.
 
-        Parameters
-        ----------
-        region : region
-            A region of the search space.
-        branch : sequence
-            How to split it, from the proof.
+        `region`: a region of the search space. `branch`: how to split it, from the proof.
         """
         ...
 
@@ -72,12 +67,7 @@ class SearchSpace(Protocol[R]):
 
         None stands for +infinity: the region is empty.
 
-        Parameters
-        ----------
-        region : region
-            A region of the search space.
-        vector : mapping
-            A vector of the proof.
+        `region`: a region of the search space.
         """
         ...
 
@@ -86,12 +76,7 @@ class SearchSpace(Protocol[R]):
 
         An empty region where it shows this of all candidates.
 
-        Parameters
-        ----------
-        region : region
-            A region of the search space.
-        vector : mapping
-            A vector of the proof.
+        `region`: a region of the search space.
         """
         ...
 
@@ -133,17 +118,10 @@ def check_tree(
 ) -> Checked:
     """Check that a tree proves the search space to be empty, and return its size.
 
-    Parameters
-    ----------
-    space : SearchSpace
-        The search space.
-    proof : mapping
-        `vectors`: list of what `excess` and `reduce` take. `tree`: its nodes in preorder, each
-        either `{"v": k}`, closed by vector k; or `{"empty": true}`, closed without prices; or
-        `{"b": branch}`, followed by the nodes of its parts. In each, `"fix": [k, ...]` may name
-        vectors by which the region is reduced first.
-    seconds : float
-        Time limit.
+    `proof`: `vectors`: list of what `excess` and `reduce` take. `tree`: its nodes in preorder, each
+    either `{"v": k}`, closed by vector k; or `{"empty": true}`, closed without prices; or `{"b":
+    branch}`, followed by the nodes of its parts. In each, `"fix": [k, ...]` may name vectors by
+    which the region is reduced first. `seconds`: time limit.
 
     Raises
     ------
@@ -210,15 +188,7 @@ def _vector(vectors: Sequence[Any], k: Any) -> Mapping[str, Any]:
 
 
 def whole(value: Any, where: str) -> int:
-    """Return an integer of a proof file; raise RefusedError for anything else.
-
-    Parameters
-    ----------
-    value : JSON data
-        The value in the file.
-    where : str
-        Its path, for the message.
-    """
+    """Return an integer of a proof file; raise RefusedError for anything else."""
     if type(value) is not int or value.bit_length() > MAX_BITS:
         raise RefusedError(where, f"needs a whole number of at most {MAX_BITS} bits")
     return value
@@ -275,12 +245,7 @@ class ProgramSpace:
     def split(self, region: Box, branch: Sequence[Any]) -> tuple[Box, Box]:
         """Return the two boxes of a branch.
 
-        Parameters
-        ----------
-        region : (lower, upper)
-            Bounds of the columns.
-        branch : sequence
-            `["var", j, at]` or `["row", i, at]`.
+        `region`: bounds of the columns. `branch`: `["var", j, at]` or `["row", i, at]`.
         """
         lower, upper = region
         kind = branch[0] if len(branch) == 3 else None
@@ -302,12 +267,7 @@ class ProgramSpace:
     def excess(self, region: Box, vector: Mapping[str, Any]) -> int | None:
         """Return the bound that a vector proves for a box, minus o times the goal.
 
-        Parameters
-        ----------
-        region : (lower, upper)
-            Bounds of the columns.
-        vector : mapping
-            A vector of the proof.
+        `region`: bounds of the columns.
         """
         lower, upper = region
         if any(a > b for a, b in zip(lower, upper, strict=True)):
@@ -320,12 +280,7 @@ class ProgramSpace:
     def reduce(self, region: Box, vector: Mapping[str, Any]) -> Box:
         """Return the box after reduced-cost fixing.
 
-        Parameters
-        ----------
-        region : (lower, upper)
-            Bounds of the columns.
-        vector : mapping
-            A vector of the proof.
+        `region`: bounds of the columns.
         """
         excess = self.excess(region, vector)
         lower, upper = list(region[0]), list(region[1])
@@ -396,13 +351,8 @@ Cut = Callable[[IntegerProgram, Mapping[str, Any]], Row]
 def cover_cut(program: IntegerProgram, data: Mapping[str, Any]) -> Row:
     """Return a cover cut: one column of each set would exceed a row, so one set has none.
 
-    Parameters
-    ----------
-    program : IntegerProgram
-        The program.
-    data : mapping
-        `row` is a row with coefficients >= 0 and an upper side, over columns >= 0. `sets` are pairs
-        [columns, row of choice or null]; at most one column of each set is 1.
+    `data`: `row` is a row with coefficients >= 0 and an upper side, over columns >= 0. `sets` are
+    pairs [columns, row of choice or null]; at most one column of each set is 1.
     """
     entries, _, high = _row(program, data.get("row"))
     if high is None or any(a < 0 or program.lower[j] < 0 for j, a in entries.items()):
@@ -438,13 +388,8 @@ def cover_cut(program: IntegerProgram, data: Mapping[str, Any]) -> Row:
 def rounding_cut(program: IntegerProgram, data: Mapping[str, Any]) -> Row:
     """Return a Chvatal-Gomory cut: a combination of rows, divided and rounded down.
 
-    Parameters
-    ----------
-    program : IntegerProgram
-        The program; columns in the cut must be >= 0.
-    data : mapping
-        `d` are pairs of a row and its multiplier, > 0 for the upper side and < 0 for the lower
-        side. `by` is the divisor, > 0.
+    `program`: the program; columns in the cut must be >= 0. `data`: `d` are pairs of a row and its
+    multiplier, > 0 for the upper side and < 0 for the lower side. `by` is the divisor, > 0.
     """
     by, limit = whole(data.get("by"), "/by"), 0
     total: dict[int, int] = {}
@@ -475,14 +420,8 @@ CUTS: Mapping[str, Cut] = {"cover": cover_cut, "round": rounding_cut}
 def with_cuts(program: IntegerProgram, cuts: Any, kinds: Mapping[str, Cut]) -> IntegerProgram:
     """Return the program with the cuts of a proof, each of which is derived again.
 
-    Parameters
-    ----------
-    program : IntegerProgram
-        The program.
-    cuts : list of mapping
-        Cuts of the file. `why` is the kind, the rest are its data. A cut may use earlier ones.
-    kinds : mapping
-        Function that derives a cut, by kind: `CUTS` and those of the family.
+    `cuts`: cuts of the file. `why` is the kind, the rest are its data. A cut may use earlier ones.
+    `kinds`: function that derives a cut, by kind: `CUTS` and those of the family.
     """
     rows = list(program.rows)
     grown = replace(program, rows=rows)  # shares the list to which cuts are appended

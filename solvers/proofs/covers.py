@@ -21,11 +21,6 @@ LITTLE = 0.02  # column sets with a smaller total are not used in covers
 class CoverSeparator:
     """Separates violated cover cuts of rows with coefficients >= 0.
 
-    Parameters
-    ----------
-    program : IntegerProgram
-        The program.
-
     Notes
     -----
     A cover has, of each choice, the columns of at least some weight. Its cut is violated if
@@ -57,12 +52,7 @@ class CoverSeparator:
     def __call__(self, point: Floats, box: Box) -> Sequence[Mapping[str, Any]]:
         """Return a cut for each row with a violated cover cut.
 
-        Parameters
-        ----------
-        point : array [j]
-            A fractional solution.
-        box : (lower, upper)
-            Bounds of the columns; not used.
+        `point` [j]: a fractional solution. `box`: bounds of the columns; not used.
         """
         found = []
         for i, entries, high in self.rows:

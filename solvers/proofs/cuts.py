@@ -19,10 +19,8 @@ class CliqueCut:
 
     Data: `columns`, a list of columns.
 
-    Parameters
-    ----------
-    program : IntegerProgram
-        Rows with an upper side, and coefficients and columns >= 0, are searched for conflicts.
+    `program`: rows with an upper side, and coefficients and columns >= 0, are searched for
+    conflicts.
     """
 
     def __init__(self, program: IntegerProgram) -> None:
@@ -55,13 +53,7 @@ class CliqueCut:
         return dict.fromkeys(given, 1), None, 1
 
     def near(self, j: int) -> int:
-        """Return the columns that cannot be 1 together with a column, as bits; without itself.
-
-        Parameters
-        ----------
-        j : int
-            A column.
-        """
+        """Return the columns that cannot be 1 together with a column, as bits; without itself."""
         if j not in self._known:
             found, width = 0, len(self._rows_of)
             if (len(self._known) + len(self._over)) * width > MAX_CONFLICT_BITS:
@@ -96,10 +88,7 @@ class SlotCut:
     the most of the pairs with amounts up to its own. Listing the sums of amounts of one column of
     each job that the rows allow gives the largest worth of all.
 
-    Parameters
-    ----------
-    job : list of int
-        Of each column, 0 or 1; at most one column of each job is 1.
+    `job`: of each column, 0 or 1; at most one column of each job is 1.
     """
 
     def __init__(self, job: list[int]) -> None:

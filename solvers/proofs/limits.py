@@ -11,14 +11,9 @@ SECONDS, MEMORY_MB = 600.0, 4096.0
 def limited(function: str, *args: Any, seconds: float, memory_mb: float) -> Any:
     """Return what a function returns in a child process, or a text why it did not within limits.
 
-    Parameters
-    ----------
-    function : str
-        "package.module:function"; called with a function that sends messages, and the arguments.
-    *args
-        Its arguments.
-    seconds, memory_mb : float
-        Limits of time, and of memory in MB; beyond them the process is killed.
+    `function`: "package.module:function"; called with a function that sends messages, and the
+    arguments. `seconds`, `memory_mb`: limits of time, and of memory in MB; beyond them the process
+    is killed.
 
     Raises
     ------

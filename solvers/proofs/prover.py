@@ -96,20 +96,10 @@ def prove(
 ) -> Proved:
     """Search for a proof that no solution has cost x <= goal.
 
-    Parameters
-    ----------
-    program : IntegerProgram
-        The program; all columns have finite bounds.
-    clock : Clock
-        Time budget.
-    separate : sequence of callables
-        Separators, called in turn at nodes with an open point, fractional or not.
-    kinds : mapping
-        Functions that derive the cuts, by kind; cuts that cannot be derived are not added.
-    seed : int
-        Random seed of the engine.
-    max_nodes : int
-        Limit on the number of nodes.
+    `program`: the program; all columns have finite bounds. `clock`: time budget. `separate`:
+    separators, called in turn at nodes with an open point, fractional or not. `kinds`: functions
+    that derive the cuts, by kind; cuts that cannot be derived are not added. `seed`: random seed of
+    the engine. `max_nodes`: limit on the number of nodes.
     """
     prover = _Prover(program, clock, separate, kinds, seed, max_nodes)
     try:
@@ -518,12 +508,7 @@ def _renumbered(cut: Mapping[str, Any], row: Mapping[int, int]) -> dict[str, Any
 def linear_program(program: IntegerProgram, cost: Floats) -> LinearProgram:
     """Return the linear relaxation of a program, for an engine.
 
-    Parameters
-    ----------
-    program : IntegerProgram
-        The program.
-    cost : array [j]
-        In the unit of the engine.
+    `cost` [j]: in the unit of the engine.
     """
     return LinearProgram(
         cost=cost,

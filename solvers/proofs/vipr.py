@@ -89,20 +89,11 @@ def export(
 ) -> Exported:
     """Write a proof that the checker has accepted as a certificate; say what it contains.
 
-    Parameters
-    ----------
-    space : ProgramSpace
-        What the proof refutes, with the cuts of the proof as the last rows.
-    proof : mapping
-        `vectors`, `cuts` and `tree`. It must be one that `check_tree` accepts.
-    file : path
-        It is written when complete, by way of a file `NAME.part`.
-    larger : Larger, optional
-        The program that the certificate states, if it is not that of the proof.
-    comments : iterable of str
-        Lines for the head of the certificate.
-    assumed : iterable of str
-        What else the caller assumes; the head says it, too.
+    `space`: what the proof refutes, with the cuts of the proof as the last rows. `proof`:
+    `vectors`, `cuts` and `tree`. It must be one that `check_tree` accepts. `file`: it is written
+    when complete, by way of a file `NAME.part`. `larger`: the program that the certificate states,
+    if it is not that of the proof. `comments`: lines for the head of the certificate. `assumed`:
+    what else the caller assumes; the head says it, too.
     """
     part = f"{os.fspath(file)}.part"
     try:

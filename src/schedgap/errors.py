@@ -16,10 +16,7 @@ class SchedgapError(Exception):
 def one_line(text: str) -> str:
     """Escape control characters; file names and ids given by users may contain any.
 
-    Parameters
-    ----------
-    text : str
-        Of a message.
+    `text`: of a message.
     """
     if text.isprintable():
         return text
@@ -96,12 +93,7 @@ class EngineWarning(UserWarning):
 class Interrupted(KeyboardInterrupt):
     """An interrupt of work that leaves something; the message says what is kept, and how to go on.
 
-    Parameters
-    ----------
-    message : str
-        For the user; may be empty.
-    solution : Solution, optional
-        What a method has reached.
+    `message`: for the user; may be empty. `solution`: what a method has reached.
     """
 
     def __init__(self, message: str = "", solution: Any = None) -> None:
@@ -132,12 +124,7 @@ class ContradictionError(Exception):
 def choices(name: str, known: Iterable[str]) -> str:
     """Return a text for messages on an unknown name: all known ones, and the closest of them.
 
-    Parameters
-    ----------
-    name : str
-        The unknown name.
-    known : iterable of str
-        Names that exist.
+    `known`: names that exist.
     """
     from difflib import get_close_matches
 

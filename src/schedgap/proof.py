@@ -48,10 +48,7 @@ __all__ = [
 def main(arguments: list[str]) -> int:
     """Check a proof file, print what it proves, and return the exit code.
 
-    Parameters
-    ----------
-    arguments : list of str
-        The arguments of the command line, without the name of the program.
+    `arguments`: the arguments of the command line, without the name of the program.
     """
     from schedgap.solvers.proofs.limits import MEMORY_MB, SECONDS, limited
 

@@ -132,7 +132,12 @@ def test_no_argument_gives_a_traceback(
 
 def test_the_sweep_covers_all_functions(calls: Any) -> None:
     functions = {name for name in sg.__all__ if name[0].islower()}
-    apart = {"families", "engines", "register", "instance"}  # nothing to give; a contract; the next test
+    apart = {
+        "families",
+        "engines",
+        "register",
+        "instance",
+    }  # nothing to give; a contract; the next test
     assert functions - apart == set(calls) & functions
     assert list(calls) == sorted(calls, key=NAMES.split().index)
 

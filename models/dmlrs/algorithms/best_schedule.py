@@ -86,18 +86,8 @@ def best_schedule(
 ) -> BestSchedule:
     """Return the schedule with the largest payoff at the prices of a cluster.
 
-    Parameters
-    ----------
-    cluster : PricedCluster
-        Load and prices at the arrival.
-    job : JobAtArrival
-        The arriving job.
-    options : callable
-        From the state of a slot to the options of the job there.
-    volume : int
-        V, its samples.
-    dp, quantum, grid
-        Algorithm 3, as in `pd_ors`.
+    `cluster`: load and prices at the arrival. `options`: from the state of a slot to the options of
+    the job there. `volume`: V, its samples. `dp`, `quantum`, `grid`: Algorithm 3, as in `pd_ors`.
 
     Returns
     -------

@@ -35,12 +35,7 @@ def undominated(job: JobAtArrival, options: OptionRow) -> list[SlotOption]:
 
     An option is dominated by one of no less progress at no more cost.
 
-    Parameters
-    ----------
-    job : JobAtArrival
-        The job, which gives the progress.
-    options : sequence of SlotOption
-        Options of one slot.
+    `job`: the job, which gives the progress. `options`: options of one slot.
     """
     frontier: list[SlotOption] = []
     for option in sorted(options, key=lambda each: (-job.progress(each), each.cost)):
@@ -190,14 +185,8 @@ def in_quanta(
 
     The last quantum may be partial: its slot trains at least that part.
 
-    Parameters
-    ----------
-    job, rows
-        As in `on_grid`.
-    volume : int
-        V, samples of the job.
-    quantum : int
-        Samples per quantum, >= 1.
+    `job`, `rows`: as in `on_grid`. `volume`: V, samples of the job. `quantum`: samples per quantum,
+    >= 1.
     """
     scale = volume / quantum
     weights = [

@@ -53,12 +53,7 @@ class EventLog:
     def prices_range(self, time: int, price_range: PriceRange) -> None:
         """Record U and L if they have changed.
 
-        Parameters
-        ----------
-        time : int
-            Slot, from 1.
-        price_range : PriceRange
-            The current range.
+        `time`: slot, from 1.
         """
         limits = price_range.largest.tolist(), float(price_range.smallest)
         if limits != self._range:
@@ -69,29 +64,15 @@ class EventLog:
             )  # fmt: skip
 
     def arrives(self, job: JobAtArrival, price_range: PriceRange) -> None:
-        """Record an arrival, and the price range at it.
-
-        Parameters
-        ----------
-        job : JobAtArrival
-            The arriving job.
-        price_range : PriceRange
-            The current range.
-        """
+        """Record an arrival, and the price range at it."""
         self._add("A1 L2", "arrive", job.arrival, job=self._id(job))
         self.prices_range(job.arrival, price_range)
 
     def evaluates(self, job: JobAtArrival, best: BestSchedule, counts: Mapping[str, int]) -> None:
         """Record the costs of all completions of a job, and its largest payoff.
 
-        Parameters
-        ----------
-        job : JobAtArrival
-            The arriving job.
-        best : BestSchedule
-            Its best schedule and the costs.
-        counts : mapping
-            Counts of the rounding since the start of the run; empty if it is not used.
+        `best`: its best schedule and the costs. `counts`: counts of the rounding since the start of
+        the run; empty if it is not used.
         """
         name, time = self._id(job), job.arrival
         increase = {key: count - self._counts.get(key, 0) for key, count in counts.items()}
@@ -119,16 +100,8 @@ class EventLog:
     ) -> None:
         """Record the allocations of an admitted job, and the prices that they raise.
 
-        Parameters
-        ----------
-        job : JobAtArrival
-            The admitted job.
-        payoff : float
-            lambda_i > 0.
-        plan : mapping
-            Workers and PSs by slot, from 1, and machine.
-        before, after : array [t - 1, h, r]
-            Prices.
+        `payoff`: lambda_i > 0. `plan`: workers and PSs by slot, from 1, and machine. `before`,
+        `after` [t - 1, h, r]: prices.
         """
         name, machines = self._id(job), [machine.id for machine in self._instance.machines]
         self._add(
@@ -151,12 +124,7 @@ class EventLog:
     def rejects(self, job: JobAtArrival, best: BestSchedule) -> None:
         """Record why a job is rejected.
 
-        Parameters
-        ----------
-        job : JobAtArrival
-            The rejected job.
-        best : BestSchedule
-            Its best schedule, without a plan.
+        `best`: its best schedule, without a plan.
         """
         if not job.utility[0] > 0:
             reason = "worthless"
@@ -169,10 +137,7 @@ class EventLog:
     def stops(self, waiting: Sequence[Job]) -> None:
         """Record the jobs that are not considered any more.
 
-        Parameters
-        ----------
-        waiting : sequence of Job
-            At least one.
+        `waiting`: at least one.
         """
         time = min(job.arrival for job in waiting)
         self._add("A1 L2", "stop", time, jobs=[job.id for job in waiting])

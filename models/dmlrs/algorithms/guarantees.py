@@ -41,13 +41,7 @@ class MachineDemand(NamedTuple):
 
 
 def machine_demand(instance: DmlrsInstance, job: JobAtArrival) -> MachineDemand:
-    """Return the least and the largest demand of a job on a machine that it uses.
-
-    Parameters
-    ----------
-    job : JobAtArrival
-        The job.
-    """
+    """Return the least and the largest demand of a job on a machine that it uses."""
     capacity = arrays(instance).capacity_milli
     if len(capacity) == 1:  # whole bundles
         fits = job.bundles.workers <= int(machine_limits(instance).internal[job.index, 0])
@@ -77,10 +71,7 @@ class PrimalDualConstants:
 def constants(instance: DmlrsInstance, prices: PriceRange) -> PrimalDualConstants:
     """Return the constants of an instance under a range of the prices.
 
-    Parameters
-    ----------
-    prices : PriceRange
-        U and L.
+    `prices`: U and L.
     """
     view = arrays(instance)
     growth = np.zeros(len(instance.resources))  # ln(U / L)
@@ -231,12 +222,7 @@ def recursion_calls(slots: int, volume: int) -> int:
 
     f(n, V) = sum over v = 0..V of 1 + f(n - 1, V - v), f(0, .) = 0, is C(V + n + 1, n) - 1.
 
-    Parameters
-    ----------
-    slots : int
-        From the arrival of the job to its completion.
-    volume : int
-        V, its samples.
+    `slots`: from the arrival of the job to its completion. `volume`: V, its samples.
     """
     return math.comb(volume + slots + 1, slots) - 1
 
@@ -244,10 +230,7 @@ def recursion_calls(slots: int, volume: int) -> int:
 def complexity(instance: DmlrsInstance, **free: object) -> dict[str, Any]:
     """Return the number of steps behind the stated running time of PD-ORS.
 
-    Parameters
-    ----------
-    free
-        Options of the run; the statement is about dp=literal with quanta of one sample.
+    `free`: options of the run; the statement is about dp=literal with quanta of one sample.
 
     Returns
     -------
@@ -271,10 +254,7 @@ def _ends(parameters: list[GainParameters]) -> tuple[float, float]:
 def conditions(instance: DmlrsInstance, run: AlgorithmRun) -> dict[str, Any]:
     """Return 2 alpha and the conditions of its argument, as far as a run shows them.
 
-    Parameters
-    ----------
-    run : AlgorithmRun
-        A run of `pd_ors` on the instance.
+    `run`: a run of `pd_ors` on the instance.
 
     Returns
     -------

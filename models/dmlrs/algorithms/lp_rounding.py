@@ -58,17 +58,11 @@ def lp_rounding(
 
     With the defaults the schedule is that of `pd_ors` with the same seed.
 
-    Parameters
-    ----------
-    solve : callable
-        Returns the proved optimum of an integer program, or None.
-    one_machine : bool
-        Whether a job may also run on one machine, Algorithm 4, lines 2-7. Without it every slot is
-        a rounded solution.
-    problems : int
-        Largest number of problems of which theta is computed, evenly spread over the run.
-    prices, price_floor, dp, quantum, grid, literal_13, gain, delta, rounds, ps_row, seed, clock
-        As for `pd_ors`.
+    `solve`: returns the proved optimum of an integer program, or None. `one_machine`: whether a job
+    may also run on one machine, Algorithm 4, lines 2-7. Without it every slot is a rounded
+    solution. `problems`: largest number of problems of which theta is computed, evenly spread over
+    the run. `prices`, `price_floor`, `dp`, `quantum`, `grid`, `literal_13`, `gain`, `delta`,
+    `rounds`, `ps_row`, `seed`, `clock`: as for `pd_ors`.
     """
     seen: list[RoundedProblem] = []
     rounding = Rounding(
@@ -103,14 +97,7 @@ def lp_rounding(
 def theta(problem: RoundedProblem, solve: Solve, *, ps_row: bool = True) -> float | None:
     """Return the optimum of a problem (23) in integers, or None if it is not known.
 
-    Parameters
-    ----------
-    problem : RoundedProblem
-        The problem.
-    solve : callable
-        As for `lp_rounding`.
-    ps_row : bool
-        Whether the program has the row of PSs (E3).
+    `solve`: as for `lp_rounding`. `ps_row`: whether the program has the row of PSs (E3).
 
     Notes
     -----
@@ -147,11 +134,6 @@ def theta(problem: RoundedProblem, solve: Solve, *, ps_row: bool = True) -> floa
 
 def summary(measured: MeasuredRun, instance: DmlrsInstance) -> dict[str, Any]:
     """Return the measurements as plain data for a trace.
-
-    Parameters
-    ----------
-    measured : MeasuredRun
-        Of the instance.
 
     Returns
     -------

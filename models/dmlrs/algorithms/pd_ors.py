@@ -161,12 +161,8 @@ def pd_ors(
 def slot_options(slot: SlotState, external: OptionsOfSlot) -> list[SlotOption]:
     """Return what a job can have in a slot: for each n the cheapest machine, and n across machines.
 
-    Parameters
-    ----------
-    slot : SlotState
-        State of the slot for the job.
-    external : callable
-        Options across machines: those of `Rounding` are Algorithm 4, lines 8-11.
+    `slot`: state of the slot for the job. `external`: options across machines: those of `Rounding`
+    are Algorithm 4, lines 8-11.
 
     Notes
     -----
@@ -178,10 +174,7 @@ def slot_options(slot: SlotState, external: OptionsOfSlot) -> list[SlotOption]:
 def stop_note(instance: DmlrsInstance, run: AlgorithmRun) -> str:
     """Return a note on the jobs that a stopped run has not considered; '' if there are none.
 
-    Parameters
-    ----------
-    run : AlgorithmRun
-        A run of `pd_ors` on the instance.
+    `run`: a run of `pd_ors` on the instance.
     """
     jobs = len(instance.jobs)
     left = jobs - len(run.trace["payoffs"])

@@ -38,10 +38,7 @@ class PriceRange:
     def price(self, load: Ints, capacity: Ints) -> Floats:
         """Return Q(rho) = L (U / L)^(rho / C), (12); 0 where C = 0.
 
-        Parameters
-        ----------
-        load, capacity : array of int [..., h, r]
-            rho and C in thousandths.
+        `load`, `capacity` [..., h, r]: rho and C in thousandths.
         """
         if self.smallest <= 0:
             return np.zeros(load.shape)
@@ -53,10 +50,7 @@ class PriceRange:
 def declared(instance: DmlrsInstance, floor: float = 0.0) -> PriceRange | None:
     """Return the range that an instance declares, or None.
 
-    Parameters
-    ----------
-    floor : float
-        Lower limit on L, >= 0.
+    `floor`: lower limit on L, >= 0.
     """
     given = instance.price_parameters
     if given is None:
@@ -75,18 +69,9 @@ def of_jobs(
 ) -> PriceRange:
     """Return the range that some jobs give, (13) and (14).
 
-    Parameters
-    ----------
-    jobs : sequence of JobAtArrival
-        Jobs that can be completed.
-    horizon : int
-        T.
-    capacity : array of int [h, r]
-        In thousandths.
-    floor : float
-        Lower limit on L, >= 0.
-    literal : bool
-        Whether (13) has the duration minus the arrival, as printed, instead of the least delay.
+    `jobs`: jobs that can be completed. `horizon`: T. `capacity` [h, r]: in thousandths. `floor`:
+    lower limit on L, >= 0. `literal`: whether (13) has the duration minus the arrival, as printed,
+    instead of the least delay.
 
     Notes
     -----
@@ -124,10 +109,7 @@ def of_jobs(
 def final_range(instance: DmlrsInstance, run: AlgorithmRun) -> PriceRange:
     """Return the range of the prices at the end of a run of PD-ORS, from its trace.
 
-    Parameters
-    ----------
-    run : AlgorithmRun
-        A run of `pd_ors` on the instance.
+    `run`: a run of `pd_ors` on the instance.
     """
     largest = np.array([run.trace["max_unit_utility"][name] for name in instance.resources])
     return PriceRange(largest, run.trace["min_unit_utility"])
@@ -136,10 +118,7 @@ def final_range(instance: DmlrsInstance, run: AlgorithmRun) -> PriceRange:
 def final_load(instance: DmlrsInstance, run: AlgorithmRun) -> Ints:
     """Return rho [t - 1, h, r] at the end of a run, in thousandths.
 
-    Parameters
-    ----------
-    run : AlgorithmRun
-        A run of `pd_ors` on the instance.
+    `run`: a run of `pd_ors` on the instance.
     """
     view = arrays(instance)
     load = np.zeros((instance.horizon, *view.capacity_milli.shape), dtype=np.int64)

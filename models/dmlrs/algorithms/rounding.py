@@ -30,11 +30,6 @@ class _ScaledRelaxation:
     Prices range over many orders of magnitude, and most are far below the 1e-7 up to which an
     engine regards a reduced cost as 0. The costs are therefore multiplied such that the optimum is
     between `_AIM` and `_LARGEST`.
-
-    Parameters
-    ----------
-    problem : AcrossMachines
-        The program.
     """
 
     def __init__(self, problem: AcrossMachines) -> None:
@@ -91,22 +86,11 @@ class RoundedProblem:
 class Rounding:
     """Randomised rounding with one generator for a whole run, and counts of its outcomes.
 
-    Parameters
-    ----------
-    rng : Generator
-        Source of the draws.
-    gain : str or float
-        G_delta: 1, `packing` (31), `cover` (32), or a number.
-    delta : float
-        Failure probability in (0, 1], for the gains.
-    rounds : int
-        S, most draws for each number of workers.
-    ps_row : bool
-        Whether the relaxation has the row sum s >= m(n), which (23)-(26) lacks (E3).
-    hull : bool
-        Whether (24) is replaced by the integer hull of each machine.
-    observe : callable, optional
-        Called with each problem whose relaxation has a solution.
+    `rng`: source of the draws. `gain`: g_delta: 1, `packing` (31), `cover` (32), or a number.
+    `delta`: failure probability in (0, 1], for the gains. `rounds`: S, most draws for each number
+    of workers. `ps_row`: whether the relaxation has the row sum s >= m(n), which (23)-(26) lacks
+    (E3). `hull`: whether (24) is replaced by the integer hull of each machine. `observe`: called
+    with each problem whose relaxation has a solution.
     """
 
     rng: np.random.Generator  # A4 L1: w = s = 0, G, S
@@ -125,10 +109,7 @@ class Rounding:
     def __call__(self, slot: SlotState) -> list[SlotOption]:
         """Return for each n the first draw that satisfies all rows, by n; none if S draws fail.
 
-        Parameters
-        ----------
-        slot : SlotState
-            State of the slot for the job.
+        `slot`: state of the slot for the job.
 
         Notes
         -----
@@ -231,14 +212,8 @@ def _satisfied(slot: SlotState, machines: Ints, n: int, trials: Ints) -> NDArray
 def draws(values: Floats, rounds: int, rng: np.random.Generator) -> Ints:
     """Return random roundings [draw, k] of values [k], each with the value as its mean, (27), (28).
 
-    Parameters
-    ----------
-    values : array [k]
-        Values >= 0.
-    rounds : int
-        Number of draws; a single one if all values are whole.
-    rng : Generator
-        Source of the draws.
+    `values` [k]: values >= 0. `rounds`: number of draws; a single one if all values are whole.
+    `rng`: source of the draws.
     """
     whole = np.round(values)
     is_whole = np.abs(values - whole) < _WHOLE

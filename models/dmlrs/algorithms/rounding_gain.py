@@ -15,14 +15,8 @@ from schedgap.models.dmlrs.slot_options import JobAtArrival, SlotState
 def packing_gain(width: float, rows: int, delta: float) -> float | None:
     """Return a gain G <= 1 for which all packing rows hold with probability >= 1 - delta / 3.
 
-    Parameters
-    ----------
-    width : float
-        W_a, the least right side of a row divided by its largest coefficient.
-    rows : int
-        R H, the number of rows (24); row (25) is one more.
-    delta : float
-        In (0, 1].
+    `width`: w_a, the least right side of a row divided by its largest coefficient. `rows`: R H, the
+    number of rows (24); row (25) is one more. `delta`: in (0, 1].
 
     Returns
     -------
@@ -42,14 +36,8 @@ def packing_gain(width: float, rows: int, delta: float) -> float | None:
 def cover_gain(width: float, delta: float, rows: int = 1) -> float:
     """Return a gain G >= 1 for which the cover rows hold with probability >= 1 - delta / 3.
 
-    Parameters
-    ----------
-    width : float
-        W_b, their least right side: n of (26), or min(n, m(n)) with the row of PSs.
-    delta : float
-        In (0, 1].
-    rows : int
-        1 for (26) alone, 2 with the row of PSs.
+    `width`: w_b, their least right side: n of (26), or min(n, m(n)) with the row of PSs. `delta`:
+    in (0, 1]. `rows`: 1 for (26) alone, 2 with the row of PSs.
     """
     d = 2 * math.log(3 * rows / delta) / width
     return 1 + d / 2 + math.sqrt(d + d * d / 4)
@@ -58,10 +46,7 @@ def cover_gain(width: float, delta: float, rows: int = 1) -> float:
 def packing_width(slot: SlotState) -> float:
     """Return W_a over the rows in which anything fits; F if there is none.
 
-    Parameters
-    ----------
-    slot : SlotState
-        State of the slot for the job.
+    `slot`: state of the slot for the job.
     """
     workers, ps = slot.max_units
     units = np.maximum(
@@ -90,12 +75,7 @@ class GainParameters(NamedTuple):
 def gain_parameters(instance: DmlrsInstance, job: JobAtArrival, delta: float) -> GainParameters:
     """Return the quantities behind a job's gains, at its largest number of workers.
 
-    Parameters
-    ----------
-    job : JobAtArrival
-        The job.
-    delta : float
-        In (0, 1].
+    `delta`: in (0, 1].
     """
     capacity = arrays(instance).capacity_milli
     empty_slot = SlotState(job, capacity, np.zeros(capacity.shape))

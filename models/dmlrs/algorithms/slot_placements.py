@@ -46,10 +46,7 @@ def external_exact(slot: SlotState) -> list[SlotOption]:
 
     If it lies on one machine, it is internal.
 
-    Parameters
-    ----------
-    slot : SlotState
-        State of the slot for the job.
+    `slot`: state of the slot for the job.
 
     Raises
     ------
@@ -164,10 +161,7 @@ def external_floor(slot: SlotState) -> list[SlotOption]:
 
     An option holds no machines: it is a price, not a placement.
 
-    Parameters
-    ----------
-    slot : SlotState
-        State of the slot for the job.
+    `slot`: state of the slot for the job.
     """
     if len(slot.free) < 2:
         return []

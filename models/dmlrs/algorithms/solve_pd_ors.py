@@ -47,10 +47,7 @@ def lp_rounding(instance: DmlrsInstance, call: RunContext) -> MethodResult:
 def online_run(instance: DmlrsInstance, call: RunContext, across: Across) -> AlgorithmRun:
     """Run PD-ORS with the options of a call.
 
-    Parameters
-    ----------
-    across : str
-        How options across machines are found, as in `pd_ors`.
+    `across`: how options across machines are found, as in `pd_ors`.
     """
     options = {name: value for name, value in call.options.items() if name != "of"}
     return pd_ors(instance, **options, across=across, seed=call.seed, clock=call.clock)

@@ -57,17 +57,10 @@ def dorm(
     changes. Between events placements do not change, not even in the last slot of a job, which may
     do more than the remaining work. Jobs that never complete are not admitted.
 
-    Parameters
-    ----------
-    solve : callable
-        Solves one program; None keeps the last placement of the remaining jobs.
-    limits : DormLimits
-        Limits on unfairness and changes.
-    clock : Clock, optional
-        When it expires, placements are kept at every event.
-    merge : bool
-        Whether the program merges all machines; its bundles are then placed by `pack`. Otherwise it
-        places them itself.
+    `solve`: solves one program; None keeps the last placement of the remaining jobs. `limits`:
+    limits on unfairness and changes. `clock`: when it expires, placements are kept at every event.
+    `merge`: whether the program merges all machines; its bundles are then placed by `pack`.
+    Otherwise it places them itself.
 
     Notes
     -----
@@ -98,10 +91,7 @@ def dorm(
 def totals(counts: Counts) -> tuple[int, int]:
     """Return the workers and PSs of a job on all machines.
 
-    Parameters
-    ----------
-    counts : mapping
-        Workers and PSs by machine.
+    `counts`: workers and PSs by machine.
     """
     return sum(w for w, _ in counts.values()), sum(s for _, s in counts.values())
 
@@ -117,12 +107,7 @@ def pack(
     first machine that holds all of it, otherwise unit by unit on the first machine with room; what
     does not fit is left out.
 
-    Parameters
-    ----------
-    chosen : mapping
-        Workers and PSs of each job.
-    before : mapping
-        The previous placements.
+    `chosen`: workers and PSs of each job.
     """
     view = arrays(instance)
     free = view.capacity_milli.copy()
@@ -205,14 +190,8 @@ def build_merged(
     more than they need; `capacity`; `share` and `unfair` (theta_f R); `moved` and `changed`
     (theta_a of the running jobs).
 
-    Parameters
-    ----------
-    jobs : sequence of int
-        Unfinished jobs [a].
-    before : mapping
-        Their previous workers and PSs.
-    limits : DormLimits
-        Limits on unfairness and changes.
+    `jobs`: unfinished jobs [a]. `before`: their previous workers and PSs. `limits`: limits on
+    unfairness and changes.
     """
     view, builder, own = arrays(instance), ProgramBuilder(), list(jobs)
     total = view.capacity.sum(axis=0)
@@ -345,14 +324,8 @@ def build(
     Rows: `one` bundle for each job, its `workers` and `ps`, `capacity`; `share` and `unfair`
     (theta_f R); `moved` and `changed` (theta_a of the running jobs).
 
-    Parameters
-    ----------
-    jobs : sequence of int
-        Unfinished jobs [a].
-    before : mapping
-        Their previous placements.
-    limits : DormLimits
-        Limits on unfairness and changes.
+    `jobs`: unfinished jobs [a]. `before`: their previous placements. `limits`: limits on unfairness
+    and changes.
     """
     view, columns, h = arrays(instance), _columns(instance, jobs), np.arange(len(instance.machines))
     rows = columns.builder.rows
@@ -418,12 +391,7 @@ def _add_change_limit(
 def read(instance: DmlrsInstance, jobs: Sequence[int], values: Floats) -> Placements:
     """Return the placement of a solution of the program.
 
-    Parameters
-    ----------
-    jobs : sequence of int
-        As for `build`.
-    values : array of float
-        By column.
+    `jobs`: as for `build`. `values`: by column.
     """
     columns, placed = _columns(instance, jobs), Placements()
     workers, ps = (np.round(b.of(values)).astype(int) for b in (columns.workers, columns.ps))

@@ -33,10 +33,7 @@ def drf(instance: DmlrsInstance) -> DmlrsSchedule:
 def dominant_shares(instance: DmlrsInstance, active: Sequence[UnfinishedJob]) -> Placements:
     """Return the placement that DRF gives to the jobs in an empty slot.
 
-    Parameters
-    ----------
-    active : sequence of UnfinishedJob
-        In order of arrival; ties go to the earlier one.
+    `active`: in order of arrival; ties go to the earlier one.
     """
     view = arrays(instance)
     free, total = view.capacity_milli.copy(), view.capacity_milli.sum(axis=0)
@@ -69,16 +66,8 @@ def extended(
 ) -> dict[int, tuple[int, int]] | None:
     """Return the placement with more workers, taken from `free`; None if it does not fit.
 
-    Parameters
-    ----------
-    i : int
-        Index of the job.
-    held : mapping
-        Its placement so far.
-    workers : int
-        The new number of its workers.
-    free : array of int [h, r]
-        Free capacity in thousandths; reduced if the units fit.
+    `workers`: the new number of its workers. `free` [h, r]: free capacity in thousandths; reduced
+    if the units fit.
     """
     view, ratio = arrays(instance), float(arrays(instance).ratio[i])
     before = sum(w for w, _ in held.values())

@@ -24,12 +24,8 @@ def fifo(
     holds it with its PSs, or else across machines: unit by unit on the first machine with enough
     free capacity, a PS before the worker that requires it.
 
-    Parameters
-    ----------
-    fifo_workers : int, optional
-        Most workers of any job; >= 1.
-    strict : bool
-        Whether a job that gets nothing blocks the later ones.
+    `fifo_workers`: most workers of any job; >= 1. `strict`: whether a job that gets nothing blocks
+    the later ones.
 
     Notes
     -----
@@ -75,14 +71,7 @@ def _largest(
 def spread(instance: DmlrsInstance, i: int, limit: int, free: Ints) -> dict[int, tuple[int, int]]:
     """Return the largest allowed number of workers, up to `limit`, that can be placed unit by unit.
 
-    Parameters
-    ----------
-    i : int
-        Index of the job.
-    limit : int
-        Largest number of workers.
-    free : array of int [h, r]
-        Free capacity in thousandths; not changed.
+    `limit`: largest number of workers. `free` [h, r]: free capacity in thousandths; not changed.
 
     Notes
     -----

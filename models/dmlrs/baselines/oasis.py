@@ -30,12 +30,8 @@ def oasis(
 
     Every slot option and every schedule of a job is the cheapest one. On one machine no job runs.
 
-    Parameters
-    ----------
-    worker_share : float
-        Share of the machines, the first ones, that hold workers; 0..1, rounded up.
-    prices, price_floor, clock
-        As in `pd_ors`.
+    `worker_share`: share of the machines, the first ones, that hold workers; 0..1, rounded up.
+    `prices`, `price_floor`, `clock`: as in `pd_ors`.
 
     Notes
     -----
@@ -62,12 +58,7 @@ def run_oasis(instance: DmlrsInstance, call: RunContext) -> MethodResult:
 def worker_machines(machines: int, share: float) -> int:
     """Return how many machines, the first ones, hold workers: ceil(share H), at most H.
 
-    Parameters
-    ----------
-    machines : int
-        H.
-    share : float
-        In 0..1.
+    `machines`: H. `share`: in 0..1.
     """
     return min(machines, math.ceil(share * machines - 1e-9))
 
@@ -77,12 +68,8 @@ def separated(slot: SlotState, worker_hosts: int) -> list[SlotOption]:
 
     The PSs are on the other machines. Time: O(H log H + F H). Ties: the first machine.
 
-    Parameters
-    ----------
-    slot : SlotState
-        State of the slot for the job.
-    worker_hosts : int
-        Number of machines, the first ones, that hold workers.
+    `slot`: state of the slot for the job. `worker_hosts`: number of machines, the first ones, that
+    hold workers.
     """
     workers, ps = slot.max_units
     hosts, others = np.arange(worker_hosts), np.arange(worker_hosts, len(workers))

@@ -44,10 +44,8 @@ Decide = Callable[
 def simulate(instance: DmlrsInstance, decide: Decide) -> DmlrsSchedule:
     """Return the schedule of the jobs that a policy finishes by T, slot by slot.
 
-    Parameters
-    ----------
-    decide : callable
-        The policy: from the slot, from 1, and the unfinished jobs to the placement of each job.
+    `decide`: the policy: from the slot, from 1, and the unfinished jobs to the placement of each
+    job.
     """
     arriving = Arriving(arrays(instance).arrival.tolist(), lambda i: i)
     waiting: list[int] = []
@@ -94,12 +92,7 @@ def _added(internal: int, external: int, mode: int, n: int) -> tuple[int, int]:
 def next_allowed(job_bundles: Bundles, n: int) -> int:
     """Return the least allowed number of workers that is at least n, or `UNBOUNDED`.
 
-    Parameters
-    ----------
-    job_bundles : Bundles
-        The allowed numbers of workers of the job.
-    n : int
-        At least 1.
+    `job_bundles`: the allowed numbers of workers of the job. `n`: at least 1.
     """
     place = int(np.searchsorted(job_bundles.workers, n))
     return int(job_bundles.workers[place]) if place < len(job_bundles.workers) else UNBOUNDED

@@ -20,12 +20,8 @@ MAX_STEPS = 5 * 10**10  # slots times bundles times steps of the work, over all 
 def price_certificate(prices: Floats, grid: int | None = None) -> dict[str, Any]:
     """Return prices as JSON data: rows of slot (from 1), resource and price > 0.
 
-    Parameters
-    ----------
-    prices : array [t, r]
-        Prices of the resources, all machines merged.
-    grid : int, optional
-        Steps of the work at which jobs are priced; None prices them with fractional bundles.
+    `prices` [t, r]: prices of the resources, all machines merged. `grid`: steps of the work at
+    which jobs are priced; None prices them with fractional bundles.
     """
     if grid is None:
         return {"kind": "prices", "prices": _nonzero_rows(prices)}
@@ -35,10 +31,7 @@ def price_certificate(prices: Floats, grid: int | None = None) -> dict[str, Any]
 def item_price_certificate(prices: Floats) -> dict[str, Any]:
     """Return item prices as JSON data: rows of slot (from 1), item and price > 0.
 
-    Parameters
-    ----------
-    prices : array [t, k]
-        Prices of the items of `PatternMaster`.
+    `prices` [t, k]: prices of the items of `PatternMaster`.
     """
     return {"kind": "rents", "prices": _nonzero_rows(prices)}
 
@@ -52,12 +45,7 @@ def rounded_to_sum(
 ) -> tuple[float, Mapping[str, Any] | None]:
     """Return a bound rounded down to an attainable sum of utilities, and its certificate.
 
-    Parameters
-    ----------
-    bound : float
-        Upper bound on the sum of utilities.
-    certificate : mapping, optional
-        Certificate of the bound.
+    `bound`: upper bound on the sum of utilities. `certificate`: certificate of the bound.
     """
     least = attained(instance, bound)
     if least < bound and certificate is not None:
@@ -68,10 +56,7 @@ def rounded_to_sum(
 def is_too_fine(instance: DmlrsInstance, grid: int) -> bool:
     """Return whether a checker would refuse prices on a grid, as too slow or too large.
 
-    Parameters
-    ----------
-    grid : int
-        Steps of the work.
+    `grid`: steps of the work.
     """
     view, T = arrays(instance), instance.horizon
     steps = float(((T - view.arrival + 1) * 2.0 * view.batch).sum()) * (grid + 1000)

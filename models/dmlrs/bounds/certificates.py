@@ -87,12 +87,9 @@ _ALL: Mapping[str, type[Certificate]] = {**KINDS, "attained": AttainedCertificat
 def check_certificate(instance: DmlrsInstance, certificate: Mapping[str, Any]) -> float:
     """Return the bound on the instance's optimum that a certificate proves.
 
-    Parameters
-    ----------
-    certificate : Mapping
-        `kind` and `prices`, as `certificate_data` and `machine_prices` write them. Its `value` is
-        not read. The prices need not be optimal: any prices prove a bound, and no prices prove the
-        sum of utilities of the jobs each alone.
+    `certificate`: `kind` and `prices`, as `certificate_data` and `machine_prices` write them. Its
+    `value` is not read. The prices need not be optimal: any prices prove a bound, and no prices
+    prove the sum of utilities of the jobs each alone.
 
     Raises
     ------

@@ -48,14 +48,7 @@ class JobColumn:
 def cheapest(instance: DmlrsInstance, i: int, prices: Floats, grid: int) -> CheapestPlans:
     """Return Theta of job i at full capacity, with progress rounded up.
 
-    Parameters
-    ----------
-    i : int
-        Index of the job.
-    prices : array [t, r]
-        Prices >= 0 of the resources.
-    grid : int
-        Steps of the work, >= 1.
+    `prices` [t, r]: prices >= 0 of the resources. `grid`: steps of the work, >= 1.
     """
     job, own = job_at_arrival(instance, i), bundles(instance, i)
     rows: list[list[SlotOption]] = [[] for _ in range(instance.horizon - job.arrival + 1)]
@@ -73,12 +66,7 @@ def cheapest(instance: DmlrsInstance, i: int, prices: Floats, grid: int) -> Chea
 def payoff(instance: DmlrsInstance, i: int, cost: Floats) -> float:
     """Return an upper bound on lambda_i, (11), with all rounding allowed for.
 
-    Parameters
-    ----------
-    i : int
-        Index of the job.
-    cost : array [k]
-        Lower bounds on the cost of completion in slot a_i + k.
+    `cost` [k]: lower bounds on the cost of completion in slot a_i + k.
     """
     view, T = arrays(instance), instance.horizon
     lead = first_completions(instance)[i] - int(view.arrival[i])
@@ -90,12 +78,7 @@ def payoff(instance: DmlrsInstance, i: int, cost: Floats) -> float:
 def grid_bound(instance: DmlrsInstance, prices: Floats, grid: int) -> float:
     """Return the bound on the optimum that prices prove.
 
-    Parameters
-    ----------
-    prices : array [t, r]
-        Prices >= 0 of the resources.
-    grid : int
-        Steps of the work, >= 1.
+    `prices` [t, r]: prices >= 0 of the resources. `grid`: steps of the work, >= 1.
     """
     payoffs = []
     for i, first in enumerate(first_completions(instance)):
@@ -120,14 +103,8 @@ def generate(
 ) -> ColumnGenerationResult:
     """Solve the master; its `bound` and `prices` are those of minus the sum of utilities.
 
-    Parameters
-    ----------
-    grid : int
-        Q >= 1, steps of the work.
-    prices : array [t, r], optional
-        Prices to begin with.
-    on_bound : callable, optional
-        Receives each better bound on the sum of utilities, and its prices [t, r].
+    `grid`: Q >= 1, steps of the work. `prices` [t, r]: prices to begin with. `on_bound`: receives
+    each better bound on the sum of utilities, and its prices [t, r].
     """
     view, T, R = arrays(instance), instance.horizon, len(instance.resources)
     jobs = [i for i, first in enumerate(first_completions(instance)) if first <= T]
@@ -187,10 +164,7 @@ def generate(
 def resource_prices(instance: DmlrsInstance, duals: Floats) -> Floats:
     """Return the prices p [t, r] that duals of the master are.
 
-    Parameters
-    ----------
-    duals : array [row]
-        Duals of the rows of `generate`: capacity by slot and resource first.
+    `duals` [row]: duals of the rows of `generate`: capacity by slot and resource first.
     """
     shape = instance.horizon, len(instance.resources)
     prices: Floats = np.maximum(0.0, -np.asarray(duals)[: shape[0] * shape[1]]).reshape(shape)

@@ -33,10 +33,7 @@ class FluidRelaxation:
     def prices(self, duals: Floats) -> Floats:
         """Return the prices p [t - 1, r] that the duals of (5) are.
 
-        Parameters
-        ----------
-        duals : array [row]
-            The engine's duals.
+        `duals` [row]: the engine's duals.
         """
         prices: Floats = np.maximum(0.0, -self.capacity.of(duals))
         return prices
@@ -61,11 +58,6 @@ def full_width_modes(instance: DmlrsInstance, i: int) -> list[tuple[float, Float
     """Return progress and demand [r] of each mode in which job i runs at full width.
 
     n workers have n / gamma PSs here, which is at most m(n).
-
-    Parameters
-    ----------
-    i : int
-        Index of the job.
     """
     view = arrays(instance)
     unit_demand = view.worker_demand[i] + view.ps_demand[i] / view.ratio[i]
@@ -90,10 +82,7 @@ def disaggregated_columns(instance: DmlrsInstance) -> int:
 def compact(instance: DmlrsInstance, *, names: bool = False) -> FluidRelaxation:
     """Return the compact fluid program: about 4 columns for each job and slot from its arrival.
 
-    Parameters
-    ----------
-    names : bool
-        Whether columns and rows have names.
+    `names`: whether columns and rows have names.
     """
     view, T = arrays(instance), instance.horizon
     builder, capacity = _with_capacity(instance)
@@ -137,10 +126,7 @@ def disaggregated(instance: DmlrsInstance, *, names: bool = False) -> FluidRelax
     It has sum_i sum_f (1 + 2 (f - a_i + 1)) columns; tighter than the compact one, and slow for
     long horizons.
 
-    Parameters
-    ----------
-    names : bool
-        Whether columns and rows have names.
+    `names`: whether columns and rows have names.
     """
     view, T = arrays(instance), instance.horizon
     builder, capacity = _with_capacity(instance)

@@ -135,12 +135,7 @@ class PatternMaster:
     def options(self, i: int, price: Floats) -> list[list[SlotOption]]:
         """Return the options of job i in each slot from its arrival on, at their prices.
 
-        Parameters
-        ----------
-        i : int
-            Index of the job.
-        price : array [t, k]
-            Prices of the items.
+        `price` [t, k]: prices of the items.
         """
         own, limit = bundles(self.instance, i), max_external_workers(self.instance, i)
         rows = []
@@ -161,14 +156,8 @@ class PatternMaster:
     ) -> tuple[float, Ints]:
         """Return a bound on the value of one machine in a slot, and a pattern.
 
-        Parameters
-        ----------
-        type_, slot : int
-            Type of the machine, from 0; slot, from 1.
-        price : array [k]
-            Prices of the items in the slot.
-        budget : NodeBudget
-            Reduced by the nodes used.
+        `type_`, `slot`: type of the machine, from 0; slot, from 1. `price` [k]: prices of the items
+        in the slot. `budget`: reduced by the nodes used.
 
         Returns
         -------
@@ -215,10 +204,7 @@ class PatternMaster:
     def entries(self, column: JobColumn | MachinePattern) -> dict[int, float]:
         """Return the coefficients of a column of the master, by row.
 
-        Parameters
-        ----------
-        column : JobColumn or MachinePattern
-            A job's plan needs items, a machine's pattern supplies them.
+        `column`: a job's plan needs items, a machine's pattern supplies them.
         """
         items = self.item_rows.positions
         if isinstance(column, MachinePattern):
@@ -239,13 +225,7 @@ class PatternMaster:
         return entries
 
     def cost(self, column: JobColumn | MachinePattern) -> float:
-        """Return minus the utility of a plan; 0 for a pattern.
-
-        Parameters
-        ----------
-        column : JobColumn or MachinePattern
-            A column of the master.
-        """
+        """Return minus the utility of a plan; 0 for a pattern."""
         if isinstance(column, MachinePattern):
             return 0.0
         view = arrays(self.instance)
@@ -254,10 +234,7 @@ class PatternMaster:
     def job_row(self, i: int) -> int:
         """Return the row of job i.
 
-        Parameters
-        ----------
-        i : int
-            Index of a job that can be completed.
+        `i`: index of a job that can be completed.
         """
         return self._row_of_job[i]
 
@@ -273,12 +250,7 @@ class PriceEvaluation(NamedTuple):
 def evaluate_prices(layout: PatternMaster, price: Floats, clock: Clock) -> PriceEvaluation | None:
     """Return the bound that any item prices prove, with the best columns; None if time was up.
 
-    Parameters
-    ----------
-    layout : PatternMaster
-        Items and types of the instance.
-    price : array [t, k]
-        Prices >= 0 of the items.
+    `layout`: items and types of the instance. `price` [t, k]: prices >= 0 of the items.
     """
     slot_value, patterns = np.zeros(layout.instance.horizon), []
     budget = NodeBudget(MAX_NODES)
@@ -309,12 +281,8 @@ def generate_patterns(
 ) -> ItemPrices | None:
     """Return the best item prices that column generation finds; None if time was up before any.
 
-    Parameters
-    ----------
-    prices : array [t, r]
-        Prices of the resources on all machines merged, to begin with.
-    on_bound : callable, optional
-        Receives each better bound on the sum of utilities, with its item prices [t, k].
+    `prices` [t, r]: prices of the resources on all machines merged, to begin with. `on_bound`:
+    receives each better bound on the sum of utilities, with its item prices [t, k].
     """
     layout = PatternMaster(instance)
     best: list[ItemPrices] = []

@@ -45,13 +45,7 @@ class BundleOptions:
 
 
 def bundle_options(instance: DmlrsInstance, i: int) -> BundleOptions:
-    """Return the bundles of job i that fit the empty cluster, in both modes.
-
-    Parameters
-    ----------
-    i : int
-        Index of the job.
-    """
+    """Return the bundles of job i that fit the empty cluster, in both modes."""
     job_bundles, needed = bundles(instance, i), arrays(instance).needed[i]
     advance, demand = [], []
     for mode, width in enumerate(mode_limits(instance, i)):
@@ -64,10 +58,7 @@ def bundle_options(instance: DmlrsInstance, i: int) -> BundleOptions:
 def priced_bound(instance: DmlrsInstance, prices: Floats) -> float:
     """Return the bound that prices prove.
 
-    Parameters
-    ----------
-    prices : array [t, r]
-        p of slots 1..T; a negative one counts as 0.
+    `prices` [t, r]: p of slots 1..T; a negative one counts as 0.
 
     Returns
     -------
@@ -88,12 +79,7 @@ def priced_bound(instance: DmlrsInstance, prices: Floats) -> float:
 def payoff(instance: DmlrsInstance, i: int, prices: Floats) -> float:
     """Return an upper bound on lambda_i = max(0, max_f [u_i(f - a_i) - cost_i(f)]), (11).
 
-    Parameters
-    ----------
-    i : int
-        Index of the job.
-    prices : array [t, r]
-        Prices >= 0 of slots 1..T.
+    `prices` [t, r]: prices >= 0 of slots 1..T.
     """
     view, best = arrays(instance), 0.0
     first, arrival = first_completions(instance)[i], int(view.arrival[i])
@@ -114,15 +100,9 @@ def payoff(instance: DmlrsInstance, i: int, prices: Floats) -> float:
 def least_cost(advance: Floats, costs: Floats, steps: list[Floats]) -> float:
     """Return a lower bound on the cost of `REQUIRED_WORK`; inf if the slots cannot hold it.
 
-    Parameters
-    ----------
-    advance : array [k]
-        Progress of the bundles.
-    costs : array [t, k]
-        Costs of the bundles in each slot.
-    steps : list [t] of arrays [step, 2]
-        Slope and width of each step of the slot's lower hull; they affect the quality of the bound,
-        not its validity.
+    `advance` [k]: progress of the bundles. `costs` [t, k]: costs of the bundles in each slot.
+    `steps` [t]: slope and width of each step of the slot's lower hull; they affect the quality of
+    the bound, not its validity.
     """
     if len(advance) == 0 or len(costs) * float(advance.max()) < REQUIRED_WORK - 1e-9:
         return math.inf

@@ -29,12 +29,8 @@ def dual_bound(
 ) -> float | None:
     """Return an upper bound on the optimum that prices prove, or None if time is up.
 
-    Parameters
-    ----------
-    price : array [t - 1, h, r]
-        Any prices >= 0, such as those at the end of a run.
-    grid : int
-        Steps of the work, to which progress is rounded up.
+    `price` [t - 1, h, r]: any prices >= 0, such as those at the end of a run. `grid`: steps of the
+    work, to which progress is rounded up.
 
     Notes
     -----
@@ -72,12 +68,7 @@ def machine_prices(instance: DmlrsInstance, price: Floats, base: float) -> dict[
     Most machines are empty in most slots, where all prices are the least price L. The price of a
     resource that a machine does not have is arbitrary.
 
-    Parameters
-    ----------
-    price : array [t - 1, h, r]
-        Prices >= 0.
-    base : float
-        The most frequent price.
+    `price` [t - 1, h, r]: prices >= 0.
     """
     differs = (price != base) & (arrays(instance).capacity_milli > 0)
     rows = [[int(t) + 1, int(h), int(r), float(price[t, h, r])] for t, h, r in np.argwhere(differs)]
@@ -89,12 +80,8 @@ def dense_prices(
 ) -> Floats:
     """Return prices [t - 1, h, r] from the data of a certificate.
 
-    Parameters
-    ----------
-    base : float
-        The price where no other is given.
-    rows : sequence
-        Slot from 1, machine and resource from 0, price.
+    `base`: the price where no other is given. `rows`: slot from 1, machine and resource from 0,
+    price.
 
     Raises
     ------

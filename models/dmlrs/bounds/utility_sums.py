@@ -46,10 +46,7 @@ def attained(instance: DmlrsInstance, bound: float) -> float:
     The sums are added in floating point in the order of the jobs. If there are too many of them,
     the bound itself is returned.
 
-    Parameters
-    ----------
-    bound : float
-        Upper bound on the sum of utilities.
+    `bound`: upper bound on the sum of utilities.
     """
     sums = _sums(instance)
     if sums is None or not math.isfinite(bound):

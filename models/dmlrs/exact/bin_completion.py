@@ -28,16 +28,8 @@ def fill_bins(
 ) -> list[tuple[int, Vector]] | None:
     """Return bins that hold all units together, or None if there are none.
 
-    Parameters
-    ----------
-    units : sequence of tuples [k][r]
-        Demand of one unit of each kind.
-    counts : tuple of int [k]
-        Number of units of each kind.
-    bins : sequence of (tuple [r], int)
-        Capacity of each type of bin, and number of bins.
-    clock : Clock
-        Time budget.
+    `units` [k]: demand of one unit of each kind. `counts` [k]: number of units of each kind. `bins`
+    [r]: capacity of each type of bin, and number of bins. `clock`: time budget.
 
     Returns
     -------

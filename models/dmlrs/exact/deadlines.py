@@ -84,14 +84,9 @@ class _DualProof:
 class DeadlineOracle:
     """Checks of deadlines for one instance; packings, plans and prices are kept for the next check.
 
-    Parameters
-    ----------
-    slots : PackingCache
-        Decides which bundles fit together.
-    options : mapping
-        Prices to begin with: the options of each job, slot by slot from its arrival on.
-    budget : Budget
-        Time of all checks, and random seed of HiGHS.
+    `slots`: decides which bundles fit together. `options`: prices to begin with: the options of
+    each job, slot by slot from its arrival on. `budget`: time of all checks, and random seed of
+    HiGHS.
     """
 
     def __init__(
@@ -122,10 +117,7 @@ class DeadlineOracle:
     def check(self, due: Mapping[int, int]) -> SlotPlan | CompletionCut | None:
         """Return a plan that meets the deadlines, a cut that excludes them, or None if undecided.
 
-        Parameters
-        ----------
-        due : mapping
-            Deadline of each job; other jobs do not run.
+        `due`: deadline of each job; other jobs do not run.
         """
         master, clock = _DeadlineMaster(self, due), self.clock.share(TIME_SHARE)
         proofs: list[_DualProof] = []

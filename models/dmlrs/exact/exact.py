@@ -125,12 +125,8 @@ def prove_by_targets(state: SearchState, instance: DmlrsInstance, item_prices: I
     A target near the bound leaves few choices. If no schedule attains it, it bounds the optimum. If
     one does, it is taken as soon as it is found, and the gap above it is smaller.
 
-    Parameters
-    ----------
-    state : SearchState
-        With an incumbent; receives schedules and bounds.
-    item_prices : ItemPrices
-        Item prices and their bound.
+    `state`: with an incumbent; receives schedules and bounds. `item_prices`: item prices and their
+    bound.
     """
     assert state.upper is not None
     step = TARGET_STEP * (state.upper - state.lower)
@@ -165,12 +161,8 @@ def bound_stage(
 ) -> StageResult:
     """Prove bounds by trees, ever closer to one that an engine claims, until time is up.
 
-    Parameters
-    ----------
-    progress : StageProgress
-        Not used: the last bound comes with its tree.
-    certified, reported : float
-        Values of the search state between which the bounds lie.
+    `progress`: not used: the last bound comes with its tree. `certified`, `reported`: values of the
+    search state between which the bounds lie.
     """
     proof, proved, nodes = None, -math.inf, 0
     for part in PARTS:
@@ -229,16 +221,9 @@ def restricted_program(
 ) -> "ConcreteModel":
     """Return the program with all machines merged, for schedules that attain a target.
 
-    Parameters
-    ----------
-    remaining : RemainingChoices
-        The choices that such schedules can make.
-    item_prices : ItemPrices
-        The bundles of a slot are worth no more at these prices than all its machines can hold.
-    options : mapping
-        The options of each job at these prices, slot by slot from its arrival on.
-    target : float
-        Least value of the schedules.
+    `remaining`: the choices that such schedules can make. `item_prices`: the bundles of a slot are
+    worth no more at these prices than all its machines can hold. `options`: the options of each job
+    at these prices, slot by slot from its arrival on. `target`: least value of the schedules.
     """
     import pyomo.environ as pyo
 

@@ -56,21 +56,13 @@ def lbbd(
 ) -> CuttingPlaneResult:
     """Alternate between the master and its slots until every slot can be packed.
 
-    Parameters
-    ----------
-    state : SearchState
-        Receives bounds, and the schedules of the packed slots; its values are minus sums of
-        utilities.
-    model : ConcreteModel or None
-        The master, with additional rows and bounds; None builds it.
-    to_bound : callable, optional
-        From a bound on that model to a bound on all schedules; None if they are the same.
-    options : mapping, optional
-        The options of each job, by slot. With them, the completions of a master solution are
-        checked for all slots (`deadlines`), because one set of completions can have very many
-        choices of bundles.
-    gap : float
-        Relative gap at which a master solution is packed; the loop then ends at the first schedule.
+    `state`: receives bounds, and the schedules of the packed slots; its values are minus sums of
+    utilities. `model`: the master, with additional rows and bounds; None builds it. `to_bound`:
+    from a bound on that model to a bound on all schedules; None if they are the same. `options`:
+    the options of each job, by slot. With them, the completions of a master solution are checked
+    for all slots (`deadlines`), because one set of completions can have very many choices of
+    bundles. `gap`: relative gap at which a master solution is packed; the loop then ends at the
+    first schedule.
     """
     call = state.call
     engine = call.engine or "highs"

@@ -33,10 +33,7 @@ def pack(instance: DmlrsInstance, items: Sequence[JobBundle], clock: Clock) -> P
 
     The search is complete and in whole thousandths, without any tolerance.
 
-    Parameters
-    ----------
-    items : sequence of JobBundle
-        Bundles of one slot, at most one for each job.
+    `items`: bundles of one slot, at most one for each job.
     """
     if not items:
         return Packing(())
@@ -80,10 +77,7 @@ def minimal_infeasible_subset(
     Bundles are dropped, then allowed to spread over machines, then given fewer workers, as long as
     the rest provably does not fit.
 
-    Parameters
-    ----------
-    items : sequence of JobBundle
-        Bundles that cannot be packed.
+    `items`: bundles that cannot be packed.
     """
 
     def infeasible(subset: Sequence[JobBundle]) -> bool:
@@ -114,10 +108,7 @@ def minimal_infeasible_subset(
 def dominates(item: JobBundle, other: JobBundle) -> bool:
     """Return whether a bundle takes all the capacity that another bundle of the same job takes.
 
-    Parameters
-    ----------
-    item, other : JobBundle
-        Two bundles.
+    `item`, `other`: two bundles.
     """
     at_least = item.job == other.job and item.workers >= other.workers
     return at_least and (item.internal or not other.internal)

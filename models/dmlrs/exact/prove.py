@@ -40,14 +40,8 @@ def prove_goal(
 ) -> Proved:
     """Look for a proof that no schedule has a value of `goal` or less.
 
-    Parameters
-    ----------
-    goal : int
-        Minimised value, from `proof.goal`.
-    schedule : object
-        JSON data of the schedule that is claimed to be optimal; not used.
-    budget : Budget
-        Time and seed of the engine.
+    `goal`: minimised value, from `proof.goal`. `schedule`: JSON data of the schedule that is
+    claimed to be optimal; not used. `budget`: time and seed of the engine.
 
     Raises
     ------
@@ -73,12 +67,7 @@ Bools = NDArray[np.bool_]
 class SlotSeparator:
     """Separates cuts of slots.
 
-    Parameters
-    ----------
-    model : Model
-        The program, and what a slot holds.
-    clock : Clock
-        Time budget.
+    `model`: the program, and what a slot holds. `clock`: time budget.
     """
 
     def __init__(self, model: proof.Model, clock: Clock) -> None:
@@ -93,12 +82,7 @@ class SlotSeparator:
     def __call__(self, point: Floats, box: Box) -> Sequence[Mapping[str, Any]]:
         """Return a violated cut for each slot that has one.
 
-        Parameters
-        ----------
-        point : array [j]
-            A solution of the relaxation.
-        box : (lower, upper)
-            Bounds of the columns; not used.
+        `point` [j]: a solution of the relaxation. `box`: bounds of the columns; not used.
         """
         found = []
         for slot, own in enumerate(self.model.bundles):

@@ -42,12 +42,7 @@ def remaining_choices(
 ) -> RemainingChoices:
     """Return the choices that schedules worth more than a value can make.
 
-    Parameters
-    ----------
-    prices : ItemPrices
-        Item prices and their bound.
-    value : float
-        In the unit of utility.
+    `prices`: item prices and their bound. `value`: in the unit of utility.
 
     Notes
     -----

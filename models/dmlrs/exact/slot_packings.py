@@ -42,10 +42,7 @@ class PackingCache:
     def packing(self, items: Sequence[JobBundle]) -> Packing:
         """Return the packing of the bundles of a slot.
 
-        Parameters
-        ----------
-        items : sequence of JobBundle
-            Bundles of one slot.
+        `items`: bundles of one slot.
         """
         key = frozenset(items)
         if key not in self._packings:
@@ -58,10 +55,7 @@ class PackingCache:
     def fits(self, items: Sequence[JobBundle]) -> bool:
         """Return whether a slot holds the bundles.
 
-        Parameters
-        ----------
-        items : sequence of JobBundle
-            Bundles of one slot.
+        `items`: bundles of one slot.
 
         Raises
         ------
@@ -80,10 +74,7 @@ class PackingCache:
     def minimal_subset(self, items: Sequence[JobBundle]) -> tuple[JobBundle, ...]:
         """Return a minimal infeasible subset of bundles.
 
-        Parameters
-        ----------
-        items : sequence of JobBundle
-            Bundles that cannot be packed.
+        `items`: bundles that cannot be packed.
         """
         key = frozenset(items)
         if key not in self._minimal:
@@ -93,10 +84,7 @@ class PackingCache:
     def schedule(self, plan: SlotPlan) -> DmlrsSchedule:
         """Return the schedule of a plan, without the jobs of least utility that do not fit.
 
-        Parameters
-        ----------
-        plan : mapping
-            Bundles by slot.
+        `plan`: bundles by slot.
         """
         view = arrays(self.instance)
         last = {item.job: t for t in sorted(plan) for item in plan[t]}
@@ -207,16 +195,9 @@ def best_of_slot(
 ) -> tuple[float, LevelChoice]:
     """Return a bound on the value of the bundles of a slot, and bundles of that value.
 
-    Parameters
-    ----------
-    slots : PackingCache
-        Decides which bundles fit together.
-    levels : mapping
-        Levels by job.
-    values : mapping
-        By job, the values of its levels [l]; never decreasing.
-    known : iterable
-        Level choices that fit a slot, to begin with.
+    `slots`: decides which bundles fit together. `levels`: levels by job. `values`: by job, the
+    values of its levels [l]; never decreasing. `known`: level choices that fit a slot, to begin
+    with.
 
     Raises
     ------

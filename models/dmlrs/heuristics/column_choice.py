@@ -27,11 +27,6 @@ def with_full_work(instance: DmlrsInstance, column: JobColumn) -> JobColumn | No
     """Return a column with enough workers for all the work; None if its slots cannot hold them.
 
     Pricing rounds progress up, so that a column may lack some work.
-
-    Parameters
-    ----------
-    column : JobColumn
-        A column as priced.
     """
     i, workers = column.job, bundles(instance, column.job).workers
     limits = mode_limits(instance, i)
@@ -57,12 +52,8 @@ def restricted_master(
 ) -> LinearProgram:
     """Return (8), (9) over some columns in integers, all machines merged.
 
-    Parameters
-    ----------
-    columns : sequence of JobColumn
-        Columns [j] of the program.
-    share : float
-        Share of the capacity that they may use, in (0, 1].
+    `columns`: columns [j] of the program. `share`: share of the capacity that they may use, in (0,
+    1].
     """
     view, builder = arrays(instance), ProgramBuilder()
     utilities = [view.utility[c.job, c.completion - view.arrival[c.job]] for c in columns]
@@ -92,14 +83,8 @@ def schedule_from_columns(
     The columns of largest utility are placed first. A job whose column does not fit is inserted
     into the remaining capacity, like those that were not chosen.
 
-    Parameters
-    ----------
-    columns : sequence of JobColumn
-        Columns with full work.
-    prices : array [t, r]
-        Prices of the resources, for placing and inserting.
-    share : float
-        Share of the capacity that the columns may use, in (0, 1].
+    `columns`: columns with full work. `prices` [t, r]: prices of the resources, for placing and
+    inserting. `share`: share of the capacity that the columns may use, in (0, 1].
     """
     program = restricted_master(instance, columns, share)
     result = solve(program, "highs", clock=budget.clock, seed=budget.seed, threads=budget.threads)

@@ -37,12 +37,7 @@ def densities(instance: DmlrsInstance) -> Floats:
 def insert_by_density(partial: PartialSchedule, prices: Floats, *, clock: Clock) -> None:
     """Insert the unscheduled jobs, densest first, each if its payoff is positive.
 
-    Parameters
-    ----------
-    partial : PartialSchedule
-        Gets the jobs.
-    prices : array [t, r]
-        Prices of the resources in the payoffs.
+    `partial`: gets the jobs. `prices` [t, r]: prices of the resources in the payoffs.
 
     Notes
     -----

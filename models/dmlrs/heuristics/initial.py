@@ -34,14 +34,8 @@ def report_bound(
 ) -> None:
     """Report a bound on the sum of utilities to a search state, rounded down to an attainable sum.
 
-    Parameters
-    ----------
-    state : SearchState
-        Receives the bound.
-    bound : float
-        Upper bound on the sum of utilities.
-    certificate : mapping, optional
-        Certificate of the bound.
+    `state`: receives the bound. `bound`: upper bound on the sum of utilities. `certificate`:
+    certificate of the bound.
     """
     value, proof = rounded_to_sum(instance, bound, certificate)
     state.bound(-value, proof)

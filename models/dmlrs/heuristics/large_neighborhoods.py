@@ -42,18 +42,10 @@ def improve(
 ) -> PartialSchedule:
     """Return the best partial schedule found.
 
-    Parameters
-    ----------
-    partial : PartialSchedule
-        Start of the search; not changed.
-    prices : array [t, r]
-        Prices of the resources, as a relaxation gives them.
-    moves : int
-        Largest number of moves.
-    on_better : callable
-        Receives every partial schedule that is better than all before.
-    target : float
-        Bound on the value; the search ends when it is attained.
+    `partial`: start of the search; not changed. `prices` [t, r]: prices of the resources, as a
+    relaxation gives them. `moves`: largest number of moves. `on_better`: receives every partial
+    schedule that is better than all before. `target`: bound on the value; the search ends when it
+    is attained.
     """
     random = np.random.default_rng(budget.seed)
     density = densities(partial.instance)

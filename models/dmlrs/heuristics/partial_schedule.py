@@ -48,37 +48,20 @@ class PartialSchedule:
         return sum(self.utility(i) for i in self.plans)
 
     def utility(self, i: int) -> float:
-        """Return the utility of a scheduled job.
-
-        Parameters
-        ----------
-        i : int
-            Index of the job.
-        """
+        """Return the utility of a scheduled job."""
         view = arrays(self.instance)
         return float(view.utility[i, max(self.plans[i]) - view.arrival[i]])
 
     def add(self, i: int, plan: Plan) -> None:
         """Schedule a job.
 
-        Parameters
-        ----------
-        i : int
-            Index of the job.
-        plan : dict
-            Workers and PSs by slot, from 1, and machine; it must fit the free capacity.
+        `plan`: workers and PSs by slot, from 1, and machine; it must fit the free capacity.
         """
         self.plans[i] = plan
         self._change(i, plan, -1)
 
     def remove(self, i: int) -> None:
-        """Remove a job.
-
-        Parameters
-        ----------
-        i : int
-            Index of a scheduled job.
-        """
+        """Remove a job."""
         self._change(i, self.plans.pop(i), 1)
 
     def _change(self, i: int, plan: Plan, sign: int) -> None:
@@ -91,12 +74,7 @@ class PartialSchedule:
     def insert(self, i: int, prices: Floats) -> bool:
         """Schedule a job with a plan of positive payoff; return whether one was found.
 
-        Parameters
-        ----------
-        i : int
-            Index of an unscheduled job.
-        prices : array [t, r]
-            Prices of the resources in the payoff.
+        `prices` [t, r]: prices of the resources in the payoff.
 
         Notes
         -----

@@ -42,12 +42,7 @@ class SlotLimits:
 def slot_limits(instance: DmlrsInstance, i: int, free: Ints) -> SlotLimits:
     """Return how many workers and PSs of job i fit the free capacity of slots.
 
-    Parameters
-    ----------
-    i : int
-        Index of the job.
-    free : array of int [t, h, r]
-        Free capacity in thousandths.
+    `free` [t, h, r]: free capacity in thousandths.
     """
     view, job_bundles = arrays(instance), bundles(instance, i)
     internal = np.append(0, job_bundles.workers)[bundles_that_fit(job_bundles, free)]
@@ -78,16 +73,9 @@ def place(
 ) -> Counts | None:
     """Return a placement of an allowed number of workers with their PSs; None if they do not fit.
 
-    Parameters
-    ----------
-    i : int
-        Index of the job.
-    free : array of int [h, r]
-        Free capacity in thousandths.
-    workers, mode : int
-        Number of workers; `INTERNAL` (0) or `EXTERNAL` (1).
-    value : array [r]
-        Value of free capacity; machines with the least value are filled first.
+    `free` [h, r]: free capacity in thousandths. `workers`, `mode`: number of workers; `INTERNAL`
+    (0) or `EXTERNAL` (1). `value` [r]: value of free capacity; machines with the least value are
+    filled first.
     """
     view = arrays(instance)
     limits, ratio = slot_limits(instance, i, free[None]), float(view.ratio[i])

@@ -29,14 +29,8 @@ def fluid_stage(
 ) -> tuple[Floats, PartialSchedule] | None:
     """Report the fluid bound and the best schedule of a short search.
 
-    Parameters
-    ----------
-    state : SearchState
-        Receives bound and schedules.
-    moves : int
-        Largest number of moves of the search.
-    time_share : float
-        Share of the remaining time for the search, in (0, 1].
+    `state`: receives bound and schedules. `moves`: largest number of moves of the search.
+    `time_share`: share of the remaining time for the search, in (0, 1].
 
     Returns
     -------
@@ -75,20 +69,9 @@ def column_stage(
 ) -> tuple[Floats, PartialSchedule]:
     """Generate columns, compose schedules from them, and search from each schedule.
 
-    Parameters
-    ----------
-    state : SearchState
-        Receives bounds and schedules.
-    prices : array [t, r]
-        Prices to begin with.
-    partial : PartialSchedule
-        The best one so far.
-    grid : int
-        Steps of the work, for columns.
-    moves : int
-        Largest number of moves of each search.
-    time_share : float
-        Share of the remaining time for the columns.
+    `state`: receives bounds and schedules. `prices` [t, r]: prices to begin with. `grid`: steps of
+    the work, for columns. `moves`: largest number of moves of each search. `time_share`: share of
+    the remaining time for the columns.
 
     Returns
     -------
@@ -144,20 +127,9 @@ def neighborhood_stage(
 
     The trace says why the last search ended.
 
-    Parameters
-    ----------
-    state : SearchState
-        Receives schedules.
-    partial : PartialSchedule
-        Start of the search.
-    prices : array [t, r]
-        Prices of the resources.
-    moves : int
-        Largest number of moves.
-    time_share : float
-        Share of the remaining time, in (0, 1].
-    seed_offset : int
-        Added to the seed, so that repeated searches differ.
+    `state`: receives schedules. `partial`: start of the search. `prices` [t, r]: prices of the
+    resources. `moves`: largest number of moves. `time_share`: share of the remaining time, in (0,
+    1]. `seed_offset`: added to the seed, so that repeated searches differ.
     """
     call = state.call
     if state.closed:

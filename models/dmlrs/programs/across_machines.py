@@ -35,10 +35,7 @@ class AcrossMachines:
     def counts(self, values: Floats) -> Floats:
         """Return workers and PSs [2, k] of a solution.
 
-        Parameters
-        ----------
-        values : array [j]
-            By column.
+        `values` [j]: by column.
         """
         return np.stack([block.of(values) for block in self.columns])
 
@@ -58,18 +55,9 @@ def build(
     `eq_25_26` at least n and at most F workers, `fix_e3` the PSs that they need, which the paper
     leaves out (E3).
 
-    Parameters
-    ----------
-    slot : SlotState
-        State of the slot for the job.
-    machines : array of int [k]
-        Indices of the machines.
-    workers, ps : int
-        n and m(n), the lower sides of `eq_25_26` and `fix_e3`.
-    hull : bool
-        Whether (24) is replaced by the integer hull of each machine.
-    names : bool
-        Whether columns and rows have names.
+    `slot`: state of the slot for the job. `machines` [k]: indices of the machines. `workers`, `ps`:
+    n and m(n), the lower sides of `eq_25_26` and `fix_e3`. `hull`: whether (24) is replaced by the
+    integer hull of each machine. `names`: whether columns and rows have names.
     """
     builder, K = ProgramBuilder(), len(machines)
     prices = slot.worker_price[machines], slot.ps_price[machines]
@@ -144,14 +132,8 @@ def _turns_left(a: tuple[int, int], b: tuple[int, int], c: tuple[int, int]) -> b
 def model(slot: SlotState, workers: int, *, relax: bool = False) -> "ConcreteModel":
     """Return the program on all machines as a Pyomo model, from the arrays that `build` returns.
 
-    Parameters
-    ----------
-    slot : SlotState
-        State of the slot for the job.
-    workers : int
-        n, an allowed number of workers.
-    relax : bool
-        Whether to relax integrality, as Algorithm 4 does before it rounds.
+    `slot`: state of the slot for the job. `workers`: n, an allowed number of workers. `relax`:
+    whether to relax integrality, as Algorithm 4 does before it rounds.
     """
     import pyomo.environ as pyo
 

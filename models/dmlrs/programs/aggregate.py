@@ -111,10 +111,7 @@ def _choices(instance: DmlrsInstance, job: CandidateJob) -> Sequence[tuple[int, 
 def chosen(index: tuple[int, int, int, int]) -> tuple[int, JobBundle]:
     """Return the slot and the bundle that a variable stands for.
 
-    Parameters
-    ----------
-    index : tuple of int
-        (i, t, q, n), an index of `v`.
+    `index`: (i, t, q, n), an index of `v`.
     """
     i, t, mode, n = index
     return t, JobBundle(i, mode == INTERNAL, n)

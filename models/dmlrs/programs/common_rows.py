@@ -51,13 +51,7 @@ def candidate_jobs(instance: DmlrsInstance) -> list[CandidateJob]:
 
 
 def min_workers(instance: DmlrsInstance, i: int) -> int:
-    """Return a lower bound on the worker-slots of job i, both modes together.
-
-    Parameters
-    ----------
-    i : int
-        Index of the job.
-    """
+    """Return a lower bound on the worker-slots of job i, both modes together."""
     if max_external_workers(instance, i) == 0:
         return cover_row(instance, i).least
     need = min_external(instance, i)
@@ -70,13 +64,7 @@ def equal_machines(instance: DmlrsInstance) -> list[tuple[int, int]]:
 
 
 def equal_jobs(instance: DmlrsInstance, jobs: list[CandidateJob]) -> list[tuple[int, int]]:
-    """Return pairs of consecutive jobs in each group of jobs that differ in their ids only.
-
-    Parameters
-    ----------
-    jobs : list of CandidateJob
-        The jobs of the program.
-    """
+    """Return pairs of consecutive jobs in each group of jobs that differ in their ids only."""
     keys = [instance.jobs[job.index].model_dump_json(exclude={"id"}) for job in jobs]
     return [(jobs[a].index, jobs[b].index) for a, b in _neighbors(keys)]
 
@@ -94,12 +82,7 @@ def add_completions(
 ) -> None:
     """Add y_if, the objective, and the rows of at most one completion for each job.
 
-    Parameters
-    ----------
-    model : ConcreteModel
-        Gets `y`, `objective` and `lin_once`.
-    jobs : list of CandidateJob
-        The jobs of the program.
+    `model`: gets `y`, `objective` and `lin_once`.
     """
     import pyomo.environ as pyo
 
@@ -126,12 +109,7 @@ def add_completions(
 def running(model: "ConcreteModel", instance: DmlrsInstance, i: int, t: int) -> Any:
     """Return sum_{f >= t} y_if, which is 1 if job i may run in slot t.
 
-    Parameters
-    ----------
-    model : ConcreteModel
-        With `y`.
-    i, t : int
-        Index of the job, slot.
+    `model`: with `y`.
     """
     return sum(model.y[i, f] for f in range(t, instance.horizon + 1) if (i, f) in model.y)
 
@@ -146,16 +124,9 @@ def add_work(
 ) -> None:
     """Add (3) for each slot in which a job may be complete; the row of slot T is the printed one.
 
-    Parameters
-    ----------
-    model : ConcreteModel
-        With `y`; gets `eq_3` and `cut_cover`.
-    jobs : list of CandidateJob
-        The jobs of the program.
-    work : mapping
-        By job and slot, the worker-slots on a single machine and across machines, as expressions.
-    cuts : bool
-        Whether to add the rows of slots before T, and a row on the sum of both modes.
+    `model`: with `y`; gets `eq_3` and `cut_cover`. `work`: by job and slot, the worker-slots on a
+    single machine and across machines, as expressions. `cuts`: whether to add the rows of slots
+    before T, and a row on the sum of both modes.
     """
     import pyomo.environ as pyo
 
@@ -195,16 +166,9 @@ def add_capacity(
 ) -> None:
     """Add (5) and, on request, rows that order equal machines and equal jobs.
 
-    Parameters
-    ----------
-    model : ConcreteModel
-        With `y`; gets `eq_5`, `cut_machines` and `cut_jobs`.
-    jobs : list of CandidateJob
-        The jobs of the program.
-    demand : callable
-        From job i, slot t, machine h and resource r to the demand there: an expression, or 0.
-    symmetry : bool
-        Whether to break the symmetry of equal machines and of equal jobs.
+    `model`: with `y`; gets `eq_5`, `cut_machines` and `cut_jobs`. `demand`: from job i, slot t,
+    machine h and resource r to the demand there: an expression, or 0. `symmetry`: whether to break
+    the symmetry of equal machines and of equal jobs.
     """
     import pyomo.environ as pyo
 
@@ -242,12 +206,7 @@ def add_job_order(
 ) -> None:
     """Add rows that order equal jobs by completion.
 
-    Parameters
-    ----------
-    model : ConcreteModel
-        With `y`; gets `cut_jobs`.
-    jobs : list of CandidateJob
-        The jobs of the program.
+    `model`: with `y`; gets `cut_jobs`.
     """
     import pyomo.environ as pyo
 
@@ -266,9 +225,6 @@ def add_job_order(
 def admitted(model: "ConcreteModel") -> list[int]:
     """Return the jobs that a solved model admits.
 
-    Parameters
-    ----------
-    model : ConcreteModel
-        With values of `y`.
+    `model`: with values of `y`.
     """
     return sorted({i for (i, _), y in model.y.items() if (y.value or 0.0) > 0.5})

@@ -43,10 +43,7 @@ class CpProgram:
     def bound(self, value: float) -> float:
         """Return the bound on the sum of utilities that a bound on the scaled sum gives.
 
-        Parameters
-        ----------
-        value : float
-            In steps of 1 / scale.
+        `value`: in steps of 1 / scale.
         """
         return value / self.scale
 
@@ -78,10 +75,7 @@ def size(instance: DmlrsInstance) -> int:
 def build(instance: DmlrsInstance, *, symmetry: bool = True) -> CpProgram:
     """Return the CP-SAT model; it is not solved.
 
-    Parameters
-    ----------
-    symmetry : bool
-        Whether to order equal machines and equal jobs.
+    `symmetry`: whether to order equal machines and equal jobs.
     """
     from ortools.sat.python import cp_model
 
@@ -200,12 +194,7 @@ def _add_work(
 def read(program: CpProgram, instance: DmlrsInstance, values: Ints) -> DmlrsSchedule:
     """Return the schedule of a solution.
 
-    Parameters
-    ----------
-    program : CpProgram
-        As `build` returns it.
-    values : array of int
-        By index of the variable.
+    `program`: as `build` returns it. `values`: by index of the variable.
     """
     chosen = {i for (i, _), var in program.completed.items() if values[var.index]}
     plans: dict[int, dict[int, dict[int, tuple[int, int]]]] = {i: {} for i in sorted(chosen)}

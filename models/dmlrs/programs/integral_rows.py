@@ -50,11 +50,6 @@ def min_external(instance: DmlrsInstance, i: int) -> Ints:
     hold enough B, need[A] is one more than they can hold. The comparison is the floating-point
     expression that the rules use.
 
-    Parameters
-    ----------
-    i : int
-        Index of the job.
-
     Raises
     ------
     ScaleError
@@ -84,11 +79,6 @@ def min_external(instance: DmlrsInstance, i: int) -> Ints:
 def cover_row(instance: DmlrsInstance, i: int) -> CoverRow:
     """Return the row that stands for (3) of a job that some schedule may complete.
 
-    Parameters
-    ----------
-    i : int
-        Index of the job.
-
     Raises
     ------
     ScaleError
@@ -109,12 +99,7 @@ def cover_row(instance: DmlrsInstance, i: int) -> CoverRow:
 def separate(need: Ints, max_external: int) -> CoverRow | None:
     """Return the row of smallest coefficients that holds exactly for the pairs with B >= need[A].
 
-    Parameters
-    ----------
-    need : array of int [A]
-        Least B for A = 0, 1, ...; never increasing.
-    max_external : int
-        Largest B.
+    `need` [A]: least B for A = 0, 1, ...; never increasing. `max_external`: largest B.
 
     Returns
     -------
@@ -157,10 +142,7 @@ def separate(need: Ints, max_external: int) -> CoverRow | None:
 def simplest_fraction(low: Fraction, high: Fraction | None) -> Fraction:
     """Return the fraction of least denominator in the open interval (low, high).
 
-    Parameters
-    ----------
-    low, high : Fraction
-        0 <= low < high; `high` None is infinity.
+    `low`, `high`: 0 <= low < high; `high` None is infinity.
 
     Notes
     -----
@@ -174,13 +156,7 @@ def simplest_fraction(low: Fraction, high: Fraction | None) -> Fraction:
 
 
 def ps_slope(instance: DmlrsInstance, i: int) -> float:
-    """Return gamma' such that n <= gamma' s if and only if s >= m(n), for n = 1..F; for `at_least`.
-
-    Parameters
-    ----------
-    i : int
-        Index of the job.
-    """
+    """Return gamma' such that n <= gamma' s if and only if s >= m(n), for n = 1..F."""
     job_bundles = bundles(instance, i)
     served = float((job_bundles.workers / job_bundles.ps).max())
     several = job_bundles.ps > 1

@@ -35,12 +35,8 @@ def size(instance: DmlrsInstance) -> int:
 def build(instance: DmlrsInstance, *, symmetry: bool = True, cuts: bool = True) -> "ConcreteModel":
     """Return the program as a Pyomo `ConcreteModel`; it is not solved.
 
-    Parameters
-    ----------
-    symmetry : bool
-        Whether to order equal machines and equal jobs.
-    cuts : bool
-        Whether to add rows that only tighten the relaxation.
+    `symmetry`: whether to order equal machines and equal jobs. `cuts`: whether to add rows that
+    only tighten the relaxation.
     """
     import pyomo.environ as pyo
 
@@ -198,10 +194,7 @@ def _add_exact_ratio(
 def read(model: "ConcreteModel", instance: DmlrsInstance) -> DmlrsSchedule:
     """Return the schedule of a solved model.
 
-    Parameters
-    ----------
-    model : ConcreteModel
-        As `build` returns it, with values.
+    `model`: as `build` returns it, with values.
     """
     plans: dict[int, dict[int, dict[int, tuple[int, int]]]] = {i: {} for i in admitted(model)}
     for workers, ps in ((model.wI, model.sI), (model.wE, model.sE)):

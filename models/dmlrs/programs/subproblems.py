@@ -34,10 +34,7 @@ class JobSubproblem:
     def slot(self, t: int) -> SlotState:
         """Return the state of slot t for the job.
 
-        Parameters
-        ----------
-        t : int
-            Slot, 1..T.
+        `t`: slot, 1..T.
         """
         free = self.cluster.capacity - self.cluster.load[t - 1]
         return SlotState(self.job, free, self.cluster.price[t - 1])
@@ -47,10 +44,7 @@ class JobSubproblem:
 
         The share is over the slots from the arrival to T; the largest number if none suffices.
 
-        Parameters
-        ----------
-        mode : int
-            `INTERNAL` (0) or `EXTERNAL` (1).
+        `mode`: `INTERNAL` (0) or `EXTERNAL` (1).
         """
         workers = self.job.bundles.workers
         slots = self.instance.horizon - self.job.arrival + 1
@@ -93,11 +87,8 @@ def last_to_arrive(instance: DmlrsInstance) -> JobSubproblem:
 def of_the_last_job(instance: DmlrsInstance, equation: str) -> "ConcreteModel":
     """Return a subproblem of the last job to arrive.
 
-    Parameters
-    ----------
-    equation : str
-        15, 16, 19, 22, 23 or "23 relaxed". Subproblems of one slot take the cheapest slot, the
-        first of several, and an equal share of the work.
+    `equation`: 15, 16, 19, 22, 23 or "23 relaxed". Subproblems of one slot take the cheapest slot,
+    the first of several, and an equal share of the work.
     """
     subproblem = last_to_arrive(instance)
     if equation in ("15", "16"):
@@ -115,10 +106,7 @@ def of_the_last_job(instance: DmlrsInstance, equation: str) -> "ConcreteModel":
 def build_15(subproblem: JobSubproblem) -> "ConcreteModel":
     """Return (15): the schedule of largest payoff; 0 if the job is better rejected.
 
-    Parameters
-    ----------
-    subproblem : JobSubproblem
-        Job and cluster.
+    `subproblem`: job and cluster.
     """
     import pyomo.environ as pyo
 
@@ -132,12 +120,7 @@ def build_15(subproblem: JobSubproblem) -> "ConcreteModel":
 def build_16(subproblem: JobSubproblem, completion: int | None = None) -> "ConcreteModel":
     """Return (16)-(18): the cheapest schedule that is complete by a given slot.
 
-    Parameters
-    ----------
-    subproblem : JobSubproblem
-        Job and cluster.
-    completion : int, optional
-        That slot; by default T.
+    `subproblem`: job and cluster. `completion`: that slot; by default T.
     """
     import pyomo.environ as pyo
 
@@ -175,12 +158,8 @@ def _single_job(subproblem: JobSubproblem) -> "ConcreteModel":
 def build_19(slot: SlotState, inside: int, across: int) -> "ConcreteModel":
     """Return (19), (20): the cheapest slot with at least a given number of workers in either mode.
 
-    Parameters
-    ----------
-    slot : SlotState
-        State of the slot for the job.
-    inside, across : int
-        ceil(v c) in the two modes, the least numbers of workers that train v samples.
+    `slot`: state of the slot for the job. `inside`, `across`: ceil(v c) in the two modes, the least
+    numbers of workers that train v samples.
     """
     import pyomo.environ as pyo
 
@@ -229,12 +208,7 @@ def build_19(slot: SlotState, inside: int, across: int) -> "ConcreteModel":
 def build_22(slot: SlotState, workers: int) -> "ConcreteModel":
     """Return (22): the cheapest machine for n workers with their PSs.
 
-    Parameters
-    ----------
-    slot : SlotState
-        State of the slot for the job.
-    workers : int
-        n, an allowed number of workers.
+    `slot`: state of the slot for the job. `workers`: n, an allowed number of workers.
     """
     import pyomo.environ as pyo
 

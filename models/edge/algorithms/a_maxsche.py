@@ -86,10 +86,7 @@ VARIANTS: Mapping[str, Variant] = {
 def variant_of(name: str) -> Variant:
     """Return a variant by the name of its method.
 
-    Parameters
-    ----------
-    name : str
-        A key of `VARIANTS`.
+    `name`: a key of `VARIANTS`.
 
     Raises
     ------
@@ -129,12 +126,7 @@ class RevealedJob:
     def mode(self, workers: int, colocated: bool) -> JobMode:
         """Return the mode with a number of workers, dominated or not.
 
-        Parameters
-        ----------
-        workers : int
-            At least 1.
-        colocated : bool
-            Whether all workers are on the server of the PS.
+        `workers`: at least 1. `colocated`: whether all workers are on the server of the PS.
         """
         return JobMode(workers, -(-self.needed[colocated] // workers), colocated)
 
@@ -147,10 +139,7 @@ class RevealedJob:
 def reveal(instance: EdgeInstance, job: int) -> RevealedJob:
     """Return one job as an online algorithm knows it.
 
-    Parameters
-    ----------
-    job : int
-        Index in the instance.
+    `job`: index in the instance.
     """
     view = arrays(instance)
     return RevealedJob(
@@ -184,10 +173,7 @@ class Network:
     def of(cls, instance: EdgeInstance, variant: Variant) -> "Network":
         """Return what A_maxsche needs of an instance apart from its jobs.
 
-        Parameters
-        ----------
-        variant : Variant
-            Says whether there are prices.
+        `variant`: says whether there are prices.
 
         Raises
         ------
@@ -205,12 +191,7 @@ class Network:
     def placement(self, placed: PricedPlacement, tau: int) -> Placement:
         """Return a schedule in slots of the horizon and ids of servers.
 
-        Parameters
-        ----------
-        placed : PricedPlacement
-            A schedule of the round.
-        tau : int
-            tau_i; slot 0 of the round is slot tau_i + 1.
+        `tau`: tau_i; slot 0 of the round is slot tau_i + 1.
         """
         ids = [server.id for server in self.instance.servers]
         start = tau + 1 + placed.start
@@ -221,16 +202,8 @@ class Network:
 def round_event(line: str, event: str, tau: int, **keys: object) -> Event:
     """Return an event of the round after tau.
 
-    Parameters
-    ----------
-    line : str
-        Line of the pseudocode, such as `A2 L1`.
-    event : str
-        Name of the event.
-    tau : int
-        tau_i.
-    **keys
-        Further keys of the event.
+    `line`: line of the pseudocode, such as `A2 L1`. `tau`: tau_i. `**keys`: further keys of the
+    event.
     """
     return {"line": line, "event": event, "time": tau, **keys}
 
@@ -246,20 +219,9 @@ def serve_round(
 ) -> tuple[RoundPlacements, RoundPrices]:
     """Accept jobs whose cheapest schedule costs less than 1, one after the other.
 
-    Parameters
-    ----------
-    network : Network
-        Servers and prices.
-    jobs : sequence of RevealedJob
-        J_i, in the order of the loop.
-    tau : int
-        tau_i; the round has the slots tau_i + 1..min(2 tau_i, T).
-    variant : Variant
-        How schedules are chosen.
-    last : int or None
-        Another last slot of the round.
-    record : callable or None
-        Receives every event listed in the docstring of the module.
+    `network`: servers and prices. `jobs`: j_i, in the order of the loop. `tau`: tau_i; the round
+    has the slots tau_i + 1..min(2 tau_i, T). `variant`: how schedules are chosen. `last`: another
+    last slot of the round. `record`: receives every event listed in the docstring of the module.
 
     Returns
     -------

@@ -81,16 +81,9 @@ def run_rounds(
 ) -> OnlineSchedule:
     """Schedule jobs in batches as they arrive.
 
-    Parameters
-    ----------
-    arrivals : JobStream
-        The jobs, none of them revealed yet.
-    horizon : int
-        T; a round starts before it.
-    serve : callable
-        A_maxsche, or an exact method in its place.
-    record : callable or None
-        Receives every event listed in the docstring of the module.
+    `arrivals`: the jobs, none of them revealed yet. `horizon`: T; a round starts before it.
+    `serve`: a_maxsche, or an exact method in its place. `record`: receives every event listed in
+    the docstring of the module.
 
     Notes
     -----
@@ -176,10 +169,7 @@ def a_online(
 def run_variant(name: str, instance: EdgeInstance, call: RunContext) -> MethodResult:
     """Run a variant of A_online as a method; the trace has its rounds.
 
-    Parameters
-    ----------
-    name : str
-        One of `a_maxsche.VARIANTS`.
+    `name`: one of `a_maxsche.VARIANTS`.
     """
     run = a_online(instance, variant=name)
     return complete_or_partial(instance, run.schedule, {"rounds": run.trace["rounds"]})

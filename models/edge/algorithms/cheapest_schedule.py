@@ -39,14 +39,7 @@ TieBreak = Callable[[float, JobMode, int], tuple[float, ...]]  # sort key from (
 def fewest_first(cost: float, mode: JobMode, start: int) -> tuple[float, ...]:
     """Return a sort key: cost, then fewest workers, then colocated before split.
 
-    Parameters
-    ----------
-    cost : float
-        Rounded.
-    mode : JobMode
-        Its mode.
-    start : int
-        Its first slot.
+    `cost`: rounded.
     """
     return cost, mode.workers, not mode.colocated
 
@@ -54,14 +47,7 @@ def fewest_first(cost: float, mode: JobMode, start: int) -> tuple[float, ...]:
 def earliest_first(cost: float, mode: JobMode, start: int) -> tuple[float, ...]:
     """Return a sort key: cost, then earliest end, fewest workers, colocated before split.
 
-    Parameters
-    ----------
-    cost : float
-        Rounded.
-    mode : JobMode
-        Its mode.
-    start : int
-        Its first slot.
+    `cost`: rounded.
     """
     return cost, start + mode.duration, mode.workers, not mode.colocated
 
@@ -72,12 +58,8 @@ class SlotWindows:
     Sums are read from tables over 1, 2, 4, ... slots. Differences of prefix sums would lose small
     prices next to large ones.
 
-    Parameters
-    ----------
-    price : array [s, t]
-        Price >= 0 of one unit for one slot.
-    free : array [s, t]
-        Free units; may be a broadcast column.
+    `price` [s, t]: price >= 0 of one unit for one slot. `free` [s, t]: free units; may be a
+    broadcast column.
     """
 
     def __init__(self, price: Floats, free: Ints) -> None:
@@ -100,14 +82,7 @@ class SlotWindows:
     def change(self, server: int, slots: slice, price: Floats, free: Ints) -> None:
         """Set price and free units of one server.
 
-        Parameters
-        ----------
-        server : int
-            Index.
-        slots : slice
-            Slots to change.
-        price, free : arrays [t]
-            New values in these slots.
+        `slots`: slots to change. `price`, `free` [t]: new values in these slots.
         """
         self.price[server, slots], self.free[server, slots] = price, free
         prefixes = self._prefixes
@@ -128,10 +103,7 @@ class SlotWindows:
     def prefixes(self, lengths: Ints) -> tuple[Floats, Ints]:
         """Return price sums and minima of free units [s, k] over windows that begin in slot 0.
 
-        Parameters
-        ----------
-        lengths : array [k] of int
-            Lengths of the windows, >= 1.
+        `lengths` [k]: lengths of the windows, >= 1.
         """
         if self._prefixes is None:
             minima = np.minimum.accumulate(self.free, axis=1)
@@ -142,12 +114,7 @@ class SlotWindows:
     def sums(self, length: int, rows: Ints) -> Floats:
         """Return the price sums [row, start] of all windows of one length.
 
-        Parameters
-        ----------
-        length : int
-            In slots.
-        rows : array of int
-            Servers.
+        `length`: in slots. `rows`: servers.
         """
         if not self._sums:
             self._sums = [self.price]
@@ -167,12 +134,7 @@ class SlotWindows:
     def minima(self, length: int, rows: Ints) -> Ints:
         """Return the minima of free units [row, start] over all windows of one length.
 
-        Parameters
-        ----------
-        length : int
-            In slots.
-        rows : array of int
-            Servers.
+        `length`: in slots. `rows`: servers.
         """
         starts = self.slots - length + 1
         if self.free.strides[1] == 0:  # constant over time
@@ -190,14 +152,9 @@ class SlotWindows:
 def colocated_costs(n: Ints | int, L: Floats, W: Ints, M: Floats, P: Ints) -> Floats:
     """Return the cost [s, k] of n workers and the PS on one server; inf where they do not fit.
 
-    Parameters
-    ----------
-    n : int or array [k]
-        Workers in each case k.
-    L, M : array [s, k]
-        Price of one worker, and of one PS, over the window of each case.
-    W, P : array [s, k]
-        Workers and PSs that are free throughout the window; 0 where the server is not ready.
+    `n` [k]: workers in each case k. `L`, `M` [s, k]: price of one worker, and of one PS, over the
+    window of each case. `W`, `P` [s, k]: workers and PSs that are free throughout the window; 0
+    where the server is not ready.
     """
     return np.where((n <= W) & (P >= 1), n * L + M, np.inf)
 
@@ -205,14 +162,8 @@ def colocated_costs(n: Ints | int, L: Floats, W: Ints, M: Floats, P: Ints) -> Fl
 def fill_costs(n: Ints | int, L: Floats, W: Ints) -> Floats:
     """Return the cost [k] of n workers on the cheapest servers; inf where too few are free.
 
-    Parameters
-    ----------
-    n : int or array [k]
-        Workers in each case k.
-    L : array [s, k]
-        Price of one worker over the window of each case.
-    W : array [s, k]
-        Workers that are free throughout the window.
+    `n` [k]: workers in each case k. `L` [s, k]: price of one worker over the window of each case.
+    `W` [s, k]: workers that are free throughout the window.
     """
     if not len(L):
         return np.full(L.shape[1], np.inf)
@@ -226,10 +177,8 @@ def fill_costs(n: Ints | int, L: Floats, W: Ints) -> Floats:
 def ps_costs(M: Floats, P: Ints) -> Floats:
     """Return the cost [s, k] of the PS on each server; inf where none is free.
 
-    Parameters
-    ----------
-    M, P : array [s, k]
-        Price of a PS over the window of each case, and PSs that are free throughout it.
+    `M`, `P` [s, k]: price of a PS over the window of each case, and PSs that are free throughout
+    it.
     """
     return np.where(P >= 1, M, np.inf)
 
@@ -239,12 +188,7 @@ def fill(n: int, L: Floats, W: Ints) -> dict[int, int] | None:
 
     Ties are broken by list order. Source: Algorithm 4, lines 3-10.
 
-    Parameters
-    ----------
-    n : int
-        Workers.
-    L, W : array [s]
-        Price of one worker, and free workers.
+    `n`: workers. `L`, `W` [s]: price of one worker, and free workers.
     """
     counts: dict[int, int] = {}
     for s in np.argsort(np.round(L, DECIMALS), kind="stable").tolist():  # A4 L3-L4
@@ -265,12 +209,8 @@ class PricingProblem:
     def start_costs(self, mode: JobMode, ready: Ints) -> Floats:
         """Return the least cost [start] of a mode for every start; inf where it does not fit.
 
-        Parameters
-        ----------
-        mode : JobMode
-            Number of workers, duration and xi.
-        ready : array [s]
-            First slot in which the job may use each server, from 0; `slots` or more: never.
+        `mode`: number of workers, duration and xi. `ready` [s]: first slot in which the job may use
+        each server, from 0; `slots` or more: never.
 
         Notes
         -----
@@ -293,12 +233,8 @@ class PricingProblem:
     def ps_start_costs(self, mode: JobMode, ready: Ints) -> Floats:
         """Return the least cost [start] of a PS for the duration of a mode; inf: none is free.
 
-        Parameters
-        ----------
-        mode : JobMode
-            Only its duration matters.
-        ready : array [s]
-            First slot in which the job may use each server.
+        `mode`: only its duration matters. `ready` [s]: first slot in which the job may use each
+        server.
         """
         length, rows = mode.duration, self._ps_candidates(ready)
         starts = np.arange(self.ps.slots - length + 1)
@@ -319,12 +255,7 @@ class PricingProblem:
     def first_slot_costs(self, modes: Iterable[JobMode], ready: Ints) -> Floats:
         """Return the least cost [k] of each mode started in slot 0; inf where it does not fit.
 
-        Parameters
-        ----------
-        modes : iterable of JobMode
-            Modes k.
-        ready : array [s]
-            First slot in which the job may use each server.
+        `modes`: modes k. `ready` [s]: first slot in which the job may use each server.
         """
         listed = list(modes)
         n = np.array([mode.workers for mode in listed], dtype=np.int64)
@@ -346,14 +277,8 @@ class PricingProblem:
     def place(self, mode: JobMode, start: int, ready: Ints) -> PricedPlacement | None:
         """Return the cheapest placement of a mode from one start, or None; ties in list order.
 
-        Parameters
-        ----------
-        mode : JobMode
-            Number of workers, duration and xi.
-        start : int
-            First slot.
-        ready : array [s]
-            First slot in which the job may use each server.
+        `mode`: number of workers, duration and xi. `start`: first slot. `ready` [s]: first slot in
+        which the job may use each server.
 
         Notes
         -----
@@ -388,16 +313,9 @@ class PricingProblem:
     ) -> PricedPlacement | None:
         """Return the cheapest schedule of a job, or None if it does not fit.
 
-        Parameters
-        ----------
-        modes : iterable of JobMode
-            The non-dominated modes of the job; others never cost less.
-        ready : array [s]
-            First slot in which the job may use each server.
-        key : callable
-            Sort key from cost, mode and start that breaks ties; costs are rounded to 9 decimals.
-        first_slot_only : bool
-            Start in slot 0 only.
+        `modes`: the non-dominated modes of the job; others never cost less. `ready` [s]: first slot
+        in which the job may use each server. `key`: sort key from cost, mode and start that breaks
+        ties; costs are rounded to 9 decimals. `first_slot_only`: start in slot 0 only.
         """
         best: tuple[tuple[float, ...], JobMode, int] | None = None
         listed = list(modes)

@@ -48,12 +48,7 @@ def cost_c(given: WindowPrices, n: int) -> ReportedPlacement | None:
 
     Source: Algorithm 3.
 
-    Parameters
-    ----------
-    given : WindowPrices
-        Prices and free units.
-    n : int
-        Workers.
+    `given`: prices and free units. `n`: workers.
     """
     # A3 L1-L2: the window is given
     fits = given.ready & (given.free_workers >= n) & (given.free_ps >= 1)  # A3 L3
@@ -68,12 +63,7 @@ def cost_c(given: WindowPrices, n: int) -> ReportedPlacement | None:
 def cost_d(given: WindowPrices, n: int) -> ReportedPlacement | None:
     """Return n workers on any servers and the PS on one as Algorithm 4 finds them, or None.
 
-    Parameters
-    ----------
-    given : WindowPrices
-        Prices and free units.
-    n : int
-        Workers.
+    `given`: prices and free units. `n`: workers.
 
     Notes
     -----
@@ -139,14 +129,8 @@ def printed_schedule(
 ) -> PricedPlacement | None:
     """Return the schedule that lines 3-14 of Algorithm 2 choose with Algorithms 3 and 4, or None.
 
-    Parameters
-    ----------
-    problem : PricingProblem
-        Prices and free units of the round.
-    modes : iterable of JobMode
-        For every number of workers one colocated and one split mode.
-    ready : array [s] of bool
-        Servers on which the data are there in time.
+    `problem`: prices and free units of the round. `modes`: for every number of workers one
+    colocated and one split mode. `ready` [s]: servers on which the data are there in time.
     """
     best: tuple[tuple[float, ...], PricedPlacement] | None = None  # eta_j = 0 (E18)
     workers, ps = problem.workers, problem.ps

@@ -34,12 +34,7 @@ FLOW = "none on sum c_j - a_j: no online algorithm without preemption has a cons
 def dual_value(instance: EdgeInstance, prices: RoundPrices) -> float | None:
     """Return the upper bound (5) on a batch that prices prove (G1), at most its number of jobs.
 
-    Parameters
-    ----------
-    instance : EdgeInstance
-        The batch.
-    prices : RoundPrices
-        Of its round.
+    `prices`: of its round.
 
     Returns
     -------
@@ -77,13 +72,9 @@ def exact_batches(
 ) -> dict[str, object]:
     """Return guarantee G2 of A_online with every batch solved to proved optimality.
 
-    Parameters
-    ----------
-    reference : EdgeSchedule or None
-        The schedule R to compare with, an optimal or the best known one. Without it the assumption
-        on its end counts as failed.
-    **free
-        Options of the run; the guarantee does not depend on them.
+    `reference`: the schedule R to compare with, an optimal or the best known one. Without it the
+    assumption on its end counts as failed. `**free`: options of the run; the guarantee does not
+    depend on them.
 
     Returns
     -------
@@ -133,10 +124,7 @@ def _too_short(instance: EdgeInstance) -> list[str]:
 def no_guarantee(instance: EdgeInstance, **free: object) -> dict[str, object]:
     """Return why there is no guarantee for A_online and A_maxsche on an instance (G4).
 
-    Parameters
-    ----------
-    **free
-        Options of the run; they do not matter.
+    `**free`: options of the run; they do not matter.
 
     Returns
     -------
@@ -200,12 +188,8 @@ def closed_servers(instance: EdgeInstance) -> Mapping[str, tuple[int, int]]:
 def opening_cap(instance: EdgeInstance, capacity: int, volume: int) -> float:
     """Return the F_1 below which a server with one worker in use remains open to the next job.
 
-    Parameters
-    ----------
-    capacity : int
-        W_su of the server.
-    volume : int
-        Workers times slots of the next job; its PS is taken to cost nothing.
+    `capacity`: w_su of the server. `volume`: workers times slots of the next job; its PS is taken
+    to cost nothing.
 
     Notes
     -----

@@ -54,14 +54,8 @@ def price_scale(instance: EdgeInstance) -> PriceScale:
 def unit_price(theta_1: float, used: Ints, capacity: int) -> Floats:
     """Return theta^(used/capacity) - 1, the price of one unit for one slot.
 
-    Parameters
-    ----------
-    theta_1 : float
-        theta - 1, from `PriceScale`.
-    used : array of int
-        Units in use, 0..capacity.
-    capacity : int
-        Units of the server, >= 1.
+    `theta_1`: theta - 1, from `PriceScale`. `used`: units in use, 0..capacity. `capacity`: units of
+    the server, >= 1.
 
     Notes
     -----
@@ -97,14 +91,7 @@ class RoundPrices:
     def empty(cls, view: EdgeArrays, theta: PriceScale, slots: int) -> "RoundPrices":
         """Return the prices on the empty network.
 
-        Parameters
-        ----------
-        view : EdgeArrays
-            The instance.
-        theta : PriceScale
-            Scale of the prices.
-        slots : int
-            Slots of the round.
+        `theta`: scale of the prices. `slots`: slots of the round.
 
         Raises
         ------
@@ -125,10 +112,7 @@ class RoundPrices:
     def pricing_problem(self, worker_type: int, ps_type: int) -> PricingProblem:
         """Return the pricing problem of a job with these types.
 
-        Parameters
-        ----------
-        worker_type, ps_type : int
-            Indices.
+        `worker_type`, `ps_type`: indices.
         """
         for tables, capacity, kind in (
             (self.workers, self.view.workers, worker_type),
@@ -142,12 +126,7 @@ class RoundPrices:
     def accept(self, worker_type: int, ps_type: int, placed: PricedPlacement) -> None:
         """Allocate what a schedule uses, f and g, and raise the prices there.
 
-        Parameters
-        ----------
-        worker_type, ps_type : int
-            Types of the job, by index.
-        placed : PricedPlacement
-            Its schedule.
+        `worker_type`, `ps_type`: types of the job, by index.
         """
         for windows, s, slots, price, free in self._changes(worker_type, ps_type, placed):
             windows.change(s, slots, price, free)
@@ -155,12 +134,7 @@ class RoundPrices:
     def rises(self, worker_type: int, ps_type: int, placed: PricedPlacement) -> Iterator[PriceRise]:
         """Yield how `accept` would change the prices, server by server, workers first.
 
-        Parameters
-        ----------
-        worker_type, ps_type : int
-            Types of the job, by index.
-        placed : PricedPlacement
-            Its schedule.
+        `worker_type`, `ps_type`: types of the job, by index.
         """
         for windows, s, slots, price, _ in self._changes(worker_type, ps_type, placed):
             resource: Resource = "worker" if windows is self.workers[worker_type] else "ps"

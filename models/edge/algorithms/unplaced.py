@@ -12,12 +12,8 @@ def complete_or_partial(
 ) -> MethodResult:
     """Return a schedule of all jobs as the result, else only as a partial one.
 
-    Parameters
-    ----------
-    schedule : EdgeSchedule
-        Of all jobs or of some.
-    trace : mapping or None
-        Extended by `reported_sums`, or by `left`, the ids of the jobs that were not placed.
+    `schedule`: of all jobs or of some. `trace`: extended by `reported_sums`, or by `left`, the ids
+    of the jobs that were not placed.
     """
     left = [job.id for job in instance.jobs if job.id not in schedule.placements]
     if left:
@@ -33,9 +29,6 @@ def run_policy(
 ) -> MethodResult:
     """Run a policy as a method.
 
-    Parameters
-    ----------
-    function : callable
-        From the instance and its options to a schedule, perhaps without some jobs.
+    `function`: from the instance and its options to a schedule, perhaps without some jobs.
     """
     return complete_or_partial(instance, function(instance, **call.options))

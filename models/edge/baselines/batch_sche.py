@@ -26,10 +26,7 @@ def batch_sche(instance: EdgeInstance, alpha: int = 4) -> EdgeSchedule:
     accepts the jobs whose cheapest schedule costs less than 1, with prices as in A_maxsche. Nothing
     runs before slot alpha + 1.
 
-    Parameters
-    ----------
-    alpha : int
-        Number of windows of a batch, and the factor by which it waits; >= 1.
+    `alpha`: number of windows of a batch, and the factor by which it waits; >= 1.
     """
     network, stream = Network.of(instance, BATCH_SCHE), JobStream(instance)
     T = instance.horizon

@@ -26,10 +26,7 @@ class FreeWorkerProfile(NamedTuple):
 class PsUsage:
     """The PSs of one type in use, by server and time.
 
-    Parameters
-    ----------
-    capacity : array [s] of int
-        P_sv of the type.
+    `capacity` [s]: p_sv of the type.
 
     Attributes
     ----------
@@ -45,12 +42,7 @@ class PsUsage:
     def hold(self, server: int, start: int, end: int) -> None:
         """Use a PS.
 
-        Parameters
-        ----------
-        server : int
-            Index.
-        start, end : int
-            First and last slot.
+        `start`, `end`: first and last slot.
         """
         runs = self._used.setdefault(server, [])
         runs.append((start, end + 1))
@@ -60,12 +52,7 @@ class PsUsage:
     def release(self, server: int, start: int, end: int) -> None:
         """Undo `hold`.
 
-        Parameters
-        ----------
-        server : int
-            Index.
-        start, end : int
-            First and last slot.
+        `start`, `end`: first and last slot.
         """
         runs = self._used[server]
         runs.remove((start, end + 1))
@@ -73,13 +60,7 @@ class PsUsage:
             self.scarce.discard(server)
 
     def full(self, server: int) -> list[Interval]:
-        """Return the intervals in which no PS of a server is free, in order.
-
-        Parameters
-        ----------
-        server : int
-            Index.
-        """
+        """Return the intervals in which no PS of a server is free, in order."""
         runs, capacity = self._used.get(server, []), self.capacity[server]
         events = sorted([(start, 1) for start, _ in runs] + [(after, -1) for _, after in runs])
         intervals: list[Interval] = []
@@ -95,12 +76,7 @@ class PsUsage:
     def free_throughout(self, server: int, start: int, end: int) -> int:
         """Return how many PSs of a server are free in all slots of an interval.
 
-        Parameters
-        ----------
-        server : int
-            Index.
-        start, end : int
-            First and last slot.
+        `start`, `end`: first and last slot.
         """
         used = self._used.get(server)
         if not used:
@@ -141,10 +117,7 @@ class EdgePartialSchedule:
     def place(self, run: PlacedRun) -> None:
         """Add a run.
 
-        Parameters
-        ----------
-        run : PlacedRun
-            It fits.
+        `run`: it fits.
         """
         u = int(arrays(self.instance).worker_type[run.job])
         columns = self.servers[u].searchsorted([s for s, _ in run.workers])
@@ -152,26 +125,14 @@ class EdgePartialSchedule:
         self.restore(run)
 
     def remove(self, job: int) -> PlacedRun:
-        """Remove a run and its PS, and return it; the caller restores a profile without it.
-
-        Parameters
-        ----------
-        job : int
-            Index of the job.
-        """
+        """Remove a run and its PS, and return it; the caller restores a profile without it."""
         run = self.runs.pop(job)
         v = int(arrays(self.instance).ps_type[job])
         self.ps_usage[v].release(run.host, run.start, run.end)
         return run
 
     def restore(self, run: PlacedRun) -> None:
-        """Undo `remove`: add a run whose workers the profile contains already.
-
-        Parameters
-        ----------
-        run : PlacedRun
-            The run.
-        """
+        """Undo `remove`: add a run whose workers the profile contains already."""
         v = int(arrays(self.instance).ps_type[run.job])
         self.ps_usage[v].hold(run.host, run.start, run.end)
         self.runs[run.job] = run
@@ -179,12 +140,7 @@ class EdgePartialSchedule:
     def free_workers(self, worker_type: int, start: int, end: int) -> Ints:
         """Return how many workers are free on each server [s] in all slots of an interval.
 
-        Parameters
-        ----------
-        worker_type : int
-            Index.
-        start, end : int
-            First and last slot.
+        `start`, `end`: first and last slot.
         """
         view, (times, free) = arrays(self.instance), self.profiles[worker_type]
         inside = slice(times.searchsorted(start, "right") - 1, times.searchsorted(end, "right"))

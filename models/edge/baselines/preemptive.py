@@ -70,11 +70,8 @@ def preemptive(instance: EdgeInstance, overhead: int | None = None) -> EdgeSched
     runs colocated on a server with a free PS if that is as fast as split over all free workers, or
     if it completes the job in this slot.
 
-    Parameters
-    ----------
-    overhead : int or None
-        Slots without progress after an interruption or a change of servers; transfer delays count,
-        and a running job moves only if it then ends sooner. None: neither counts.
+    `overhead`: slots without progress after an interruption or a change of servers; transfer delays
+    count, and a running job moves only if it then ends sooner. None: neither counts.
 
     Raises
     ------

@@ -155,12 +155,9 @@ KINDS: Mapping[str, type[Certificate]] = {
 def check_certificate(instance: EdgeInstance, certificate: Mapping[str, object]) -> float:
     """Return the bound on the optimum of an instance that a certificate proves.
 
-    Parameters
-    ----------
-    certificate : mapping
-        `kind`, and prices for the kinds that have some. Its `value` is ignored. Prices need not be
-        optimal: any prices prove some bound. Objectives are integers, so the bound is rounded up to
-        an integer, or down for a batch.
+    `certificate`: `kind`, and prices for the kinds that have some. Its `value` is ignored. Prices
+    need not be optimal: any prices prove some bound. Objectives are integers, so the bound is
+    rounded up to an integer, or down for a batch.
 
     Raises
     ------

@@ -37,12 +37,7 @@ MAX_COLUMNS = 12  # new ones of each job in a round
 def too_large(view: CompiledInstance, slots: int) -> str | None:
     """Return why the relaxation is too large to be solved, or None.
 
-    Parameters
-    ----------
-    view : CompiledInstance
-        The instance.
-    slots : int
-        Number of slots with prices.
+    `slots`: number of slots with prices.
     """
     able = (view.workers > 0).sum(axis=0).tolist()
     cells = sum(able[task.worker_type] for task in view.tasks) * slots
@@ -80,20 +75,10 @@ def solve_bound(
 ) -> RelaxationBound:
     """Solve the linear relaxation; every bound on the way is valid.
 
-    Parameters
-    ----------
-    view : CompiledInstance
-        The instance.
-    slots : int
-        Number of slots with prices, from the window's first; see `LagrangianDual`.
-    first_runs : sequence of PlacedRun
-        First columns, such as those of the incumbent.
-    gap : float
-        Relative difference between master and bound at which to stop.
-    first_prices : CapacityPrices or None
-        Starting prices for the same number of slots.
-    on_bound : callable or None
-        Called with every better bound and the prices that prove it.
+    `slots`: number of slots with prices, from the window's first; see `LagrangianDual`.
+    `first_runs`: first columns, such as those of the incumbent. `gap`: relative difference between
+    master and bound at which to stop. `first_prices`: starting prices for the same number of slots.
+    `on_bound`: called with every better bound and the prices that prove it.
     """
     lagrangian, master = LagrangianDual(view, slots), _Master(view, slots)
     artificial_cost = _artificial_cost(view)
@@ -234,12 +219,7 @@ class _Master:
 def prices_from_certificate(view: CompiledInstance, data: Mapping[str, Any]) -> CapacityPrices:
     """Return the prices of a certificate.
 
-    Parameters
-    ----------
-    view : CompiledInstance
-        The instance.
-    data : mapping
-        As for `programs.dual.from_data`.
+    `data`: as for `programs.dual.from_data`.
 
     Raises
     ------
@@ -254,10 +234,7 @@ def prices_from_certificate(view: CompiledInstance, data: Mapping[str, Any]) -> 
 def certified_bound(instance: EdgeInstance, data: Mapping[str, Any]) -> float:
     """Return the bound that a certificate proves, in the objective's own sense.
 
-    Parameters
-    ----------
-    data : mapping
-        As for `programs.dual.from_data`.
+    `data`: as for `programs.dual.from_data`.
     """
     view = compiled(instance)
     prices = prices_from_certificate(view, data)

@@ -26,10 +26,7 @@ def jobs_by_type(instance: EdgeInstance) -> dict[int, tuple[int, ...]]:
 def restricted_to(instance: EdgeInstance, jobs: Sequence[int]) -> EdgeInstance:
     """Return the instance with only some of its jobs.
 
-    Parameters
-    ----------
-    jobs : sequence of int
-        Indices, in the order of the new instance.
+    `jobs`: indices, in the order of the new instance.
     """
     data = instance.to_data()
     return EdgeInstance.from_data(data | {"jobs": [data["jobs"][j] for j in jobs]})
@@ -42,12 +39,8 @@ def certified_bound(
 ) -> float:
     """Return the sum of the bounds that the certificates of worker types prove.
 
-    Parameters
-    ----------
-    data : mapping
-        `parts`: a certificate for each worker type; the jobs of other types count as alone.
-    check : callable
-        Returns the bound of a certificate on an instance.
+    `data`: `parts`: a certificate for each worker type; the jobs of other types count as alone.
+    `check`: returns the bound of a certificate on an instance.
 
     Raises
     ------

@@ -14,11 +14,6 @@ def job_bound(view: CompiledInstance) -> int:
     """Return the sum of the least c_j - a_j of each job alone; for a batch minus the jobs that fit.
 
     A job of (2) that never fits counts as 0; `infeasibility_reason` reports it.
-
-    Parameters
-    ----------
-    view : CompiledInstance
-        The instance.
     """
     flows = [view.minimum_flow(task) for task in view.tasks]
     if view.is_batch:

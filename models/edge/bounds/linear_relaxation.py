@@ -25,10 +25,7 @@ MAX_COLUMNS, MAX_ENTRIES = 1_000_000, 100_000_000  # of the program
 def certified_bound(instance: EdgeInstance, data: Mapping[str, Any]) -> float:
     """Return the bound that prices of the rows prove, by weak duality.
 
-    Parameters
-    ----------
-    data : mapping
-        `rows`, the number of rows, and `duals`, pairs of row and price.
+    `data`: `rows`, the number of rows, and `duals`, pairs of row and price.
 
     Raises
     ------

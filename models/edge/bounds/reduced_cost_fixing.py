@@ -51,15 +51,9 @@ def remaining_starts(
 ) -> RemainingStarts:
     """Return the modes and starts that a schedule with an objective below `upper` can use.
 
-    Parameters
-    ----------
-    view : CompiledInstance
-        The instance.
-    prices : sequence of CapacityPrices
-        One or more, each for all slots up to `last_slot`. What one of them removes raises the
-        bounds of the others; this is repeated until nothing changes.
-    upper : int
-        Objectives are integers, so the schedules of interest cost at most upper - 1.
+    `prices`: one or more, each for all slots up to `last_slot`. What one of them removes raises the
+    bounds of the others; this is repeated until nothing changes. `upper`: objectives are integers,
+    so the schedules of interest cost at most upper - 1.
     """
     options = [_priced_starts(view, each) for each in prices]
     fixed = fix([each for each, _ in options], upper - 1)
@@ -96,12 +90,7 @@ def _priced_starts(
 def certificate(prices: Sequence[CapacityPrices], upper: int) -> dict[str, object]:
     """Return prices that bound schedules with an objective below `upper` as plain JSON data.
 
-    Parameters
-    ----------
-    prices : sequence of CapacityPrices
-        As for `remaining_starts`.
-    upper : int
-        As for `remaining_starts`.
+    `prices`: as for `remaining_starts`. `upper`: as for `remaining_starts`.
     """
     return {"kind": KIND, "upper": upper, "prices": [to_data(each) for each in prices]}
 
@@ -109,10 +98,7 @@ def certificate(prices: Sequence[CapacityPrices], upper: int) -> dict[str, objec
 def certified_bound(instance: EdgeInstance, data: Mapping[str, Any]) -> float:
     """Return the bound that a certificate proves.
 
-    Parameters
-    ----------
-    data : mapping
-        As `certificate` returns it.
+    `data`: as `certificate` returns it.
 
     Raises
     ------
@@ -163,12 +149,7 @@ class ReducedCostFixing:
     def remaining_starts(self, view: CompiledInstance, upper: int) -> RemainingStarts:
         """Return the modes and starts that a schedule with an objective below `upper` can use.
 
-        Parameters
-        ----------
-        view : CompiledInstance
-            The whole instance.
-        upper : int
-            Schedules of interest cost at most upper - 1.
+        `upper`: schedules of interest cost at most upper - 1.
         """
         remaining = remaining_starts(view, self.prices, upper)
         if remaining.is_empty or not self.components:
@@ -194,12 +175,7 @@ def last_slot(view: CompiledInstance, upper: int) -> int:
     A job that ends x slots later than alone adds x to the objective, and all others cost at least
     what they cost alone.
 
-    Parameters
-    ----------
-    view : CompiledInstance
-        The instance.
-    upper : int
-        Schedules of interest cost at most upper - 1.
+    `upper`: schedules of interest cost at most upper - 1.
     """
     alone = [view.minimum_flow(task) or 0 for task in view.tasks]
     slack = upper - 1 - sum(alone)

@@ -35,20 +35,10 @@ def violated_cuts(
 ) -> dict[SuperadditiveFunction, Bools]:
     """Return superadditive functions, each with the cells [s, u, t] where its cut is violated.
 
-    Parameters
-    ----------
-    entries : WorkerEntries
-        Columns that use workers.
-    values : array [column] of float
-        Solution of the relaxation.
-    capacity : array [s, u] of int
-        Workers of each server and type; only those from 3 to `MAX_WORKERS` have cuts.
-    slots : int
-        Number of slots considered.
-    separator : SuperadditiveSeparator
-        Its linear programs stay warm between calls.
-    clock : Clock
-        Ends the search for further cuts.
+    `entries`: columns that use workers. `values` [column]: solution of the relaxation. `capacity`
+    [s, u]: workers of each server and type; only those from 3 to `MAX_WORKERS` have cuts. `slots`:
+    number of slots considered. `separator`: its linear programs stay warm between calls. `clock`:
+    ends the search for further cuts.
     """
     shape = (*capacity.shape, slots)
     limits = np.where((capacity >= 3) & (capacity <= MAX_WORKERS), capacity, 0)

@@ -16,12 +16,7 @@ def proved(
 ) -> MethodResult:
     """Return the bound that a certificate proves, evaluated as a verifier does.
 
-    Parameters
-    ----------
-    certificate : mapping
-        Plain JSON data.
-    **trace
-        Trace of the result.
+    `certificate`: plain JSON data. `**trace`: trace of the result.
     """
     bound = check_certificate(instance, certificate)
     return MethodResult(bound=bound, trace=trace, certificate={**certificate, "value": bound})

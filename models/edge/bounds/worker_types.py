@@ -103,17 +103,9 @@ def _job_classes(view: CompiledInstance, task: CompiledJob, is_cloud: Bools) -> 
 class TypeRelaxation:
     """The jobs of one worker type, and their cheapest columns under prices [class, block].
 
-    Parameters
-    ----------
-    view : CompiledInstance
-        The instance.
-    worker_type : int
-        Index.
-    slots : int
-        Number H of slots with prices. Columns that end later cost only their c_j - a_j, which is at
-        least H + 1 - a_j; so the bound is valid for every H.
-    block : int
-        Number of slots that share a price.
+    `slots`: number H of slots with prices. Columns that end later cost only their c_j - a_j, which
+    is at least H + 1 - a_j; so the bound is valid for every H. `block`: number of slots that share
+    a price.
 
     Attributes
     ----------
@@ -143,10 +135,7 @@ class TypeRelaxation:
     def prefix_sums(self, prices: Floats) -> Floats:
         """Return the sums of prices [class, slot] over all slots before each slot.
 
-        Parameters
-        ----------
-        prices : array [class, block]
-            Price of one worker for one slot.
+        `prices` [class, block]: price of one worker for one slot.
         """
         cells = np.repeat(prices, self.lengths, axis=1)
         return np.concatenate([np.zeros((2, 1)), np.cumsum(cells, axis=1)], axis=1)
@@ -154,12 +143,7 @@ class TypeRelaxation:
     def cost(self, column: MergedColumn, sums: Floats) -> float:
         """Return c_j - a_j of a column plus the prices of its workers.
 
-        Parameters
-        ----------
-        column : MergedColumn
-            Of any job of the type.
-        sums : array [class, slot]
-            From `prefix_sums`.
+        `column`: of any job of the type. `sums` [class, slot]: from `prefix_sums`.
         """
         end = column.start + column.duration
         window = sums[:, end] - sums[:, column.start]
@@ -170,14 +154,8 @@ class TypeRelaxation:
     ) -> tuple[float, list[MergedColumn]]:
         """Return the least cost of a job, and its cheapest columns, at most one of each mode.
 
-        Parameters
-        ----------
-        task : int
-            Index into `tasks`.
-        sums : array [class, slot]
-            From `prefix_sums`.
-        upper : float
-            Cost of some column: costlier columns need not be considered.
+        `task`: index into `tasks`. `sums` [class, slot]: from `prefix_sums`. `upper`: cost of some
+        column: costlier columns need not be considered.
         """
         job, late = self._jobs[task], self.late_costs[task]
         limit = min(late, upper)
@@ -226,11 +204,8 @@ class TypeRelaxation:
     def bound(self, prices: Floats) -> tuple[float, list[float], list[list[MergedColumn]]]:
         """Return the Lagrangian bound of prices, the least cost and cheapest columns of each job.
 
-        Parameters
-        ----------
-        prices : array [class, block]
-            Multiples of `programs.dual.STEP`. If they are too large to be summed exactly, the bound
-            is -inf.
+        `prices` [class, block]: multiples of `programs.dual.STEP`. If they are too large to be
+        summed exactly, the bound is -inf.
         """
         sums = self.prefix_sums(prices)
         charge = float((prices * self.lengths).sum(axis=1) @ self.capacity)
@@ -248,10 +223,7 @@ class TypeRelaxation:
     def block_overlap(self, column: MergedColumn) -> tuple[Ints, Ints]:
         """Return the blocks that a column runs in, and the number of its slots in each of them.
 
-        Parameters
-        ----------
-        column : MergedColumn
-            Of any job of the type.
+        `column`: of any job of the type.
         """
         end = column.start + column.duration
         blocks = np.arange(column.start // self.block, (end - 1) // self.block + 1)
@@ -275,15 +247,7 @@ class TypeBound:
 
 
 def priced_slots(view: CompiledInstance, worker_type: int) -> int:
-    """Return the number of slots to price: after them there is little contention.
-
-    Parameters
-    ----------
-    view : CompiledInstance
-        The instance.
-    worker_type : int
-        Index.
-    """
+    """Return the number of slots to price: after them there is little contention."""
     tasks = [task for task in view.tasks if task.worker_type == worker_type]
     ready = max(max(slot for slot in task.earliest if slot is not None) for task in tasks)
     shortest = max(min(mode.duration for mode in task.modes) for task in tasks)
@@ -307,18 +271,9 @@ def solve_type(
 ) -> TypeBound:
     """Bound the jobs of one worker type by column generation.
 
-    Parameters
-    ----------
-    view : CompiledInstance
-        The instance; every job of the type fits on the empty network.
-    worker_type : int
-        Index.
-    block : int
-        Number of slots that share a price.
-    gap : float
-        Relative difference between master and bound at which to stop.
-    on_better : callable
-        Called with every bound whose next integer is larger than before.
+    `view`: the instance; every job of the type fits on the empty network. `block`: number of slots
+    that share a price. `gap`: relative difference between master and bound at which to stop.
+    `on_better`: called with every bound whose next integer is larger than before.
     """
     slots = priced_slots(view, worker_type)
     block = max(1, min(block, slots))
@@ -397,14 +352,8 @@ def solve_types(
 ) -> list[TypeBound]:
     """Bound all worker types, that with the highest load last, which gets the remaining time.
 
-    Parameters
-    ----------
-    view : CompiledInstance
-        The instance; every job fits on the empty network.
-    block : int
-        Number of slots that share a price.
-    on_better : callable
-        Called with the bounds of all types so far whenever one of them improves.
+    `view`: the instance; every job fits on the empty network. `block`: number of slots that share a
+    price. `on_better`: called with the bounds of all types so far whenever one of them improves.
     """
     types = used_types(view)
     load = {u: _load_per_worker(view, u) for u in types}
@@ -434,23 +383,14 @@ def _load_per_worker(view: CompiledInstance, worker_type: int) -> float:
 
 
 def used_types(view: CompiledInstance) -> list[int]:
-    """Return the worker types that have jobs.
-
-    Parameters
-    ----------
-    view : CompiledInstance
-        The instance.
-    """
+    """Return the worker types that have jobs."""
     return sorted({task.worker_type for task in view.tasks})
 
 
 def sum_of_bounds(bounds: Sequence[float]) -> float:
     """Return the sum of the bounds of types, each rounded up, as sums of c_j - a_j are integers.
 
-    Parameters
-    ----------
-    bounds : sequence of float
-        One for each type.
+    `bounds`: one for each type.
     """
     return float(sum(math.ceil(bound) for bound in bounds))
 
@@ -458,12 +398,7 @@ def sum_of_bounds(bounds: Sequence[float]) -> float:
 def whole_bound(view: CompiledInstance, bounds: Sequence[TypeBound]) -> float:
     """Return the bound on all jobs from those of some types; other jobs count as alone.
 
-    Parameters
-    ----------
-    view : CompiledInstance
-        The instance.
-    bounds : sequence of TypeBound
-        Of different types.
+    `bounds`: of different types.
     """
     bounded = {bound.worker_type for bound in bounds}
     others = [task for task in view.tasks if task.worker_type not in bounded]
@@ -478,14 +413,7 @@ def server_prices(
 
     By server a job has fewer options, so the same prices tend to prove a higher bound.
 
-    Parameters
-    ----------
-    view : CompiledInstance
-        The instance.
-    bounds : sequence of TypeBound
-        Prices of types; others get none.
-    slots : int
-        Number of slots of the result.
+    `bounds`: prices of types; others get none. `slots`: number of slots of the result.
     """
     workers = np.zeros((*view.workers.shape, slots))
     which = arrays(view.instance).is_cloud.astype(np.int64)
@@ -498,10 +426,7 @@ def server_prices(
 def certificate(instance: EdgeInstance, bounds: Sequence[TypeBound]) -> dict[str, object]:
     """Return the prices as plain JSON data; blocks count from 1.
 
-    Parameters
-    ----------
-    bounds : sequence of TypeBound
-        Of different types.
+    `bounds`: of different types.
     """
     return {
         "kind": KIND,
@@ -523,10 +448,7 @@ def certificate(instance: EdgeInstance, bounds: Sequence[TypeBound]) -> dict[str
 def certified_bound(instance: EdgeInstance, data: Mapping[str, Any]) -> float:
     """Return the bound that a certificate proves; types that it leaves out have no prices.
 
-    Parameters
-    ----------
-    data : mapping
-        As `certificate` returns it.
+    `data`: as `certificate` returns it.
 
     Raises
     ------

@@ -46,10 +46,7 @@ def merge_schedules(
 
     Jobs keep their workers and slots; the PS of a split job may move to another server.
 
-    Parameters
-    ----------
-    schedules : sequence of EdgeSchedule
-        Feasible ones, of disjoint sets of jobs.
+    `schedules`: feasible ones, of disjoint sets of jobs.
     """
     placements = {job: run for each in schedules for job, run in each.placements.items()}
     view, partial = compiled(instance), EdgePartialSchedule(instance)
@@ -89,14 +86,7 @@ class _Component:
 class WorkerTypeComponents:
     """All components of an instance; their results go to the search state of the whole.
 
-    Parameters
-    ----------
-    instance : EdgeInstance
-        The whole.
-    whole : SearchState
-        Its search state.
-    types : sequence of TypeBound
-        Known bounds by worker type.
+    `types`: known bounds by worker type.
     """
 
     def __init__(
@@ -201,10 +191,7 @@ class WorkerTypeComponents:
 
         If their schedules cannot be merged, some time goes to better schedules of the whole.
 
-        Parameters
-        ----------
-        targets : ObjectiveTargets
-            Those of the whole.
+        `targets`: those of the whole.
         """
         whole, improved = self._whole, False
         while not whole.closed and not budget.clock.expired():

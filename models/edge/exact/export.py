@@ -27,10 +27,7 @@ def milp_mode(instance: EdgeInstance) -> LinearProgram:
 def read_milp_mode(model: "pyo.ConcreteModel", instance: EdgeInstance) -> EdgeSchedule | None:
     """Return the schedule of a solved `milp-mode`, or None if the values give no valid one.
 
-    Parameters
-    ----------
-    model : ConcreteModel
-        From `as_model`, with values.
+    `model`: from `as_model`, with values.
     """
     values = np.array([column.value or 0.0 for column in model.columns])
     return time_indexed.read(time_indexed.build(instance), instance, values)

@@ -48,16 +48,8 @@ def improve(
 
     A neighbourhood of all jobs without an improvement proves that the schedule is optimal.
 
-    Parameters
-    ----------
-    found : StageProgress
-        Receives schedules and bounds.
-    schedule : EdgeSchedule
-        The incumbent.
-    fixing : ReducedCostFixing
-        Determines the modes and starts of better schedules.
-    stream : int
-        Different values choose different neighbourhoods.
+    `found`: receives schedules and bounds. `fixing`: determines the modes and starts of better
+    schedules. `stream`: different values choose different neighbourhoods.
     """
     view, random = compiled(instance), np.random.default_rng([budget.seed, stream])
     runs = {run.job: run for run in runs_from_schedule(instance, schedule)}

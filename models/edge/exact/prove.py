@@ -15,14 +15,8 @@ def prove_goal(
 ) -> Proved:
     """Look for a proof that no schedule has a value of `goal` or less.
 
-    Parameters
-    ----------
-    goal : int
-        Minimised value, from `proof.goal`.
-    schedule : object
-        JSON data of the schedule that is claimed to be optimal; not used.
-    budget : Budget
-        Time for the search, and seed of the engine.
+    `goal`: minimised value, from `proof.goal`. `schedule`: JSON data of the schedule that is
+    claimed to be optimal; not used. `budget`: time for the search, and seed of the engine.
 
     Raises
     ------

@@ -35,14 +35,8 @@ def search_stage(
 ) -> StageResult:
     """Solve the interval model by CP-SAT.
 
-    Parameters
-    ----------
-    found : StageProgress
-        Receives schedules and bounds.
-    schedule : EdgeSchedule or None
-        Starting point.
-    lower : float
-        Known bound, in the minimised units of the search state.
+    `found`: receives schedules and bounds. `schedule`: starting point. `lower`: known bound, in the
+    minimised units of the search state.
     """
     sign = sense(instance)
     bound = int(sign * lower)
@@ -71,14 +65,8 @@ def program_stage(
 ) -> StageResult:
     """Build and solve a program; a stage because building cannot be interrupted otherwise.
 
-    Parameters
-    ----------
-    found : StageProgress
-        Receives schedules and bounds.
-    module : str
-        Name of the module with its `build` and `read`.
-    engine : str
-        Name of the engine.
+    `found`: receives schedules and bounds. `module`: name of the module with its `build` and
+    `read`.
     """
     formulation = import_module(module)
     model = formulation.build(instance)
@@ -112,16 +100,8 @@ def price_stage(
 ) -> StageResult:
     """Solve the relaxation of (4) by column generation.
 
-    Parameters
-    ----------
-    found : StageProgress
-        Receives bounds.
-    schedule : EdgeSchedule or None
-        Its runs are the first columns.
-    slots : int
-        Number of slots with prices.
-    types : sequence of TypeBound
-        Their prices are the first ones.
+    `found`: receives bounds. `schedule`: its runs are the first columns. `slots`: number of slots
+    with prices. `types`: their prices are the first ones.
 
     Returns
     -------
@@ -157,10 +137,7 @@ def price_stage(
 def type_stage(found: StageProgress, instance: EdgeInstance, *, budget: Budget) -> StageResult:
     """Bound the jobs of each worker type; `value` is the list of these bounds.
 
-    Parameters
-    ----------
-    found : StageProgress
-        Receives bounds on the whole problem.
+    `found`: receives bounds on the whole problem.
     """
     view = compiled(instance)
 
@@ -186,22 +163,11 @@ def target_stage(
 ) -> StageResult:
     """Decide whether a schedule with an objective up to a target exists, and find the best one.
 
-    Parameters
-    ----------
-    found : StageProgress
-        Receives schedules and bounds.
-    remaining : RemainingStarts
-        All modes and starts of such schedules. So a bound over these, cut off at target + 1, is a
-        bound on all schedules, and the best schedule found with an objective up to the target is
-        optimal.
-    target : int
-        Upper limit on the objective.
-    cut_prices : mapping
-        Prices of superadditive cuts, which become rows.
-    schedule : EdgeSchedule or None
-        Starting point of CP-SAT.
-    engine : str
-        `cp-sat` for the interval model, else for the time-indexed program.
+    `found`: receives schedules and bounds. `remaining`: all modes and starts of such schedules. So
+    a bound over these, cut off at target + 1, is a bound on all schedules, and the best schedule
+    found with an objective up to the target is optimal. `target`: upper limit on the objective.
+    `cut_prices`: prices of superadditive cuts, which become rows. `schedule`: starting point of
+    CP-SAT. `engine`: `cp-sat` for the interval model, else for the time-indexed program.
 
     Returns
     -------

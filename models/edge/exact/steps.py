@@ -33,14 +33,8 @@ def search_lists(
 ) -> None:
     """Build list schedules and improve the best one by annealing.
 
-    Parameters
-    ----------
-    state : SearchState
-        Receives the schedules.
-    starts : mapping or None
-        A slot for each job (index), which gives one more order.
-    endless : bool
-        Repeat with twice as many moves until time is up or the gap is closed.
+    `state`: receives the schedules. `starts`: a slot for each job (index), which gives one more
+    order. `endless`: repeat with twice as many moves until time is up or the gap is closed.
     """
     state.call.progress.phase("lists")
 
@@ -64,10 +58,7 @@ def bound_types(
 ) -> tuple[TypeBound, ...]:
     """Bound the jobs of each worker type with merged servers; return these bounds.
 
-    Parameters
-    ----------
-    state : SearchState
-        Receives the bound on all jobs.
+    `state`: receives the bound on all jobs.
     """
     state.call.progress.phase("bound by worker types")
     report = state.child("type-bound", type_stage, instance, budget=budget, engine="highs")
@@ -77,10 +68,7 @@ def bound_types(
 def search_intervals(instance: EdgeInstance, state: SearchState, budget: Budget) -> None:
     """Solve the interval model by CP-SAT.
 
-    Parameters
-    ----------
-    state : SearchState
-        Receives schedules and bounds; its incumbent is the starting point.
+    `state`: receives schedules and bounds; its incumbent is the starting point.
     """
     state.call.progress.phase("CP-SAT on intervals")
     state.child(
@@ -103,15 +91,9 @@ def price(
 ) -> CapacityPrices | None:
     """Solve the relaxation of (4), then try lists ordered by its mean starts; return its prices.
 
-    Parameters
-    ----------
-    state : SearchState
-        Receives bounds and schedules. Prices cover all slots that a schedule better than its
-        incumbent can use.
-    upper : float
-        They also cover the slots that schedules with an objective below this can use; inf: all.
-    types : sequence of TypeBound
-        Bounds of worker types, whose prices are the first ones.
+    `state`: receives bounds and schedules. Prices cover all slots that a schedule better than its
+    incumbent can use. `upper`: they also cover the slots that schedules with an objective below
+    this can use; inf: all. `types`: bounds of worker types, whose prices are the first ones.
 
     Returns
     -------

@@ -52,14 +52,7 @@ MAX_STARTS = 60_000  # modes and starts in one program
 class ObjectiveTargets:
     """The sequence of targets of one instance; results go to its search state.
 
-    Parameters
-    ----------
-    instance : EdgeInstance
-        The instance.
-    state : SearchState
-        Its search state.
-    fixing : ReducedCostFixing
-        Prices.
+    `fixing`: prices.
 
     Attributes
     ----------
@@ -150,12 +143,8 @@ class ObjectiveTargets:
     def advance(self, budget: Budget, weight: float = 1.0, *, alone: bool = True) -> None:
         """Try one target, or improve the incumbent.
 
-        Parameters
-        ----------
-        weight : float
-            Share of the time for this instance among several.
-        alone : bool
-            Whether the last target may take long without delaying other instances.
+        `weight`: share of the time for this instance among several. `alone`: whether the last
+        target may take long without delaying other instances.
         """
         state = self.state
         is_far = state.upper is not None and state.upper - state.lower > FAR * state.lower

@@ -41,14 +41,8 @@ def tighten(
 ) -> StageResult:
     """Solve the relaxation over the remaining modes and starts, and add violated cuts.
 
-    Parameters
-    ----------
-    found : StageProgress
-        Not used: a bound over some modes and starts is none on all schedules.
-    remaining : RemainingStarts
-        Columns of the relaxation.
-    slots : int
-        Number of slots with prices.
+    `found`: not used: a bound over some modes and starts is none on all schedules. `remaining`:
+    columns of the relaxation. `slots`: number of slots with prices.
 
     Returns
     -------

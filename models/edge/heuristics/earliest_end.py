@@ -63,14 +63,8 @@ def earliest_run(
 ) -> PlacedRun | None:
     """Return the earliest-ending run of a job in free capacity, or None if it cannot end in time.
 
-    Parameters
-    ----------
-    partial : EdgePartialSchedule
-        The placed runs.
-    job : int
-        Index of a job that is not placed.
-    colocated : bool
-        Only runs with all workers on the server of the PS.
+    `job`: index of a job that is not placed. `colocated`: only runs with all workers on the server
+    of the PS.
 
     Returns
     -------

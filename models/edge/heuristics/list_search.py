@@ -48,12 +48,7 @@ class OrderAnnealing:
     from there on are placed again, each where it ends earliest. A job that does not fit is
     penalised with an end long after the horizon.
 
-    Parameters
-    ----------
-    instance : EdgeInstance
-        The instance.
-    order : sequence of int
-        Jobs by index: the first list.
+    `order`: jobs by index: the first list.
 
     Attributes
     ----------
@@ -112,12 +107,7 @@ class OrderAnnealing:
         It ends when `stop` returns True, when every job ends as early as it can alone, or when
         `PATIENCE` rounds in a row bring no improvement.
 
-        Parameters
-        ----------
-        stop : callable
-            Asked before each move.
-        on_better : callable
-            As in `run`.
+        `stop`: asked before each move. `on_better`: as in `run`.
         """
         moves, patience = ROUND * len(self._jobs), PATIENCE
         while patience and not stop():
@@ -141,14 +131,8 @@ class OrderAnnealing:
         A move that increases the objective by `loss` is accepted with probability
         exp(-loss / temperature); the temperature falls linearly to 0.
 
-        Parameters
-        ----------
-        moves : int
-            Number of moves.
-        stop : callable
-            Asked before each move.
-        on_better : callable
-            Called for every complete schedule that is better than all before.
+        `moves`: number of moves. `stop`: asked before each move. `on_better`: called for every
+        complete schedule that is better than all before.
         """
         if not self._jobs:
             return

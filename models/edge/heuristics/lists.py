@@ -30,11 +30,8 @@ def orders(
 ) -> dict[str, tuple[int, ...]]:
     """Return orders of the jobs that may run, by name.
 
-    Parameters
-    ----------
-    starts : mapping or None
-        A slot for each job (index), such as its mean start in a linear relaxation: adds the order
-        `starts`.
+    `starts`: a slot for each job (index), such as its mean start in a linear relaxation: adds the
+    order `starts`.
 
     Returns
     -------
@@ -62,10 +59,7 @@ def orders(
 def place_all(instance: EdgeInstance, order: Sequence[int]) -> EdgePartialSchedule:
     """Place jobs in an order, each where it ends earliest; jobs that do not fit are left unplaced.
 
-    Parameters
-    ----------
-    order : sequence of int
-        Jobs by index.
+    `order`: jobs by index.
 
     Notes
     -----
@@ -96,14 +90,8 @@ def best_list(
 
     The last candidate, `by type`, concatenates the best order of each worker type.
 
-    Parameters
-    ----------
-    starts : mapping or None
-        As in `orders`.
-    stop : callable
-        Called after each list; True ends the comparison with the lists so far.
-    on_list : callable
-        Receives each list schedule as soon as it is built.
+    `starts`: as in `orders`. `stop`: called after each list; True ends the comparison with the
+    lists so far. `on_list`: receives each list schedule as soon as it is built.
     """
     view, candidates = arrays(instance), orders(instance, starts)
 

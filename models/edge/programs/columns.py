@@ -91,10 +91,7 @@ def build(instance: EdgeInstance) -> "pyo.ConcreteModel":
 def read(model: "pyo.ConcreteModel", instance: EdgeInstance) -> EdgeSchedule | None:
     """Return the schedule of a solved model, or None if its values give no valid schedule.
 
-    Parameters
-    ----------
-    model : pyo.ConcreteModel
-        From `build`, with values.
+    `model`: from `build`, with values.
     """
     chosen = [run for i, run in enumerate(model.runs) if (model.chi[i].value or 0.0) > 0.5]
     if len({run.job for run in chosen}) < len(chosen):

@@ -59,10 +59,7 @@ class CapacityPrices:
     def padded(self, slots: int) -> "CapacityPrices":
         """Return the prices of workers and PSs, extended by zeros.
 
-        Parameters
-        ----------
-        slots : int
-            New number of slots, at least the present one.
+        `slots`: new number of slots, at least the present one.
         """
         zeros = [(0, 0), (0, 0), (0, slots - self.slots)]
         return CapacityPrices(np.pad(self.workers, zeros), np.pad(self.ps, zeros))
@@ -71,10 +68,7 @@ class CapacityPrices:
 def rounded(prices: Floats) -> Floats:
     """Return prices rounded to multiples of STEP; negative ones become 0.
 
-    Parameters
-    ----------
-    prices : array of float
-        Of any shape.
+    `prices`: of any shape.
     """
     steps: Floats = np.rint(np.maximum(prices, 0.0) / STEP) * STEP
     return steps + 0.0  # turns -0.0 into 0.0
@@ -85,14 +79,9 @@ class LagrangianDual:
 
     The objective is minimised: c_j - a_j, or in a batch -1 for each job that runs.
 
-    Parameters
-    ----------
-    view : CompiledInstance
-        The instance.
-    slots : int
-        Number H of slots with prices, at most the window's. A schedule that ends later is taken to
-        cost nothing but its c_j - a_j, which is at least first + H - a_j and at least that of the
-        job alone. So the bound is valid for every H.
+    `slots`: number H of slots with prices, at most the window's. A schedule that ends later is
+    taken to cost nothing but its c_j - a_j, which is at least first + H - a_j and at least that of
+    the job alone. So the bound is valid for every H.
 
     Attributes
     ----------
@@ -119,24 +108,14 @@ class LagrangianDual:
     def pricing_problems(self, prices: CapacityPrices) -> "PricingProblems":
         """Return the pricing problems of all jobs on the empty network.
 
-        Parameters
-        ----------
-        prices : CapacityPrices
-            For `slots` slots.
+        `prices`: for `slots` slots.
         """
         return PricingProblems(prices, self.free_workers, self.free_ps)
 
     def start_costs(self, problems: "PricingProblems", task: CompiledJob, mode: JobMode) -> Floats:
         """Return the least cost of a mode for each start, objective included.
 
-        Parameters
-        ----------
-        problems : PricingProblems
-            From `pricing_problems`.
-        task : CompiledJob
-            The job.
-        mode : JobMode
-            One of its modes.
+        `problems`: from `pricing_problems`. `mode`: one of its modes.
 
         Returns
         -------
@@ -153,10 +132,7 @@ class LagrangianDual:
     def all_start_costs(self, prices: CapacityPrices) -> list[list[Floats]]:
         """Return the least costs [start] by task and mode.
 
-        Parameters
-        ----------
-        prices : CapacityPrices
-            For `slots` slots.
+        `prices`: for `slots` slots.
         """
         problems = self.pricing_problems(prices)
         return [
@@ -167,10 +143,7 @@ class LagrangianDual:
     def least_costs(self, start_costs: list[list[Floats]]) -> Floats:
         """Return the least cost [task] of each job.
 
-        Parameters
-        ----------
-        start_costs : list of list of array
-            From `all_start_costs`.
+        `start_costs`: from `all_start_costs`.
         """
         return np.array(
             [
@@ -182,10 +155,7 @@ class LagrangianDual:
     def capacity_charge(self, prices: CapacityPrices) -> float:
         """Return the sum over all servers, types and slots of price times capacity.
 
-        Parameters
-        ----------
-        prices : CapacityPrices
-            For `slots` slots.
+        `prices`: for `slots` slots.
 
         Raises
         ------
@@ -207,22 +177,14 @@ class LagrangianDual:
 
         inf if some job cannot run at all.
 
-        Parameters
-        ----------
-        prices : CapacityPrices
-            For `slots` slots.
+        `prices`: for `slots` slots.
         """
         return self.bound_from(self.least_costs(self.all_start_costs(prices)), prices)
 
     def bound_from(self, least_costs: Floats, prices: CapacityPrices) -> float:
         """Return the bound from known least costs.
 
-        Parameters
-        ----------
-        least_costs : array [task] of float
-            Under `prices`, from `least_costs`.
-        prices : CapacityPrices
-            For `slots` slots.
+        `least_costs` [task]: under `prices`, from `least_costs`. `prices`: for `slots` slots.
         """
         return math.fsum(least_costs.tolist()) - self.capacity_charge(prices)
 
@@ -231,16 +193,8 @@ class LagrangianDual:
     ) -> PlacedRun:
         """Return the cheapest run of a mode and start that fits.
 
-        Parameters
-        ----------
-        problems : PricingProblems
-            From `pricing_problems`.
-        task : CompiledJob
-            The job.
-        mode : JobMode
-            One of its modes.
-        start : int
-            Counted from the window's first slot.
+        `problems`: from `pricing_problems`. `mode`: one of its modes. `start`: counted from the
+        window's first slot.
         """
         placed = problems.of(task, mode).place(mode, start, task.ready - self.view.first)
         assert isinstance(placed, PricedPlacement)
@@ -251,12 +205,7 @@ class LagrangianDual:
 class PricingProblems:
     """The pricing problems of all jobs under given prices; tables are shared between jobs.
 
-    Parameters
-    ----------
-    prices : CapacityPrices
-        Prices.
-    free_workers, free_ps : arrays [s, u, t], [s, v, t] of int
-        Free units.
+    `prices`: prices. `free_workers`, `free_ps` [s, u, t]: free units.
     """
 
     def __init__(self, prices: CapacityPrices, free_workers: Ints, free_ps: Ints) -> None:
@@ -271,12 +220,7 @@ class PricingProblems:
         A colocated job pays for cuts along with its PS, as it has all its workers on that server; a
         split job pays nothing for cuts here: see `start_costs`.
 
-        Parameters
-        ----------
-        task : CompiledJob
-            The job.
-        mode : JobMode
-            One of its modes.
+        `mode`: one of its modes.
         """
         u, v, prices = task.worker_type, task.ps_type, self._prices
         if u not in self._workers:
@@ -296,14 +240,8 @@ class PricingProblems:
     def start_costs(self, task: CompiledJob, mode: JobMode, ready: Ints) -> Floats:
         """Return the least cost [start] of a mode; inf where it does not fit.
 
-        Parameters
-        ----------
-        task : CompiledJob
-            The job.
-        mode : JobMode
-            One of its modes.
-        ready : array [s] of int
-            First slot in which the job can use each server, from 0.
+        `mode`: one of its modes. `ready` [s]: first slot in which the job can use each server, from
+        0.
 
         Notes
         -----
@@ -347,10 +285,7 @@ class PricingProblems:
 def to_data(prices: CapacityPrices) -> dict[str, object]:
     """Return prices as plain JSON data without loss: [server, type, slot from 1, price].
 
-    Parameters
-    ----------
-    prices : CapacityPrices
-        Multiples of STEP.
+    `prices`: multiples of STEP.
     """
 
     def cells(array: Floats) -> list[list[float]]:
@@ -369,12 +304,7 @@ def to_data(prices: CapacityPrices) -> dict[str, object]:
 def from_data(view: CompiledInstance, data: Mapping[str, Any]) -> CapacityPrices:
     """Return the prices of a certificate.
 
-    Parameters
-    ----------
-    view : CompiledInstance
-        The instance.
-    data : mapping
-        As `to_data` returns it; the key `shapes` holds the prices of superadditive cuts.
+    `data`: as `to_data` returns it; the key `shapes` holds the prices of superadditive cuts.
 
     Raises
     ------

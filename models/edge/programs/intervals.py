@@ -38,16 +38,9 @@ def build(
 ) -> "cp_model.CpModel":
     """Return the interval model, with the objective of (2) or (3).
 
-    Parameters
-    ----------
-    mode_starts : iterable of ModeStart or None
-        The modes and starts that may be chosen; None takes all.
-    fixed : iterable of PlacedRun
-        Runs of jobs that are not decided: they only use capacity.
-    symmetry : bool
-        Put equal jobs and equal servers of (2) in order.
-    lower, upper : int or None
-        Limits on the objective, imposed as constraints.
+    `mode_starts`: the modes and starts that may be chosen; None takes all. `fixed`: runs of jobs
+    that are not decided: they only use capacity. `symmetry`: put equal jobs and equal servers of
+    (2) in order. `lower`, `upper`: limits on the objective, imposed as constraints.
 
     Returns
     -------
@@ -223,12 +216,7 @@ def read(
 ) -> EdgeSchedule:
     """Return the schedule of a solution, without the fixed runs.
 
-    Parameters
-    ----------
-    model : cp_model.CpModel
-        From `build`.
-    values : sequence
-        Values of all variables of the model, by index.
+    `model`: from `build`. `values`: values of all variables of the model, by index.
     """
     named = {
         variable.name: int(value)
@@ -250,12 +238,7 @@ def start(
 ) -> list[int | None]:
     """Return a starting point: a hint for each variable by index, None where there is none.
 
-    Parameters
-    ----------
-    model : cp_model.CpModel
-        From `build`.
-    schedule : EdgeSchedule
-        Feasible.
+    `model`: from `build`. `schedule`: feasible.
     """
     view = compiled(instance)
     task_of = {task.job: task for task in view.tasks}

@@ -198,10 +198,7 @@ def _row(used: Any, capacity: int) -> Any:
 def read(model: "pyo.ConcreteModel", instance: EdgeInstance) -> EdgeSchedule | None:
     """Return the schedule of a solved model, or None if its values give no valid schedule.
 
-    Parameters
-    ----------
-    model : pyo.ConcreteModel
-        From `build`, with values.
+    `model`: from `build`, with values.
     """
     found = literal(model, instance)
     return None if found is None else valid_schedule(instance, found)
@@ -212,10 +209,7 @@ def literal(model: "pyo.ConcreteModel", instance: EdgeInstance) -> EdgeSchedule 
 
     xi is not read: it follows from the servers.
 
-    Parameters
-    ----------
-    model : pyo.ConcreteModel
-        From `build`, with values.
+    `model`: from `build`, with values.
     """
     names = [server.id for server in instance.servers]
     S, T = range(len(names)), sorted({t for _, t in model.run})

@@ -38,20 +38,14 @@ class WorkerEntries:
     def subset(self, chosen: Bools) -> "WorkerEntries":
         """Return some of the entries.
 
-        Parameters
-        ----------
-        chosen : array [k] of bool
-            Which entries.
+        `chosen` [k]: which entries.
         """
         return WorkerEntries(*(getattr(self, name)[chosen] for name in self.__slots__))
 
     def cells(self, shape: tuple[int, ...]) -> tuple[Ints, Ints]:
         """Return the slots in which entries use workers.
 
-        Parameters
-        ----------
-        shape : tuple of int
-            Numbers of servers, types and slots; later slots are left out.
+        `shape`: numbers of servers, types and slots; later slots are left out.
 
         Returns
         -------
@@ -67,10 +61,7 @@ class WorkerEntries:
 def interval_slots(first: Ints, duration: Ints) -> tuple[Ints, Ints]:
     """Return all slots of some intervals.
 
-    Parameters
-    ----------
-    first, duration : arrays [k] of int
-        First slot and length of each interval.
+    `first`, `duration` [k]: first slot and length of each interval.
 
     Returns
     -------
@@ -98,16 +89,9 @@ def cut_rows(
 ) -> CutRows:
     """Return the rows of one function.
 
-    Parameters
-    ----------
-    entries : WorkerEntries
-        Columns that use workers.
-    function : tuple of int
-        f(1), f(2), ...
-    capacity : array [s, u]
-        Workers of each server and type.
-    wanted : array [s, u, t] of bool
-        Cells that get a row; those without a nonzero entry get none.
+    `entries`: columns that use workers. `function`: f(1), f(2), ... `capacity` [s, u]: workers of
+    each server and type. `wanted` [s, u, t]: cells that get a row; those without a nonzero entry
+    get none.
     """
     f = np.array((0, *function))
     positive = entries.subset(f[np.minimum(entries.count, len(function))] > 0)

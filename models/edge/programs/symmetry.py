@@ -12,13 +12,7 @@ from schedgap.models.edge.placements import PlacedRun
 
 
 def equal_servers(view: CompiledInstance) -> list[tuple[int, int]]:
-    """Return consecutive pairs of servers with equal capacities and ready slots.
-
-    Parameters
-    ----------
-    view : CompiledInstance
-        The instance.
-    """
+    """Return consecutive pairs of servers with equal capacities and ready slots."""
     return _consecutive(
         (
             s,
@@ -33,13 +27,7 @@ def equal_servers(view: CompiledInstance) -> list[tuple[int, int]]:
 
 
 def equal_jobs(view: CompiledInstance) -> list[tuple[int, int]]:
-    """Return consecutive pairs of jobs that differ only in name, by index in the instance.
-
-    Parameters
-    ----------
-    view : CompiledInstance
-        The instance.
-    """
+    """Return consecutive pairs of jobs that differ only in name, by index in the instance."""
     return _consecutive(
         (
             task.job,
@@ -65,12 +53,7 @@ def in_order(view: CompiledInstance, runs: list[PlacedRun]) -> list[PlacedRun]:
 
     Equal jobs are ordered by start, equal servers by workers used, descending.
 
-    Parameters
-    ----------
-    view : CompiledInstance
-        The instance.
-    runs : list of PlacedRun
-        At most one for each job.
+    `runs`: at most one for each job.
     """
     run_of = {run.job: run for run in runs}
     for chain in _chains(equal_jobs(view)):

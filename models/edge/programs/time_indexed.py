@@ -61,13 +61,7 @@ class TimeIndexedProgram:
     capacity_rows: tuple[tuple[Block, Ints], ...]  # (2g), (2h): [row, 3] server, type, slot
 
     def worker_entries(self, view: CompiledInstance) -> WorkerEntries:
-        """Return which columns use workers, where and when.
-
-        Parameters
-        ----------
-        view : CompiledInstance
-            The instance.
-        """
+        """Return which columns use workers, where and when."""
         return _worker_entries(view, self.mode_starts, self.mode_start, self.server, self.count)
 
     def column_names(self) -> list[str]:
@@ -85,10 +79,7 @@ class TimeIndexedProgram:
     def runs(self, values: Floats) -> list[PlacedRun]:
         """Return the runs of a solution; a chosen split mode without workers or PS has none.
 
-        Parameters
-        ----------
-        values : array [column] of float
-            Integral up to an engine's tolerance.
+        `values` [column]: integral up to an engine's tolerance.
         """
         chosen: set[int] = set()
         workers: dict[int, dict[int, int]] = {}
@@ -132,17 +123,10 @@ def build(
 ) -> TimeIndexedProgram:
     """Return the program, minimised: sum c_j - a_j, or minus the number of jobs of a batch.
 
-    Parameters
-    ----------
-    mode_starts : sequence of ModeStart or None
-        The modes and starts that may be chosen; None takes all.
-    upper : int or None
-        Upper limit on the objective, row `cut_better`.
-    symmetry : bool
-        Put equal jobs and equal servers of (2) in order, rows `cut_jobs` and `cut_servers`.
-    cut_prices : mapping or None
-        Prices [s, u, t] by superadditive function: rows `cut_shape` where they are positive, with
-        counted columns. None: columns w are not counted.
+    `mode_starts`: the modes and starts that may be chosen; None takes all. `upper`: upper limit on
+    the objective, row `cut_better`. `symmetry`: put equal jobs and equal servers of (2) in order,
+    rows `cut_jobs` and `cut_servers`. `cut_prices`: prices [s, u, t] by superadditive function:
+    rows `cut_shape` where they are positive, with counted columns. None: columns w are not counted.
     """
     view = compiled(instance)
     groups = tuple(view.mode_starts()) if mode_starts is None else tuple(mode_starts)
@@ -270,12 +254,7 @@ def build(
 def read(model: TimeIndexedProgram, instance: EdgeInstance, values: Floats) -> EdgeSchedule | None:
     """Return the schedule of a solution, or None if the values give no valid schedule.
 
-    Parameters
-    ----------
-    model : TimeIndexedProgram
-        From `build`.
-    values : array [column] of float
-        Integral up to an engine's tolerance.
+    `model`: from `build`. `values` [column]: integral up to an engine's tolerance.
     """
     runs = model.runs(values)
     if len({run.job for run in runs}) < len(runs):

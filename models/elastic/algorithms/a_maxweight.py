@@ -69,12 +69,7 @@ class MaxWeightConstants:
     def volumes(self, view: ElasticCluster, of: Sequence[Mode]) -> Floats:
         """Return the volume of each mode: the scaled sum of all its demands times its duration.
 
-        Parameters
-        ----------
-        view : ElasticCluster
-            The servers and types.
-        of : sequence of Mode
-            The modes. A central one has one PS, a split one as many as serve all its workers.
+        `of`: the modes. A central one has one PS, a split one as many as serve all its workers.
         """
         worker = _total(view.worker_demand, self.per_unit)
         ps = _total(view.ps_demand, self.per_unit)
@@ -94,12 +89,7 @@ class MaxWeightConstants:
     def least_volume(self, view: ElasticCluster, of: Sequence[Mode]) -> float:
         """Return v_min, the least volume of a job's modes.
 
-        Parameters
-        ----------
-        view : ElasticCluster
-            The servers and types.
-        of : sequence of Mode
-            The modes of the job; those that exceed the horizon do not count if others do not.
+        `of`: the modes of the job; those that exceed the horizon do not count if others do not.
         """
         return float(self.volumes(view, _within(of, self.horizon)).min())
 
@@ -107,12 +97,7 @@ class MaxWeightConstants:
 def arrived_job(instance: ElasticInstance, j: int, modes_of: ModesOf | None = None) -> ArrivedJob:
     """Return a job of the instance with its modes.
 
-    Parameters
-    ----------
-    j : int
-        Index of the job.
-    modes_of : callable, optional
-        Which modes the job may use; by default all of them.
+    `modes_of`: which modes the job may use; by default all of them.
     """
     job = instance.jobs[j]
     own = modes(instance, j) if modes_of is None else modes_of(cluster(instance), job)
@@ -169,13 +154,7 @@ def constants(
 
 
 def gamma(const: MaxWeightConstants) -> float:
-    """Return 2 log lambda, the ratio that Theorem 3 claims for A_maxweight.
-
-    Parameters
-    ----------
-    const : MaxWeightConstants
-        Its lambda counts.
-    """
+    """Return 2 log lambda, the ratio that Theorem 3 claims for A_maxweight."""
     return 2 * math.log2(const.lam)
 
 
@@ -374,10 +353,7 @@ def split_costs(instance: ElasticInstance) -> Iterator[tuple[str, float, float]]
 
     The prices are those that A_maxweight has when it comes to the job.
 
-    Parameters
-    ----------
-    instance : ElasticInstance
-        With objective `scheduled_weight`.
+    `instance`: with objective `scheduled_weight`.
 
     Yields
     ------
@@ -396,10 +372,7 @@ def split_windows(instance: ElasticInstance) -> Iterator[tuple[Floats, Floats]]:
 
     The prices are those of `split_costs`, whose costs are the least ones of these.
 
-    Parameters
-    ----------
-    instance : ElasticInstance
-        With objective `scheduled_weight`.
+    `instance`: with objective `scheduled_weight`.
 
     Yields
     ------
@@ -442,12 +415,7 @@ def batch_of(instance: ElasticInstance) -> tuple[ElasticCluster, tuple[ArrivedJo
 def schedule_of(view: ElasticCluster, batch: ServedBatch) -> ElasticSchedule:
     """Return the schedule of the served jobs.
 
-    Parameters
-    ----------
-    view : ElasticCluster
-        The servers and types.
-    batch : ServedBatch
-        Result of `serve_batch`.
+    `batch`: result of `serve_batch`.
     """
     return ElasticSchedule(
         {

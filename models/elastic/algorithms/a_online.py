@@ -73,12 +73,7 @@ class ElasticArrivals(Arriving[ArrivedJob]):
     def start(self, run: PricedRun, shift: int) -> PricedRun:
         """Move a run of a window to its real time, which must not be in the past.
 
-        Parameters
-        ----------
-        run : PricedRun
-            With slots counted from the start of the window.
-        shift : int
-            Slots before the window.
+        `run`: with slots counted from the start of the window. `shift`: slots before the window.
         """
         return run._replace(start=self.may_start(shift + run.start))
 
@@ -109,16 +104,8 @@ def a_dual(
 ) -> tuple[ServedBatch, ...]:
     """Serve a batch in up to alpha windows of tau slots; prices start at zero in each.
 
-    Parameters
-    ----------
-    jobs : sequence of ArrivedJob
-        J_i, in the order that breaks ties.
-    tau : int
-        Slots of a window, >= 2.
-    settings : OnlineSettings
-        Constants and rules.
-    log : list, optional
-        Receives the events.
+    `jobs`: j_i, in the order that breaks ties. `tau`: slots of a window, >= 2. `settings`:
+    constants and rules. `log`: receives the events.
 
     Returns
     -------
@@ -160,14 +147,8 @@ def serve_rounds(
 ) -> AOnlineResult:
     """Schedule jobs in batches, as they arrive.
 
-    Parameters
-    ----------
-    arrivals : ElasticArrivals
-        Every job must have a mode.
-    settings : OnlineSettings
-        T, F, kappa and alpha are known beforehand, as in the paper.
-    log : list, optional
-        Receives the events.
+    `arrivals`: every job must have a mode. `settings`: T, F, kappa and alpha are known beforehand,
+    as in the paper. `log`: receives the events.
 
     Returns
     -------
@@ -233,10 +214,8 @@ def online_settings(
 ) -> OnlineSettings:
     """Return what is known beforehand; the constants are computed from all jobs of the instance.
 
-    Parameters
-    ----------
-    alpha, compact, placement, F, F_factor, normalise, order, tie, batch, modes_of
-        As in `a_online`.
+    `alpha`, `compact`, `placement`, `F`, `F_factor`, `normalise`, `order`, `tie`, `batch`,
+    `modes_of`: as in `a_online`.
 
     Notes
     -----
@@ -349,10 +328,7 @@ def _alpha_needed(instance: ElasticInstance, run: AOnlineResult, each: ServedRou
 def lemma_1_of_run(instance: ElasticInstance, **options: Any) -> dict[str, object]:
     """Evaluate Lemma 1 on the run of A_online: did each round serve all that fits in a window?
 
-    Parameters
-    ----------
-    options
-        Options of the run.
+    `options`: options of the run.
 
     Returns
     -------
@@ -376,10 +352,7 @@ def lemma_1_of_run(instance: ElasticInstance, **options: Any) -> dict[str, objec
 def solve_a_online(instance: ElasticInstance, call: RunContext, **settings: Any) -> MethodResult:
     """Run `a_online` with the options of a call.
 
-    Parameters
-    ----------
-    settings
-        Further options of `a_online`.
+    `settings`: further options of `a_online`.
     """
     run = a_online(instance, **call.options, **settings)
     return result_within_horizon(instance, run.schedule, run.trace)

@@ -16,12 +16,7 @@ def result_within_horizon(
 ) -> MethodResult:
     """Return the result for a schedule that may end after a closed horizon.
 
-    Parameters
-    ----------
-    schedule : ElasticSchedule
-        Valid except possibly for rule V4.
-    trace : mapping
-        Trace of the result.
+    `schedule`: valid except possibly for rule V4. `trace`: trace of the result.
 
     Returns
     -------
@@ -43,9 +38,6 @@ def run_within_horizon(
 ) -> MethodResult:
     """Run an algorithm with the options of a call; its schedule may be too long.
 
-    Parameters
-    ----------
-    schedule_of : callable
-        Algorithm: instance and options to a schedule.
+    `schedule_of`: algorithm: instance and options to a schedule.
     """
     return result_within_horizon(instance, schedule_of(instance, **call.options), {})

@@ -39,19 +39,11 @@ class ServedRound(NamedTuple):
 def windows_needed(total: float, least: float, ratio: float, *, repaired: bool = False) -> int:
     """Return how many windows A_dual needs to serve as much weight as the best single window.
 
-    Parameters
-    ----------
-    total : float
-        Weight that the best single window serves, or an upper bound on it.
-    least : float
-        Smallest weight of a job.
-    ratio : float
-        gamma of the algorithm that serves each window.
-    repaired : bool
-        ceil(x) + 1 instead of floor(x) + 1 (ours): after ceil(x) windows at most `least` is
-        missing, and one more window serves at least a whole job. Lemma 2 overlooks that the
-        unserved jobs of the best window weigh more than its weight less the total weight served
-        (E13).
+    `total`: weight that the best single window serves, or an upper bound on it. `least`: smallest
+    weight of a job. `ratio`: gamma of the algorithm that serves each window. `repaired`: ceil(x) +
+    1 instead of floor(x) + 1 (ours): after ceil(x) windows at most `least` is missing, and one more
+    window serves at least a whole job. Lemma 2 overlooks that the unserved jobs of the best window
+    weigh more than its weight less the total weight served (E13).
 
     Notes
     -----
@@ -72,12 +64,7 @@ def theorem_alpha(
 ) -> int:
     """Return the alpha of Theorem 5.
 
-    Parameters
-    ----------
-    const : MaxWeightConstants
-        Of the run.
-    repaired : bool
-        The alpha for which its proof holds with the gap of Lemma 2 closed.
+    `repaired`: the alpha for which its proof holds with the gap of Lemma 2 closed.
     """
     weights = [job.weight for job in instance.jobs]
     return windows_needed(math.fsum(weights), min(weights), gamma(const), repaired=repaired)
@@ -86,12 +73,7 @@ def theorem_alpha(
 def alpha_of(alpha: int | str, instance: ElasticInstance, const: MaxWeightConstants) -> int:
     """Return the number of windows of a round.
 
-    Parameters
-    ----------
-    alpha : int or str
-        The number itself, "theory" or "theory-repaired".
-    const : MaxWeightConstants
-        Of the run.
+    `alpha`: the number itself, "theory" or "theory-repaired".
     """
     if isinstance(alpha, int):
         return alpha
@@ -103,12 +85,7 @@ def failed_assumptions(
 ) -> list[str]:
     """Return the assumptions behind Theorem 3 that fail on an instance, in words (E28).
 
-    Parameters
-    ----------
-    const : MaxWeightConstants
-        Of the run.
-    rule : "exact" or "repaired"
-        How split placements are found.
+    `rule`: how split placements are found.
     """
     log, checks = math.log2(const.lam), []
     low, high = _weight_by_volume(instance, const)
@@ -200,12 +177,8 @@ def theorem_3(
 ) -> dict[str, Any]:
     """Evaluate Theorem 3, the guarantee of A_maxweight, on an instance.
 
-    Parameters
-    ----------
-    F, normalise, placement
-        Options of the run.
-    free
-        Other options of the run, on which the claim does not depend.
+    `F`, `normalise`, `placement`: options of the run. `free`: other options of the run, on which
+    the claim does not depend.
 
     Returns
     -------
@@ -234,12 +207,8 @@ def theorem_5(
 ) -> dict[str, Any]:
     """Evaluate Theorem 5, the guarantee of A_online, on an instance.
 
-    Parameters
-    ----------
-    alpha, F, normalise, placement
-        Options of the run.
-    free
-        Other options of the run, on which the claim does not depend.
+    `alpha`, `F`, `normalise`, `placement`: options of the run. `free`: other options of the run, on
+    which the claim does not depend.
 
     Returns
     -------
@@ -270,12 +239,7 @@ def theorem_5(
 def fitting_weight(batch: Sequence[ArrivedJob], tau: int) -> float:
     """Return the total weight of the jobs that fit before tau when alone: no window serves more.
 
-    Parameters
-    ----------
-    batch : sequence of ArrivedJob
-        The jobs of a round.
-    tau : int
-        Deadline of the window.
+    `tau`: deadline of the window.
     """
     return math.fsum(each.job.weight for each in batch if each.shortest() < tau)
 
@@ -288,15 +252,9 @@ def lemma_1(
 ) -> dict[str, Any]:
     """Return whether Lemma 1 certifies that a run of A_online is 4 alpha-competitive.
 
-    Parameters
-    ----------
-    rounds : sequence of ServedRound
-        Of the run; the rounds that are missing had no job that fits.
-    alpha : int
-        Of the run.
-    upper : callable, optional
-        round -> an upper bound on the weight that (7) can serve, for rounds that did not serve all
-        jobs that fit when alone; such as `dual_prices.weight_bound`.
+    `rounds`: of the run; the rounds that are missing had no job that fits. `upper`: round -> an
+    upper bound on the weight that (7) can serve, for rounds that did not serve all jobs that fit
+    when alone; such as `dual_prices.weight_bound`.
 
     Returns
     -------
@@ -333,10 +291,7 @@ def theorem_1_missed(instance: ElasticInstance) -> float:
     The largest over the jobs, at the prices of the run; E16 and E17 are corrected. 1 if it is
     always optimal. Jobs for which it finds nothing although there is a schedule do not count.
 
-    Parameters
-    ----------
-    instance : ElasticInstance
-        With objective `scheduled_weight`.
+    `instance`: with objective `scheduled_weight`.
     """
     pairs = [(least, found) for _, least, found in split_costs(instance)]
     return max((found / least for least, found in pairs if least > 0 and found < math.inf),
@@ -349,10 +304,7 @@ def theorem_1_near(instance: ElasticInstance) -> float:
     For one job, the share of the modes and starts at which its placement is not the cheapest one:
     at 1, whichever of them is the cheapest, Algorithm 4 misses it. The largest over the jobs.
 
-    Parameters
-    ----------
-    instance : ElasticInstance
-        With objective `scheduled_weight`.
+    `instance`: with objective `scheduled_weight`.
     """
     shares = [0.0]
     for least, found in split_windows(instance):

@@ -53,16 +53,9 @@ class PricedRun(NamedTuple):
 class PricedServers:
     """Prices and free amounts on every server in slots 1..T; later everything is free, at price 0.
 
-    Parameters
-    ----------
-    view : ElasticCluster
-        The servers and types.
-    price : array [t, h, r]
-        Price >= 0 of one unit of demand as given in the file, for one slot.
-    free : array [t, h, r]
-        Free amounts, in units of the cluster.
-    longest : int
-        Length in slots of the longest window that will be priced.
+    `price` [t, h, r]: price >= 0 of one unit of demand as given in the file, for one slot. `free`
+    [t, h, r]: free amounts, in units of the cluster. `longest`: length in slots of the longest
+    window that will be priced.
 
     Raises
     ------
@@ -95,12 +88,7 @@ class PricedServers:
     def empty(cls, view: ElasticCluster, slots: int) -> "PricedServers":
         """Return the empty cluster with zero prices.
 
-        Parameters
-        ----------
-        view : ElasticCluster
-            The servers and types.
-        slots : int
-            Number of slots that may get a price later.
+        `slots`: number of slots that may get a price later.
         """
         shape = (slots, *view.capacity.shape)
         zeros = np.broadcast_to(0.0, shape)
@@ -121,14 +109,8 @@ class PricedServers:
     def change(self, first: int, last: int, servers: Ints, price: Floats, free: Floats) -> None:
         """Set prices and free amounts of some servers in slots first..last.
 
-        Parameters
-        ----------
-        first, last : int
-            Slots, from 1.
-        servers : array [k]
-            Indices of the servers.
-        price, free : array [t, k, r]
-            New values.
+        `first`, `last`: slots, from 1. `servers` [k]: indices of the servers. `price`, `free` [t,
+        k, r]: new values.
         """
         self.blank = False
         self._price[0, first - 1 : last, servers] = price.swapaxes(0, 1)
@@ -139,10 +121,7 @@ class PricedServers:
     def occupy(self, run: PricedRun) -> None:
         """Subtract the usage of a run from the free amounts; prices stay.
 
-        Parameters
-        ----------
-        run : PricedRun
-            It must fit.
+        `run`: it must fit.
         """
         usage = self.view.usage(run.mode, run.workers, run.ps)
         span, servers = slice(run.start - 1, run.end - 1), np.array(list(usage))
@@ -204,28 +183,14 @@ class PricedServers:
     def costs(self, mode: Mode, starts: Ints, *, rule: Rule = "exact") -> Floats:
         """Return the least cost of a mode at each start slot; infinite where it does not fit.
 
-        Parameters
-        ----------
-        mode : Mode
-            The mode.
-        starts : array [t]
-            Start slots, from 1.
-        rule : "exact" or "repaired"
-            How split placements are found.
+        `starts` [t]: start slots, from 1. `rule`: how split placements are found.
         """
         return self._price_starts(mode, np.asarray(starts) - 1, rule, np.inf).cost
 
     def cheapest_at(self, mode: Mode, start: int, *, rule: Rule = "exact") -> PricedRun | None:
         """Return the cheapest placement of a mode at a start slot; None where it does not fit.
 
-        Parameters
-        ----------
-        mode : Mode
-            The mode.
-        start : int
-            Slot, from 1.
-        rule : "exact" or "repaired"
-            How split placements are found.
+        `start`: slot, from 1. `rule`: how split placements are found.
         """
         start_costs = self._price_starts(mode, np.array([start - 1]), rule, np.inf)
         return start_costs.run(self.view, mode, start, 0)
@@ -243,21 +208,11 @@ class PricedServers:
     ) -> PricedRun | None:
         """Return the schedule of least cost over modes, starts and placements.
 
-        Parameters
-        ----------
-        candidates : sequence of Mode
-            In the order that breaks ties.
-        first, end : int
-            Earliest start slot; largest start + duration.
-        weight : float
-            Added to the cost for each slot of start + duration.
-        rule : "exact" or "repaired"
-            How split placements are found.
-        volumes : sequence of float, optional
-            Of each mode: ties then go to the least volume, and among these to the earliest end
-            (E21).
-        below : float
-            Schedules that do not cost less are left out.
+        `candidates`: in the order that breaks ties. `first`, `end`: earliest start slot; largest
+        start + duration. `weight`: added to the cost for each slot of start + duration. `rule`: how
+        split placements are found. `volumes`: of each mode: ties then go to the least volume, and
+        among these to the earliest end (E21). `below`: schedules that do not cost less are left
+        out.
 
         Notes
         -----
@@ -281,14 +236,8 @@ class PricedServers:
     ) -> Iterator[tuple[int, float, Ints, Floats]]:
         """Yield modes in ascending order of a lower bound on their cost.
 
-        Parameters
-        ----------
-        candidates : sequence of Mode
-            The modes.
-        first, end : int
-            Earliest start slot; largest start + duration.
-        weight : float
-            Added to the cost for each slot of start + duration.
+        `first`, `end`: earliest start slot; largest start + duration. `weight`: added to the cost
+        for each slot of start + duration.
 
         Yields
         ------

@@ -17,14 +17,8 @@ class CostLowerBounds:
 
     Rows are the slots, with one more row for all later slots. They are updated when needed.
 
-    Parameters
-    ----------
-    view : ElasticCluster
-        The servers and types.
-    price, free : array [t, h, r]
-        Views of the prices and free amounts, which may change later.
-    blank : bool
-        All rows are equal to the last one.
+    `price`, `free` [t, h, r]: views of the prices and free amounts, which may change later.
+    `blank`: all rows are equal to the last one.
     """
 
     def __init__(self, view: ElasticCluster, price: Floats, free: Floats, *, blank: bool) -> None:
@@ -37,10 +31,7 @@ class CostLowerBounds:
     def invalidate(self, a: int, b: int) -> None:
         """Mark rows as changed.
 
-        Parameters
-        ----------
-        a, b : int
-            The rows a..b-1.
+        `a`, `b`: the rows a..b-1.
         """
         self._changes.append((a, b))
 
@@ -57,15 +48,8 @@ class CostLowerBounds:
     ) -> tuple[list[Floats], Floats]:
         """Return for each mode a lower bound at each of its starts, and the least of these.
 
-        Parameters
-        ----------
-        candidates : sequence of Mode
-            The modes.
-        first, last : int
-            First row that a mode may use, and first row after these.
-        weight : float
-            Added for each slot of start + duration, which is the row after the last one used, plus
-            1.
+        `first`, `last`: first row that a mode may use, and first row after these. `weight`: added
+        for each slot of start + duration, which is the row after the last one used, plus 1.
 
         Returns
         -------

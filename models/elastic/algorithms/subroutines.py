@@ -45,10 +45,7 @@ class SubroutineInput:
     def window(self, start: int, length: int) -> tuple[Floats, Floats]:
         """Return the price sums [h, r] and the minimal free amounts [h, r] of a window.
 
-        Parameters
-        ----------
-        start, length : int
-            First slot, from 1, and number of slots.
+        `start`, `length`: first slot, from 1, and number of slots.
         """
         rows = slice(start - 1, start - 1 + length)
         return self.price[rows].sum(axis=0), self.free[rows].min(axis=0)
@@ -127,12 +124,7 @@ def cheapest_split(given: SubroutineInput, job: Job) -> PricedRun | None:
 
     Every duration is tried, not only those of the modes: the others never cost less.
 
-    Parameters
-    ----------
-    given : SubroutineInput
-        Cluster, prices and free amounts.
-    job : Job
-        With all its types.
+    `given`: cluster, prices and free amounts. `job`: with all its types.
     """
     view = given.view
     best: PricedRun | None = None  # A4 L1-L2: omega is given
@@ -161,12 +153,7 @@ def cheapest_split(given: SubroutineInput, job: Job) -> PricedRun | None:
 def cheapest_central(given: SubroutineInput, job: Job) -> PricedRun | None:
     """Return the schedule of Algorithm 5, A_mincost2: q = 1, N workers and one PS (E20).
 
-    Parameters
-    ----------
-    given : SubroutineInput
-        Cluster, prices and free amounts.
-    job : Job
-        With all its types.
+    `given`: cluster, prices and free amounts. `job`: with all its types.
     """
     view = given.view
     best: PricedRun | None = None  # A5 L1-L2: omega is given
@@ -193,12 +180,7 @@ def cheapest_central(given: SubroutineInput, job: Job) -> PricedRun | None:
 def cheapest_ring_central(given: SubroutineInput, job: Job) -> PricedRun | None:
     """Return the schedule of Algorithm 6, A_RAmincost1: q = 1, all workers on one server.
 
-    Parameters
-    ----------
-    given : SubroutineInput
-        Cluster, prices and free amounts.
-    job : Job
-        A ring job.
+    `given`: cluster, prices and free amounts.
     """
     view = given.view
     best: PricedRun | None = None  # A6 L1-L2
@@ -226,12 +208,7 @@ def cheapest_ring_central(given: SubroutineInput, job: Job) -> PricedRun | None:
 def cheapest_ring_split(given: SubroutineInput, job: Job) -> PricedRun | None:
     """Return the schedule of Algorithm 7, A_RAmincost2: q = 0, the cheapest servers first (E18).
 
-    Parameters
-    ----------
-    given : SubroutineInput
-        Cluster, prices and free amounts.
-    job : Job
-        A ring job.
+    `given`: cluster, prices and free amounts.
     """
     view = given.view
     best: PricedRun | None = None  # A7 L1-L2

@@ -122,10 +122,7 @@ def _tabulate(number: int, seed: int) -> str:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table.
 
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        Command-line arguments; by default those of the process.
+    `arguments`: command-line arguments; by default those of the process.
     """
     study_command("schedgap.models.elastic.algorithms.theorem_1", _tabulate, arguments)
 

@@ -32,10 +32,7 @@ def a_online_fixed_number(instance: ElasticInstance, call: RunContext) -> Method
 def modes_with_number(workers: int) -> ModesOf:
     """Return the function that selects the modes with a given number of workers.
 
-    Parameters
-    ----------
-    workers : int
-        The number; where a job or the cluster does not allow it, the largest possible one.
+    `workers`: the number; where a job or the cluster does not allow it, the largest possible one.
     """
 
     def choose(view: ElasticCluster, job: Job) -> tuple[Mode, ...]:

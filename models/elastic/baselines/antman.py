@@ -24,12 +24,8 @@ def antman(
 ) -> ElasticSchedule:
     """Run guaranteed jobs first; opportunistic ones share what they leave free.
 
-    Parameters
-    ----------
-    patience : int
-        Slots of waiting after which a guaranteed job becomes opportunistic.
-    restart : int
-        Slots that a preempted job loses when it resumes.
+    `patience`: slots of waiting after which a guaranteed job becomes opportunistic. `restart`:
+    slots that a preempted job loses when it resumes.
 
     Notes
     -----

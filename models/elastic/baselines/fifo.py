@@ -11,10 +11,7 @@ from schedgap.models.elastic.placement import Floats
 def fifo(instance: ElasticInstance, workers: int = 8) -> ElasticSchedule:
     """Start jobs in order of arrival, all with the same number of workers; no job overtakes.
 
-    Parameters
-    ----------
-    workers : int
-        Workers of each job, reduced to what the job can use and the cluster can hold.
+    `workers`: workers of each job, reduced to what the job can use and the cluster can hold.
 
     Notes
     -----

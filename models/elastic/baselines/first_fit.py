@@ -17,14 +17,7 @@ from schedgap.models.elastic.placement import Floats, cheapest
 def fastest_mode(view: ElasticCluster, const: MaxWeightConstants, of: tuple[Mode, ...]) -> Mode:
     """Return the fastest mode; of equal ones that of least volume, then the first types.
 
-    Parameters
-    ----------
-    view : ElasticCluster
-        The servers and types.
-    const : MaxWeightConstants
-        Scales of the volumes.
-    of : tuple of Mode
-        Modes of a job, at least one.
+    `const`: scales of the volumes. `of`: modes of a job, at least one.
     """
     volumes = const.volumes(view, of).tolist()
 
@@ -44,13 +37,7 @@ class JobPlacement(NamedTuple):
     ps: Mapping[int, int]
 
     def amounts(self, view: ElasticCluster) -> Floats:
-        """Return [h, r] the usage, in units.
-
-        Parameters
-        ----------
-        view : ElasticCluster
-            The servers and types.
-        """
+        """Return [h, r] the usage, in units."""
         used = np.zeros_like(view.capacity)
         for h, amounts in view.usage(self.mode, self.workers, self.ps).items():
             used[h] = amounts
@@ -59,12 +46,7 @@ class JobPlacement(NamedTuple):
     def placement(self, view: ElasticCluster, start: int, duration: int) -> Placement:
         """Return a run on these servers.
 
-        Parameters
-        ----------
-        view : ElasticCluster
-            The servers and types.
-        start, duration : int
-            First slot and number of slots.
+        `start`, `duration`: first slot and number of slots.
         """
         return view.place(self.mode._replace(duration=duration), start, self.workers, self.ps)
 
@@ -74,20 +56,8 @@ def first_fit(
 ) -> JobPlacement | None:
     """Return the first placement in list order: on one server that holds all, else on several.
 
-    Parameters
-    ----------
-    view : ElasticCluster
-        The servers and types.
-    job : Job
-        The job, for the duration.
-    m : int
-        Worker type.
-    p : int or None
-        PS type; None in the ring.
-    workers : int
-        Number of workers.
-    free : array [h, r]
-        Free amounts from now on, in units.
+    `m`: worker type. `p`: PS type; None in the ring. `workers`: number of workers. `free` [h, r]:
+    free amounts from now on, in units.
     """
     position = np.arange(1.0, len(free) + 1)
     for central in (True, False):

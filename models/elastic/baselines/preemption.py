@@ -39,13 +39,7 @@ class ActiveJob:
         return self.restart if self.segments else 0
 
     def rate(self, view: ElasticCluster) -> float:
-        """Return mini-batches per slot with the present placement.
-
-        Parameters
-        ----------
-        view : ElasticCluster
-            The servers and types.
-        """
+        """Return mini-batches per slot with the present placement."""
         assert self.held is not None
         mode = self.held.mode
         number = np.array([mode.workers])
@@ -55,13 +49,7 @@ class ActiveJob:
         return mode.workers / float(slots) if slots > 0 else math.inf
 
     def end(self, view: ElasticCluster) -> int:
-        """Return the slot at which the current segment can end, within the tolerance of the rules.
-
-        Parameters
-        ----------
-        view : ElasticCluster
-            The servers and types.
-        """
+        """Return the slot at which the current segment can end, within the rules' tolerance."""
         lost = self.lost()
         work = self.arrived_job.job.work
         needed = (self.left - 5e-7 - 5e-10 * work) / self.rate(view)
@@ -70,12 +58,7 @@ class ActiveJob:
     def stop(self, view: ElasticCluster, now: int) -> None:
         """End the current segment before slot `now`.
 
-        Parameters
-        ----------
-        view : ElasticCluster
-            The servers and types.
-        now : int
-            Slot.
+        `now`: slot.
         """
         assert self.held is not None
         if now > self.since:
@@ -99,13 +82,8 @@ def simulate_preemptive(
     Every segment but a job's first loses slots at its start. The schedule breaks only the rule
     that a job runs without interruption (V12).
 
-    Parameters
-    ----------
-    policy : callable
-        Slot, active jobs by arrival, capacity [h, r] -> placements of the jobs that run, and the
-        slot at which to call it again.
-    restart : int
-        Slots that a segment loses.
+    `policy`: slot, active jobs by arrival, capacity [h, r] -> placements of the jobs that run, and
+    the slot at which to call it again. `restart`: slots that a segment loses.
     """
     view, const, arrivals = cluster(instance), constants(instance), ElasticArrivals(instance)
     arrival_slots = sorted({job.arrival for job in instance.jobs})
@@ -139,16 +117,7 @@ def place_or_preempt(
 ) -> JobPlacement | None:
     """Place the fastest mode where it displaces no other job, or else where it does.
 
-    Parameters
-    ----------
-    view : ElasticCluster
-        The servers and types.
-    active : ActiveJob
-        The job to place.
-    free : array [h, r]
-        Free amounts if none of the others ran.
-    others : list of ActiveJob
-        Jobs that may be displaced.
+    `free` [h, r]: free amounts if none of the others ran. `others`: jobs that may be displaced.
     """
     job, mode = active.arrived_job.job, active.mode
     unused = free.copy()
@@ -165,13 +134,6 @@ def place_or_preempt(
 def still_fits(view: ElasticCluster, held: JobPlacement, free: Floats) -> bool:
     """Return whether a placement is within free amounts.
 
-    Parameters
-    ----------
-    view : ElasticCluster
-        The servers and types.
-    held : JobPlacement
-        The placement.
-    free : array [h, r]
-        Free amounts.
+    `free` [h, r]: free amounts.
     """
     return bool((held.amounts(view) <= free).all())

@@ -22,10 +22,8 @@ Policy = Callable[[list[ArrivedJob], Floats], Starts]
 def simulate(instance: ElasticInstance, policy: Policy) -> ElasticSchedule:
     """Run an online policy without preemption; every job must fit on the empty cluster.
 
-    Parameters
-    ----------
-    policy : callable
-        Waiting jobs by arrival, and free amounts [h, r] -> the jobs that start, with placements.
+    `policy`: waiting jobs by arrival, and free amounts [h, r] -> the jobs that start, with
+    placements.
     """
     view, arrivals = cluster(instance), ElasticArrivals(instance)
     moments = {job.arrival for job in instance.jobs}

@@ -19,10 +19,7 @@ from schedgap.models.elastic.placement import Floats
 def tiresias(instance: ElasticInstance, restart: int = RESTART) -> ElasticSchedule:
     """Run the jobs with the least remaining slots x resources first; the others are preempted.
 
-    Parameters
-    ----------
-    restart : int
-        Slots that a preempted job loses when it resumes.
+    `restart`: slots that a preempted job loses when it resumes.
 
     Notes
     -----

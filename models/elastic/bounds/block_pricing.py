@@ -18,12 +18,7 @@ CostedRun = TypeVar("CostedRun", bound=tuple[Any, ...])  # its first entry is it
 def block_edges(block: int, slots: int) -> Ints:
     """Return [b + 1] the number of slots before each block, and finally all slots.
 
-    Parameters
-    ----------
-    block : int
-        Slots in a block; the last one may be shorter.
-    slots : int
-        Number of slots.
+    `block`: slots in a block; the last one may be shorter. `slots`: number of slots.
     """
     return np.append(np.arange(0, slots, block), slots)
 
@@ -35,16 +30,8 @@ def candidate_starts(first: int, last_end: int | None, edges: Ints, duration: In
     functions of the start, so it is least at one of the two. Some candidates may be outside the
     job's time window.
 
-    Parameters
-    ----------
-    first : int
-        Slots before the earliest start.
-    last_end : int or None
-        Largest start + duration; None in an open horizon.
-    edges : array [b + 1]
-        From `block_edges`.
-    duration : array [k]
-        Durations of the modes.
+    `first`: slots before the earliest start. `last_end`: largest start + duration; None in an open
+    horizon. `edges` [b + 1]: from `block_edges`. `duration` [k]: durations of the modes.
     """
     later = edges[edges > first]
     starts = np.append(first, later)
@@ -58,16 +45,9 @@ def add_window_prices(
 ) -> None:
     """Add to the cost of each mode and start the price of its containers of one role.
 
-    Parameters
-    ----------
-    cost : array [k, i]
-        Changed in place.
-    sums : array [c, t]
-        Price of a container in slots 1..t, from t = 0 on; no price after the last slot.
-    kind, count, duration : array [k]
-        Container, number of containers and slots of each mode.
-    start : array [k, i]
-        Slots before the starts.
+    `cost` [k, i]: changed in place. `sums` [c, t]: price of a container in slots 1..t, from t = 0
+    on; no price after the last slot. `kind`, `count`, `duration` [k]: container, number of
+    containers and slots of each mode. `start` [k, i]: slots before the starts.
     """
     priced = np.flatnonzero((sums[kind, -1] > 0) & (count > 0))
     # Modes with the same container and duration have the same windows, which are priced once.
@@ -95,12 +75,7 @@ def price_each_job(
     The least cost is 0 for a job of a batch that is better left out, and infinite for a job that
     cannot run at all.
 
-    Parameters
-    ----------
-    jobs : sequence of int
-        Jobs that have modes.
-    cheapest : callable
-        Job -> its cheapest runs, in ascending order of cost.
+    `jobs`: jobs that have modes. `cheapest`: job -> its cheapest runs, in ascending order of cost.
 
     Returns
     -------
@@ -125,16 +100,8 @@ def safe_bound(
 
     A lower bound on the weighted completion time, or on minus the scheduled weight.
 
-    Parameters
-    ----------
-    least : array [j]
-        Least cost of each job.
-    paid : float
-        Price of all capacity.
-    rounding : float
-        Relative error of sums of prices.
-    terms : int
-        Number of sums of up to `paid` that enter the bound.
+    `least` [j]: least cost of each job. `paid`: price of all capacity. `rounding`: relative error
+    of sums of prices. `terms`: number of sums of up to `paid` that enter the bound.
     """
     size = float(np.abs(least).sum()) + paid * terms + len(least)
     if instance.is_batch:

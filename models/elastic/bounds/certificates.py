@@ -89,12 +89,7 @@ KINDS: dict[str, type[Certificate]] = {
 def scale_certificate(certificate: Mapping[str, Any], power: int) -> dict[str, Any]:
     """Return a certificate with its prices multiplied by 10^k.
 
-    Parameters
-    ----------
-    certificate : mapping
-        Of any kind; one without prices does not change.
-    power : int
-        k; may be negative.
+    `certificate`: of any kind; one without prices does not change. `power`: k; may be negative.
     """
     changed = dict(certificate)
     if power and "prices" in changed:
@@ -109,15 +104,10 @@ def scale_certificate(certificate: Mapping[str, Any], power: int) -> dict[str, A
 def check_certificate(instance: ElasticInstance, certificate: Mapping[str, Any]) -> float:
     """Return the bound on the instance's optimum that a certificate proves.
 
-    Parameters
-    ----------
-    instance : ElasticInstance
-        Its cheapest runs under the prices are computed again.
-    certificate : Mapping
-        `kind`, and the fields of the kind: `prices` by server or pool, resource and slot or block,
-        or by container and block; for `volume` its `resource`. Its `value` is not read. Prices need
-        not be optimal: any prove some bound, below the optimum, or above it with
-        `scheduled_weight`.
+    `instance`: its cheapest runs under the prices are computed again. `certificate`: `kind`, and
+    the fields of the kind: `prices` by server or pool, resource and slot or block, or by container
+    and block; for `volume` its `resource`. Its `value` is not read. Prices need not be optimal: any
+    prove some bound, below the optimum, or above it with `scheduled_weight`.
 
     Raises
     ------

@@ -50,12 +50,7 @@ class CoarseLpResult:
 def run_cost(instance: ElasticInstance, job: int, end: int) -> float:
     """Return the objective coefficient of a run.
 
-    Parameters
-    ----------
-    job : int
-        Index of the job.
-    end : int
-        start + duration.
+    `end`: start + duration.
     """
     weight = instance.jobs[job].weight
     return -weight if instance.is_batch else weight * end
@@ -67,10 +62,7 @@ def fallback_costs(instance: ElasticInstance, slots: int) -> Floats:
     It stands for a run after the last priced slot; where the horizon ends before, it is artificial
     and costs more than any schedule.
 
-    Parameters
-    ----------
-    slots : int
-        Number of slots with prices.
+    `slots`: number of slots with prices.
     """
     if instance.last_end is not None:
         ceiling = 2 * sum(job.weight for job in instance.jobs) * (instance.horizon + 1)
@@ -138,18 +130,10 @@ def solve_coarse(
 ) -> CoarseLpResult:
     """Solve the linear relaxation over modes on pools of servers, with prices constant on blocks.
 
-    Parameters
-    ----------
-    block : int or None
-        Slots that share a price; None: such that there are about a hundred blocks.
-    pools : int
-        Largest number of pools; equal servers are in one.
-    on_bound : callable or None
-        Receives each better bound with its certificate.
-    per_job : int
-        Columns of a job to add in each round.
-    gap : float
-        Relative gap between master and bound at which it ends.
+    `block`: slots that share a price; None: such that there are about a hundred blocks. `pools`:
+    largest number of pools; equal servers are in one. `on_bound`: receives each better bound with
+    its certificate. `per_job`: columns of a job to add in each round. `gap`: relative gap between
+    master and bound at which it ends.
 
     Notes
     -----

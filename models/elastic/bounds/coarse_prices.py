@@ -40,11 +40,8 @@ _PRICED_FIRST = 256  # candidates of a job that are priced at once
 def server_pools(instance: ElasticInstance, most: int) -> Ints:
     """Return [h] the pool of each server: equal capacities, numbered by first appearance.
 
-    Parameters
-    ----------
-    most : int
-        Largest number of pools. If there are more, those with the least capacity for workers (of
-        all types, as shares of the cluster's) are merged into one.
+    `most`: largest number of pools. If there are more, those with the least capacity for workers
+    (of all types, as shares of the cluster's) are merged into one.
     """
     rows = cluster(instance).capacity
     seen: dict[bytes, int] = {}
@@ -86,10 +83,7 @@ class PoolRun(NamedTuple):
 class PoolPricer:
     """The pricing problem: cheapest modes, starts and pools of all jobs under prices by block.
 
-    Parameters
-    ----------
-    pool : array [h]
-        Pool of each server.
+    `pool` [h]: pool of each server.
     """
 
     def __init__(self, instance: ElasticInstance, pool: Ints) -> None:
@@ -107,10 +101,7 @@ class PoolPricer:
     def rows(self, job: int) -> ModeTable:
         """Return the modes of a job among which a cheapest one is.
 
-        Parameters
-        ----------
-        job : int
-            Index of a job that has modes.
+        `job`: index of a job that has modes.
         """
         single_pool = len(self.capacity) == 1
         return table_on_one_pool(self.instance, job) if single_pool else table(self.instance, job)
@@ -129,14 +120,8 @@ class PoolPricer:
 
         In a batch problem the cost is the price less the weight.
 
-        Parameters
-        ----------
-        sums : PoolPriceSums
-            Prices of workers and PSs.
-        job : int
-            Index of a job that has modes.
-        several : int
-            Largest number of runs.
+        `sums`: prices of workers and PSs. `job`: index of a job that has modes. `several`: largest
+        number of runs.
 
         Returns
         -------
@@ -218,28 +203,13 @@ class PoolPricer:
         return cost
 
     def end(self, job: int, run: PoolRun) -> int:
-        """Return start + duration of a run.
-
-        Parameters
-        ----------
-        job : int
-            Index of the job.
-        run : PoolRun
-            A run of it.
-        """
+        """Return start + duration of a run."""
         return run.start + int(self.rows(job).duration[run.row])
 
     def usage(self, sums: "PoolPriceSums", job: int, run: PoolRun) -> Floats:
         """Return [pool, r] the usage of a run in each of its slots, in the cheapest pools.
 
-        Parameters
-        ----------
-        sums : PoolPriceSums
-            Prices of workers and PSs.
-        job : int
-            Index of the job.
-        run : PoolRun
-            A run of it.
+        `sums`: prices of workers and PSs.
         """
         rows, use = self.rows(job), np.zeros_like(self.capacity)
         k = np.array([run.row])
@@ -272,12 +242,7 @@ class PoolPricer:
 
         A lower bound on the weighted completion time, or on minus the weight of a batch.
 
-        Parameters
-        ----------
-        prices : BlockPrices
-            Any prices >= 0.
-        least : array [j]
-            From `price_jobs`.
+        `prices`: any prices >= 0. `least` [j]: from `price_jobs`.
         """
         paid = float((prices.by_slot().sum(axis=2) * self.capacity).sum())
         return safe_bound(self.instance, least, paid, rounding=ROUNDING, terms=1 + len(least))
@@ -287,12 +252,7 @@ class PoolPricer:
     ) -> tuple[Floats, list[list[PoolRun]], "PoolPriceSums"] | None:
         """Return [j] the least cost of each job (in a batch at most 0), its runs, and the sums.
 
-        Parameters
-        ----------
-        prices : BlockPrices
-            Any prices >= 0.
-        several : int
-            Runs of each job.
+        `prices`: any prices >= 0. `several`: runs of each job.
 
         Returns
         -------
@@ -309,14 +269,8 @@ class PoolPricer:
 class PoolPriceSums:
     """Prices of workers and PSs by pool, summed from slot 1 on, so that windows are differences.
 
-    Parameters
-    ----------
-    view : ElasticCluster
-        The servers and types.
-    prices : BlockPrices
-        Prices of units.
-    worker_fits, ps_fits : array [pool, type] of bool
-        Whether a container fits on an empty server of the pool.
+    `prices`: prices of units. `worker_fits`, `ps_fits` [pool, type]: whether a container fits on an
+    empty server of the pool.
     """
 
     def __init__(
@@ -341,12 +295,7 @@ class PoolPriceSums:
     def lower_bounds(self, rows: ModeTable, a: Ints) -> Floats:
         """Return [k, i] lower bounds on prices from slots a on: the cheapest pool in each slot.
 
-        Parameters
-        ----------
-        rows : ModeTable
-            Modes of a job.
-        a : array [k, i]
-            Slots before the starts.
+        `rows`: modes of a job. `a` [k, i]: slots before the starts.
         """
         cost = np.zeros(a.shape)
         add_window_prices(
@@ -359,14 +308,7 @@ class PoolPriceSums:
     def windows(self, rows: ModeTable, k: Ints, a: Ints) -> tuple[Floats, Floats | None]:
         """Return the price [pool, i] of a worker, and of a PS, of rows k from slots a on.
 
-        Parameters
-        ----------
-        rows : ModeTable
-            Modes of a job.
-        k : array [i]
-            Rows.
-        a : array [i]
-            Slots before the starts.
+        `rows`: modes of a job. `k` [i]: rows. `a` [i]: slots before the starts.
         """
         T, m, p = self.prices.slots, rows.worker_type[k], rows.ps_type[k]
         start, end = np.minimum(a, T), np.minimum(a + rows.duration[k], T)
@@ -379,10 +321,7 @@ class PoolPriceSums:
 def coarse_certificate(prices: BlockPrices) -> dict[str, object]:
     """Return the certificate as plain JSON data.
 
-    Parameters
-    ----------
-    prices : BlockPrices
-        Rounded to 12 digits.
+    `prices`: rounded to 12 digits.
     """
     return {
         "kind": "pooled-lp-coarse",
@@ -396,10 +335,7 @@ def coarse_certificate(prices: BlockPrices) -> dict[str, object]:
 def coarse_certificate_bound(instance: ElasticInstance, data: Mapping[str, Any]) -> float:
     """Return the bound that the prices of a certificate prove, in the objective's own sense.
 
-    Parameters
-    ----------
-    data : mapping
-        The certificate, as written by `coarse_certificate`.
+    `data`: the certificate, as written by `coarse_certificate`.
 
     Raises
     ------

@@ -121,14 +121,9 @@ def solve_configurations(
 ) -> ConfigurationLpResult:
     """Solve the linear relaxation over runs and configurations, with prices constant on blocks.
 
-    Parameters
-    ----------
-    block : int or None
-        Slots that share a price; None: such that there are about a hundred blocks.
-    gap : float
-        Relative gap between master and bound at which it ends.
-    on_bound : callable or None
-        Receives each better bound with its certificate.
+    `block`: slots that share a price; None: such that there are about a hundred blocks. `gap`:
+    relative gap between master and bound at which it ends. `on_bound`: receives each better bound
+    with its certificate.
 
     Raises
     ------

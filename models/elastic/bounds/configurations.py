@@ -21,13 +21,7 @@ _ROUNDING = 1e-9  # of a capacity: error of sums of demands that are not whole n
 
 
 def containers(view: ElasticCluster) -> Floats:
-    """Return [i, r] the demand of a worker of each type, then of a PS of each type, in units.
-
-    Parameters
-    ----------
-    view : ElasticCluster
-        The servers and types.
-    """
+    """Return [i, r] the demand of a worker of each type, then of a PS of each type, in units."""
     return np.concatenate([view.worker_units, view.ps_units.reshape(-1, len(view.scale))])
 
 

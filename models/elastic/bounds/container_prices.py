@@ -70,10 +70,7 @@ class ContainerDemands(NamedTuple):
 def container_demands(instance: ElasticInstance, job: int) -> ContainerDemands:
     """Return the containers and durations of a job's modes.
 
-    Parameters
-    ----------
-    job : int
-        Index of a job that has modes.
+    `job`: index of a job that has modes.
     """
     modes_of_job, types = table(instance, job), len(cluster(instance).worker_units)
     points = np.column_stack([modes_of_job.duration, modes_of_job.workers, modes_of_job.ps]).astype(
@@ -116,13 +113,7 @@ class ContainerPricer:
         self.configurations = [table for _, table in kinds]  # [k] of [c, i]
 
     def end(self, run: ContainerRun) -> int:
-        """Return start + duration.
-
-        Parameters
-        ----------
-        run : ContainerRun
-            The run.
-        """
+        """Return start + duration."""
         return run.start + int(container_demands(self.instance, run.job).duration[run.row])
 
     def price_jobs(
@@ -132,10 +123,7 @@ class ContainerPricer:
 
         In a batch problem the cost is the price less the weight, and 0 at most.
 
-        Parameters
-        ----------
-        prices : ContainerPrices
-            Any prices >= 0.
+        `prices`: any prices >= 0.
 
         Returns
         -------
@@ -177,10 +165,7 @@ class ContainerPricer:
     def best_configurations(self, prices: ContainerPrices) -> tuple[Floats, Ints]:
         """Return [k, b] the value of the most valuable configuration of a server, and its index.
 
-        Parameters
-        ----------
-        prices : ContainerPrices
-            Any prices >= 0.
+        `prices`: any prices >= 0.
         """
         values = [table @ prices.price for table in self.configurations]  # [k] of [c, b]
         return (
@@ -191,14 +176,8 @@ class ContainerPricer:
     def bound(self, prices: ContainerPrices, least: Floats, values: Floats) -> float:
         """Return the Lagrangian bound, less all rounding errors; in a batch on minus the weight.
 
-        Parameters
-        ----------
-        prices : ContainerPrices
-            Any prices >= 0.
-        least : array [j]
-            From `price_jobs`.
-        values : array [k, b]
-            From `best_configurations`.
+        `prices`: any prices >= 0. `least` [j]: from `price_jobs`. `values` [k, b]: from
+        `best_configurations`.
         """
         paid = float(self.number @ values @ np.diff(prices.edges()))
         return safe_bound(self.instance, least, paid, rounding=ROUNDING, terms=1 + len(least))
@@ -207,10 +186,7 @@ class ContainerPricer:
 def configuration_certificate(prices: ContainerPrices) -> dict[str, object]:
     """Return the certificate as plain JSON data.
 
-    Parameters
-    ----------
-    prices : ContainerPrices
-        Rounded to 12 digits.
+    `prices`: rounded to 12 digits.
     """
     sizes = {"block": prices.block, "slots": prices.slots}
     return {"kind": "configuration-lp", **sizes, "prices": price_list(prices.price)}
@@ -219,10 +195,7 @@ def configuration_certificate(prices: ContainerPrices) -> dict[str, object]:
 def configuration_certificate_bound(instance: ElasticInstance, data: Mapping[str, Any]) -> float:
     """Return the bound that the prices of a certificate prove, in the objective's own sense.
 
-    Parameters
-    ----------
-    data : mapping
-        The certificate, as written by `configuration_certificate`.
+    `data`: the certificate, as written by `configuration_certificate`.
 
     Raises
     ------

@@ -62,11 +62,6 @@ def weight_bound(instance: ElasticInstance, served_round: ServedRound) -> float:
 
     The less of two bounds: the weight of the jobs that fit when alone, and, where that is not too
     much work, the bound that the prices of the round's first window prove.
-
-    Parameters
-    ----------
-    served_round : ServedRound
-        A round of A_online.
     """
     fitting = fitting_weight(served_round.batch, served_round.tau)
     size = (
@@ -91,10 +86,7 @@ def theorem_2(instance: ElasticInstance, **options: object) -> dict[str, object]
     prices. A job's cheapest schedule on the empty cluster must not leave more than u_j of its
     weight.
 
-    Parameters
-    ----------
-    options
-        Options of the run.
+    `options`: options of the run.
 
     Returns
     -------
@@ -118,10 +110,7 @@ def dual_rows(instance: ElasticInstance, **options: Any) -> list[tuple[str, floa
     The left side is the weight that the cheapest schedule leaves at the final prices of
     A_maxweight, at least 0.
 
-    Parameters
-    ----------
-    options
-        Options of A_maxweight.
+    `options`: options of A_maxweight.
     """
     view, jobs = batch_of(instance)
     deadline = instance.deadline or 2
@@ -146,12 +135,7 @@ def batch_problem(
 ) -> ElasticInstance:
     """Return the problem (7), (16) of some jobs of an instance, all available from slot 1.
 
-    Parameters
-    ----------
-    jobs : sequence of ArrivedJob
-        At least one.
-    deadline : int
-        tau >= 2.
+    `jobs`: at least one. `deadline`: tau >= 2.
     """
     data = instance.to_data()
     chosen = [data["jobs"][each.place] | {"arrival": 1} for each in jobs]
@@ -164,14 +148,7 @@ def golden_section_minimum(
 ) -> tuple[float, int]:
     """Return an approximate minimiser of a convex function on [0, most], by golden section.
 
-    Parameters
-    ----------
-    function : callable
-        Convex.
-    most : float
-        Upper end of the interval.
-    stop : callable
-        Returns True when time is up.
+    `function`: convex. `most`: upper end of the interval. `stop`: returns True when time is up.
 
     Returns
     -------

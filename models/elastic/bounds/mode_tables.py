@@ -33,13 +33,7 @@ class ModeTable(NamedTuple):
     duration: Ints  # [k]
 
     def demand(self, view: ElasticCluster) -> Floats:
-        """Return [k, r] the demand of workers and PSs on all servers together, in units.
-
-        Parameters
-        ----------
-        view : ElasticCluster
-            The servers and types.
-        """
+        """Return [k, r] the demand of workers and PSs on all servers together, in units."""
         demand: Floats = self.workers[:, None] * view.worker_units[self.worker_type]
         if not view.is_ring:
             demand = demand + self.ps[:, None] * view.ps_units[self.ps_type]
@@ -48,10 +42,7 @@ class ModeTable(NamedTuple):
     def rows(self, kept: Ints) -> "ModeTable":
         """Return some of the rows.
 
-        Parameters
-        ----------
-        kept : array of int
-            Indices of the rows.
+        `kept`: indices of the rows.
         """
         return ModeTable._make(column[kept] for column in self)
 
@@ -60,10 +51,7 @@ class ModeTable(NamedTuple):
 def table(instance: ElasticInstance, job: int) -> ModeTable:
     """Return the modes of a job; of those that differ in the PS type only, the undominated ones.
 
-    Parameters
-    ----------
-    job : int
-        Index of a job that has modes.
+    `job`: index of a job that has modes.
     """
     view = cluster(instance)
     groups: dict[tuple[int, bool, int, int], list[tuple[int, int]]] = {}
@@ -82,10 +70,7 @@ def table(instance: ElasticInstance, job: int) -> ModeTable:
 def table_on_one_pool(instance: ElasticInstance, job: int) -> ModeTable:
     """Return the modes of a job, by duration, that are undominated if all servers are pooled.
 
-    Parameters
-    ----------
-    job : int
-        Index of a job that has modes.
+    `job`: index of a job that has modes.
     """
     rows = table(instance, job)
     return rows.rows(undominated(np.column_stack([rows.duration, rows.demand(cluster(instance))])))
@@ -96,10 +81,7 @@ def undominated(points: Floats) -> Ints:
 
     Of equal points the first is kept.
 
-    Parameters
-    ----------
-    points : array [k, c]
-        The points.
+    `points` [k, c]: the points.
     """
     remaining = np.lexsort(points.T[::-1])  # no point dominates the first of these
     kept = []
@@ -127,14 +109,8 @@ def _undominated_ps(
 def min_ps(view: ElasticCluster, m: int, p: int, workers: int) -> int:
     """Return the smallest number of PSs with which a split mode runs on the empty cluster.
 
-    Parameters
-    ----------
-    view : ElasticCluster
-        The servers and types.
-    m, p : int
-        Worker type and PS type.
-    workers : int
-        Number of workers of a split mode that has a placement.
+    `m`, `p`: worker type and PS type. `workers`: number of workers of a split mode that has a
+    placement.
 
     Notes
     -----

@@ -13,10 +13,7 @@ from schedgap.models.elastic.placement import Floats
 def price_list(price: Floats) -> list[list[int | float]]:
     """Return the positive prices, rounded to 12 digits, with their indices from 0.
 
-    Parameters
-    ----------
-    price : array
-        Prices >= 0, with any number of axes.
+    `price`: prices >= 0, with any number of axes.
     """
     return [
         [*map(int, index), float(f"{price[tuple(index)]:.12g}")] for index in np.argwhere(price > 0)
@@ -30,14 +27,8 @@ def read_price_list(
 ) -> Floats:
     """Return the array of prices that a list describes; other prices are 0.
 
-    Parameters
-    ----------
-    cells : sequence
-        Indices from 0 and a price each.
-    shape : tuple of int
-        Of the array; outside of it all prices must be 0.
-    declared : tuple of int or None
-        The shape to which the indices must belong, if it is larger.
+    `cells`: indices from 0 and a price each. `shape`: of the array; outside of it all prices must
+    be 0. `declared`: the shape to which the indices must belong, if it is larger.
 
     Raises
     ------

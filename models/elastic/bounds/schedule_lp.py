@@ -66,10 +66,7 @@ class SlotPrices:
 def pools(instance: ElasticInstance, *, pooled: bool) -> Ints:
     """Return [h] the pool of each server.
 
-    Parameters
-    ----------
-    pooled : bool
-        Servers of equal capacities form a pool; otherwise every server is a pool.
+    `pooled`: servers of equal capacities form a pool; otherwise every server is a pool.
     """
     if not pooled:
         return np.arange(len(instance.servers))
@@ -81,10 +78,7 @@ def pools(instance: ElasticInstance, *, pooled: bool) -> Ints:
 def pool_capacity(instance: ElasticInstance, pool: Ints) -> Floats:
     """Return [pool, r] the capacity of each pool, in units.
 
-    Parameters
-    ----------
-    pool : array [h]
-        Pool of each server.
+    `pool` [h]: pool of each server.
     """
     capacity = cluster(instance).capacity
     total = np.zeros((int(pool.max()) + 1, capacity.shape[1]))
@@ -97,11 +91,6 @@ def priced_slots(instance: ElasticInstance, schedule: ElasticSchedule | None) ->
 
     Slots that no optimal schedule can use need no price. Of the others, those count up to the end
     of the given schedule, or up to the last slot with likely contention if that is later.
-
-    Parameters
-    ----------
-    schedule : ElasticSchedule or None
-        A feasible schedule.
     """
     if instance.is_batch:
         return (instance.last_end or 2) - 1
@@ -116,10 +105,7 @@ def priced_slots(instance: ElasticInstance, schedule: ElasticSchedule | None) ->
 class RunPricer:
     """The pricing problem: cheapest runs of all jobs under prices, and the bound they prove.
 
-    Parameters
-    ----------
-    pool : array [h]
-        Pool of each server.
+    `pool` [h]: pool of each server.
     """
 
     def __init__(self, instance: ElasticInstance, pool: Ints) -> None:
@@ -137,10 +123,7 @@ class RunPricer:
     def priced_cluster(self, prices: SlotPrices) -> PricedServers:
         """Return the empty cluster under prices.
 
-        Parameters
-        ----------
-        prices : SlotPrices
-            By pool, resource and slot.
+        `prices`: by pool, resource and slot.
         """
         price = prices.per_demand(self.instance)
         durations = [mode.duration for j in self.jobs for mode in modes(self.instance, j)]
@@ -177,10 +160,7 @@ class RunPricer:
         The least cost is 0 for a job of a batch that is better left out, and infinite for a job
         that cannot run at all.
 
-        Parameters
-        ----------
-        prices : SlotPrices
-            By pool, resource and slot.
+        `prices`: by pool, resource and slot.
         """
         priced = self.priced_cluster(prices)
         result = price_each_job(self.instance, self.jobs, lambda j: self._cheapest(priced, j))
@@ -192,12 +172,7 @@ class RunPricer:
 
         A lower bound on the weighted completion time, or on minus the scheduled weight.
 
-        Parameters
-        ----------
-        prices : SlotPrices
-            By pool, resource and slot.
-        least : array [j]
-            From `values`.
+        `prices`: by pool, resource and slot. `least` [j]: from `values`.
         """
         paid = float((prices.price.sum(axis=2) * self.capacity).sum())
         return safe_bound(self.instance, least, paid, rounding=TIES, terms=1)
@@ -266,20 +241,11 @@ def solve_lp(
 ) -> ScheduleLpResult:
     """Solve the linear relaxation; every bound on the way is valid.
 
-    Parameters
-    ----------
-    schedule : ElasticSchedule or None
-        A feasible schedule: its runs are the first columns, and its end limits the priced slots.
-        Without one (a closed horizon), artificial columns that cost more than any schedule are
-        used.
-    pooled : bool
-        Servers of equal capacity share their prices.
-    slots : int or None
-        Number of slots with prices; None: `priced_slots`.
-    gap : float
-        Relative gap between master and bound at which it ends.
-    on_bound : callable or None
-        Receives each better bound with its certificate.
+    `schedule`: a feasible schedule: its runs are the first columns, and its end limits the priced
+    slots. Without one (a closed horizon), artificial columns that cost more than any schedule are
+    used. `pooled`: servers of equal capacity share their prices. `slots`: number of slots with
+    prices; None: `priced_slots`. `gap`: relative gap between master and bound at which it ends.
+    `on_bound`: receives each better bound with its certificate.
     """
     pricer = RunPricer(instance, pools(instance, pooled=pooled))
     rows = _SlotMaster(pricer, slots or priced_slots(instance, schedule))
@@ -325,10 +291,7 @@ def _ceiling(instance: ElasticInstance) -> float:
 def too_large(instance: ElasticInstance, slots: int) -> str | None:
     """Return why prices by server, resource and slot do not fit in memory; None if they do.
 
-    Parameters
-    ----------
-    slots : int
-        Number of slots with prices.
+    `slots`: number of slots with prices.
     """
     cells = slots * cluster(instance).capacity.size
     if cells > MAX_CELLS:
@@ -352,12 +315,7 @@ def _too_long(instance: ElasticInstance, slots: int) -> str | None:
 def certificate(kind: str, prices: SlotPrices) -> dict[str, object]:
     """Return a certificate as plain JSON data: prices by pool, resource and slot, from slot 1.
 
-    Parameters
-    ----------
-    kind : str
-        "schedule-lp", "pooled-lp", "dual-lp" or "dual-prices".
-    prices : SlotPrices
-        Rounded to 12 digits.
+    `kind`: "schedule-lp", "pooled-lp", "dual-lp" or "dual-prices". `prices`: rounded to 12 digits.
     """
     cells = [[k, r, int(t) + 1, price] for k, r, t, price in price_list(prices.price)]
     return {"kind": kind, "slots": prices.price.shape[2], "prices": cells}
@@ -368,10 +326,7 @@ def certificate_bound(instance: ElasticInstance, data: Mapping[str, Any]) -> flo
 
     Slots after the last positive price are dropped: their prices are 0 anyway.
 
-    Parameters
-    ----------
-    data : mapping
-        The certificate, as written by `certificate`.
+    `data`: the certificate, as written by `certificate`.
 
     Raises
     ------
@@ -395,10 +350,7 @@ def certificate_bound(instance: ElasticInstance, data: Mapping[str, Any]) -> flo
 def lagrangian_bound(instance: ElasticInstance, prices: SlotPrices) -> float:
     """Return the bound that prices prove: a lower one on the optimum, an upper one of a batch.
 
-    Parameters
-    ----------
-    prices : SlotPrices
-        Any prices >= 0.
+    `prices`: any prices >= 0.
     """
     pricer = RunPricer(instance, prices.pool)
     if not pricer.jobs:
@@ -412,12 +364,7 @@ def certified_result(
 ) -> MethodResult:
     """Return the result for a certificate, whose bound is evaluated from its rounded prices.
 
-    Parameters
-    ----------
-    certificate : dict
-        As written by `certificate`.
-    trace
-        Trace of the result.
+    `certificate`: as written by `certificate`. `trace`: trace of the result.
     """
     bound = certificate_bound(instance, certificate)
     return MethodResult(bound=bound, trace=trace, certificate=certificate | {"value": bound})

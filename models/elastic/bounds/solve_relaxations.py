@@ -138,10 +138,7 @@ def dual_lp_bound(
 ) -> MethodResult:
     """Solve the dual (9) with a row for every run, and return the bound that its prices prove.
 
-    Parameters
-    ----------
-    starting_schedule : callable
-        Its schedule limits the slots that need prices.
+    `starting_schedule`: its schedule limits the slots that need prices.
     """
     start = starting_schedule(instance)
     slots = schedule_lp.priced_slots(instance, start)

@@ -44,11 +44,6 @@ def contended_slots(instance: ElasticInstance) -> int:
 def mean_busy_time_bound(instance: ElasticInstance, resource: int) -> float | None:
     """Return the bound by mean busy times on one resource; None if the cluster has none of it.
 
-    Parameters
-    ----------
-    resource : int
-        Index of the resource.
-
     Notes
     -----
     Let p_j be the least volume of job j as a share of the resource: demand times duration over the
@@ -83,14 +78,7 @@ def _least_volumes(instance: ElasticInstance, job: int) -> Floats:
 def mean_busy_times(release: list[float], volume: list[float], weight: list[float]) -> list[float]:
     """Return [j] the mean busy times of the preemptive schedule by w / p on one machine.
 
-    Parameters
-    ----------
-    release : list of float
-        Earliest start times.
-    volume : list of float
-        Processing times p, >= 0.
-    weight : list of float
-        Weights w, > 0.
+    `release`: earliest start times. `volume`: processing times p, >= 0. `weight`: weights w, > 0.
     """
     order = sorted(range(len(release)), key=lambda j: release[j])
     remaining, integral = list(volume), [0.0] * len(volume)

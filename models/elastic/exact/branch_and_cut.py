@@ -64,18 +64,9 @@ def branch_and_cut(
 ) -> TreeResult:
     """Find the best schedule of a pool of runs, of a value up to `most`.
 
-    Parameters
-    ----------
-    root : TightenedPool
-        The runs.
-    most : float
-        Largest value of interest.
-    next_better : callable
-        From the value of a schedule to the largest value that counts as better.
-    on_runs : callable or None
-        Receives each better schedule.
-    on_bound : callable or None
-        Receives each better bound on the schedules of the pool, at most `most`.
+    `most`: largest value of interest. `next_better`: from the value of a schedule to the largest
+    value that counts as better. `on_runs`: receives each better schedule. `on_bound`: receives each
+    better bound on the schedules of the pool, at most `most`.
     """
     instance = root.pool.instance
     incumbent: list[ElasticRun] | None = None
@@ -134,10 +125,7 @@ def branch_and_cut(
 def is_schedule(instance: ElasticInstance, runs: list[ElasticRun]) -> bool:
     """Return whether runs respect the capacities and contain all jobs that must run.
 
-    Parameters
-    ----------
-    runs : list of ElasticRun
-        At most one for each job.
+    `runs`: at most one for each job.
     """
     complete = instance.is_batch or len({run.job for run in runs}) == len(instance.jobs)
     return complete and fits_together(instance, runs)
@@ -146,10 +134,7 @@ def is_schedule(instance: ElasticInstance, runs: list[ElasticRun]) -> bool:
 def value_of(instance: ElasticInstance, runs: list[ElasticRun]) -> float:
     """Return the value of runs in the minimisation.
 
-    Parameters
-    ----------
-    runs : list of ElasticRun
-        At most one for each job.
+    `runs`: at most one for each job.
     """
     weight = [job.weight for job in instance.jobs]
     return math.fsum(-weight[r.job] if instance.is_batch else weight[r.job] * r.end for r in runs)

@@ -54,12 +54,7 @@ class CliqueCut:
     def row(self, pool: RunPool, first: Floats) -> Floats:
         """Return [i] 1 for the runs of the clique in a pool, else 0.
 
-        Parameters
-        ----------
-        pool : RunPool
-            The runs.
-        first : array [i]
-            The clique is extended greedily in ascending order of these values.
+        `first` [i]: the clique is extended greedily in ascending order of these values.
         """
         row = np.zeros(len(pool))
         own = [pool.index[run] for run in self.runs if run in pool.index]
@@ -90,10 +85,7 @@ class PoolRows:
     def of(self, kept: Mask) -> "PoolRows":
         """Return the rows over some of the runs.
 
-        Parameters
-        ----------
-        kept : array [i] of bool
-            The runs to keep.
+        `kept` [i]: the runs to keep.
         """
         return PoolRows(self.matrix[:, np.flatnonzero(kept)], self.upper, self.cuts)
 
@@ -141,21 +133,11 @@ def tighten(
 ) -> TightenedPool:
     """Tighten the relaxation over a pool of runs by cuts.
 
-    Parameters
-    ----------
-    pool : RunPool
-        The runs.
-    most : float
-        Only schedules up to this value matter: runs that they cannot use leave the pool, and the
-        bound is infinite when it exceeds the value.
-    near : array [i] or None
-        Some reduced costs: the relaxation starts with the runs of the least ones.
-    rows : PoolRows or None
-        Rows over this pool, with known cuts; None: without cuts.
-    cuts : sequence of PoolCut
-        More cuts, from another pool.
-    on_runs : callable or None
-        Receives an integral solution of the relaxation, which is a schedule up to tolerances.
+    `most`: only schedules up to this value matter: runs that they cannot use leave the pool, and
+    the bound is infinite when it exceeds the value. `near` [i]: some reduced costs: the relaxation
+    starts with the runs of the least ones. `rows`: rows over this pool, with known cuts; None:
+    without cuts. `cuts`: more cuts, from another pool. `on_runs`: receives an integral solution of
+    the relaxation, which is a schedule up to tolerances.
     """
     near = pool.cost if near is None else near
     master = _PoolMaster(pool, near, most, budget, rows)

@@ -114,20 +114,10 @@ def enumerate_and_cut(
 ) -> RemainingRuns:
     """Enumerate runs and tighten their relaxation, with growing gaps, until some runs remain.
 
-    Parameters
-    ----------
-    prices : SlotPrices
-        Any prices >= 0; those of a good bound leave few runs.
-    upper : float or None
-        Value of a feasible schedule; None only in a closed horizon.
-    lower : float
-        A known bound on all schedules.
-    gap : float or None
-        The first g; None: as large as few runs allow.
-    cuts : sequence of PoolCut
-        From an earlier call.
-    on_schedule, on_bound : callable or None
-        Receive better schedules and bounds.
+    `prices`: any prices >= 0; those of a good bound leave few runs. `upper`: value of a feasible
+    schedule; None only in a closed horizon. `lower`: a known bound on all schedules. `gap`: the
+    first g; None: as large as few runs allow. `on_schedule`, `on_bound`: receive better schedules
+    and bounds.
     """
     reduced, step = ReducedCosts(instance, prices), value_step(instance)
     ceiling = sum(job.weight for job in instance.jobs) * (instance.horizon + 1)
@@ -222,14 +212,8 @@ def branch_remaining(
 ) -> TreeResult:
     """Find the best schedule of the remaining runs by branch and cut.
 
-    Parameters
-    ----------
-    remaining : RemainingRuns
-        With a pool of runs.
-    most : float
-        Only schedules up to this value matter, if it is below that of `remaining`.
-    on_schedule, on_bound : callable or None
-        Receive better schedules and bounds.
+    `remaining`: with a pool of runs. `most`: only schedules up to this value matter, if it is below
+    that of `remaining`. `on_schedule`, `on_bound`: receive better schedules and bounds.
 
     Returns
     -------
@@ -268,12 +252,8 @@ def _round_up(bound: float, step: float | None) -> float:
 def next_better_value(upper: float, step: float | None) -> float:
     """Return the largest value that counts as better than a given one.
 
-    Parameters
-    ----------
-    upper : float
-        Value of a schedule.
-    step : float or None
-        Step of all values; None: values that differ by less than a tolerance are equal.
+    `upper`: value of a schedule. `step`: step of all values; None: values that differ by less than
+    a tolerance are equal.
     """
     if step is None:
         return upper - VALUE_TOLERANCE * max(1.0, abs(upper))

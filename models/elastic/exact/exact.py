@@ -273,12 +273,7 @@ def price_stage(
 ) -> StageResult:
     """Solve the relaxation over pools of servers; the value is its prices and its runs.
 
-    Parameters
-    ----------
-    progress : StageProgress
-        Receives bounds.
-    schedule : ElasticSchedule or None
-        The incumbent.
+    `progress`: receives bounds.
     """
     lp = schedule_lp.solve_lp(
         instance,
@@ -302,10 +297,7 @@ def coarse_stage(
 ) -> StageResult:
     """Solve the relaxation over configurations, or over one pool if servers have too many of them.
 
-    Parameters
-    ----------
-    progress : StageProgress
-        Receives bounds.
+    `progress`: receives bounds.
     """
     lp: coarse_lp.CoarseLpResult | configuration_lp.ConfigurationLpResult
     try:
@@ -324,10 +316,7 @@ def list_stage(
 ) -> StageResult:
     """Run `lp-guided`.
 
-    Parameters
-    ----------
-    progress : StageProgress
-        Receives schedules and bounds.
+    `progress`: receives schedules and bounds.
     """
     options = {"block": None, "moves": None}
     result = lp_guided(instance, RunContext(options, "highs", budget, progress))
@@ -348,12 +337,7 @@ def interval_stage(
     Where numbers have to be rounded, the model is a relaxation: its bounds are valid, and those of
     its schedules that respect the capacities are schedules.
 
-    Parameters
-    ----------
-    progress : StageProgress
-        Receives schedules and bounds.
-    schedule : ElasticSchedule or None
-        The incumbent.
+    `progress`: receives schedules and bounds.
     """
     value = _value(instance, schedule)
     span = windows(instance, value)
@@ -389,12 +373,7 @@ def refute_stage(
 ) -> StageResult:
     """Look for a proof that no schedule is better; each schedule that refutes it is the next one.
 
-    Parameters
-    ----------
-    progress : StageProgress
-        Receives schedules and bounds.
-    schedule : ElasticSchedule or None
-        The incumbent.
+    `progress`: receives schedules and bounds.
     """
     rounds, nodes, model = 0, 0, None
     note, found, least = "", None, -math.inf
@@ -449,18 +428,8 @@ def narrow_stage(
 ) -> StageResult:
     """Enumerate the runs between the bound of the prices and the incumbent, and cut.
 
-    Parameters
-    ----------
-    progress : StageProgress
-        Receives schedules and bounds.
-    prices : SlotPrices
-        From `price_stage`.
-    upper : float or None
-        Value of the incumbent.
-    gap : float or None
-        Gap above the bound of the prices; None: as large as few runs allow.
-    cuts : sequence of PoolCut
-        From an earlier enumeration.
+    `progress`: receives schedules and bounds. `prices`: from `price_stage`. `upper`: value of the
+    incumbent. `gap`: gap above the bound of the prices; None: as large as few runs allow.
     """
     result = enumerate_and_cut(
         instance,
@@ -505,14 +474,8 @@ def branch_stage(
 ) -> StageResult:
     """Branch over the remaining runs; the value is whether a better schedule needs other runs.
 
-    Parameters
-    ----------
-    progress : StageProgress
-        Receives schedules and bounds.
-    remaining : RemainingRuns
-        From `narrow_stage`.
-    upper : float or None
-        Value of the incumbent.
+    `progress`: receives schedules and bounds. `remaining`: from `narrow_stage`. `upper`: value of
+    the incumbent.
     """
     step = value_step(instance)
     target = math.inf if upper is None else next_better_value(upper, step)

@@ -31,12 +31,7 @@ class Pooled:
 def pooled(instance: ElasticInstance, goal: int, proof: Mapping[str, Any]) -> Pooled | None:
     """Return the program from which the pools of a checked proof start; None without pools.
 
-    Parameters
-    ----------
-    instance : ElasticInstance
-    goal : int
-    proof : mapping
-        Vectors with a key `p` are pools.
+    `proof`: vectors with a key `p` are pools.
     """
     pools = [vector for vector in proof["vectors"] if "p" in vector]
     if not pools:

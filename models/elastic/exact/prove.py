@@ -47,14 +47,8 @@ def prove_goal(
 ) -> Proved:
     """Look for a proof that no schedule has a value of `goal` or less.
 
-    Parameters
-    ----------
-    goal : int
-        Minimised value, from `proof.goal`.
-    schedule : object
-        JSON data of the schedule that is claimed to be optimal; not used.
-    budget : Budget
-        Time for the search, and seed of the engine.
+    `goal`: minimised value, from `proof.goal`. `schedule`: JSON data of the schedule that is
+    claimed to be optimal; not used. `budget`: time for the search, and seed of the engine.
 
     Raises
     ------
@@ -74,16 +68,9 @@ def attempt(
 ) -> tuple[Proved, Model]:
     """Look for a proof, or for a better schedule; return also the program of the attempt.
 
-    Parameters
-    ----------
-    goal : int
-        Minimised value, from `proof.goal`.
-    budget : Budget
-        Time for the search, and seed of the engine.
-    least : float, optional
-        The goal may be lowered to this value, so that few runs are left; the model has the goal.
-    known : Model, optional
-        Of an earlier attempt.
+    `goal`: minimised value, from `proof.goal`. `budget`: time for the search, and seed of the
+    engine. `least`: the goal may be lowered to this value, so that few runs are left; the model has
+    the goal. `known`: of an earlier attempt.
 
     Raises
     ------
@@ -132,12 +119,7 @@ def schedule_of(
 ) -> ElasticSchedule | None:
     """Return the schedule of a solution; None if it breaks a rule, by less than is rounded away.
 
-    Parameters
-    ----------
-    model : Model
-        The program.
-    solution : sequence of int
-        Of each column, 0 or 1.
+    `solution`: of each column, 0 or 1.
     """
     placements = {}
     servers = [server.id for server in instance.servers]
@@ -288,12 +270,7 @@ class _Pricer:
 
 
 class _CliqueSeparator:
-    """Separates cliques: columns of which at most one can be 1, extended by others.
-
-    Parameters
-    ----------
-    model : Model
-    """
+    """Separates cliques: columns of which at most one can be 1, extended by others."""
 
     def __init__(self, model: Model) -> None:
         self.near = model.cliques.near
@@ -301,12 +278,7 @@ class _CliqueSeparator:
     def __call__(self, point: Floats, box: Box) -> Sequence[Mapping[str, Any]]:
         """Return violated cliques.
 
-        Parameters
-        ----------
-        point : array [j]
-            A fractional solution.
-        box : (lower, upper)
-            Bounds of the columns; not used.
+        `point` [j]: a fractional solution. `box`: bounds of the columns; not used.
         """
         support = np.argsort(-point, kind="stable")[:MAX_SUPPORT]
         support = support[(point[support] > 1e-6) & (point[support] < 1 - 1e-6)]
@@ -334,13 +306,7 @@ class _CliqueSeparator:
 
 
 class _SlotSeparator:
-    """Separates facets of what fits on one server in one slot.
-
-    Parameters
-    ----------
-    model : Model
-    budget : Budget
-    """
+    """Separates facets of what fits on one server in one slot."""
 
     def __init__(self, model: Model, budget: Budget) -> None:
         self.clock = budget.clock
@@ -374,12 +340,7 @@ class _SlotSeparator:
     def __call__(self, point: Floats, box: Box) -> Sequence[Mapping[str, Any]]:
         """Return a violated cut of each server and slot that has one.
 
-        Parameters
-        ----------
-        point : array [j]
-            A fractional solution.
-        box : (lower, upper)
-            Bounds of the columns; not used.
+        `point` [j]: a fractional solution. `box`: bounds of the columns; not used.
         """
         found = []
         facets: dict[Any, Any] = {}

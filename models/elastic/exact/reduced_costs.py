@@ -98,14 +98,8 @@ class ReducedCosts:
     ) -> EnumeratedRuns:
         """Return the runs in the windows whose reduced cost is at most `limit`.
 
-        Parameters
-        ----------
-        limit : float
-            Largest reduced cost.
-        span : ElasticWindows
-            When each job may run.
-        most : int
-            Largest number of runs; with more the result is incomplete.
+        `limit`: largest reduced cost. `span`: when each job may run. `most`: largest number of
+        runs; with more the result is incomplete.
         """
         instance = self.instance
         view, priced = cluster(instance), self.pricer.priced_cluster(self.prices)
@@ -156,12 +150,8 @@ def without_symmetry(
     A permutation of equal servers can be chosen such that the run of one job is sorted, with no
     smaller usage before a larger one; but only for one job, the one with the most runs.
 
-    Parameters
-    ----------
-    enumerated : EnumeratedRuns
-        All runs.
-    priced : array [h]
-        Servers of one number have the same prices, so permuting them changes no reduced cost.
+    `enumerated`: all runs. `priced` [h]: servers of one number have the same prices, so permuting
+    them changes no reduced cost.
 
     Returns
     -------

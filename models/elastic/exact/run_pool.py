@@ -68,10 +68,7 @@ class RunPool:
     def keep(self, chosen: Mask) -> "RunPool":
         """Return the pool of some of the runs.
 
-        Parameters
-        ----------
-        chosen : array [i] of bool
-            The runs to keep.
+        `chosen` [i]: the runs to keep.
         """
         return RunPool(self.instance, [self.runs[i] for i in np.flatnonzero(chosen)])
 
@@ -86,12 +83,7 @@ class RunPool:
     def excluded(self, i: int, among: Ints | None = None) -> Mask:
         """Return the runs that cannot be combined with run i, as a mask without run i itself.
 
-        Parameters
-        ----------
-        i : int
-            Index of the run.
-        among : array [k] or None
-            Only these runs are tested, and the mask is over them; None: all runs.
+        `among` [k]: only these runs are tested, and the mask is over them; None: all runs.
         """
         chosen = slice(None) if among is None else among
         overlaps = (self.start[chosen] < self.end[i]) & (self.start[i] < self.end[chosen])
@@ -111,10 +103,7 @@ class RunPool:
     def running(self, slot: int) -> Mask:
         """Return [i] the runs that are active in a slot.
 
-        Parameters
-        ----------
-        slot : int
-            From 1.
+        `slot`: from 1.
         """
         return (self.start <= slot) & (slot < self.end)
 

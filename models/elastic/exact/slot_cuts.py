@@ -41,12 +41,7 @@ class SlotCut:
         Lifting: a usage that is new in this pool gets the largest coefficient of the kinds that use
         no more of any resource, since one of these could take its place.
 
-        Parameters
-        ----------
-        pool : RunPool
-            The runs.
-        first : array [i]
-            Ignored: unlike a clique, this cut leaves no choice.
+        `first` [i]: ignored: unlike a clique, this cut leaves no choice.
         """
         usage = pool.amounts[self.server]
         covers = (usage[:, None] >= self.amounts[None, :]).all(axis=2)
@@ -57,13 +52,7 @@ class SlotCut:
 
 
 class SlotSeparator:
-    """Finds violated cuts for the kinds of usage in a pool; valid for its subsets as well.
-
-    Parameters
-    ----------
-    pool : RunPool
-        The runs.
-    """
+    """Finds violated cuts for the kinds of usage in a pool; valid for its subsets as well."""
 
     def __init__(self, pool: RunPool, *, seed: int = 0) -> None:
         self._servers: list[tuple[Floats, FacetSeparator] | None] = []
@@ -80,12 +69,8 @@ class SlotSeparator:
     def separate(self, pool: RunPool, shares: Floats, clock: Clock) -> list[SlotCut]:
         """Return a cut for each server and slot where the solution violates one.
 
-        Parameters
-        ----------
-        pool : RunPool
-            The pool of the constructor, or a part of it.
-        shares : array [i]
-            Solution of the relaxation.
+        `pool`: the pool of the constructor, or a part of it. `shares` [i]: solution of the
+        relaxation.
         """
         cuts: list[SlotCut] = []
         support = np.flatnonzero(shares > 1e-9)

@@ -41,11 +41,6 @@ def with_scaled_weights(run: ExactMethod) -> ExactMethod:
     """Return the method that runs on scaled weights, and answers in the instance's own units.
 
     Values in its trace are not converted, but for `reported_bound`; the trace says so.
-
-    Parameters
-    ----------
-    run : callable
-        The method.
     """
 
     @wraps(run)

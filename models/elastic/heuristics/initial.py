@@ -43,10 +43,7 @@ def starting_schedule(
 ) -> ElasticSchedule | None:
     """Return the best of `starting_schedules`; None where no list ends within a closed horizon.
 
-    Parameters
-    ----------
-    stop : callable
-        Returns True when time is up.
+    `stop`: returns True when time is up.
     """
     sign = -1.0 if instance.is_batch else 1.0
     return min(
@@ -63,10 +60,7 @@ def starting_schedules(
 
     The first one does not depend on the time limit.
 
-    Parameters
-    ----------
-    stop : callable
-        Returns True when time is up.
+    `stop`: returns True when time is up.
     """
     if no_schedule(instance) is not None:
         return
@@ -131,14 +125,8 @@ def priced_list_schedule(
 ) -> list[ElasticRun] | None:
     """Schedule the jobs in a given order, each at the least weight x (start + duration) + price.
 
-    Parameters
-    ----------
-    order : sequence of int
-        Jobs that have modes.
-    price : array [t, h, r], optional
-        Price >= 0 of a unit of demand as given in the file for a slot; 0 after the last slot.
-    stop : callable
-        Returns True when time is up.
+    `order`: jobs that have modes. `price` [t, h, r]: price >= 0 of a unit of demand as given in the
+    file for a slot; 0 after the last slot. `stop`: returns True when time is up.
 
     Returns
     -------

@@ -56,10 +56,7 @@ def wspt_list(instance: ElasticInstance, stop: Stop = lambda: False) -> list[Ela
     least volume, then the earliest start; servers are chosen by
     `partial_schedule.opportunity_costs`.
 
-    Parameters
-    ----------
-    stop : callable
-        Returns True when time is up.
+    `stop`: returns True when time is up.
 
     Returns
     -------
@@ -78,16 +75,8 @@ def list_schedule(
 ) -> list[ElasticRun] | None:
     """Schedule the jobs in order, each at the least weight x (start + duration) + factor x price.
 
-    Parameters
-    ----------
-    order : sequence of int
-        Jobs that have modes.
-    price : array [t, r], optional
-        Price of a unit of `ElasticCluster` for a slot, the same on all servers.
-    factor : float
-        Factor of the prices.
-    stop : callable
-        Returns True when time is up.
+    `order`: jobs that have modes. `price` [t, r]: price of a unit of `ElasticCluster` for a slot,
+    the same on all servers. `factor`: factor of the prices. `stop`: returns True when time is up.
 
     Returns
     -------
@@ -121,10 +110,7 @@ class LpGuide:
     def order(self, late: float = 1.0) -> list[int]:
         """Return the jobs by a point between start and end.
 
-        Parameters
-        ----------
-        late : float
-            The point in [0, 1]; 1 orders by the ends.
+        `late`: the point in [0, 1]; 1 orders by the ends.
         """
         point = (1 - late) * self.start + late * self.end
         order: list[int] = np.argsort(point, kind="stable").tolist()
@@ -136,12 +122,8 @@ def guide(
 ) -> LpGuide:
     """Return the guide given by prices of `pooled-lp-coarse`, and of `configuration-lp` if known.
 
-    Parameters
-    ----------
-    rough : BlockPrices
-        The price of a unit is the mean over the pools, weighted by their capacities.
-    fine : ContainerPrices or None
-        If given, they determine the runs instead of `rough`. All jobs must have modes.
+    `rough`: the price of a unit is the mean over the pools, weighted by their capacities. `fine`:
+    if given, they determine the runs instead of `rough`. All jobs must have modes.
     """
     pricer = PoolPricer(instance, rough.pool)
     total = pricer.capacity.sum(axis=0)

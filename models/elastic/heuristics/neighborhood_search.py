@@ -61,22 +61,10 @@ def relist(
     factor of the prices: first all pairs of these, then random ones, with perturbed points, taken
     from the relaxation or from the best list so far.
 
-    Parameters
-    ----------
-    given : LpGuide
-        Prices, and times of the jobs in the relaxation.
-    runs : sequence of ElasticRun
-        All jobs, in a feasible schedule.
-    rounds : int
-        Largest number of lists.
-    patience : int
-        Number of lists without improvement after which it ends.
-    enough : float
-        A value at which it ends, for example a bound.
-    stop : callable
-        Returns True when time is up.
-    on_better : callable
-        Receives each better schedule with its value.
+    `given`: prices, and times of the jobs in the relaxation. `runs`: all jobs, in a feasible
+    schedule. `rounds`: largest number of lists. `patience`: number of lists without improvement
+    after which it ends. `enough`: a value at which it ends, for example a bound. `stop`: returns
+    True when time is up. `on_better`: receives each better schedule with its value.
     """
     random = np.random.default_rng(seed)
     weight = np.array([job.weight for job in instance.jobs])
@@ -125,26 +113,12 @@ def search(
 ) -> list[ElasticRun]:
     """Return the best schedule found by large neighbourhood search, never worse than `runs`.
 
-    Parameters
-    ----------
-    given : LpGuide
-        Prices, and an order of the jobs.
-    runs : sequence of ElasticRun
-        All jobs, in a feasible schedule.
-    moves : int
-        Number of moves. The same seed and number of moves give the same schedule, unless it is
-        stopped.
-    patience : int or None
-        Number of moves without improvement after which it ends.
-    enough : float
-        A value at which it ends, for example a bound.
-    stop : callable
-        Returns True when time is up.
-    spent : callable
-        Returns the elapsed share of the time, in [0, 1]: with a time limit, cooling follows the
-        time.
-    on_better : callable
-        Receives each better schedule with its value.
+    `given`: prices, and an order of the jobs. `runs`: all jobs, in a feasible schedule. `moves`:
+    number of moves. The same seed and number of moves give the same schedule, unless it is stopped.
+    `patience`: number of moves without improvement after which it ends. `enough`: a value at which
+    it ends, for example a bound. `stop`: returns True when time is up. `spent`: returns the elapsed
+    share of the time, in [0, 1]: with a time limit, cooling follows the time. `on_better`: receives
+    each better schedule with its value.
     """
     random = np.random.default_rng(seed)
     jobs = len(instance.jobs)

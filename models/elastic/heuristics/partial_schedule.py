@@ -51,10 +51,7 @@ class ModeGroups:
 def mode_groups(instance: ElasticInstance, job: int) -> ModeGroups:
     """Return the modes of a job in rows.
 
-    Parameters
-    ----------
-    job : int
-        Index of a job that has modes.
+    `job`: index of a job that has modes.
     """
     view = cluster(instance)
     total = view.capacity.sum(axis=0)
@@ -122,15 +119,8 @@ class PartialSchedule:
     ) -> None:
         """Insert runs that fit together.
 
-        Parameters
-        ----------
-        slots : int
-            T.
-        price : array [t, r], optional
-            Price >= 0 of a unit of `ElasticCluster` for a slot, the same on all servers; 0 after
-            the last slot.
-        runs : iterable of ElasticRun
-            At most one for each job.
+        `slots`: T. `price` [t, r]: price >= 0 of a unit of `ElasticCluster` for a slot, the same on
+        all servers; 0 after the last slot. `runs`: at most one for each job.
         """
         self.instance, self.view, self.slots = instance, cluster(instance), slots
         capacity, units = self.view.capacity, self.view.worker_units
@@ -158,22 +148,13 @@ class PartialSchedule:
     def put(self, run: ElasticRun) -> None:
         """Insert a given run.
 
-        Parameters
-        ----------
-        run : ElasticRun
-            It must fit.
+        `run`: it must fit.
         """
         self.runs[run.job] = run
         self._use(run, 1)
 
     def remove(self, job: int) -> ElasticRun:
-        """Remove a job and return its run.
-
-        Parameters
-        ----------
-        job : int
-            Index of an inserted job.
-        """
+        """Remove a job and return its run."""
         run = self.runs.pop(job)
         self._use(run, -1)
         return run
@@ -196,14 +177,8 @@ class PartialSchedule:
     def insert(self, job: int, factor: float = 0.0, latest: int | None = None) -> bool:
         """Insert a job at the least weight x (start + duration) + factor x price.
 
-        Parameters
-        ----------
-        job : int
-            Index of a job that has modes.
-        factor : float
-            Factor of the prices; with 0 the job ends as early as possible.
-        latest : int, optional
-            Largest start + duration.
+        `job`: index of a job that has modes. `factor`: factor of the prices; with 0 the job ends as
+        early as possible. `latest`: largest start + duration.
 
         Returns
         -------

@@ -36,13 +36,7 @@ class ElasticRun(NamedTuple):
         return self.start + self.mode.duration
 
     def usage(self, view: ElasticCluster) -> dict[int, Floats]:
-        """Return the usage of the run in each of its slots: by server an array [r], in units.
-
-        Parameters
-        ----------
-        view : ElasticCluster
-            The servers and types.
-        """
+        """Return the usage of the run in each of its slots: by server an array [r], in units."""
         return view.usage(self.mode, dict(self.workers), dict(self.ps))
 
 
@@ -51,16 +45,8 @@ def run_at(
 ) -> ElasticRun:
     """Return a run with counts by server given as mappings.
 
-    Parameters
-    ----------
-    job : int
-        Index of the job.
-    mode : Mode
-        Its mode.
-    start : int
-        First slot, from 1.
-    workers, ps : mapping
-        Number of workers, and of PSs, by index of the server; may contain zeros.
+    `start`: first slot, from 1. `workers`, `ps`: number of workers, and of PSs, by index of the
+    server; may contain zeros.
     """
     counts = (
         tuple(sorted((h, count) for h, count in each.items() if count)) for each in (workers, ps)
@@ -69,27 +55,14 @@ def run_at(
 
 
 def run_of(job: int, priced: PricedRun) -> ElasticRun:
-    """Return a priced run of a job as a column.
-
-    Parameters
-    ----------
-    job : int
-        Index of the job.
-    offer : PricedRun
-        Its mode, start and placement.
-    """
+    """Return a priced run of a job as a column."""
     return run_at(job, priced.mode, priced.start, priced.workers, priced.ps)
 
 
 def run_from(instance: ElasticInstance, job: int, placed: Placement) -> ElasticRun:
     """Return a placement of a schedule as a run, by index.
 
-    Parameters
-    ----------
-    job : int
-        Index of the job.
-    placed : Placement
-        Its duration and workers become those of the mode, which may be longer than necessary.
+    `placed`: its duration and workers become those of the mode, which may be longer than necessary.
     """
     view = cluster(instance)
     at = {name: h for h, name in enumerate(view.servers)}
@@ -110,10 +83,7 @@ def run_from(instance: ElasticInstance, job: int, placed: Placement) -> ElasticR
 def runs_from(instance: ElasticInstance, schedule: ElasticSchedule) -> list[ElasticRun]:
     """Return the runs of a schedule without preemption, in the order of the jobs.
 
-    Parameters
-    ----------
-    schedule : ElasticSchedule
-        One segment for each job.
+    `schedule`: one segment for each job.
     """
     return [
         run_from(instance, j, schedule.segments(job.id)[0])
@@ -125,10 +95,7 @@ def runs_from(instance: ElasticInstance, schedule: ElasticSchedule) -> list[Elas
 def schedule_of(instance: ElasticInstance, runs: Iterable[ElasticRun]) -> ElasticSchedule:
     """Return the schedule that consists of given runs.
 
-    Parameters
-    ----------
-    runs : iterable of ElasticRun
-        At most one for each job.
+    `runs`: at most one for each job.
     """
     view = cluster(instance)
     return ElasticSchedule(
@@ -146,10 +113,7 @@ def fits_together(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> bool
 
     Usage increases only where a run starts, so only these slots are checked.
 
-    Parameters
-    ----------
-    runs : sequence of ElasticRun
-        At most one for each job.
+    `runs`: at most one for each job.
     """
     view = cluster(instance)
     usages = [run.usage(view) for run in runs]
@@ -173,16 +137,8 @@ def placements(
 ) -> Iterator[tuple[ServerCounts, ServerCounts, float]]:
     """Yield the minimal placements of a mode on the empty cluster that cost at most `budget`.
 
-    Parameters
-    ----------
-    view : ElasticCluster
-        The servers and types.
-    mode : Mode
-        Its start is irrelevant.
-    omega, zeta : array [h]
-        Price >= 0 of one worker, and of one PS; without prices all placements are yielded.
-    budget : float
-        Largest cost.
+    `omega`, `zeta` [h]: price >= 0 of one worker, and of one PS; without prices all placements are
+    yielded. `budget`: largest cost.
 
     Yields
     ------

@@ -39,12 +39,7 @@ def enumerate_runs(
 ) -> list[ElasticRun] | None:
     """Return every run of every job within its window, or None when there are more than `most`.
 
-    Parameters
-    ----------
-    span : ElasticWindows
-        When each job may run.
-    most : int
-        Largest number of runs.
+    `span`: when each job may run. `most`: largest number of runs.
     """
     runs = list(islice(_all_runs(instance, span), most + 1))
     return runs if len(runs) <= most else None
@@ -72,13 +67,7 @@ def _objective_coefficient(instance: ElasticInstance, run: ElasticRun) -> float:
 
 
 def build(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> "pyo.ConcreteModel":
-    """Build the program (8)/(17) over given runs, which it has as `runs`; it solves nothing.
-
-    Parameters
-    ----------
-    runs : sequence of ElasticRun
-        The columns.
-    """
+    """Build the program (8)/(17) over given runs, which it has as `runs`; it solves nothing."""
     import pyomo.environ as pyo
 
     view = cluster(instance)
@@ -120,10 +109,7 @@ def build(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> "pyo.Concret
 def build_dual(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> "pyo.ConcreteModel":
     """Build the dual (9)/(18) of the linear relaxation over given runs.
 
-    Parameters
-    ----------
-    runs : sequence of ElasticRun
-        The columns of the primal, rows of the dual.
+    `runs`: the columns of the primal, rows of the dual.
 
     Notes
     -----
@@ -167,10 +153,7 @@ def build_dual(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> "pyo.Co
 def read(model: "pyo.ConcreteModel", instance: ElasticInstance) -> ElasticSchedule:
     """Return the schedule of a solved model.
 
-    Parameters
-    ----------
-    model : ConcreteModel
-        From `build`, with values.
+    `model`: from `build`, with values.
     """
     return schedule_of(
         instance, [run for i, run in enumerate(model.runs) if (model.x[i].value or 0.0) > 0.5]
@@ -187,11 +170,6 @@ def _by_job(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> list[list[
 
 def to_cp_sat(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> "cp_model.CpModel":
     """Build the program (8)/(17) over given runs for CP-SAT, in whole numbers.
-
-    Parameters
-    ----------
-    runs : sequence of ElasticRun
-        The columns.
 
     Returns
     -------

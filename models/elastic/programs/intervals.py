@@ -32,14 +32,9 @@ def build(
 ) -> "cp_model.CpModel":
     """Build the interval model, in slots and whole units.
 
-    Parameters
-    ----------
-    span : ElasticWindows
-        When each job may run; the windows of a feasible schedule contain an optimal one.
-    whole : IntegerData or None
-        Weights and amounts; None takes the instance's own.
-    least, most : int or None
-        Bounds on the objective, in steps of the weights; of a batch problem on its negative.
+    `span`: when each job may run; the windows of a feasible schedule contain an optimal one.
+    `whole`: weights and amounts; None takes the instance's own. `least`, `most`: bounds on the
+    objective, in steps of the weights; of a batch problem on its negative.
 
     Returns
     -------
@@ -211,12 +206,7 @@ def read(
 ) -> ElasticSchedule:
     """Return the schedule of a solution.
 
-    Parameters
-    ----------
-    model : CpModel
-        From `build`.
-    values : sequence of float
-        Values of all variables of the model, by index.
+    `model`: from `build`. `values`: values of all variables of the model, by index.
     """
     named = {
         variable.name: int(value)
@@ -240,12 +230,7 @@ def start(
 ) -> list[int | None]:
     """Return a warm start from a schedule: hints by variable index, None for auxiliary variables.
 
-    Parameters
-    ----------
-    model : CpModel
-        From `build`.
-    schedule : ElasticSchedule
-        A feasible schedule, without preemption.
+    `model`: from `build`.
     """
     value_of: dict[str, int] = {}
     for run in runs_from(instance, schedule):

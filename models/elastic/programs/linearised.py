@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 def size(instance: ElasticInstance, span: ElasticWindows) -> int:
     """Return the approximate number of columns of the program: starts and usage by slot.
 
-    Parameters
-    ----------
-    span : ElasticWindows
-        When each job may run.
+    `span`: when each job may run.
     """
     cells = len(instance.servers) * len(instance.resources)
     return sum(
@@ -42,10 +39,7 @@ def size(instance: ElasticInstance, span: ElasticWindows) -> int:
 def build(instance: ElasticInstance, *, span: ElasticWindows) -> "pyo.ConcreteModel":
     """Build the program; it solves nothing.
 
-    Parameters
-    ----------
-    span : ElasticWindows
-        When each job may run; the windows of a feasible schedule contain an optimal one.
+    `span`: when each job may run; the windows of a feasible schedule contain an optimal one.
 
     Notes
     -----
@@ -246,10 +240,7 @@ def _row(pyo: ModuleType, relation: object) -> object:
 def read(model: "pyo.ConcreteModel", instance: ElasticInstance) -> ElasticSchedule:
     """Return the schedule of a solved model.
 
-    Parameters
-    ----------
-    model : ConcreteModel
-        From `build`, with values.
+    `model`: from `build`, with values.
     """
     view = cluster(instance)
     H, M, P = (range(len(n)) for n in (view.servers, view.worker_types, view.ps_types))

@@ -25,10 +25,7 @@ if TYPE_CHECKING:
 def size(instance: ElasticInstance, span: ElasticWindows) -> int:
     """Return the approximate number of columns of the program.
 
-    Parameters
-    ----------
-    span : ElasticWindows
-        When each job may run.
+    `span`: when each job may run.
     """
     types = len(instance.worker_types) + len(instance.ps_types)
     per_job = (len(instance.servers) + 1) * (types + 2)
@@ -40,10 +37,7 @@ def size(instance: ElasticInstance, span: ElasticWindows) -> int:
 def build(instance: ElasticInstance, *, span: ElasticWindows) -> "pyo.ConcreteModel":
     """Build the program; it solves nothing.
 
-    Parameters
-    ----------
-    span : ElasticWindows
-        When each job may run; the windows of a feasible schedule contain an optimal one.
+    `span`: when each job may run; the windows of a feasible schedule contain an optimal one.
 
     Notes
     -----
@@ -281,10 +275,7 @@ def build(instance: ElasticInstance, *, span: ElasticWindows) -> "pyo.ConcreteMo
 def read(model: "pyo.ConcreteModel", instance: ElasticInstance) -> ElasticSchedule:
     """Return the schedule of a solved model.
 
-    Parameters
-    ----------
-    model : ConcreteModel
-        From `build`, with values.
+    `model`: from `build`, with values.
     """
     return _schedule(model, instance, repair=True)
 
@@ -292,10 +283,7 @@ def read(model: "pyo.ConcreteModel", instance: ElasticInstance) -> ElasticSchedu
 def literal(model: "pyo.ConcreteModel", instance: ElasticInstance) -> ElasticSchedule:
     """Return the schedule of a solved model with the durations of its values, valid or not.
 
-    Parameters
-    ----------
-    model : ConcreteModel
-        From `build`, with values.
+    `model`: from `build`, with values.
     """
     return _schedule(model, instance, repair=False)
 

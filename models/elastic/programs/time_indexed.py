@@ -28,10 +28,7 @@ if TYPE_CHECKING:
 def size(instance: ElasticInstance, span: ElasticWindows) -> int:
     """Return the approximate number of columns of the program.
 
-    Parameters
-    ----------
-    span : ElasticWindows
-        When each job may run.
+    `span`: when each job may run.
     """
     per_start = 1 + 3 * len(instance.servers)
     return sum(
@@ -44,10 +41,7 @@ def size(instance: ElasticInstance, span: ElasticWindows) -> int:
 def build(instance: ElasticInstance, *, span: ElasticWindows) -> "pyo.ConcreteModel":
     """Build the program; it solves nothing.
 
-    Parameters
-    ----------
-    span : ElasticWindows
-        When each job may run; the windows of a feasible schedule contain an optimal one.
+    `span`: when each job may run; the windows of a feasible schedule contain an optimal one.
 
     Notes
     -----
@@ -224,10 +218,7 @@ def _capacity(
 def read(model: "pyo.ConcreteModel", instance: ElasticInstance) -> ElasticSchedule:
     """Return the schedule of a solved model.
 
-    Parameters
-    ----------
-    model : ConcreteModel
-        From `build`, with values.
+    `model`: from `build`, with values.
     """
     H = range(len(instance.servers))
     runs = []

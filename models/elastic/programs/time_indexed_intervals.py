@@ -29,10 +29,7 @@ ServerUsage = dict[tuple[int, int], Terms]  # by server and resource
 def build(instance: ElasticInstance, *, span: ElasticWindows) -> "cp_model.CpModel":
     """Build the program, in slots and whole units.
 
-    Parameters
-    ----------
-    span : ElasticWindows
-        When each job may run; the windows of a feasible schedule contain an optimal one.
+    `span`: when each job may run; the windows of a feasible schedule contain an optimal one.
 
     Returns
     -------
@@ -137,12 +134,7 @@ def read(
 ) -> ElasticSchedule:
     """Return the schedule of a solution.
 
-    Parameters
-    ----------
-    model : CpModel
-        From `build`.
-    values : sequence of float
-        Values of all variables of the model, by index.
+    `model`: from `build`. `values`: values of all variables of the model, by index.
     """
     taken: dict[tuple[int, ...], tuple[dict[int, int], dict[int, int]]] = {}
     view = cluster(instance)

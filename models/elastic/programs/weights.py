@@ -50,12 +50,7 @@ def _can_run(instance: ElasticInstance, job: int) -> bool:
 def scale_back(value: float, power: int) -> float:
     """Return a value divided by 10^k, correctly rounded.
 
-    Parameters
-    ----------
-    value : float
-        On the instance of `scaled_weights`.
-    power : int
-        Its k.
+    `value`: on the instance of `scaled_weights`.
     """
     return float(Fraction(value) / 10**power) if power else value
 

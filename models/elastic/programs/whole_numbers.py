@@ -39,10 +39,7 @@ class IntegerData:
 def exact_integers(instance: ElasticInstance, span: ElasticWindows) -> IntegerData:
     """Return the instance's own numbers.
 
-    Parameters
-    ----------
-    span : ElasticWindows
-        Time windows of the jobs; the latest end limits the values.
+    `span`: time windows of the jobs; the latest end limits the values.
 
     Raises
     ------
@@ -67,10 +64,7 @@ def rounded_integers(instance: ElasticInstance, span: ElasticWindows) -> Integer
     Demands are rounded down and capacities up. Weights are rounded down, those of a batch up, since
     its objective is minus the weight.
 
-    Parameters
-    ----------
-    span : ElasticWindows
-        Time windows of the jobs.
+    `span`: time windows of the jobs.
 
     Raises
     ------

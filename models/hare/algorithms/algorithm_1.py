@@ -163,16 +163,9 @@ class _EventList:
     ) -> None:
         """Record the start of a task on a GPU, and the barrier if its round is now complete.
 
-        Parameters
-        ----------
-        i, m : int
-            Task and GPU.
-        start : float
-            Start of the task.
-        times : tuple of float
-            When its round may start, and when the GPU is free before and after the task.
-        barrier : float
-            Last synchronization of its round so far.
+        `i`, `m`: task and GPU. `start`: start of the task. `times`: when its round may start, and
+        when the GPU is free before and after the task. `barrier`: last synchronization of its round
+        so far.
         """
         ready, free, until = times
         named = self._named(i)

@@ -84,10 +84,7 @@ def _of_a_schedule(instance: HareInstance, claim: str) -> dict[str, object]:
 def failed_assumptions(instance: HareInstance, *, relaxation_proved: bool = True) -> list[str]:
     """Return which of the four assumptions of Theorem 4 fail, in words.
 
-    Parameters
-    ----------
-    relaxation_proved : bool
-        Whether the relaxation was solved to optimality.
+    `relaxation_proved`: whether the relaxation was solved to optimality.
     """
     view = arrays(instance)
     first = view.round_tasks[view.job_rounds[:-1]][view.task_job]  # first task of each one's job

@@ -33,16 +33,9 @@ def place(
 ) -> MethodResult:
     """Run Algorithm 1 on a solution of a relaxation, and evaluate the lemmas of Theorem 4.
 
-    Parameters
-    ----------
-    start : array [i]
-        x_hat in the instance's time unit.
-    gpu : array [i]
-        y_hat as indices into `instance.gpus`.
-    relaxation_proved : bool
-        Whether they come from a proved optimum of the paper's relaxation.
-    trace : dict
-        Extended and returned as the trace of the method.
+    `start` [i]: x_hat in the instance's time unit. `gpu` [i]: y_hat as indices into
+    `instance.gpus`. `relaxation_proved`: whether they come from a proved optimum of the paper's
+    relaxation. `trace`: extended and returned as the trace of the method.
     """
     options = call.options
     middle = middles(instance, start, gpu, midpoint=options["midpoint"]).round(ROUNDING)

@@ -35,12 +35,8 @@ def list_schedule(
 ) -> HareSchedule:
     """Run Algorithm 1 in an order that needs no relaxation.
 
-    Parameters
-    ----------
-    order : "start" or "smith"
-        Tasks by their earliest start, as if their job ran alone; or jobs in Smith's order.
-    gpu_rule : "finish" or "available"
-        As in `algorithm_1`.
+    `order`: tasks by their earliest start, as if their job ran alone; or jobs in Smith's order.
+    `gpu_rule`: as in `algorithm_1`.
     """
     if order == "smith":
         return list_wspt(instance, gpu_rule)

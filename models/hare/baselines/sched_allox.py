@@ -23,10 +23,8 @@ def sched_allox(instance: HareInstance, weighted: bool = False) -> HareSchedule:
     jobs matched to an idle GPU, the first in line starts; all others are matched again at the next
     event. Ties: see `match`.
 
-    Parameters
-    ----------
-    weighted : bool
-        Of the jobs matched to an idle GPU, start the one with the largest weight / length instead.
+    `weighted`: of the jobs matched to an idle GPU, start the one with the largest weight / length
+    instead.
     """
     return simulate(instance, _matching_policy(weighted))
 
@@ -51,14 +49,8 @@ def _matching_policy(weighted: bool) -> Policy:
 def match(release: Floats, gpu_class: NDArray[np.int64], length: Floats) -> list[tuple[int, int]]:
     """Match jobs to pairs (GPU, position from the end) at minimum total completion time.
 
-    Parameters
-    ----------
-    release : array [m]
-        Time until the GPU is idle.
-    gpu_class : array [m]
-        Class of each GPU, a column of `length`.
-    length : array [job, class]
-        Time that a job takes on a GPU of the class, > 0.
+    `release` [m]: time until the GPU is idle. `gpu_class` [m]: class of each GPU, a column of
+    `length`. `length` [job, class]: time that a job takes on a GPU of the class, > 0.
 
     Returns
     -------

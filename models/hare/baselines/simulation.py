@@ -30,10 +30,7 @@ class GpuCluster:
     def idle(self, now: float) -> list[int]:
         """Return the GPUs that no job holds, in list order.
 
-        Parameters
-        ----------
-        now : float
-            Current time.
+        `now`: current time.
         """
         return [m for m, free in enumerate(self.free) if free <= now]
 
@@ -91,18 +88,11 @@ def simulate(
 ) -> HareSchedule:
     """Return the schedule of an online policy, called after all arrivals and releases of a time.
 
-    Parameters
-    ----------
-    policy : callable
-        From the time, the waiting jobs by arrival and the GPUs to the jobs that start, each with
-        its idle GPUs.
-    by_round : bool
-        The policy starts the next round of a job, and each GPU is released when its last task of
-        the round has trained. Otherwise it starts a whole job, which holds its GPUs until it
-        completes.
-    equal_shares : bool
-        Distribute the tasks of a round to the GPUs in turn; otherwise each task takes the GPU that
-        finishes it first.
+    `policy`: from the time, the waiting jobs by arrival and the GPUs to the jobs that start, each
+    with its idle GPUs. `by_round`: the policy starts the next round of a job, and each GPU is
+    released when its last task of the round has trained. Otherwise it starts a whole job, which
+    holds its GPUs until it completes. `equal_shares`: distribute the tasks of a round to the GPUs
+    in turn; otherwise each task takes the GPU that finishes it first.
     """
     view = arrays(instance)
     cluster = GpuCluster(view.gpu_class.tolist(), [0.0] * view.gpus)
@@ -161,10 +151,7 @@ def _arrive(view: HareArrays, n: int) -> WaitingJob:
 def sums(rows: Iterable[list[float]]) -> list[float]:
     """Return [k] correctly rounded column sums, so that ties do not depend on the classes.
 
-    Parameters
-    ----------
-    rows : iterable of list
-        [k] times of each task by class.
+    `rows`: [k] times of each task by class.
     """
     return [math.fsum(column) for column in zip(*rows, strict=True)]
 
@@ -179,20 +166,9 @@ def run_round(
 ) -> tuple[list[tuple[int, float]], dict[int, float], float]:
     """Place the tasks of one round of a job on its GPUs, in order of their numbers.
 
-    Parameters
-    ----------
-    job : WaitingJob
-        The job.
-    r : int
-        Index of the round among the remaining rounds.
-    now : float
-        Start of the round.
-    gang : sequence of int
-        GPUs of the job, all free at `now`.
-    cluster : GpuCluster
-        Only the classes of the GPUs matter.
-    equal_shares : bool
-        Distribute the tasks in turn; otherwise each takes the GPU that finishes it first.
+    `r`: index of the round among the remaining rounds. `now`: start of the round. `gang`: GPUs of
+    the job, all free at `now`. `cluster`: only the classes of the GPUs matter. `equal_shares`:
+    distribute the tasks in turn; otherwise each takes the GPU that finishes it first.
 
     Returns
     -------
@@ -222,15 +198,7 @@ def fastest(
 ) -> list[int]:
     """Return the fastest GPUs for a set of tasks; ties in list order.
 
-    Parameters
-    ----------
-    gpus : sequence of int
-        GPUs to choose from.
-    total : sequence [k]
-        Total time of the tasks by class of GPUs.
-    count : int
-        Number of GPUs to return, at most all.
-    cluster : GpuCluster
-        Only the classes of the GPUs matter.
+    `gpus`: GPUs to choose from. `total` [k]: total time of the tasks by class of GPUs. `count`:
+    number of GPUs to return, at most all. `cluster`: only the classes of the GPUs matter.
     """
     return sorted(gpus, key=lambda m: (total[cluster.gpu_class[m]], m))[:count]

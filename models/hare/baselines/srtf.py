@@ -21,14 +21,10 @@ def srtf(instance: HareInstance, backfill: bool = True, preempt: bool = True) ->
     the whole cluster, one per task, at most all. A round starts on the fastest idle GPUs once
     enough are idle. Ties: list order.
 
-    Parameters
-    ----------
-    backfill : bool
-        Let later jobs start while too few GPUs are idle for the first.
-    preempt : bool
-        Let a job lose its GPUs between two of its rounds. Otherwise a job holds as many as its
-        widest round has tasks until it completes: the paper says that existing works forbid to
-        preempt a job, but not whether its SRTF does.
+    `backfill`: let later jobs start while too few GPUs are idle for the first. `preempt`: let a job
+    lose its GPUs between two of its rounds. Otherwise a job holds as many as its widest round has
+    tasks until it completes: the paper says that existing works forbid to preempt a job, but not
+    whether its SRTF does.
     """
     policy = _shortest_remaining_time(backfill, preempt)
     return simulate(instance, policy, by_round=preempt)

@@ -87,12 +87,7 @@ def certify(program: LinearProgram, duals: Floats) -> tuple[float, list[list[flo
 
     The prices are first rounded to 12 digits, so that those in a file prove exactly this bound.
 
-    Parameters
-    ----------
-    program : LinearProgram
-        A relaxation; integrality is ignored.
-    duals : array [i]
-        Any duals of its rows.
+    `duals` [i]: any duals of its rows.
     """
     pairs = sparse(duals)
     return safe_bound(program, dense(pairs, len(duals))), pairs
@@ -101,14 +96,10 @@ def certify(program: LinearProgram, duals: Floats) -> tuple[float, list[list[flo
 def check_certificate(instance: HareInstance, certificate: Mapping[str, Any]) -> float:
     """Return the lower bound on the instance's optimum that a certificate proves.
 
-    Parameters
-    ----------
-    instance : HareInstance
-        All rows are built from its data.
-    certificate : Mapping
-        JSON data, not trusted: `kind`, the `duals` as pairs (row, price), and what the rows of the
-        kind depend on; for `lagrangian`, the `prices` by class of GPUs and cell of the `grid`. The
-        `value` is not read. Any prices prove some bound; they need not be optimal.
+    `instance`: all rows are built from its data. `certificate`: JSON data, not trusted: `kind`, the
+    `duals` as pairs (row, price), and what the rows of the kind depend on; for `lagrangian`, the
+    `prices` by class of GPUs and cell of the `grid`. The `value` is not read. Any prices prove some
+    bound; they need not be optimal.
 
     Raises
     ------
@@ -169,12 +160,8 @@ def lagrangian_certificate(
 ) -> tuple[float, dict[str, object]]:
     """Return the bound that prices prove after rounding to 12 digits, and the certificate.
 
-    Parameters
-    ----------
-    prices : GpuPrices
-        Any prices >= 0 of GPU time.
-    steps : int
-        Time steps in the shortest task of a job, see `lagrangian.job_plan`.
+    `prices`: any prices >= 0 of GPU time. `steps`: time steps in the shortest task of a job, see
+    `lagrangian.job_plan`.
     """
     rounded = prices.rounded()
     value = lagrangian.bound(instance, rounded, steps=steps)
@@ -184,14 +171,8 @@ def lagrangian_certificate(
 def priced_certificate(prices: GpuPrices, value: float, *, steps: int) -> dict[str, object]:
     """Return the certificate of a bound that is already evaluated.
 
-    Parameters
-    ----------
-    prices : GpuPrices
-        Prices with 12 digits.
-    value : float
-        Their bound.
-    steps : int
-        Time steps in the shortest task of a job, see `lagrangian.job_plan`.
+    `prices`: prices with 12 digits. `value`: their bound. `steps`: time steps in the shortest task
+    of a job, see `lagrangian.job_plan`.
     """
     return {
         "kind": "lagrangian",
@@ -251,18 +232,9 @@ def cut_certificate(
 ) -> tuple[float, dict[str, object]]:
     """Return the bound that duals of a relaxation with cuts prove, and the certificate.
 
-    Parameters
-    ----------
-    kind : str
-        Kind of the certificate.
-    relaxed : BaseRelaxation
-        The relaxation without cuts.
-    program : LinearProgram
-        The program that the duals belong to; it may lack the last of the cuts.
-    cuts : sequence of LoadCut
-        Its cuts; those of price 0 are left out of the certificate.
-    duals : array [i]
-        Duals of the rows of `program`.
+    `kind`: kind of the certificate. `program`: the program that the duals belong to; it may lack
+    the last of the cuts. `cuts`: its cuts; those of price 0 are left out of the certificate.
+    `duals` [i]: duals of the rows of `program`.
     """
     base = len(relaxed.program.row_lower)
     priced = [at for at in range(len(program.row_lower) - base) if duals[base + at]]

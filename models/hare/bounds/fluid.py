@@ -64,13 +64,7 @@ class FluidProgram:
 
 
 def task_blocks(view: HareArrays) -> TaskBlocks:
-    """Return the blocks of all jobs.
-
-    Parameters
-    ----------
-    view : HareArrays
-        The instance.
-    """
+    """Return the blocks of all jobs."""
     width = np.diff(view.round_tasks)[view.task_round]
     key = np.column_stack([view.task_job, width, view.train, view.sync])
     rows, inverse, size = np.unique(key, axis=0, return_inverse=True, return_counts=True)
@@ -88,14 +82,7 @@ def task_blocks(view: HareArrays) -> TaskBlocks:
 def entry_count(view: HareArrays, cells: int, *, sync_rows: bool = False) -> float:
     """Estimate the number of nonzeros of the program.
 
-    Parameters
-    ----------
-    view : HareArrays
-        The instance.
-    cells : int
-        Number of times of the grid.
-    sync_rows : bool
-        As in `build`.
+    `cells`: number of times of the grid. `sync_rows`: as in `build`.
     """
     columns = float(len(task_blocks(view).job) * len(view.class_gpus) * cells)
     rows = 2.0 * view.jobs * cells
@@ -105,13 +92,9 @@ def entry_count(view: HareArrays, cells: int, *, sync_rows: bool = False) -> flo
 def build(instance: HareInstance, grid: Floats, *, sync_rows: bool = False) -> FluidProgram:
     """Build the fluid program on a grid.
 
-    Parameters
-    ----------
-    grid : array, shape (Q + 1,)
-        Increasing times from 0, in the instance's time unit. Any grid gives a valid bound; it
-        should be fine up to the makespan of a good schedule.
-    sync_rows : bool
-        Add the rows `cut_sync`, which help only if synchronization is long.
+    `grid`: increasing times from 0, in the instance's time unit. Any grid gives a valid bound; it
+    should be fine up to the makespan of a good schedule. `sync_rows`: add the rows `cut_sync`,
+    which help only if synchronization is long.
 
     Returns
     -------
@@ -232,12 +215,7 @@ def build(instance: HareInstance, grid: Floats, *, sync_rows: bool = False) -> F
 def capacity_prices(fluid: FluidProgram, duals: Floats) -> Floats:
     """Return [k, q] the price >= 0 of a unit of GPU time of class k in cell q.
 
-    Parameters
-    ----------
-    fluid : FluidProgram
-        The program.
-    duals : array [i]
-        Duals of its rows; entries that are not finite count as 0.
+    `duals` [i]: duals of its rows; entries that are not finite count as 0.
     """
     first, cells = len(fluid.task_blocks.job), len(fluid.grid) - 1
     classes = fluid.task_blocks.train.shape[1]
@@ -251,12 +229,7 @@ def power_grid(end: float, cells: int) -> Floats:
     A cell weakens the bound by about half its length per unit of weight that is busy in it. The
     power 1.5 was the best of 1, 1.5 and 2 at full scale.
 
-    Parameters
-    ----------
-    end : float
-        Last time of the grid, > 0.
-    cells : int
-        Number of cells, >= 1.
+    `end`: last time of the grid, > 0. `cells`: number of cells, >= 1.
     """
     return np.asarray(end * np.linspace(0.0, 1.0, cells + 1) ** 1.5)
 
@@ -266,12 +239,7 @@ def midpoint_value(instance: HareInstance, fluid: FluidProgram, values: Floats) 
 
     Its difference to the objective of the point shows the loss caused by the cells.
 
-    Parameters
-    ----------
-    fluid : FluidProgram
-        The program.
-    values : array [j]
-        A point of it.
+    `values` [j]: a point of it.
     """
     view = arrays(instance)
     job, columns = fluid.task_blocks.job[fluid.block], len(fluid.block)
@@ -290,12 +258,7 @@ def start_times(instance: HareInstance, fluid: FluidProgram, values: Floats) -> 
     in the tail. It reaches round r when it equals the weight of the earlier rounds, and the first
     round in the first cell with any progress.
 
-    Parameters
-    ----------
-    fluid : FluidProgram
-        The program.
-    values : array [j]
-        A point of it.
+    `values` [j]: a point of it.
     """
     view = arrays(instance)
     job, columns = fluid.task_blocks.job[fluid.block], len(fluid.block)

@@ -81,18 +81,8 @@ def job_plan(
 ) -> JobPlan:
     """Return the cheapest schedule of job n alone, at a resolution of time steps.
 
-    Parameters
-    ----------
-    view : HareArrays
-        The instance.
-    block : TaskBlocks
-        `task_blocks(view)`.
-    n : int
-        The job.
-    prices : GpuPrices
-        Prices of GPU time.
-    steps : int
-        Time steps within the shortest task of the job, >= 1; fewer if the limits above require it.
+    `block`: `task_blocks(view)`. `prices`: prices of GPU time. `steps`: time steps within the
+    shortest task of the job, >= 1; fewer if the limits above require it.
 
     Returns
     -------
@@ -179,16 +169,7 @@ def _time_steps(
 def evaluation_size(view: HareArrays, end: float, cells: int, steps: int) -> float:
     """Estimate how many numbers `bound` computes.
 
-    Parameters
-    ----------
-    view : HareArrays
-        The instance.
-    end : float
-        End of the grid.
-    cells : int
-        Number of its cells.
-    steps : int
-        As in `job_plan`.
+    `end`: end of the grid. `cells`: number of its cells. `steps`: as in `job_plan`.
     """
     block, total = task_blocks(view), float(view.class_size.size * cells)
     for n in range(view.jobs):
@@ -318,12 +299,8 @@ def _cheapest(task: _PricedTasks, start: int, end: int) -> tuple[int, int]:
 def bound(instance: HareInstance, prices: GpuPrices, *, steps: int) -> float:
     """Return the lower bound that any prices prove, less an allowance for rounding.
 
-    Parameters
-    ----------
-    prices : GpuPrices
-        Any prices >= 0.
-    steps : int
-        As in `job_plan`; more steps give a higher bound, in proportional time.
+    `prices`: any prices >= 0. `steps`: as in `job_plan`; more steps give a higher bound, in
+    proportional time.
     """
     view = arrays(instance)
     block = task_blocks(view)
@@ -349,12 +326,7 @@ class PlanMaster:
     most the capacity. It starts with the plans at given prices, and with columns that buy capacity
     at more than any of these prices.
 
-    Parameters
-    ----------
-    start : GpuPrices
-        Prices of the first plans; their grid is that of the master.
-    steps : int
-        As in `job_plan`.
+    `start`: prices of the first plans; their grid is that of the master. `steps`: as in `job_plan`.
     """
 
     def __init__(self, instance: HareInstance, start: GpuPrices, *, steps: int) -> None:
@@ -372,30 +344,21 @@ class PlanMaster:
     def prices(self, duals: Floats) -> GpuPrices:
         """Return the prices in duals of the master, rounded as in a certificate.
 
-        Parameters
-        ----------
-        duals : array [i]
-            Duals of all rows.
+        `duals` [i]: duals of all rows.
         """
         return GpuPrices(self._grid, prices_at_most(self._capacity, duals)).rounded()
 
     def duals(self, prices: GpuPrices) -> Floats:
         """Return duals [i] of the master that contain given prices; those of the jobs are 0.
 
-        Parameters
-        ----------
-        prices : GpuPrices
-            Prices on the grid of the master.
+        `prices`: prices on the grid of the master.
         """
         return self.master.duals({self._capacity: -prices.price})
 
     def pricing(self, duals: Floats) -> Priced:
         """Return a plan of each job, cheapest at the prices in the duals, and the Lagrangian bound.
 
-        Parameters
-        ----------
-        duals : array [i]
-            Duals of all rows.
+        `duals` [i]: duals of all rows.
         """
         prices = self.prices(duals)
         plans = self._plans(prices)

@@ -25,11 +25,6 @@ if TYPE_CHECKING:
 def build(relaxed: BaseRelaxation) -> "cvxpy.Problem":
     """Build the conic program: the linear rows, and row (9) for all items of each machine.
 
-    Parameters
-    ----------
-    relaxed : BaseRelaxation
-        The relaxation with continuous y.
-
     Returns
     -------
     cvxpy.Problem
@@ -59,14 +54,8 @@ def tangents(
 ) -> tuple[list[LoadCut], Floats]:
     """Return a tangent to each row (9) at the solution, and the prices of all rows.
 
-    Parameters
-    ----------
-    relaxed : BaseRelaxation
-        As given to `build`.
-    problem : cvxpy.Problem
-        Result of `build`, with the solution at which the tangents touch.
-    duals : sequence of array
-        Duals of its constraints, with the signs of cvxpy.
+    `relaxed`: as given to `build`. `problem`: result of `build`, with the solution at which the
+    tangents touch. `duals`: duals of its constraints, with the signs of cvxpy.
 
     Returns
     -------

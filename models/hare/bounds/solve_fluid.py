@@ -61,10 +61,7 @@ def solve_fluid(instance: HareInstance, call: RunContext) -> FluidSolution:
 def default_grid(instance: HareInstance, cells: int) -> Floats:
     """Return the grid up to the smaller makespan of two list schedules.
 
-    Parameters
-    ----------
-    cells : int
-        Number of cells, >= 1.
+    `cells`: number of cells, >= 1.
     """
     by_head = algorithm_1(instance, arrays(instance).head, gpu_rule="finish").schedule
     end = min(
@@ -105,10 +102,7 @@ def fluid_lp(instance: HareInstance, call: RunContext) -> MethodResult:
 def unsolved(result: EngineResult) -> str:
     """Return a note that the prices are 0 because HiGHS gave none, else an empty string.
 
-    Parameters
-    ----------
-    result : EngineResult
-        Result of the fluid program.
+    `result`: result of the fluid program.
     """
     if result.duals is not None:
         return ""

@@ -134,10 +134,7 @@ class _NodeRelaxation:
 def pricing_table_size(instance: HareInstance, upper: int) -> float:
     """Return the size of the tables between barriers, over all rounds.
 
-    Parameters
-    ----------
-    upper : int
-        Objective of the incumbent, in grid steps.
+    `upper`: objective of the incumbent, in grid steps.
     """
     view, whole = arrays(instance), steps(instance)
     span = (latest_completions(whole, upper) - whole.arrival).astype(float)
@@ -147,10 +144,7 @@ def pricing_table_size(instance: HareInstance, upper: int) -> float:
 def refusal(instance: HareInstance, upper: int) -> str:
     """Return why a search from a given incumbent is too large, or an empty string.
 
-    Parameters
-    ----------
-    upper : int
-        Objective of the incumbent, in grid steps.
+    `upper`: objective of the incumbent, in grid steps.
     """
     view, whole = arrays(instance), steps(instance)
     slots = len(view.class_gpus) * int(latest_completions(whole, upper).max())
@@ -164,16 +158,9 @@ def refusal(instance: HareInstance, upper: int) -> str:
 class BranchAndPrice:
     """The search; `run` may be called once.
 
-    Parameters
-    ----------
-    start : HareSchedule
-        The first incumbent.
-    budget : Budget
-        Its clock stops the search; list schedules are drawn with its seed.
-    rounding : bool
-        Look for better schedules at every node, in addition to integral solutions.
-    on_incumbent, on_bound : callable or None
-        Called with every better schedule, and with every better bound in grid steps.
+    `budget`: its clock stops the search; list schedules are drawn with its seed. `rounding`: look
+    for better schedules at every node, in addition to integral solutions. `on_incumbent`,
+    `on_bound`: called with every better schedule, and with every better bound in grid steps.
     """
 
     def __init__(

@@ -217,16 +217,8 @@ def cp_sat_stage(
 ) -> StageResult:
     """Search with CP-SAT from a schedule and a bound.
 
-    Parameters
-    ----------
-    state : StageProgress
-        Receives schedules and bounds.
-    schedule : HareSchedule
-        The incumbent.
-    lower : int
-        Lower bound, in grid steps.
-    synchronization : "relaxed" or "fixed"
-        Variant of the problem.
+    `state`: receives schedules and bounds. `lower`: lower bound, in grid steps. `synchronization`:
+    variant of the problem.
     """
     begin = to_steps(instance, schedule, synchronization)
     upper = value_of(instance, begin, schedule.gpu)
@@ -266,12 +258,7 @@ def branch_and_price_stage(
 ) -> StageResult:
     """Run branch and price from a schedule.
 
-    Parameters
-    ----------
-    state : StageProgress
-        Receives schedules and bounds.
-    schedule : HareSchedule
-        The incumbent.
+    `state`: receives schedules and bounds.
     """
     upper = value_of(instance, to_steps(instance, schedule), schedule.gpu)
     if reason := refusal(instance, upper):
@@ -313,10 +300,7 @@ def lagrangian_stage(
 ) -> StageResult:
     """Compute the Lagrangian bound; better bounds are sent at once.
 
-    Parameters
-    ----------
-    state : StageProgress
-        Receives the bounds.
+    `state`: receives the bounds.
     """
     scale = grid(instance)
 

@@ -46,10 +46,7 @@ def full_time_indexed_lp(instance: HareInstance) -> LinearProgram:
 def read_time_indexed(model: "pyo.ConcreteModel", instance: HareInstance) -> HareSchedule:
     """Return the schedule of a solved time-indexed program, up to the full horizon.
 
-    Parameters
-    ----------
-    model : ConcreteModel
-        From `as_model`, with values.
+    `model`: from `as_model`, with values.
     """
     return by_start.read([column.value or 0.0 for column in model.columns], instance)
 

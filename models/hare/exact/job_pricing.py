@@ -62,12 +62,7 @@ class ScheduleColumn:
 def job_data(instance: HareInstance, n: int, latest: int) -> JobData:
     """Return a job with the windows of all its schedules that end by a given time.
 
-    Parameters
-    ----------
-    n : int
-        The job.
-    latest : int
-        Latest completion, in steps from time 0.
+    `latest`: latest completion, in steps from time 0.
     """
     view, whole = arrays(instance), steps(instance)
     own = range(view.job_rounds[n], view.job_rounds[n + 1])
@@ -145,10 +140,7 @@ class PricedJob:
 class JobPricer:
     """Shortest paths of jobs, and reduced-cost fixing by them.
 
-    Parameters
-    ----------
-    span : int
-        Largest span of a job to be priced, in steps.
+    `span`: largest span of a job to be priced, in steps.
     """
 
     def __init__(self, span: int) -> None:
@@ -158,14 +150,7 @@ class JobPricer:
     def price(self, job: JobData, windows: JobWindows, prefix: Floats) -> PricedJob | None:
         """Return the cheapest schedules of a job, or None if its windows admit none.
 
-        Parameters
-        ----------
-        job : JobData
-            The job.
-        windows : JobWindows
-            Its open barriers and starts.
-        prefix : array [k, t]
-            Price of one GPU of kind k from time 0 to t, t in steps from time 0.
+        `prefix` [k, t]: price of one GPU of kind k from time 0 to t, t in steps from time 0.
 
         Notes
         -----
@@ -236,16 +221,7 @@ class JobPricer:
     ) -> JobWindows:
         """Return the windows without what no schedule of cost up to `priced.cost + slack` uses.
 
-        Parameters
-        ----------
-        job : JobData
-            The job.
-        priced : PricedJob
-            Result of `price` for these windows.
-        windows : JobWindows
-            Its open barriers and starts.
-        slack : float
-            >= 0, in grid steps.
+        `priced`: result of `price` for these windows. `slack`: >= 0, in grid steps.
 
         Notes
         -----
@@ -301,15 +277,7 @@ class JobPricer:
 
 
 def column(job: JobData, priced: PricedJob) -> ScheduleColumn:
-    """Return the cheapest schedule of a job.
-
-    Parameters
-    ----------
-    job : JobData
-        The job.
-    priced : PricedJob
-        Its forward pass.
-    """
+    """Return the cheapest schedule of a job."""
     e = int(priced.by_end.argmin())
     barrier = [0] * len(job.rounds)
     kind, start = [0] * len(job.train), [0] * len(job.train)

@@ -22,10 +22,7 @@ MAX_PRICES = 5_000_000  # beyond them, nothing is recorded
 class ProofLog:
     """The nodes of a search and the prices used at them.
 
-    Parameters
-    ----------
-    kinds, horizon : int
-        Number of kinds of GPUs, and of steps.
+    `kinds`, `horizon`: number of kinds of GPUs, and of steps.
     """
 
     def __init__(self, kinds: int, horizon: int) -> None:
@@ -40,26 +37,16 @@ class ProofLog:
     def close(self, node: int, prices: Floats) -> None:
         """Record that prices close a node.
 
-        Parameters
-        ----------
-        node : int
-            Its number; the root is 0.
-        prices : array [k * horizon + t]
-            Prices of GPU time, multiples of 2^-BITS.
+        `node`: its number; the root is 0. `prices` [k * horizon + t]: prices of GPU time, multiples
+        of 2^-BITS.
         """
         self._nodes[node] = {"v": self._vector(prices)}
 
     def close_reduced(self, node: int, prices: Floats, closing: Floats | None) -> None:
         """Record that a node contains at most one schedule after its windows were reduced.
 
-        Parameters
-        ----------
-        node : int
-            Its number.
-        prices : array [k * horizon + t]
-            Those by which the windows were reduced.
-        closing : array [k * horizon + t] or None
-            Prices that close what is left; None if some job has no schedule left.
+        `prices` [k * horizon + t]: those by which the windows were reduced. `closing` [k * horizon
+        + t]: prices that close what is left; None if some job has no schedule left.
         """
         end = {"empty": True} if closing is None else {"v": self._vector(closing)}
         self._nodes[node] = {"fix": [self._vector(prices)], **end}
@@ -69,14 +56,8 @@ class ProofLog:
 
         The second child has the next number. Prices of the node close a child that is never solved.
 
-        Parameters
-        ----------
-        node : int
-            Its number.
-        prices : array [k * horizon + t]
-            Those by which the windows were reduced.
-        branch : sequence
-            As in a proof file.
+        `prices` [k * horizon + t]: those by which the windows were reduced. `branch`: as in a proof
+        file.
         """
         vector, first = self._vector(prices), len(self._nodes)
         self._nodes[node] = {"fix": [vector], "b": list(branch)}

@@ -18,15 +18,8 @@ from schedgap.solvers.proofs.prover import Proved
 def prove_goal(instance: HareInstance, goal: int, schedule: Any, *, budget: Budget) -> Proved:
     """Look for a proof that no schedule has a value of `goal` or less.
 
-    Parameters
-    ----------
-    instance : HareInstance
-    goal : int
-        As `proof.goal` gives it.
-    schedule : JSON data
-        The schedule that is claimed to be optimal, of value `goal` + 1.
-    budget : Budget
-        Time for the search; nothing is drawn at random.
+    `goal`: as `proof.goal` gives it. `schedule`: the schedule that is claimed to be optimal, of
+    value `goal` + 1. `budget`: time for the search; nothing is drawn at random.
 
     Raises
     ------

@@ -31,10 +31,7 @@ class RoundedInstance:
     def bound(self, value: float) -> float:
         """Convert a bound to one on the original instance.
 
-        Parameters
-        ----------
-        value : float
-            Lower bound on the rounded instance, in steps times weight steps.
+        `value`: lower bound on the rounded instance, in steps times weight steps.
 
         Returns
         -------

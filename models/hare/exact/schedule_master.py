@@ -33,16 +33,9 @@ Support = list[list[tuple[float, ScheduleColumn]]]  # [n] columns in use, with t
 class ScheduleMaster:
     """Restricted master in HiGHS, with pools of columns.
 
-    Parameters
-    ----------
-    jobs : sequence of JobData
-        The jobs, each with its windows.
-    class_size : array [k]
-        Number of GPUs of each kind.
-    horizon : int
-        Number of steps from time 0.
-    dear : float
-        Cost of the artificial column of each job, above that of any schedule of interest.
+    `jobs`: the jobs, each with its windows. `class_size` [k]: number of GPUs of each kind.
+    `horizon`: number of steps from time 0. `dear`: cost of the artificial column of each job, above
+    that of any schedule of interest.
     """
 
     def __init__(
@@ -79,26 +72,14 @@ class ScheduleMaster:
         return self._program.solve(clock)
 
     def contains(self, n: int, item: ScheduleColumn) -> bool:
-        """Return whether a schedule of job n is in the master.
-
-        Parameters
-        ----------
-        n : int
-            The job.
-        item : ScheduleColumn
-            A schedule of it.
-        """
+        """Return whether a schedule of job n is in the master."""
         return item in self._pools[n].items
 
     def add(self, new: Sequence[tuple[int, ScheduleColumn]], node: int) -> None:
         """Add columns, open at the current node.
 
-        Parameters
-        ----------
-        new : sequence of (int, ScheduleColumn)
-            Job and schedule of each column; none of them is in the master.
-        node : int
-            Number of nodes so far, to tell how long a column is not used.
+        `new`: job and schedule of each column; none of them is in the master. `node`: number of
+        nodes so far, to tell how long a column is not used.
         """
         if not new:
             return
@@ -121,15 +102,7 @@ class ScheduleMaster:
         self.generated += count
 
     def usage(self, n: int, item: ScheduleColumn) -> Floats:
-        """Return [k * horizon + t] the number of GPUs that a schedule occupies.
-
-        Parameters
-        ----------
-        n : int
-            The job.
-        item : ScheduleColumn
-            A schedule of it.
-        """
+        """Return [k * horizon + t] the number of GPUs that a schedule occupies."""
         job = self._jobs[n]
         change = np.zeros((self._kinds, self._horizon + 1))
         for j, (k, t) in enumerate(zip(item.kind, item.start, strict=True)):
@@ -140,10 +113,7 @@ class ScheduleMaster:
     def restrict(self, windows: Sequence[JobWindows]) -> None:
         """Close the columns that a node does not admit, and open all others.
 
-        Parameters
-        ----------
-        windows : sequence [n]
-            Windows of each job at the node.
+        `windows` [n]: windows of each job at the node.
         """
         changed, upper = [], []
         for pool, own in zip(self._pools, windows, strict=True):
@@ -159,10 +129,7 @@ class ScheduleMaster:
     def forget(self, node: int) -> None:
         """Rebuild the master from the columns that were used lately.
 
-        Parameters
-        ----------
-        node : int
-            Number of nodes so far.
+        `node`: number of nodes so far.
         """
         recent = [
             (n, item)
@@ -178,12 +145,7 @@ class ScheduleMaster:
     def support(self, shares: Floats, node: int) -> Support:
         """Return the columns in use of each job, and record that they are.
 
-        Parameters
-        ----------
-        shares : array [j]
-            Solution of the master.
-        node : int
-            Number of nodes so far.
+        `shares` [j]: solution of the master. `node`: number of nodes so far.
         """
         support: Support = []
         for pool in self._pools:
@@ -208,14 +170,7 @@ class _ColumnPool:
     def put(self, item: ScheduleColumn, number: int, node: int) -> None:
         """Add a column.
 
-        Parameters
-        ----------
-        item : ScheduleColumn
-            The schedule.
-        number : int
-            Its column in the master.
-        node : int
-            Number of nodes so far.
+        `node`: number of nodes so far.
         """
         self.items[item] = None
         self.numbers.append(number)
@@ -225,10 +180,7 @@ class _ColumnPool:
     def inside(self, windows: JobWindows) -> list[bool]:
         """Return for each column whether it lies within the windows.
 
-        Parameters
-        ----------
-        windows : JobWindows
-            Windows of the job.
+        `windows`: windows of the job.
         """
         if not self.items:
             return []

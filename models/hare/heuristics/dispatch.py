@@ -70,10 +70,7 @@ def workload(instance: HareInstance, *, split: bool = False) -> Workload:
     With integers, gaps of exactly the right length are found; rounding may miss them, which only
     costs quality.
 
-    Parameters
-    ----------
-    split : bool
-        Make every task a batch of its own, instead of all identical tasks of a round together.
+    `split`: make every task a batch of its own, instead of all identical tasks of a round together.
     """
     view = arrays(instance)
     train: NDArray[np.int64] | NDArray[np.float64]
@@ -141,12 +138,7 @@ class CapacityProfile:
     def first_fit(self, ready: Time, length: Time) -> tuple[Time, int]:
         """Return the first interval in which a GPU is free.
 
-        Parameters
-        ----------
-        ready : int or float
-            Earliest start.
-        length : int or float
-            Length of the interval, > 0.
+        `ready`: earliest start. `length`: length of the interval, > 0.
 
         Returns
         -------
@@ -172,12 +164,7 @@ class CapacityProfile:
     def reserve(self, start: Time, end: Time, gpus: int) -> None:
         """Reserve GPUs for an interval.
 
-        Parameters
-        ----------
-        start, end : int or float
-            The interval.
-        gpus : int
-            Number of GPUs; a negative number releases them.
+        `gpus`: number of GPUs; a negative number releases them.
         """
         if end <= start:  # equal as doubles
             return
@@ -230,17 +217,10 @@ class PartialSchedule:
     def add(self, n: int, b: int, price: Sequence[float], *, by_end: bool = True) -> list[Slot]:
         """Reserve the slots of least cost for a batch of the current round of job n.
 
-        Parameters
-        ----------
-        n : int
-            The job.
-        b : int
-            A batch of its current round that is not placed yet.
-        price : sequence [k]
-            Cost of a step on a GPU of the class, in units of weight, >= 0; infinite if the class
-            must not be used.
-        by_end : bool
-            Consider slots in order of their ends, synchronization included, else of their starts.
+        `b`: a batch of its current round that is not placed yet. `price` [k]: cost of a step on a
+        GPU of the class, in units of weight, >= 0; infinite if the class must not be used.
+        `by_end`: consider slots in order of their ends, synchronization included, else of their
+        starts.
 
         Returns
         -------
@@ -323,12 +303,7 @@ def to_schedule(
     In order of their starts, tasks take the GPU of their class that became free first, ties in list
     order. Tasks of a batch start in order of their numbers.
 
-    Parameters
-    ----------
-    work : Workload
-        The workload of the instance.
-    placed : iterable of (int, sequence of Slot)
-        Every batch b with its slots.
+    `placed`: every batch b with its slots.
     """
     view = arrays(instance)
     gpu, start = np.zeros(view.tasks, dtype=np.int64), np.zeros(view.tasks)

@@ -23,10 +23,7 @@ def initial_state(
 ) -> SearchState:
     """Return the search state, in grid steps, of the best list schedule and the critical paths.
 
-    Parameters
-    ----------
-    synchronization : "relaxed" or "fixed"
-        Variant of the problem.
+    `synchronization`: variant of the problem.
 
     Raises
     ------
@@ -66,10 +63,7 @@ def starting_schedule(
 ) -> HareSchedule:
     """Return the best of a few list schedules.
 
-    Parameters
-    ----------
-    synchronization : "relaxed" or "fixed"
-        Variant of the problem.
+    `synchronization`: variant of the problem.
     """
     schedules = starting_schedules(instance, synchronization)
     return min(schedules, key=lambda schedule: schedule.value(instance))
@@ -86,11 +80,8 @@ def starting_schedules(
 ) -> Iterator[HareSchedule]:
     """Yield a few list schedules.
 
-    Parameters
-    ----------
-    synchronization : "relaxed" or "fixed"
-        Variant of the problem. The optimum of the fixed variant can be higher, so the value of a
-        relaxed schedule is no upper bound on it.
+    `synchronization`: variant of the problem. The optimum of the fixed variant can be higher, so
+    the value of a relaxed schedule is no upper bound on it.
     """
     if synchronization == "fixed":
         yield _rounds_together(instance)

@@ -59,10 +59,7 @@ class DecodedPlan:
 class PlanSearch:
     """Decoder and neighbourhood of plans for one instance.
 
-    Parameters
-    ----------
-    gpu_rule : "finish" or "available"
-        Whether batches prefer slots by their ends or by their starts.
+    `gpu_rule`: whether batches prefer slots by their ends or by their starts.
     """
 
     def __init__(self, instance: HareInstance, gpu_rule: GpuRule, budget: Budget) -> None:
@@ -108,17 +105,8 @@ class PlanSearch:
     ) -> DecodedPlan | None:
         """Return the schedule of a plan, or None if it exceeds the limit or the clock expires.
 
-        Parameters
-        ----------
-        plan : PriorityPlan
-            The plan.
-        limit : float
-            Largest value of interest, in steps.
-        before : DecodedPlan or None
-            A decoded plan that agrees with this one before entry `first` of the order; its
-            checkpoints are reused.
-        first : int
-            See `before`.
+        `limit`: largest value of interest, in steps. `before`: a decoded plan that agrees with this
+        one before entry `first` of the order; its checkpoints are reused. `first`: see `before`.
         """
         if before is None:
             partial, checkpoints, placed = PartialSchedule(self.work), [], []
@@ -145,11 +133,6 @@ class PlanSearch:
 
         A job that is delayed by others moves forward, or any job backward, as a whole or in part;
         or it changes its prices, or the order of two batches of a round.
-
-        Parameters
-        ----------
-        current : DecodedPlan
-            The plan to change, decoded.
         """
         work, rng, plan = self.work, self.rng, current.plan
         delay = [  # [n] weighted
@@ -192,18 +175,12 @@ def local_search(
 ) -> HareSchedule:
     """Return the best schedule found until the clock expires or the moves are used up.
 
-    Parameters
-    ----------
-    budget : Budget
-        Limit of the search, though the schedule of `list_wspt` is always computed (0.3 s for 24,000
-        tasks), and its seed. The same seed with an endless clock gives the same schedule.
-    moves : int or None
-        Maximum number of neighbours to try, >= 0; None ends after `PATIENCE` kicks without
-        improvement.
-    gpu_rule : "finish" or "available"
-        Whether tasks prefer slots that synchronize them first, or that start first.
-    on_improvement : callable
-        Called with every better schedule and its value, first with that of `list_wspt`.
+    `budget`: limit of the search, though the schedule of `list_wspt` is always computed (0.3 s for
+    24,000 tasks), and its seed. The same seed with an endless clock gives the same schedule.
+    `moves`: maximum number of neighbours to try, >= 0; None ends after `PATIENCE` kicks without
+    improvement. `gpu_rule`: whether tasks prefer slots that synchronize them first, or that start
+    first. `on_improvement`: called with every better schedule and its value, first with that of
+    `list_wspt`.
 
     Notes
     -----

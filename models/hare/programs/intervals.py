@@ -37,14 +37,9 @@ def build(
 ) -> "cp_model.CpModel":
     """Build the CP-SAT model of the problem, in whole steps.
 
-    Parameters
-    ----------
-    by : "kind" or "gpu"
-        One interval per task and class of equal GPUs (ours), or per task and GPU as in (8).
-    synchronization : "relaxed" or "fixed"
-        With `fixed`, all tasks of a round start together.
-    upper, lower : int or None
-        Objective of a schedule of this variant and a lower bound on the optimum, in grid steps.
+    `by`: one interval per task and class of equal GPUs (ours), or per task and GPU as in (8).
+    `synchronization`: with `fixed`, all tasks of a round start together. `upper`, `lower`:
+    objective of a schedule of this variant and a lower bound on the optimum, in grid steps.
 
     Returns
     -------
@@ -123,12 +118,7 @@ def build(
 def read(values: ArrayLike, instance: HareInstance, *, by: By = "kind") -> HareSchedule:
     """Return the schedule of a solution.
 
-    Parameters
-    ----------
-    values : array
-        Values of all variables, in the order of `build`.
-    by : "kind" or "gpu"
-        As given to `build`.
+    `values`: values of all variables, in the order of `build`. `by`: as given to `build`.
     """
     view = arrays(instance)
     machines = len(view.class_gpus) if by == "kind" else view.gpus
@@ -148,14 +138,7 @@ def start(
 ) -> list[int | None]:
     """Return the hint that encodes a schedule.
 
-    Parameters
-    ----------
-    schedule : HareSchedule
-        A schedule of this variant.
-    by : "kind" or "gpu"
-        As given to `build`.
-    synchronization : "relaxed" or "fixed"
-        As given to `build`.
+    `by`: as given to `build`. `synchronization`: as given to `build`.
 
     Returns
     -------

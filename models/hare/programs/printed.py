@@ -27,15 +27,10 @@ def build(
 ) -> "pyo.ConcreteModel":
     """Build the program in the instance's units.
 
-    Parameters
-    ----------
-    pairwise : bool
-        Write (7) for each pair of tasks, as printed, instead of one barrier variable per round.
-    synchronization : "relaxed" or "fixed"
-        With `fixed`, all tasks of a round start together, as in the scale-fixed scheme of Fig. 4.
-    upper : int or None
-        Objective, in grid steps, of a schedule of this variant. The program then contains every
-        schedule that costs no more; None gives the full horizon.
+    `pairwise`: write (7) for each pair of tasks, as printed, instead of one barrier variable per
+    round. `synchronization`: with `fixed`, all tasks of a round start together, as in the
+    scale-fixed scheme of Fig. 4. `upper`: objective, in grid steps, of a schedule of this variant.
+    The program then contains every schedule that costs no more; None gives the full horizon.
 
     Returns
     -------
@@ -171,10 +166,7 @@ def build(
 def literal(model: "pyo.ConcreteModel", instance: HareInstance) -> HareSchedule:
     """Return the starts and GPUs of a solved model as they are, whether or not they obey the rules.
 
-    Parameters
-    ----------
-    model : ConcreteModel
-        Result of `build`, with values.
+    `model`: result of `build`, with values.
     """
     view, step = arrays(instance), float(steps(instance).step)
     count = np.array([model.x[i].value or 0.0 for i in range(view.tasks)]) / step
@@ -193,12 +185,7 @@ def read(
 
     The order of the solution is kept and its starts are recomputed exactly in whole steps.
 
-    Parameters
-    ----------
-    model : ConcreteModel
-        Result of `build`, with values loaded.
-    synchronization : "relaxed" or "fixed"
-        As given to `build`.
+    `model`: result of `build`, with values loaded. `synchronization`: as given to `build`.
     """
     view = arrays(instance)
     start = np.array([model.x[i].value or 0.0 for i in range(view.tasks)]) / float(

@@ -17,12 +17,9 @@ if TYPE_CHECKING:
 def start_limit(instance: HareInstance, *, horizon_cap: bool) -> float:
     """Return the upper bound U on all starts.
 
-    Parameters
-    ----------
-    horizon_cap : bool
-        Return the horizon, by which some optimal schedule ends: valid and stronger, but not in the
-        paper. Otherwise a bound that never binds in the printed program, whose optimal starts may
-        lie far beyond every schedule (E31).
+    `horizon_cap`: return the horizon, by which some optimal schedule ends: valid and stronger, but
+    not in the paper. Otherwise a bound that never binds in the printed program, whose optimal
+    starts may lie far beyond every schedule (E31).
 
     Returns
     -------
@@ -48,13 +45,8 @@ def build(
 ) -> "pyo.ConcreteModel":
     """Build Hare_Sched_RL in the instance's units.
 
-    Parameters
-    ----------
-    horizon_cap : bool
-        Bound the starts by the horizon, see `start_limit`.
-    literal : bool
-        Write (9) with the product of y and x, as printed: a nonconvex program, for Gurobi only.
-        The optimum is the same.
+    `horizon_cap`: bound the starts by the horizon, see `start_limit`. `literal`: write (9) with the
+    product of y and x, as printed: a nonconvex program, for Gurobi only. The optimum is the same.
 
     Returns
     -------

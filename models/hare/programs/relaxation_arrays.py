@@ -54,10 +54,7 @@ class BaseRelaxation:
     def split(self, values: Floats) -> tuple[Floats, Floats, Floats]:
         """Return x [g], y [g, k] and z [g, k] of a point.
 
-        Parameters
-        ----------
-        values : array [j]
-            Values of the columns of `program`.
+        `values` [j]: values of the columns of `program`.
         """
         items, machines = self.items.train.shape
         x, y, z = np.split(
@@ -107,12 +104,8 @@ def _items(view: HareArrays, *, integer: bool) -> RelaxationItems:
 def build(instance: HareInstance, *, limit: float, integer: bool) -> BaseRelaxation:
     """Build the linear rows of the relaxation.
 
-    Parameters
-    ----------
-    limit : float
-        Upper bound U on the starts, in the instance's time unit; see `relaxation.start_limit`.
-    integer : bool
-        Binary y by task and GPU; else continuous y by classes of both.
+    `limit`: upper bound U on the starts, in the instance's time unit; see `relaxation.start_limit`.
+    `integer`: binary y by task and GPU; else continuous y by classes of both.
 
     Notes
     -----
@@ -198,12 +191,8 @@ def _neighbours(groups: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
 def cut_rows(relaxed: BaseRelaxation, cuts: Sequence[LoadCut]) -> NewRows:
     """Return cuts as rows over the columns of the relaxation.
 
-    Parameters
-    ----------
-    relaxed : BaseRelaxation
-        The relaxation whose items and machines the cuts refer to.
-    cuts : sequence of LoadCut
-        One row each, in this order.
+    `relaxed`: the relaxation whose items and machines the cuts refer to. `cuts`: one row each, in
+    this order.
 
     Notes
     -----
@@ -235,12 +224,7 @@ def cut_rows(relaxed: BaseRelaxation, cuts: Sequence[LoadCut]) -> NewRows:
 def with_cuts(relaxed: BaseRelaxation, cuts: Sequence[LoadCut]) -> LinearProgram:
     """Return the program with cuts as its last rows.
 
-    Parameters
-    ----------
-    relaxed : BaseRelaxation
-        The relaxation without rows (9).
-    cuts : sequence of LoadCut
-        Its cuts, in the order of the rows.
+    `relaxed`: the relaxation without rows (9). `cuts`: its cuts, in the order of the rows.
     """
     if not cuts:
         return relaxed.program
@@ -262,10 +246,7 @@ def disaggregated(cuts: Sequence[LoadCut], view: HareArrays) -> list[LoadCut]:
 
     Their sum over the GPUs is the original cut, so the relaxation over tasks and GPUs is no weaker.
 
-    Parameters
-    ----------
-    cuts : sequence of LoadCut
-        Cuts of the relaxation with continuous y.
+    `cuts`: cuts of the relaxation with continuous y.
     """
     members = [np.array(group) for group in view.alike]
     return [
@@ -281,12 +262,7 @@ Separate = Callable[[BaseRelaxation, Floats], list[LoadCut]]
 def separate_full_set(relaxed: BaseRelaxation, values: Floats) -> list[LoadCut]:
     """Return the violated rows (9) as printed, for the set of all items of a machine.
 
-    Parameters
-    ----------
-    relaxed : BaseRelaxation
-        The relaxation.
-    values : array [j]
-        The point to separate.
+    `values` [j]: the point to separate.
 
     Returns
     -------
@@ -306,12 +282,7 @@ def separate_full_set(relaxed: BaseRelaxation, values: Floats) -> list[LoadCut]:
 def separate_prefixes(relaxed: BaseRelaxation, values: Floats) -> list[LoadCut]:
     """Return violated rows (9) for subsets of the items of a machine.
 
-    Parameters
-    ----------
-    relaxed : BaseRelaxation
-        The relaxation.
-    values : array [j]
-        The point to separate.
+    `values` [j]: the point to separate.
 
     Returns
     -------
@@ -341,12 +312,7 @@ def separate_prefixes(relaxed: BaseRelaxation, values: Floats) -> list[LoadCut]:
 def separate_release_prefixes(relaxed: BaseRelaxation, values: Floats) -> list[LoadCut]:
     """Return violated rows (9) for prefixes of the items released at rho or later, for every rho.
 
-    Parameters
-    ----------
-    relaxed : BaseRelaxation
-        The relaxation.
-    values : array [j]
-        The point to separate.
+    `values` [j]: the point to separate.
 
     Returns
     -------

@@ -58,20 +58,9 @@ def solve_with_cuts(
 ) -> CutLoopResult:
     """Solve, add the cuts that the solution violates, and repeat until there are none.
 
-    Parameters
-    ----------
-    relaxed : BaseRelaxation
-        The relaxation without rows (9).
-    separate : callable
-        Returns the cuts that a point violates.
-    solve : callable
-        Solves a program.
-    cuts : sequence of LoadCut
-        Cuts to start with.
-    on_bound : callable or None
-        Called with every improved bound.
-    max_rounds : int
-        Maximum number of programs to solve, >= 1.
+    `relaxed`: the relaxation without rows (9). `separate`: returns the cuts that a point violates.
+    `solve`: solves a program. `cuts`: cuts to start with. `on_bound`: called with every improved
+    bound. `max_rounds`: maximum number of programs to solve, >= 1.
     """
     all_cuts = list(cuts)
 
@@ -103,18 +92,9 @@ def solve_binary_with_cuts(
 ) -> CutLoopResult:
     """Alternate between the program with binary y and cuts for its y, until both values meet.
 
-    Parameters
-    ----------
-    relaxed : BaseRelaxation
-        The relaxation without rows (9), with binary y.
-    separate : callable
-        Returns the cuts that a point violates.
-    solve : callable
-        Solves a program.
-    cuts : sequence of LoadCut
-        Cuts to start with.
-    on_bound : callable or None
-        Called with every improved bound.
+    `relaxed`: the relaxation without rows (9), with binary y. `separate`: returns the cuts that a
+    point violates. `solve`: solves a program. `cuts`: cuts to start with. `on_bound`: called with
+    every improved bound.
 
     Notes
     -----
@@ -178,16 +158,8 @@ def canonical_point(
     In an optimum, tasks that do not delay their job may start at many times (E28); this choice is
     the same for all engines that agree on y.
 
-    Parameters
-    ----------
-    relaxed : BaseRelaxation
-        The relaxation without rows (9).
-    loop : CutLoopResult
-        Result of its cutting-plane loop, with a point.
-    separate : callable
-        Returns the cuts that a point violates.
-    solve : callable
-        Solves a program.
+    `relaxed`: the relaxation without rows (9). `loop`: result of its cutting-plane loop, with a
+    point. `separate`: returns the cuts that a point violates. `solve`: solves a program.
 
     Returns
     -------

@@ -89,18 +89,10 @@ def _solve_by_cuts(
 ) -> RelaxationSolution:
     """Solve Hare_Sched_RL by cutting planes: first with continuous y, then with binary y.
 
-    Parameters
-    ----------
-    separate : callable
-        Returns the rows (9) that a point violates.
-    horizon_cap : bool
-        Bound the starts by the horizon, see `relaxation.start_limit`.
-    integer : bool
-        Whether y is binary.
-    choose_point : bool
-        End with the canonical point among the optima.
-    on_bound : callable or None
-        Called with every improved bound, in the instance's units.
+    `separate`: returns the rows (9) that a point violates. `horizon_cap`: bound the starts by the
+    horizon, see `relaxation.start_limit`. `integer`: whether y is binary. `choose_point`: end with
+    the canonical point among the optima. `on_bound`: called with every improved bound, in the
+    instance's units.
     """
     engine = call.engine or "highs"
     limit = relaxation.start_limit(instance, horizon_cap=horizon_cap)
@@ -187,14 +179,8 @@ def solve_literal(
 ) -> RelaxationSolution:
     """Solve Hare_Sched_RL as printed: row (9) for the set of all tasks of a GPU only.
 
-    Parameters
-    ----------
-    horizon_cap : bool
-        Bound the starts by the horizon (E31).
-    choose_point : bool
-        End with the canonical point among the optima.
-    on_bound : callable or None
-        Called with every improved bound, in the instance's units.
+    `horizon_cap`: bound the starts by the horizon (E31). `choose_point`: end with the canonical
+    point among the optima. `on_bound`: called with every improved bound, in the instance's units.
     """
     if call.engine == "gurobi":
         return _solve_quadratic(instance, call, horizon_cap, choose_point, on_bound)
@@ -267,16 +253,9 @@ def solve_prefix(
 ) -> RelaxationSolution:
     """Solve Hare_Sched_RL with row (9) for all sets of tasks of a GPU.
 
-    Parameters
-    ----------
-    integer : bool or None
-        Whether y is binary; None decides by size.
-    release_cuts : bool
-        Also separate rows that measure starts from the earliest release of a set.
-    choose_point : bool
-        End with the canonical point among the optima.
-    on_bound : callable or None
-        Called with every improved bound, in the instance's units.
+    `integer`: whether y is binary; None decides by size. `release_cuts`: also separate rows that
+    measure starts from the earliest release of a set. `choose_point`: end with the canonical point
+    among the optima. `on_bound`: called with every improved bound, in the instance's units.
     """
     if integer is None:
         integer = instance.number_of_tasks * len(instance.gpus) <= INTEGER_CELLS

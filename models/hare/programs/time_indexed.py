@@ -51,10 +51,7 @@ class TimeIndexedLayout:
 def layout(instance: HareInstance, upper: int | None = None) -> TimeIndexedLayout:
     """Return the columns that schedules of objective at most `upper` need.
 
-    Parameters
-    ----------
-    upper : int or None
-        Objective in grid steps; None admits all schedules up to the horizon.
+    `upper`: objective in grid steps; None admits all schedules up to the horizon.
     """
     view, whole = arrays(instance), steps(instance)
     ends = latest_completions(whole, upper)
@@ -90,11 +87,8 @@ def layout(instance: HareInstance, upper: int | None = None) -> TimeIndexedLayou
 def build(instance: HareInstance, *, upper: int | None = None) -> LinearProgram:
     """Build the program, in time steps and grid steps of the objective.
 
-    Parameters
-    ----------
-    upper : int or None
-        Objective, in grid steps, of a schedule. The program then contains every schedule that
-        costs no more; None gives the full horizon.
+    `upper`: objective, in grid steps, of a schedule. The program then contains every schedule that
+    costs no more; None gives the full horizon.
 
     Raises
     ------
@@ -183,12 +177,7 @@ def build(instance: HareInstance, *, upper: int | None = None) -> LinearProgram:
 def read(values: ArrayLike, instance: HareInstance, *, upper: int | None = None) -> HareSchedule:
     """Return the schedule of a solution.
 
-    Parameters
-    ----------
-    values : array [j]
-        Values of the columns.
-    upper : int or None
-        As given to `build`.
+    `values` [j]: values of the columns. `upper`: as given to `build`.
     """
     view, place = arrays(instance), layout(instance, upper)
     count = np.round(np.asarray(values)).astype(np.int64)
@@ -209,14 +198,8 @@ def read(values: ArrayLike, instance: HareInstance, *, upper: int | None = None)
 def start(instance: HareInstance, start: Ints, kind: Ints, *, upper: int | None = None) -> Floats:
     """Return the solution [j] that encodes a schedule.
 
-    Parameters
-    ----------
-    start : array [i]
-        Start of each task, in steps.
-    kind : array [i]
-        Class k of its GPU.
-    upper : int or None
-        As given to `build`.
+    `start` [i]: start of each task, in steps. `kind` [i]: class k of its GPU. `upper`: as given to
+    `build`.
     """
     view, whole, place = arrays(instance), steps(instance), layout(instance, upper)
     values = np.zeros(place.columns)
@@ -237,10 +220,7 @@ def start(instance: HareInstance, start: Ints, kind: Ints, *, upper: int | None 
 def to_cp_sat(program: LinearProgram) -> "cp_model.CpModel":
     """Return a program as a CP-SAT model.
 
-    Parameters
-    ----------
-    program : LinearProgram
-        All columns and all numbers are integers.
+    `program`: all columns and all numbers are integers.
     """
     from ortools.sat.python import cp_model
 
@@ -266,12 +246,8 @@ def to_cp_sat(program: LinearProgram) -> "cp_model.CpModel":
 def bound_in_units(instance: HareInstance, upper: int, bound: float) -> float:
     """Return the lower bound on all schedules that a bound of the program proves.
 
-    Parameters
-    ----------
-    upper : int
-        As given to `build`. Schedules outside the program cost more than `upper`.
-    bound : float
-        Lower bound on the program, in grid steps.
+    `upper`: as given to `build`. Schedules outside the program cost more than `upper`. `bound`:
+    lower bound on the program, in grid steps.
 
     Returns
     -------

@@ -38,12 +38,7 @@ class Journal:
 
     Jobs are passed as indices in list order, and noted by id.
 
-    Parameters
-    ----------
-    table : RateTable
-        Rates of the instance.
-    recording : bool
-        Whether events are kept; without it there are none.
+    `recording`: whether events are kept; without it there are none.
     """
 
     def __init__(self, table: RateTable, *, recording: bool = True) -> None:
@@ -63,34 +58,21 @@ class Journal:
     def order(self, jobs: list[int]) -> None:
         """Note the order of the jobs.
 
-        Parameters
-        ----------
-        jobs : list of int
-            Jobs in the order of dispatch.
+        `jobs`: jobs in the order of dispatch.
         """
         self._note("A1 L3", "order", jobs=[self._jobs[j] for j in jobs])
 
     def limit(self, theta: int, left: int, right: int) -> None:
         """Note that a limit is tried.
 
-        Parameters
-        ----------
-        theta : int
-            Limit on loads, slots.
-        left, right : int
-            Range of the limits that are not ruled out.
+        `theta`: limit on loads, slots. `left`, `right`: range of the limits that are not ruled out.
         """
         self._note("A1 L6", "limit", theta=theta, left=left, right=right)
 
     def run(self, theta: int, kappa: int | None) -> None:
         """Note that a run begins.
 
-        Parameters
-        ----------
-        theta : int
-            Limit on loads, slots.
-        kappa : int or None
-            Threshold on G_j.
+        `theta`: limit on loads, slots. `kappa`: threshold on G_j.
         """
         self._run, self._kappa, self._stuck = {"theta": theta, "kappa": kappa}, kappa, None
         self._note("A1 L7", "run", **self._run)
@@ -98,14 +80,7 @@ class Journal:
     def repeat(self, theta: int, kappa: int | None, trial: Trial) -> None:
         """Note that a run is identical to an earlier one.
 
-        Parameters
-        ----------
-        theta : int
-            Limit on loads, slots.
-        kappa : int or None
-            Threshold on G_j.
-        trial : Trial
-            The earlier run.
+        `theta`: limit on loads, slots. `kappa`: threshold on G_j.
         """
         like = self._limits[trial]
         self._note("A1 L7", "repeat", theta=theta, kappa=kappa, like=like)
@@ -113,16 +88,7 @@ class Journal:
     def placed(self, job: int, slot: int, gpus: Ints, cluster: ClusterState) -> None:
         """Note where a job starts; parameters as in `DispatchObserver`.
 
-        Parameters
-        ----------
-        job : int
-            Index of the job.
-        slot : int
-            Its first slot.
-        gpus : array of int
-            Global indices of its GPUs.
-        cluster : ClusterState
-            State after the start.
+        `gpus`: global indices of its GPUs.
         """
         self._note(
             "A2 L4" if self._is_small(job) else "A3 L7",
@@ -140,14 +106,8 @@ class Journal:
     def waited(self, job: int, slot: int, until: int, exited: list[int]) -> None:
         """Note that a job waits; parameters as in `DispatchObserver`.
 
-        Parameters
-        ----------
-        job : int
-            Index of the job.
-        slot, until : int
-            Slots in which it is considered now and next.
-        exited : list of int
-            Jobs that leave in between; empty if none leaves in time.
+        `slot`, `until`: slots in which it is considered now and next. `exited`: jobs that leave in
+        between; empty if none leaves in time.
         """
         if not exited:
             self._stuck = job
@@ -161,13 +121,7 @@ class Journal:
         )
 
     def result(self, trial: Trial) -> None:
-        """Note the result of a run.
-
-        Parameters
-        ----------
-        trial : Trial
-            The run, feasible or not.
-        """
+        """Note the result of a run."""
         theta = self._run["theta"]
         assert theta is not None
         self._limits[trial] = theta
@@ -188,16 +142,7 @@ class Journal:
     def improve(self, theta: int, kappa: int | None, new: Trial, old: Trial | None) -> None:
         """Note that the best run of a limit improves on all earlier ones.
 
-        Parameters
-        ----------
-        theta : int
-            Limit on loads, slots.
-        kappa : int or None
-            Threshold on G_j.
-        new : Trial
-            The better run.
-        old : Trial or None
-            The best run before.
+        `theta`: limit on loads, slots. `kappa`: threshold on G_j.
         """
         before = None if old is None else int(old.makespan)
         makespan = int(new.makespan)
@@ -206,56 +151,35 @@ class Journal:
     def lower(self, right: int) -> None:
         """Note that the search continues with lower limits.
 
-        Parameters
-        ----------
-        right : int
-            Largest limit not ruled out.
+        `right`: largest limit not ruled out.
         """
         self._note("A1 L21", "lower", right=right)
 
     def higher(self, left: int) -> None:
         """Note that the search continues with higher limits.
 
-        Parameters
-        ----------
-        left : int
-            Smallest limit not ruled out.
+        `left`: smallest limit not ruled out.
         """
         self._note("A1 L23", "raise", left=left)
 
     def stop(self, theta: int, kappa: int | None) -> None:
         """Note that time is up.
 
-        Parameters
-        ----------
-        theta : int
-            Limit on loads, slots.
-        kappa : int or None
-            Threshold on G_j.
+        `theta`: limit on loads, slots. `kappa`: threshold on G_j.
         """
         self._note("A1 L7", "stop", theta=theta, kappa=kappa)
 
     def answer(self, theta: int, kappa: int | None, trial: Trial) -> None:
         """Note which run is returned.
 
-        Parameters
-        ----------
-        theta : int
-            Limit on loads, slots.
-        kappa : int or None
-            Threshold on G_j.
-        trial : Trial
-            The run.
+        `theta`: limit on loads, slots. `kappa`: threshold on G_j.
         """
         self._note("A1 L24", "answer", theta=theta, kappa=kappa, makespan=int(trial.makespan))
 
     def nothing(self, reason: str) -> None:
         """Note that no run is returned.
 
-        Parameters
-        ----------
-        reason : str
-            One line for the user.
+        `reason`: one line for the user.
         """
         self._note("A1 L24", "answer", theta=None, kappa=None, makespan=None, reason=reason)
 

@@ -13,12 +13,8 @@ def fa_ffp(job: int, cluster: ClusterState) -> Ints | None:
 
     Ties go to servers that have already had jobs, then to the smaller global index.
 
-    Parameters
-    ----------
-    job : int
-        Index of the job in list order.
-    cluster : ClusterState
-        State of the GPUs, and the limit on their loads.
+    `job`: index of the job in list order. `cluster`: state of the GPUs, and the limit on their
+    loads.
 
     Returns
     -------

@@ -10,16 +10,9 @@ def lbsgf(
 ) -> Ints | None:
     """Choose the least loaded idle GPUs on the least loaded servers (Algorithm 3).
 
-    Parameters
-    ----------
-    job : int
-        Index of the job in list order.
-    cluster : ClusterState
-        State of the GPUs, and the limit on their loads.
-    by_server : bool
-        Take GPUs server by server instead of the least loaded ones of all servers (E22).
-    spread_factor : float, optional
-        lambda_j, >= 1; by default that of the job.
+    `job`: index of the job in list order. `cluster`: state of the GPUs, and the limit on their
+    loads. `by_server`: take GPUs server by server instead of the least loaded ones of all servers
+    (E22). `spread_factor`: lambda_j, >= 1; by default that of the job.
 
     Returns
     -------

@@ -42,18 +42,8 @@ class TrialCache:
 
     Loads start from 0 in each run (E30).
 
-    Parameters
-    ----------
-    table : RateTable
-        Rates of the instance.
-    order : list of int
-        Jobs in the order of dispatch.
-    policy : callable
-        kappa -> the choice of GPUs with this threshold.
-    clock : "actual" or "estimated"
-        As for `dispatch`.
-    journal : Journal, optional
-        Recorder of every step.
+    `order`: jobs in the order of dispatch. `policy`: kappa -> the choice of GPUs with this
+    threshold. `clock`: as for `dispatch`. `journal`: recorder of every step.
     """
 
     def __init__(
@@ -72,12 +62,8 @@ class TrialCache:
     def __call__(self, limit: int, kappa: int | None) -> Trial:
         """Return the run with this limit and this threshold.
 
-        Parameters
-        ----------
-        limit : int
-            theta_u, slots.
-        kappa : int or None
-            Threshold on the size of a job; None for a policy without one.
+        `limit`: theta_u, slots. `kappa`: threshold on the size of a job; None for a policy without
+        one.
         """
         earlier, journal = self._trials.setdefault(kappa, []), self.journal
         for trial in reversed(earlier):
@@ -101,10 +87,7 @@ class TrialCache:
 def first_limit(horizon: int) -> int:
     """Return the limit that a bisection tries first (Algorithm 1, line 6).
 
-    Parameters
-    ----------
-    horizon : int
-        T, slots.
+    `horizon`: T, slots.
     """
     return (1 + horizon) // 2
 
@@ -119,19 +102,11 @@ def search_limit(
 ) -> LimitSearchResult:
     """Search the limit theta_u, with all thresholds at each limit (Algorithm 1, lines 4-23).
 
-    Parameters
-    ----------
-    trials : TrialCache
-        The runs; its journal records the search, and T is the largest limit.
-    kappas : iterable of int or None
-        Thresholds in the order in which they are tried; among equal makespans the first is kept.
-    bisection : "improvement", "feasibility" or "scan"
-        Lower the limit when the best makespan has improved (as printed, E17), or when some run is
-        feasible; "scan" tries every limit.
-    stop : callable
-        Asked between two runs whether time is up.
-    on_better : callable
-        Called with every attempt that is better than all before it.
+    `trials`: the runs; its journal records the search, and T is the largest limit. `kappas`:
+    thresholds in the order in which they are tried; among equal makespans the first is kept.
+    `bisection`: lower the limit when the best makespan has improved (as printed, E17), or when some
+    run is feasible; "scan" tries every limit. `stop`: asked between two runs whether time is up.
+    `on_better`: called with every attempt that is better than all before it.
 
     Returns
     -------
@@ -196,14 +171,8 @@ def algorithm_run(
 ) -> AlgorithmRun:
     """Return the schedule of the best attempt with its metrics and the log of all runs.
 
-    Parameters
-    ----------
-    result : LimitSearchResult
-        Result of a search on the instance.
-    trace : mapping
-        Plain JSON data that is added to the trace.
-    events : iterable of mapping
-        Events of the search.
+    `result`: result of a search on the instance. `trace`: plain JSON data that is added to the
+    trace. `events`: events of the search.
     """
     trace = {**trace, "runs": _run_log(result.attempts)}
     if result.best is None:
@@ -219,10 +188,7 @@ def algorithm_run(
 def method_result(run: AlgorithmRun) -> MethodResult:
     """Return the run of an algorithm as the result of a method.
 
-    Parameters
-    ----------
-    run : AlgorithmRun
-        Without a schedule if no run of the dispatcher was feasible.
+    `run`: without a schedule if no run of the dispatcher was feasible.
     """
     note = NO_PLACE if run.schedule is None else ""
     return MethodResult(run.schedule, note=note, trace=run.trace)

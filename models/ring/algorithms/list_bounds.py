@@ -20,13 +20,8 @@ from schedgap.models.ring.rates import RateTable, guarantee_constants
 def list_bound(table: RateTable, trial: Trial) -> int | None:
     """Return an upper bound on the makespan of a greedy run from its execution times (ours).
 
-    Parameters
-    ----------
-    table : RateTable
-        Rates of the instance.
-    trial : Trial
-        Run with a choice that places a job whenever enough GPUs are idle; this is true of all
-        choices except `lbsgf`, and `pack` with a limit on the number of servers.
+    `trial`: run with a choice that places a job whenever enough GPUs are idle; this is true of all
+    choices except `lbsgf`, and `pack` with a limit on the number of servers.
 
     Returns
     -------
@@ -55,12 +50,8 @@ def list_bound(table: RateTable, trial: Trial) -> int | None:
 def list_factor(table: RateTable, *, smallest_first: bool = True) -> Fraction:
     """Return F such that the makespan of a greedy run is at most phi F times the optimum (ours).
 
-    Parameters
-    ----------
-    table : RateTable
-        Rates of the instance.
-    smallest_first : bool
-        Whether jobs were dispatched by ascending G_j; otherwise F holds for any order.
+    `smallest_first`: whether jobs were dispatched by ascending G_j; otherwise F holds for any
+    order.
 
     Notes
     -----
@@ -83,12 +74,7 @@ def greedy_trials(table: RateTable, attempts: Iterable[LimitAttempt]) -> list[Tr
     In these, FA-FFP places all jobs, and the limit excludes no idle GPU. SJF-BCO returns the best
     of all its runs, so a bound for one of them holds for its result.
 
-    Parameters
-    ----------
-    table : RateTable
-        Rates of the instance.
-    attempts : iterable of LimitAttempt
-        Attempts of one search.
+    `attempts`: attempts of one search.
     """
     largest = max(table.size)
     return [
@@ -104,12 +90,7 @@ def greedy_trials(table: RateTable, attempts: Iterable[LimitAttempt]) -> list[Tr
 def guarantee_trace(table: RateTable, attempts: Sequence[LimitAttempt]) -> dict[str, float | None]:
     """Return the constants of Section 6 and the proved bounds of a run of SJF-BCO, for its trace.
 
-    Parameters
-    ----------
-    table : RateTable
-        Rates of the instance.
-    attempts : sequence of LimitAttempt
-        Attempts of the search.
+    `attempts`: attempts of the search.
 
     Returns
     -------

@@ -26,14 +26,9 @@ def pack(job: int, cluster: ClusterState, most_servers: float = math.inf) -> Int
     the fewest idle GPUs. If there is none, servers are filled in order of decreasing idle GPUs.
     Ties go to list order; on a server, to the least loaded GPUs.
 
-    Parameters
-    ----------
-    job : int
-        Index of the job in list order.
-    cluster : ClusterState
-        State of the GPUs, and the limit on their loads.
-    most_servers : float
-        Largest number of servers; a job may always use as many as it needs on an empty cluster.
+    `job`: index of the job in list order. `cluster`: state of the GPUs, and the limit on their
+    loads. `most_servers`: largest number of servers; a job may always use as many as it needs on an
+    empty cluster.
 
     Returns
     -------
@@ -64,10 +59,7 @@ def pack(job: int, cluster: ClusterState, most_servers: float = math.inf) -> Int
 def longest_first(table: RateTable) -> list[list[int]]:
     """Return three orders of the jobs: by d_j, by G_j d_j and by (G_j, d_j), each descending.
 
-    Parameters
-    ----------
-    table : RateTable
-        Rates of the instance; ties go to list order.
+    `table`: rates of the instance; ties go to list order.
     """
     jobs = range(len(table.size))
     size, slots = table.size, table.best_slots
@@ -82,10 +74,7 @@ def longest_first(table: RateTable) -> list[list[int]]:
 def lpt_pack(table: RateTable) -> Trial:
     """Return the best run of the three orders of `longest_first`, packed tightly.
 
-    Parameters
-    ----------
-    table : RateTable
-        Of an instance that `no_schedule` does not refute.
+    `table`: of an instance that `no_schedule` does not refute.
     """
     return min(
         (dispatch(table, order, pack) for order in longest_first(table)),
@@ -106,16 +95,9 @@ def random_orders(
     For each order the largest number of servers of a job is drawn from 1, 2 and infinity; jobs may
     always use as many as they need on an empty cluster.
 
-    Parameters
-    ----------
-    table : RateTable
-        Of an instance that `no_schedule` does not refute.
-    tries : int
-        Number of orders.
-    stop : callable
-        Asked after each order whether time is up.
-    on_better : callable
-        Called with every feasible run that is better than all before it.
+    `table`: of an instance that `no_schedule` does not refute. `tries`: number of orders. `stop`:
+    asked after each order whether time is up. `on_better`: called with every feasible run that is
+    better than all before it.
 
     Returns
     -------

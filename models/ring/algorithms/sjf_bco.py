@@ -178,13 +178,7 @@ def search_runs(
 
 
 def smallest_first(table: RateTable) -> list[int]:
-    """Return the jobs by ascending G_j, ties in list order (Algorithm 1, line 3).
-
-    Parameters
-    ----------
-    table : RateTable
-        Rates of the instance.
-    """
+    """Return the jobs by ascending G_j, ties in list order (Algorithm 1, line 3)."""
     return sorted(range(len(table.size)), key=table.size.__getitem__)
 
 

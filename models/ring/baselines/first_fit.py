@@ -7,12 +7,8 @@ from schedgap.models.ring.dispatch import ClusterState, Ints
 def first_fit(job: int, cluster: ClusterState) -> Ints | None:
     """Choose the first idle GPUs within the limit, server by server.
 
-    Parameters
-    ----------
-    job : int
-        Index of the job in list order.
-    cluster : ClusterState
-        State of the GPUs, and the limit on their loads.
+    `job`: index of the job in list order. `cluster`: state of the GPUs, and the limit on their
+    loads.
     """
     gpus = cluster.available(job)
     return None if gpus is None else gpus[: cluster.table.size[job]]

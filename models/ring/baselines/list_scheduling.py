@@ -9,12 +9,8 @@ from schedgap.models.ring.dispatch import ClusterState, Ints
 def list_scheduling(job: int, cluster: ClusterState) -> Ints | None:
     """Choose the least loaded idle GPUs within the limit; ties go to the smaller global index.
 
-    Parameters
-    ----------
-    job : int
-        Index of the job in list order.
-    cluster : ClusterState
-        State of the GPUs, and the limit on their loads.
+    `job`: index of the job in list order. `cluster`: state of the GPUs, and the limit on their
+    loads.
     """
     gpus = cluster.available(job)
     if gpus is None:

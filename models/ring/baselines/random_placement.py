@@ -12,10 +12,7 @@ from schedgap.models.ring.rates import RateTable, rate_table
 def random_choice(rng: np.random.Generator) -> Choose:
     """Return a choice that draws, for each worker, a server and then an idle GPU of it.
 
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of the draws.
+    `rng`: source of the draws.
     """
 
     def choose(job: int, cluster: ClusterState) -> Ints | None:
@@ -40,12 +37,7 @@ def random_choice(rng: np.random.Generator) -> Choose:
 def random_placement(table: RateTable, seed: int, order: Order = "list") -> Trial:
     """Dispatch the jobs on GPUs drawn at random, with T as the limit on loads.
 
-    Parameters
-    ----------
-    table : RateTable
-        Of an instance that `no_schedule` does not refute.
-    order : "list" or "sjf"
-        Order of the jobs.
+    `table`: of an instance that `no_schedule` does not refute. `order`: order of the jobs.
     """
     choose = random_choice(np.random.default_rng(seed))
     return dispatch(table, job_order(table, order), choose, limit=table.horizon)

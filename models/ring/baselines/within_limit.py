@@ -28,12 +28,7 @@ Order = Literal["list", "sjf"]
 def job_order(table: RateTable, order: Order) -> list[int]:
     """Return the jobs in the order of dispatch.
 
-    Parameters
-    ----------
-    table : RateTable
-        Rates of the instance.
-    order : "list" or "sjf"
-        List order, or ascending G_j.
+    `order`: list order, or ascending G_j.
     """
     return smallest_first(table) if order == "sjf" else list(range(len(table.size)))
 
@@ -48,16 +43,8 @@ def search_with(
 ) -> LimitSearchResult:
     """Search the limit on loads for a given choice of GPUs, as Algorithm 1 does.
 
-    Parameters
-    ----------
-    table : RateTable
-        Of an instance that `no_schedule` does not refute.
-    choose : callable
-        Choice of GPUs, as for `dispatch`.
-    order : "list" or "sjf"
-        Order of the jobs.
-    stop, on_better
-        See `search_limit`.
+    `table`: of an instance that `no_schedule` does not refute. `choose`: choice of GPUs, as for
+    `dispatch`. `order`: order of the jobs. `stop`, `on_better`: see `search_limit`.
     """
     trials = TrialCache(table, job_order(table, order), lambda kappa: choose)
     return search_limit(trials, [None], stop=stop, on_better=on_better)
@@ -66,10 +53,7 @@ def search_with(
 def limit_search_method(choose: Choose) -> RunMethod:
     """Return the method, with option `order`, that searches the limit for a choice of GPUs.
 
-    Parameters
-    ----------
-    choose : callable
-        Choice of GPUs, as for `dispatch`.
+    `choose`: choice of GPUs, as for `dispatch`.
     """
 
     def run(instance: RingInstance, call: RunContext) -> MethodResult:

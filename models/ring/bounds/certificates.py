@@ -66,10 +66,8 @@ KINDS: Mapping[str, type[Certificate]] = {
 def check_certificate(instance: RingInstance, certificate: Mapping[str, object]) -> float:
     """Return the bound on the makespan that a certificate proves, in slots.
 
-    Parameters
-    ----------
-    certificate : mapping
-        `kind`, and the data of the record above for that kind. Any prices >= 0 prove some bound.
+    `certificate`: `kind`, and the data of the record above for that kind. Any prices >= 0 prove
+    some bound.
 
     Raises
     ------

@@ -71,12 +71,7 @@ class ClassProgram:
     def weight(self, row: ClassRow, column: ClassColumn) -> int:
         """Return the size w_j of the column's job in a class row, 0 if the column is not in it.
 
-        Parameters
-        ----------
-        row : ClassRow
-            Row of the program.
-        column : ClassColumn
-            Column of the program.
+        `row`: row of the program. `column`: column of the program.
         """
         if row.server_gpus != column.server_gpus or (row.k and column.spread):
             return 0
@@ -86,10 +81,7 @@ class ClassProgram:
     def capacity(self, row: ClassRow) -> int:
         """Return m_c c, the number of GPUs of the row's class.
 
-        Parameters
-        ----------
-        row : ClassRow
-            Row of the program.
+        `row`: row of the program.
         """
         return self.table.server_gpus.count(row.server_gpus) * row.server_gpus
 
@@ -97,10 +89,7 @@ class ClassProgram:
 def class_program(table: RateTable) -> ClassProgram:
     """Return the rows and columns of the program.
 
-    Parameters
-    ----------
-    table : RateTable
-        Of an instance that `no_schedule` does not refute.
+    `table`: of an instance that `no_schedule` does not refute.
 
     Notes
     -----
@@ -126,10 +115,7 @@ def class_program(table: RateTable) -> ClassProgram:
 def build(program: ClassProgram) -> LinearProgram:
     """Return the program as arrays; rows in the order of the module's text.
 
-    Parameters
-    ----------
-    program : ClassProgram
-        Rows and columns.
+    `program`: rows and columns.
     """
     J, R = len(program.table.size), len(program.rows)
     rows_of: dict[int, list[int]] = {}  # class -> rows
@@ -167,12 +153,7 @@ class ClassDuals:
 def class_duals(program: ClassProgram, duals: Floats) -> ClassDuals:
     """Return mu and nu from an engine's dual values, in which rows `<=` have the other sign.
 
-    Parameters
-    ----------
-    program : ClassProgram
-        Rows and columns.
-    duals : array
-        Dual value of each row of `build`.
+    `program`: rows and columns. `duals`: dual value of each row of `build`.
     """
     J, R = len(program.table.size), len(program.rows)
     mu = np.maximum(-duals[J : J + R], 0.0).tolist()
@@ -183,12 +164,7 @@ def class_duals(program: ClassProgram, duals: Floats) -> ClassDuals:
 def dual_bound(program: ClassProgram, duals: ClassDuals) -> int:
     """Return the bound on the makespan that dual values prove, in exact arithmetic.
 
-    Parameters
-    ----------
-    program : ClassProgram
-        Rows and columns.
-    duals : ClassDuals
-        Any values; negative ones count as 0.
+    `program`: rows and columns. `duals`: any values; negative ones count as 0.
 
     Notes
     -----

@@ -17,13 +17,7 @@ from schedgap.models.ring.rates import NEVER, RateTable
 
 
 def inside_slots(table: RateTable) -> tuple[float, ...]:
-    """Return the execution time [j] inside one server, slots; NEVER if no server is large enough.
-
-    Parameters
-    ----------
-    table : RateTable
-        Rates of the instance.
-    """
+    """Return the slots [j] that a job takes inside one server; NEVER if none is large enough."""
     largest = max(table.server_gpus)
     return tuple(
         table.slots(j, 1, 0) if size <= largest else NEVER for j, size in enumerate(table.size)
@@ -31,13 +25,7 @@ def inside_slots(table: RateTable) -> tuple[float, ...]:
 
 
 def spread_slots(table: RateTable) -> tuple[float, ...]:
-    """Return the shortest execution time [j] over several servers, slots; NEVER if impossible.
-
-    Parameters
-    ----------
-    table : RateTable
-        Rates of the instance.
-    """
+    """Return the shortest execution time [j] over several servers, slots; NEVER if impossible."""
     slots = []
     for j, fewest in enumerate(table.fewest_servers):
         n = max(2, fewest)
@@ -49,12 +37,8 @@ def spread_slots(table: RateTable) -> tuple[float, ...]:
 def area_bound(table: RateTable, sizes: Sequence[int]) -> int:
     """Return ceil(sum_j sizes_j d_j / N) for the sizes or their images by a dual-feasible function.
 
-    Parameters
-    ----------
-    table : RateTable
-        Of an instance that `no_schedule` does not refute.
-    sizes : sequence of int
-        [j] G_j or f(G_j), where f maps any sizes with sum N or less to sizes with sum N or less.
+    `table`: of an instance that `no_schedule` does not refute. `sizes`: [j] G_j or f(G_j), where f
+    maps any sizes with sum N or less to sizes with sum N or less.
     """
     work = sum(size * int(d) for size, d in zip(sizes, table.best_slots, strict=True))
     return -(-work // table.gpus)
@@ -63,10 +47,7 @@ def area_bound(table: RateTable, sizes: Sequence[int]) -> int:
 def width_dff(table: RateTable) -> tuple[int, int]:
     """Return the bound `width-dff` in slots, and the k of the function `threshold` that attains it.
 
-    Parameters
-    ----------
-    table : RateTable
-        Of an instance that `no_schedule` does not refute.
+    `table`: of an instance that `no_schedule` does not refute.
 
     Notes
     -----

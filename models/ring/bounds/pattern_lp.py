@@ -116,16 +116,9 @@ class WarmStart:
 def refute(table: RateTable, slots: int, clock: Clock, warm_start: WarmStart) -> Refutation | None:
     """Solve the master program for a makespan; return a refutation, or None if there is none.
 
-    Parameters
-    ----------
-    table : RateTable
-        Of an instance that `no_schedule` does not refute.
-    slots : int
-        H, at least max_j d_j.
-    clock : Clock
-        When to stop; None is returned then.
-    warm_start : WarmStart
-        From other makespans; the patterns of this one are added, and the prices of a refutation.
+    `table`: of an instance that `no_schedule` does not refute. `slots`: H, at least max_j d_j.
+    `clock`: when to stop; None is returned then. `warm_start`: from other makespans; the patterns
+    of this one are added, and the prices of a refutation.
     """
     classes = server_classes(table)
     knapsacks = [_in_steps(servers, slots) for servers in classes]
@@ -197,18 +190,10 @@ def pattern_bound(
 
     Makespans are tried at doubling distances from `lower`, then by bisection.
 
-    Parameters
-    ----------
-    table : RateTable
-        Of an instance that `no_schedule` does not refute.
-    lower : int
-        Lower bound on the makespan, slots; at least `job-alone`.
-    upper : int
-        Larger bounds are of no use, slots: the makespan of a schedule, or the horizon plus 1.
-    clock : Clock
-        When to stop with the bound reached so far.
-    on_refuted : callable
-        Called with each refutation that raises the bound.
+    `table`: of an instance that `no_schedule` does not refute. `lower`: lower bound on the
+    makespan, slots; at least `job-alone`. `upper`: larger bounds are of no use, slots: the makespan
+    of a schedule, or the horizon plus 1. `clock`: when to stop with the bound reached so far.
+    `on_refuted`: called with each refutation that raises the bound.
     """
     step, warm_start = 1, WarmStart()
     ceiling = upper  # smallest makespan tried that was not refuted

@@ -109,10 +109,7 @@ def run_pattern_lp(instance: RingInstance, call: RunContext) -> MethodResult:
 def within_horizon(instance: RingInstance, result: MethodResult) -> MethodResult:
     """Return the result of a bound, turned into a proof of infeasibility if beyond the horizon.
 
-    Parameters
-    ----------
-    result : MethodResult
-        Bound in slots with its certificate and trace.
+    `result`: bound in slots with its certificate and trace.
     """
     if result.bound is not None and result.bound > instance.horizon:
         return MethodResult(
@@ -127,12 +124,7 @@ def within_horizon(instance: RingInstance, result: MethodResult) -> MethodResult
 class BoundsOnly(NullProgress):
     """Progress for methods of kind bound: reports confirmed bounds and ignores schedules.
 
-    Parameters
-    ----------
-    progress : Progress
-        Of the method.
-    lower : int
-        Bound known at the beginning, slots.
+    `lower`: bound known at the beginning, slots.
     """
 
     def __init__(self, progress: Progress, lower: int) -> None:
@@ -142,12 +134,7 @@ class BoundsOnly(NullProgress):
     def incumbent(self, schedule: object, objective: float | None = None) -> None:
         """Discard a schedule.
 
-        Parameters
-        ----------
-        schedule : RingSchedule
-            Not read.
-        objective : float, optional
-            Not read.
+        `schedule`: not read. `objective`: not read.
         """
 
     def bound(
@@ -159,14 +146,8 @@ class BoundsOnly(NullProgress):
     ) -> None:
         """Report a bound, rounded up to a whole slot, if it is better than all before.
 
-        Parameters
-        ----------
-        value : float
-            Slots.
-        certificate : mapping or None
-            Its proof.
-        confirmed : bool
-            False for a bound that only an engine reports, which is ignored.
+        `value`: slots. `confirmed`: False for a bound that only an engine reports, which is
+        ignored.
         """
         lower = math.ceil(value - 1e-6)
         if confirmed and lower > self.lower:

@@ -29,10 +29,7 @@ JobOnServer = tuple[int, int, int, int]  # first slot, job, workers, last slot
 def count_plans(instance: RingInstance, latest: int) -> int:
     """Return the number of combinations of starts up to a slot and placements of all jobs.
 
-    Parameters
-    ----------
-    latest : int
-        Last slot in which a job may start.
+    `latest`: last slot in which a job may start.
 
     Returns
     -------
@@ -79,12 +76,8 @@ def complete_pool(
 ) -> list[RingSchedule] | None:
     """Return one schedule for each vector of ends up to a given slot.
 
-    Parameters
-    ----------
-    latest : int
-        Last slot in which a job may end. If some schedule ends by it, the pool has an optimal one.
-    stop : callable
-        Asked after each schedule whether to stop.
+    `latest`: last slot in which a job may end. If some schedule ends by it, the pool has an optimal
+    one. `stop`: asked after each schedule whether to stop.
 
     Returns
     -------
@@ -106,12 +99,7 @@ def limit_pool(
 ) -> tuple[list[RingSchedule], float] | None:
     """Return a schedule that attains the least limit of (16) over all schedules and GPU numbers.
 
-    Parameters
-    ----------
-    latest : int
-        Last slot in which a job may end.
-    stop : callable
-        Asked after each schedule whether to stop.
+    `latest`: last slot in which a job may end. `stop`: asked after each schedule whether to stop.
 
     Returns
     -------

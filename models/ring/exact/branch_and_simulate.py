@@ -93,18 +93,10 @@ def branch_and_simulate(
 ) -> BranchingResult:
     """Search for the best schedule with a makespan below the cutoff.
 
-    Parameters
-    ----------
-    instance : RingInstance
-        Not refuted by `no_schedule`.
-    cutoff : int or None
-        Such as the makespan of a known schedule, slots; by default the horizon plus 1.
-    stop : callable
-        Asked at every node, and from time to time within one, whether to stop.
-    on_better : callable
-        Called with each better schedule.
-    lower : int
-        Lower bound on the makespan, slots; a schedule that attains it ends the search.
+    `instance`: not refuted by `no_schedule`. `cutoff`: such as the makespan of a known schedule,
+    slots; by default the horizon plus 1. `stop`: asked at every node, and from time to time within
+    one, whether to stop. `on_better`: called with each better schedule. `lower`: lower bound on the
+    makespan, slots; a schedule that attains it ends the search.
 
     Notes
     -----
@@ -338,10 +330,7 @@ def _has_left_shift(workers: Counts, servers: int, before: PreviousSlot | None) 
 def branch_simulate(instance: RingInstance, call: RunContext, state: SearchState) -> MethodResult:
     """Run method `branch-simulate` from the best list schedule.
 
-    Parameters
-    ----------
-    state : SearchState
-        Initial state, given by `from_initial_state`.
+    `state`: initial state, given by `from_initial_state`.
     """
     call.progress.phase("searching from slot to slot")
     result = branch_and_simulate(

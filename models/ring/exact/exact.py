@@ -126,10 +126,7 @@ def pattern_bound_stage(
 ) -> StageResult:
     """Run `pattern-lp`, the linear relaxations, as a stage.
 
-    Parameters
-    ----------
-    state : StageProgress
-        Receiver of the bounds.
+    `state`: receiver of the bounds.
     """
     call = RunContext({}, "highs", budget, state)
     result = run_pattern_lp(instance, call)

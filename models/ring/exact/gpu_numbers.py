@@ -33,10 +33,7 @@ class Numbering:
 def overlaps(spans: Sequence[tuple[int, int]]) -> tuple[int, ...]:
     """Return for each span of slots which earlier spans it overlaps, as bits.
 
-    Parameters
-    ----------
-    spans : sequence of (int, int)
-        First and last slots.
+    `spans`: first and last slots.
     """
     return tuple(
         sum(
@@ -57,18 +54,10 @@ def least_load(
 ) -> Numbering:
     """Return GPU numbers on one server that minimise the largest load, no GPU used twice at once.
 
-    Parameters
-    ----------
-    capacity : int
-        O_s, the number of GPUs.
-    jobs : sequence of (int, int)
-        Jobs on the server and their workers, by start; the server has enough GPUs in every slot.
-    overlap : sequence of int
-        `overlaps` of their spans.
-    loads : sequence of float
-        [j] slots that job j adds to the load of each of its GPUs.
-    stop : callable
-        Asked from time to time whether to stop.
+    `capacity`: o_s, the number of GPUs. `jobs`: jobs on the server and their workers, by start; the
+    server has enough GPUs in every slot. `overlap`: `overlaps` of their spans. `loads`: [j] slots
+    that job j adds to the load of each of its GPUs. `stop`: asked from time to time whether to
+    stop.
 
     Raises
     ------

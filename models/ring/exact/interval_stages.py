@@ -59,16 +59,9 @@ def relaxation_stage(
 ) -> StageResult:
     """Minimise the makespan in an interval program, and simulate its plans.
 
-    Parameters
-    ----------
-    state : StageProgress
-        Receiver of schedules and bounds.
-    incumbent : RingSchedule or None
-        Best known schedule; no plan ends later.
-    lower : int
-        Lower bound on the makespan, slots.
-    detail : "free", "pairs", "sets" or "slots"
-        How contention is modelled; the first two are relaxations.
+    `state`: receiver of schedules and bounds. `incumbent`: best known schedule; no plan ends later.
+    `lower`: lower bound on the makespan, slots. `detail`: how contention is modelled; the first two
+    are relaxations.
     """
     horizon = instance.horizon if incumbent is None else incumbent.makespan
     program = intervals.build(instance, horizon=horizon, detail=detail, lower=lower)
@@ -127,14 +120,8 @@ def single_server_stage(
     The first makespan asked for is the lower bound, which would prove optimality. A makespan for
     which no schedule is found is no bound, because not spreading is a restriction.
 
-    Parameters
-    ----------
-    state : StageProgress
-        Receiver of schedules.
-    incumbent : RingSchedule or None
-        Best known schedule.
-    lower : int
-        Lower bound on the makespan, slots.
+    `state`: receiver of schedules. `incumbent`: best known schedule. `lower`: lower bound on the
+    makespan, slots.
     """
     low, high = lower, instance.horizon + 1 if incumbent is None else incumbent.makespan
     target, asked = lower, 0
@@ -173,17 +160,9 @@ def destructive_bound_stage(
     time, any schedule better than the incumbent is asked for next; a refutation of that closes the
     gap at once.
 
-    Parameters
-    ----------
-    state : StageProgress
-        Receiver of schedules and bounds.
-    incumbent : RingSchedule or None
-        Best known schedule.
-    lower : int
-        Lower bound on the makespan, slots.
-    detail : "free", "pairs" or "sets"
-        How contention is modelled at first; after a plan of a relaxation that ends too late when
-        simulated, the whole program is used.
+    `state`: receiver of schedules and bounds. `incumbent`: best known schedule. `lower`: lower
+    bound on the makespan, slots. `detail`: how contention is modelled at first; after a plan of a
+    relaxation that ends too late when simulated, the whole program is used.
     """
     refuted = asked = 0
     if incumbent is None:
@@ -251,14 +230,8 @@ def offer_plan(
 ) -> RingSchedule | None:
     """Offer the simulated schedule of a plan; if that is infeasible, that of its order.
 
-    Parameters
-    ----------
-    state : StageProgress
-        Receiver of the schedule.
-    starts : sequence of int
-        [j] first slot.
-    placements : sequence of mapping
-        [j] workers by server.
+    `state`: receiver of the schedule. `starts`: [j] first slot. `placements`: [j] workers by
+    server.
     """
     schedule = schedule_of(instance, starts, placements)
     if schedule is None:
@@ -273,12 +246,7 @@ def dispatch_in_order(
 ) -> RingSchedule | None:
     """Dispatch the jobs in the order of their planned starts, each when its servers have room.
 
-    Parameters
-    ----------
-    starts : sequence of int
-        [j] planned first slot.
-    placements : sequence of mapping
-        [j] workers by server.
+    `starts`: [j] planned first slot. `placements`: [j] workers by server.
 
     Returns
     -------

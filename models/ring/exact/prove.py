@@ -37,14 +37,8 @@ def prove_goal(
 ) -> Proved:
     """Look for a proof that no schedule has a makespan of `goal` or less.
 
-    Parameters
-    ----------
-    goal : int
-        Slots, from `proof.goal`.
-    schedule : object
-        JSON data of the schedule that is claimed to be optimal; not used.
-    budget : Budget
-        Time, and seed of the engine.
+    `goal`: slots, from `proof.goal`. `schedule`: JSON data of the schedule that is claimed to be
+    optimal; not used. `budget`: time, and seed of the engine.
 
     Raises
     ------
@@ -122,14 +116,7 @@ class _Mode(NamedTuple):
 def best_prices(space: RingSpace, region: Region, budget: Budget) -> dict[str, Any] | None:
     """Return the prices with the best bound for a region, as whole numbers; None without an answer.
 
-    Parameters
-    ----------
-    space : RingSpace
-        The schedules.
-    region : Region
-        What is left of them.
-    budget : Budget
-        Time, and seed of the engine.
+    `region`: what is left of them. `budget`: time, and seed of the engine.
 
     Notes
     -----

@@ -23,10 +23,7 @@ from schedgap.models.search_state import SearchState
 def rar_ddls(instance: RingInstance, call: RunContext, state: SearchState) -> MethodResult:
     """Run method `rar-ddls`: (1)-(9) slot by slot, up to the makespan of a first schedule.
 
-    Parameters
-    ----------
-    state : SearchState
-        Initial state, given by `from_initial_state`.
+    `state`: initial state, given by `from_initial_state`.
     """
     horizon = instance.horizon if state.schedule is None else state.schedule.makespan
     columns = printed.size(instance, horizon)
@@ -44,10 +41,7 @@ def rar_ddls(instance: RingInstance, call: RunContext, state: SearchState) -> Me
 def rar_ddls_cp(instance: RingInstance, call: RunContext, state: SearchState) -> MethodResult:
     """Run method `rar-ddls-cp`: (1)-(9) by intervals, with contention slot by slot.
 
-    Parameters
-    ----------
-    state : SearchState
-        Initial state, given by `from_initial_state`.
+    `state`: initial state, given by `from_initial_state`.
     """
     call.progress.phase("building the program")
     incumbent = state.schedule

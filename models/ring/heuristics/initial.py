@@ -71,14 +71,9 @@ def run_list_algorithms(
 ) -> None:
     """Run the lists of `lpt-pack`, then SJF-BCO, then random orders.
 
-    Parameters
-    ----------
-    table : RateTable
-        Of an instance that `no_schedule` does not refute.
-    offer : callable
-        Called with each run of a list, and with those of the others that are better than before.
-    stop : callable
-        Asked after each run whether to stop.
+    `table`: of an instance that `no_schedule` does not refute. `offer`: called with each run of a
+    list, and with those of the others that are better than before. `stop`: asked after each run
+    whether to stop.
     """
     for order in longest_first(table):
         offer(dispatch(table, order, pack))
@@ -94,10 +89,7 @@ def from_initial_state(
 ) -> RunMethod:
     """Decorate a search to run as a method, from an initial state unless that settles the instance.
 
-    Parameters
-    ----------
-    search : callable
-        (instance, call, state) -> result.
+    `search`: (instance, call, state) -> result.
     """
 
     @wraps(search)
@@ -111,10 +103,7 @@ def from_initial_state(
 def settled_result(instance: RingInstance, state: SearchState) -> MethodResult | None:
     """Return the result of a state in which nothing is left to prove, or None.
 
-    Parameters
-    ----------
-    state : SearchState
-        Closed if bound and incumbent meet; infeasible if the bound exceeds the horizon.
+    `state`: closed if bound and incumbent meet; infeasible if the bound exceeds the horizon.
     """
     if state.closed:
         return state.outcome()

@@ -44,14 +44,8 @@ def large_jobs_schedules(
 ) -> list[LargeJobsSchedule]:
     """Return partial schedules of the large jobs, those that block the fewest GPU-slots first.
 
-    Parameters
-    ----------
-    table : RateTable
-        Of an instance that `no_schedule` does not refute.
-    rng : random.Random
-        Source of the random orders.
-    tries : int
-        Number of orders; the first ones are those of `longest_first`.
+    `table`: of an instance that `no_schedule` does not refute. `rng`: source of the random orders.
+    `tries`: number of orders; the first ones are those of `longest_first`.
     """
     large = {j for j, slots in enumerate(inside_slots(table)) if slots == NEVER}
     if not large:

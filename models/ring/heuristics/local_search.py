@@ -48,23 +48,11 @@ def anneal(
 ) -> bool:
     """Move jobs until the excess over a target makespan is 0; return whether it is.
 
-    Parameters
-    ----------
-    lanes : LaneAssignment
-        Assignment that is changed.
-    target : int
-        Makespan, slots; at least that of the large jobs.
-    moves : int
-        Largest number of moves.
-    temperature : float
-        Initial temperature in GPU-slots of excess; it falls geometrically, with the moves or with
-        the clock, whichever is further.
-    rng : random.Random
-        Source of the moves.
-    clock : Clock
-        When to stop.
-    on_better : callable
-        Called at the start, and whenever the excess is smaller than ever before.
+    `lanes`: assignment that is changed. `target`: makespan, slots; at least that of the large jobs.
+    `moves`: largest number of moves. `temperature`: initial temperature in GPU-slots of excess; it
+    falls geometrically, with the moves or with the clock, whichever is further. `rng`: source of
+    the moves. `clock`: when to stop. `on_better`: called at the start, and whenever the excess is
+    smaller than ever before.
     """
     excess = smallest = lanes.set_target(target)
     on_better(lanes)
@@ -104,25 +92,13 @@ def local_search(
 ) -> PlacedSchedule | None:
     """Return the best schedule with a makespan below `upper`, or None if none was found.
 
-    Parameters
-    ----------
-    table : RateTable
-        Of an instance that `no_schedule` does not refute.
-    lower : int
-        Lower bound on the makespan, slots; no target is below it.
-    upper : int
-        Makespan to improve on, slots: that of a known schedule, or the horizon plus 1.
-    orders : int
-        Orders per job, for instances that are small enough to search over orders.
-    moves : int
-        Moves per job and target in the first round; r times as many in round r.
-    rounds : int
-        Number of rounds, in each of which the search begins anew.
-    budget : Budget
-        Each part of the search has a share of the remaining time; without a limit, the result
-        depends on the seed alone.
-    on_better : callable
-        Called with every schedule that is better than all before it.
+    `table`: of an instance that `no_schedule` does not refute. `lower`: lower bound on the
+    makespan, slots; no target is below it. `upper`: makespan to improve on, slots: that of a known
+    schedule, or the horizon plus 1. `orders`: orders per job, for instances that are small enough
+    to search over orders. `moves`: moves per job and target in the first round; r times as many in
+    round r. `rounds`: number of rounds, in each of which the search begins anew. `budget`: each
+    part of the search has a share of the remaining time; without a limit, the result depends on the
+    seed alone. `on_better`: called with every schedule that is better than all before it.
 
     Notes
     -----
@@ -217,16 +193,8 @@ def search_stage(
 ) -> StageResult:
     """Look for schedules that are better than the incumbent, by `local_search`.
 
-    Parameters
-    ----------
-    state : StageProgress
-        Receiver of the schedules.
-    incumbent : RingSchedule or None
-        Best known schedule.
-    lower : int
-        Lower bound on the makespan, slots.
-    **options
-        `orders`, `moves` and `rounds` of `local_search`.
+    `state`: receiver of the schedules. `incumbent`: best known schedule. `lower`: lower bound on
+    the makespan, slots. `**options`: `orders`, `moves` and `rounds` of `local_search`.
 
     Returns
     -------

@@ -55,12 +55,7 @@ class PlacedSchedule:
     def excess(self, target: int, size: Sequence[int]) -> int:
         """Return the GPU-slots between a target makespan and the later ends of jobs.
 
-        Parameters
-        ----------
-        target : int
-            Slots.
-        size : sequence of int
-            [j] GPUs.
+        `target`: slots. `size`: [j] GPUs.
         """
         return sum(
             gpus * (end - target) for gpus, end in zip(size, self.ends, strict=True) if end > target
@@ -77,13 +72,7 @@ class ServerMode:
 
 @lru_cache(maxsize=16)
 def server_modes(table: RateTable) -> tuple[tuple[ServerMode, ...], ...]:
-    """Return the modes [j] that the search considers, by increasing number of servers.
-
-    Parameters
-    ----------
-    table : RateTable
-        Rates of the instance.
-    """
+    """Return the modes [j] that the search considers, by increasing number of servers."""
     inside = inside_slots(table)
     modes = []
     for j, fewest in enumerate(table.fewest_servers):
@@ -100,12 +89,7 @@ def server_modes(table: RateTable) -> tuple[tuple[ServerMode, ...], ...]:
 class ServerProfiles:
     """Capacity profiles of a partial schedule: free GPUs on each server in each slot.
 
-    Parameters
-    ----------
-    table : RateTable
-        Rates of the instance.
-    slots : int
-        Length of the profiles; all servers are empty at first.
+    `slots`: length of the profiles; all servers are empty at first.
     """
 
     def __init__(self, table: RateTable, slots: int) -> None:
@@ -120,11 +104,6 @@ class ServerProfiles:
 
         Among equal ends the mode with the fewest servers is taken. Inside one server, that is the
         one with the fewest GPUs left over; spread, the servers with the most free GPUs.
-
-        Parameters
-        ----------
-        j : int
-            Index of the job.
 
         Returns
         -------
@@ -181,14 +160,7 @@ class ServerProfiles:
 def serial_schedule(table: RateTable, order: Sequence[int], slots: int) -> PlacedSchedule | None:
     """Place all jobs in the given order.
 
-    Parameters
-    ----------
-    table : RateTable
-        Rates of the instance.
-    order : sequence of int
-        All jobs.
-    slots : int
-        Last slot in which a job may end.
+    `order`: all jobs. `slots`: last slot in which a job may end.
 
     Returns
     -------
@@ -218,22 +190,12 @@ def order_search(
 ) -> int:
     """Search the orders of the jobs by simulated annealing.
 
-    Parameters
-    ----------
-    table : RateTable
-        Of an instance that `no_schedule` does not refute.
-    lower : int
-        Lower bound on the makespan, slots; the search ends when it is attained.
-    upper : int
-        Makespan to improve on, slots: that of a known schedule, or the horizon plus 1.
-    rng : random.Random
-        Source of the moves.
-    tries : int
-        Largest number of orders; the first ones are those of `longest_first`.
-    clock : Clock
-        The temperature falls with the orders or with the clock, whichever is further.
-    on_better : callable
-        Called with every schedule whose makespan is below all before it.
+    `table`: of an instance that `no_schedule` does not refute. `lower`: lower bound on the
+    makespan, slots; the search ends when it is attained. `upper`: makespan to improve on, slots:
+    that of a known schedule, or the horizon plus 1. `rng`: source of the moves. `tries`: largest
+    number of orders; the first ones are those of `longest_first`. `clock`: the temperature falls
+    with the orders or with the clock, whichever is further. `on_better`: called with every schedule
+    whose makespan is below all before it.
 
     Returns
     -------

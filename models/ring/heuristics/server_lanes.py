@@ -29,11 +29,6 @@ def lane_widths(table: RateTable) -> list[int]:
     """Return the widths of lanes, ascending: sizes of jobs each of which divides the next.
 
     Of all such chains of sizes, the one whose jobs have the most GPU-slots in total.
-
-    Parameters
-    ----------
-    table : RateTable
-        Rates of the instance.
     """
     work: dict[int, int] = {}  # size -> GPU-slots
     for size, slots in zip(table.size, inside_slots(table), strict=True):
@@ -53,14 +48,8 @@ class LaneAssignment:
     Lanes are numbered in preorder: those nested in lane i are i + 1, ..., `subtree_end[i]` - 1.
     Attributes are lists for the speed of `try_move`.
 
-    Parameters
-    ----------
-    table : RateTable
-        Rates of the instance.
-    large_jobs : LargeJobsSchedule
-        Schedule of the jobs that no server can host; they run first.
-    target : int
-        Target makespan, slots.
+    `large_jobs`: schedule of the jobs that no server can host; they run first. `target`: target
+    makespan, slots.
     """
 
     def __init__(self, table: RateTable, large_jobs: LargeJobsSchedule, target: int) -> None:
@@ -137,10 +126,7 @@ class LaneAssignment:
     def set_target(self, target: int) -> int:
         """Change the target makespan; return the excess over it.
 
-        Parameters
-        ----------
-        target : int
-            Slots.
+        `target`: slots.
         """
         self.target = target
         return sum(self._update_ends(i) for i, parent in enumerate(self.parent) if parent < 0)
@@ -178,10 +164,7 @@ class LaneAssignment:
     def try_move(self, rng: Random) -> int | None:
         """Move a job to another lane, possibly in exchange for jobs of the same total width.
 
-        Parameters
-        ----------
-        rng : random.Random
-            Source of the move.
+        `rng`: source of the move.
 
         Returns
         -------

@@ -30,14 +30,7 @@ Rings = tuple[int, ...]  # jobs, ascending
 def concurrent_sets(table: RateTable, rings: Sequence[int], most: int) -> list[Rings] | None:
     """Return all nonempty sets of rings whose total size is at most N, smaller sets first.
 
-    Parameters
-    ----------
-    table : RateTable
-        Rates of the instance.
-    rings : sequence of int
-        Jobs that may be spread, ascending.
-    most : int
-        Largest number of sets.
+    `rings`: jobs that may be spread, ascending. `most`: largest number of sets.
 
     Returns
     -------
@@ -64,14 +57,7 @@ def must_share_server(table: RateTable, job: int, others: Sequence[int]) -> bool
     It does unless the servers can be split into two or more with enough GPUs for the ring and two
     or more with enough GPUs for the others. Only GPUs are counted, so False proves nothing.
 
-    Parameters
-    ----------
-    table : RateTable
-        Rates of the instance.
-    job : int
-        The ring.
-    others : sequence of int
-        Rings that run at the same time, each over several servers.
+    `others`: rings that run at the same time, each over several servers.
     """
     if not others:
         return False
@@ -104,14 +90,8 @@ def add_contention_by_sets(
 ) -> None:
     """Add (6)-(9), with a variable for each set of rings that run concurrently.
 
-    Parameters
-    ----------
-    program : IntervalProgram
-        Model without contention, to which variables and constraints are added.
-    table : RateTable
-        Rates of the instance.
-    sets : sequence of tuple of int
-        All `concurrent_sets` of the jobs that may be spread.
+    `program`: model without contention, to which variables and constraints are added. `sets`: all
+    `concurrent_sets` of the jobs that may be spread.
 
     Notes
     -----

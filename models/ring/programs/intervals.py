@@ -43,19 +43,12 @@ def build(
 ) -> IntervalProgram | None:
     """Return the program, without solving it.
 
-    Parameters
-    ----------
-    horizon : int
-        H, the last slot in which a job may end. The size of `slots` is linear in it.
-    detail : "free", "pairs", "sets" or "slots"
-        How contention is modelled.
-    lower : int or None
-        Lower bound on the makespan, which is then minimised; with None any solution will do.
-    pair_cuts : bool
-        With `slots`, add the constraints of `pairs`. They are implied, and speed up the search.
-    one_server : bool
-        Never spread a job that fits into one server. This is a restriction, so bounds of the model
-        are then not bounds of the problem.
+    `horizon`: H, the last slot in which a job may end. The size of `slots` is linear in it.
+    `detail`: how contention is modelled. `lower`: lower bound on the makespan, which is then
+    minimised; with None any solution will do. `pair_cuts`: with `slots`, add the constraints of
+    `pairs`. They are implied, and speed up the search. `one_server`: never spread a job that fits
+    into one server. This is a restriction, so bounds of the model are then not bounds of the
+    problem.
 
     Returns
     -------
@@ -142,14 +135,7 @@ def _add_contention_by_pairs(program: IntervalProgram, table: RateTable) -> None
 def exclusive_groups(table: RateTable, job: int, others: Sequence[int]) -> list[tuple[int, ...]]:
     """Return groups of jobs no two of which fit into the cluster beside a given job.
 
-    Parameters
-    ----------
-    table : RateTable
-        Rates of the instance.
-    job : int
-        The given job.
-    others : sequence of int
-        Jobs to be grouped; each of them is in at least one group.
+    `others`: jobs to be grouped; each of them is in at least one group.
     """
     groups: dict[tuple[int, ...], None] = {}
     by_size = sorted(others, key=lambda k: (-table.size[k], k))

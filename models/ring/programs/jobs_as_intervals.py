@@ -39,10 +39,7 @@ class IntervalProgram:
     def plan(self, values: Sequence[int]) -> Plan:
         """Return the starts and placements of a solution.
 
-        Parameters
-        ----------
-        values : sequence of int
-            Value of each variable, by its index in the model.
+        `values`: value of each variable, by its index in the model.
         """
         placements: list[dict[int, int]] = [{} for _ in self.start]
         for (j, s), chosen in self.inside.items():
@@ -56,10 +53,7 @@ class IntervalProgram:
     def start_from(self, schedule: RingSchedule) -> list[float | None]:
         """Return hints, by index of the variable, that describe a schedule.
 
-        Parameters
-        ----------
-        schedule : RingSchedule
-            Feasible schedule of the instance.
+        `schedule`: feasible schedule of the instance.
         """
         hints: list[float | None] = [None] * len(self.model.proto.variables)
         names = [server.id for server in self.instance.servers]
@@ -81,22 +75,13 @@ class IntervalProgram:
         return hints
 
     def server_counts(self, job: int) -> list[tuple[int, "IntVar"]]:
-        """Return the numbers n >= 2 of servers that a job may use, with their variables.
-
-        Parameters
-        ----------
-        job : int
-            Index of the job.
-        """
+        """Return the numbers n >= 2 of servers that a job may use, with their variables."""
         return [(n, chosen) for (j, n), chosen in self.number.items() if j == job]
 
     def overlap(self, jobs: Sequence[int]) -> "LinearExpr":
         """Return the end of the first of several jobs less the start of the last, in slots.
 
-        Parameters
-        ----------
-        jobs : sequence of int
-            Jobs; their intervals have so many slots in common if this is positive.
+        `jobs`: jobs; their intervals have so many slots in common if this is positive.
         """
         end = self.model.new_int_var(2, self.horizon + 1, f"last{jobs}")
         start = self.model.new_int_var(1, self.horizon, f"first{jobs}")
@@ -107,10 +92,7 @@ class IntervalProgram:
     def sharing(self, jobs: Sequence[int]) -> "IntVar":
         """Return a literal that is true if all of several spread jobs use some common server.
 
-        Parameters
-        ----------
-        jobs : sequence of int
-            Jobs that may be spread.
+        `jobs`: jobs that may be spread.
         """
         share = self.model.new_bool_var(f"share{jobs}")
         for s in range(len(self.instance.servers)):
@@ -118,13 +100,7 @@ class IntervalProgram:
         return share
 
     def must_spread(self, job: int) -> bool:
-        """Return whether a job cannot be inside one server.
-
-        Parameters
-        ----------
-        job : int
-            Index of the job.
-        """
+        """Return whether a job cannot be inside one server."""
         return job in self.spread and not any(j == job for j, _ in self.inside)
 
 
@@ -133,13 +109,9 @@ def interval_program(
 ) -> IntervalProgram | None:
     """Return a model in which servers have enough GPUs in all slots, and there is no contention.
 
-    Parameters
-    ----------
-    horizon : int
-        H, the last slot in which a job may end.
-    one_server : bool
-        Never spread a job that fits into one server. This is a restriction, so bounds of the model
-        are then not bounds of the problem.
+    `horizon`: H, the last slot in which a job may end. `one_server`: never spread a job that fits
+    into one server. This is a restriction, so bounds of the model are then not bounds of the
+    problem.
 
     Returns
     -------

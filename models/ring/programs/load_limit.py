@@ -23,10 +23,7 @@ def estimated_loads(table: RateTable) -> tuple[float, ...]:
 
     It is capped at d_j, which it can exceed by round-off only.
 
-    Parameters
-    ----------
-    table : RateTable
-        Of an instance that `no_schedule` does not refute.
+    `table`: of an instance that `no_schedule` does not refute.
     """
     return tuple(map(min, load_increments(table), table.best_slots))
 
@@ -34,12 +31,7 @@ def estimated_loads(table: RateTable) -> tuple[float, ...]:
 def trivial_limit(table: RateTable, loads: Sequence[float]) -> int:
     """Return a lower bound on the least limit: the largest load of a job, or the mean over GPUs.
 
-    Parameters
-    ----------
-    table : RateTable
-        Rates of the instance.
-    loads : sequence of float
-        [j] slots that a job adds to the load of each of its GPUs.
+    `loads`: [j] slots that a job adds to the load of each of its GPUs.
     """
     work = math.fsum(size * load for size, load in zip(table.size, loads, strict=True))
     return max(math.ceil(max(loads) - 1e-6), math.ceil(work / table.gpus - 1e-6))
@@ -48,12 +40,7 @@ def trivial_limit(table: RateTable, loads: Sequence[float]) -> int:
 def build(table: RateTable, loads: Sequence[float]) -> LinearProgram:
     """Return the program that minimises the limit, a whole number of slots, without solving it.
 
-    Parameters
-    ----------
-    table : RateTable
-        Rates of the instance.
-    loads : sequence of float
-        [j] slots that a job adds to the load of each of its GPUs.
+    `loads`: [j] slots that a job adds to the load of each of its GPUs.
 
     Notes
     -----

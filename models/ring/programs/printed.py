@@ -45,14 +45,7 @@ def equal_jobs(instance: RingInstance) -> list[tuple[int, int]]:
 def durations_by_servers(table: RateTable, job: int, horizon: int) -> dict[int, int]:
     """Return the shortest execution time of a job for each possible number of servers.
 
-    Parameters
-    ----------
-    table : RateTable
-        Rates of the instance.
-    job : int
-        Index of the job.
-    horizon : int
-        Longer execution times are left out, slots.
+    `horizon`: longer execution times are left out, slots.
 
     Returns
     -------
@@ -67,15 +60,7 @@ def durations_by_servers(table: RateTable, job: int, horizon: int) -> dict[int, 
 
 
 def progress_divisor(table: RateTable, job: int) -> int:
-    """Return the greatest common divisor of the required progress and all rates of a job.
-
-    Parameters
-    ----------
-    table : RateTable
-        Rates of the instance.
-    job : int
-        Index of the job.
-    """
+    """Return the greatest common divisor of the required progress and all rates of a job."""
     rates = [table.rates(job, n) for n in range(1, table.most_servers[job] + 1)]
     return math.gcd(table.required_progress[job], *chain.from_iterable(rates))
 
@@ -95,10 +80,7 @@ def unsupported_reason(instance: RingInstance) -> str | None:
 def size(instance: RingInstance, horizon: int) -> int:
     """Return the approximate number of columns of the program.
 
-    Parameters
-    ----------
-    horizon : int
-        H, as for `build`.
+    `horizon`: H, as for `build`.
     """
     jobs, servers = len(instance.jobs), len(instance.servers)
     rings = sum(job.gpus >= 2 for job in instance.jobs)
@@ -109,15 +91,9 @@ def size(instance: RingInstance, horizon: int) -> int:
 def build(instance: RingInstance, *, horizon: int, lower: int | None = None) -> "pyo.ConcreteModel":
     """Return the program as a Pyomo model, without solving it.
 
-    Parameters
-    ----------
-    instance : RingInstance
-        Not refuted by `no_schedule`.
-    horizon : int
-        H, the last slot in which a job may end, such as the makespan of a known schedule; at least
-        max_j d_j.
-    lower : int or None
-        Lower bound on the makespan, slots; by default the better of `longest` and `area`.
+    `instance`: not refuted by `no_schedule`. `horizon`: H, the last slot in which a job may end,
+    such as the makespan of a known schedule; at least max_j d_j. `lower`: lower bound on the
+    makespan, slots; by default the better of `longest` and `area`.
 
     Raises
     ------
@@ -355,10 +331,7 @@ def _equal_servers(table: RateTable) -> list[tuple[int, int]]:
 def read(model: "pyo.ConcreteModel", instance: RingInstance) -> RingSchedule | None:
     """Return the simulated schedule of the starts and placements of a solved model.
 
-    Parameters
-    ----------
-    model : pyomo.environ.ConcreteModel
-        Result of `build`, with values.
+    `model`: result of `build`, with values.
 
     Returns
     -------
@@ -377,10 +350,7 @@ def read(model: "pyo.ConcreteModel", instance: RingInstance) -> RingSchedule | N
 def literal(model: "pyo.ConcreteModel", instance: RingInstance) -> RingSchedule:
     """Return the first and last slots and the placements of a solved model, valid or not.
 
-    Parameters
-    ----------
-    model : pyomo.environ.ConcreteModel
-        Result of `build`, with values.
+    `model`: result of `build`, with values.
     """
     names = [server.id for server in instance.servers]
     choices = zip(instance.jobs, *_choices(model, instance), strict=True)

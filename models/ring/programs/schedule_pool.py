@@ -21,12 +21,8 @@ Pool = Sequence[RingSchedule]
 def build(instance: RingInstance, pool: Pool, *, relaxed: bool = False) -> "pyo.ConcreteModel":
     """Return (10)-(13) as a Pyomo model, which has its schedules as `pool`.
 
-    Parameters
-    ----------
-    pool : sequence of RingSchedule
-        Schedules of the instance, at least one.
-    relaxed : bool
-        Leave out (13), so that convex combinations of schedules are allowed.
+    `pool`: schedules of the instance, at least one. `relaxed`: leave out (13), so that convex
+    combinations of schedules are allowed.
 
     Notes
     -----
@@ -49,10 +45,7 @@ def build(instance: RingInstance, pool: Pool, *, relaxed: bool = False) -> "pyo.
 def build_limit(instance: RingInstance, pool: Pool) -> "pyo.ConcreteModel":
     """Return (14)-(16) with (11)-(13) as a Pyomo model that minimises theta_u, without solving it.
 
-    Parameters
-    ----------
-    pool : sequence of RingSchedule
-        Schedules of the instance with GPU numbers, at least one.
+    `pool`: schedules of the instance with GPU numbers, at least one.
     """
     import pyomo.environ as pyo
 
@@ -104,10 +97,7 @@ def _choice(instance: RingInstance, pool: Pool, relaxed: bool) -> "pyo.ConcreteM
 def build_cp_sat(instance: RingInstance, pool: Pool) -> "CpModel":
     """Return (10)-(13) as a CP-SAT model, without solving it.
 
-    Parameters
-    ----------
-    pool : sequence of RingSchedule
-        Schedules of the instance, at least one.
+    `pool`: schedules of the instance, at least one.
     """
     from ortools.sat.python import cp_model
 
@@ -129,10 +119,7 @@ def build_cp_sat(instance: RingInstance, pool: Pool) -> "CpModel":
 def read(model: "pyo.ConcreteModel", instance: RingInstance) -> RingSchedule:
     """Return the schedule that a solved Pyomo model chooses.
 
-    Parameters
-    ----------
-    model : pyomo.environ.ConcreteModel
-        Result of `build`, with values.
+    `model`: result of `build`, with values.
     """
     chosen: int = max(model.K, key=lambda k: model.x[0, k].value or 0.0)
     schedule: RingSchedule = model.pool[chosen]
@@ -142,12 +129,7 @@ def read(model: "pyo.ConcreteModel", instance: RingInstance) -> RingSchedule:
 def read_cp_sat(values: Sequence[int], pool: Pool) -> RingSchedule:
     """Return the schedule that a solved CP-SAT model chooses.
 
-    Parameters
-    ----------
-    values : sequence of int
-        Value of each variable of `build_cp_sat`, by its index.
-    pool : sequence of RingSchedule
-        Pool of the model.
+    `values`: value of each variable of `build_cp_sat`, by its index. `pool`: pool of the model.
     """
     return pool[max(range(len(pool)), key=values.__getitem__)]
 

@@ -97,10 +97,7 @@ def _is_kind(word: str) -> bool:
 def run(arguments: list[str]) -> int:
     """Run one command line and return its exit code; an error is one line on stderr.
 
-    Parameters
-    ----------
-    arguments : list of str
-        The arguments without the name of the program.
+    `arguments`: the arguments without the name of the program.
     """
     with warnings.catch_warnings():
         usual, told = warnings.showwarning, set[str]()

@@ -42,14 +42,8 @@ SPARE = ("preset", "median s", "nodes", "failed", "n", "schedules", "root gap", 
 def benchmark(result: "Run", *, as_json: bool, stored: bool = True) -> None:
     """Print the table of a benchmark, and wrong answers in red.
 
-    Parameters
-    ----------
-    result : Run
-        The run.
-    as_json : bool
-        Whether to print JSON instead of text.
-    stored : bool
-        Whether the run folder exists after the command.
+    `as_json`: whether to print JSON instead of text. `stored`: whether the run folder exists after
+    the command.
     """
     frame = result.engines()
     places = " ".join(str(folder.path) for folder in result.folders)
@@ -76,13 +70,7 @@ def benchmark(result: "Run", *, as_json: bool, stored: bool = True) -> None:
 
 
 def wrong_answers(result: "Run") -> None:
-    """Print the wrong answers of engines on standard error, in red.
-
-    Parameters
-    ----------
-    result : Run
-        The run.
-    """
+    """Print the wrong answers of engines on standard error, in red."""
     if not result.wrong_answers:
         return
     from rich.console import Console
@@ -96,10 +84,7 @@ def wrong_answers(result: "Run") -> None:
 def clock_note(frame: "pd.DataFrame") -> str:
     """Return what the times of a table are.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        As returned by `Run.engines`.
+    `frame`: as returned by `Run.engines`.
     """
     counts = sorted({int(each) for each in frame["workers"].dropna()}) if len(frame) else [1]
     at_a_time = " or ".join(map(str, counts)) + (" task" if counts == [1] else " tasks")

@@ -22,23 +22,14 @@ def out() -> "Console":
 
 
 def json_document(value: object) -> None:
-    """Print one JSON document.
-
-    Parameters
-    ----------
-    value : JSON data
-        The document.
-    """
+    """Print one JSON document."""
     sys.stdout.write(json.dumps(value, indent=1, allow_nan=False) + "\n")
 
 
 def one_line(text: str) -> str:
     """Return text on one line, with control characters escaped.
 
-    Parameters
-    ----------
-    text : str
-        Text of any number of lines.
+    `text`: text of any number of lines.
     """
     return _visible(" ".join(text.split()))
 
@@ -46,10 +37,7 @@ def one_line(text: str) -> str:
 def lines(text: str) -> None:
     """Print lines, with control characters escaped.
 
-    Parameters
-    ----------
-    text : str
-        One or more lines.
+    `text`: one or more lines.
     """
     sys.stdout.write("".join(f"{_visible(line)}\n" for line in text.split("\n")))
 
@@ -61,10 +49,7 @@ def _visible(line: str) -> str:
 def note(text: str) -> None:
     """Print one line on standard error.
 
-    Parameters
-    ----------
-    text : str
-        The message; line breaks become spaces.
+    `text`: the message; line breaks become spaces.
     """
     print(f"schedgap: {one_line(text)}", file=sys.stderr)  # noqa: T201 - stderr, not a log
 
@@ -72,12 +57,7 @@ def note(text: str) -> None:
 def number(value: float | None, digits: int = 6) -> str:
     """Return a number as text, or a dash for None.
 
-    Parameters
-    ----------
-    value : float or None
-        The number.
-    digits : int
-        Significant digits.
+    `digits`: significant digits.
     """
     return "-" if value is None else f"{value:.{digits}g}"
 
@@ -87,14 +67,8 @@ def table(
 ) -> list[str]:
     """Print a table and return the columns left out; those of numbers are aligned to the right.
 
-    Parameters
-    ----------
-    columns : sequence of str
-        Names of the columns.
-    rows : sequence of sequences of str
-        Cells, one for each column.
-    spare : sequence of str
-        Columns to omit, in this order, while the table is wider than the terminal.
+    `columns`: names of the columns. `rows`: cells, one for each column. `spare`: columns to omit,
+    in this order, while the table is wider than the terminal.
     """
     shown = list(columns)
     widths = {
@@ -120,13 +94,7 @@ def table(
 
 
 def facts(items: Mapping[str, str]) -> None:
-    """Print texts by name, one line each.
-
-    Parameters
-    ----------
-    items : mapping
-        The texts.
-    """
+    """Print texts by name, one line each."""
     from rich.markup import escape
 
     width = max(map(len, items))
@@ -137,12 +105,8 @@ def facts(items: Mapping[str, str]) -> None:
 def grid(frame: "DataFrame", *, as_json: bool) -> None:
     """Print a square table of ratios, a row for each method.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        From `worst_grid`.
-    as_json : bool
-        Print a JSON document instead: row -> column -> ratio, null where there is none.
+    `frame`: from `worst_grid`. `as_json`: print a JSON document instead: row -> column -> ratio,
+    null where there is none.
     """
     rows = {
         str(name): {str(key): None if math.isnan(value) else value for key, value in row.items()}
@@ -158,11 +122,5 @@ def grid(frame: "DataFrame", *, as_json: bool) -> None:
 
 
 def plain_text(text: str) -> None:
-    """Print a document as it is.
-
-    Parameters
-    ----------
-    text : str
-        The document.
-    """
+    """Print a document as it is."""
     sys.stdout.write(text)

@@ -12,12 +12,8 @@ from schedgap.show.console import lines, out, table
 def methods(rows: Sequence[Mapping[str, Any]], *, options: bool) -> None:
     """Print tables of methods: those to start with, the others, and further names.
 
-    Parameters
-    ----------
-    rows : sequence of dict
-        As returned by `schedgap.analysis.pages.listing.methods`.
-    options : bool
-        Whether the methods are of one family: then also print the options of each method.
+    `rows`: as returned by `schedgap.analysis.pages.listing.methods`. `options`: whether the methods
+    are of one family: then also print the options of each method.
     """
     from schedgap.analysis.pages.listing import beginners, rounding
 
@@ -58,10 +54,7 @@ def _methods(rows: Sequence[Mapping[str, Any]]) -> None:
 def engines(rows: Sequence[Mapping[str, Any]]) -> None:
     """Print a table of engines.
 
-    Parameters
-    ----------
-    rows : sequence of dict
-        As returned by `schedgap.analysis.pages.listing.engines`.
+    `rows`: as returned by `schedgap.analysis.pages.listing.engines`.
     """
     cells = [
         (
@@ -80,12 +73,8 @@ def engines(rows: Sequence[Mapping[str, Any]]) -> None:
 def presets(rows: Sequence[Mapping[str, Any]], *, options: bool) -> None:
     """Print a table of presets.
 
-    Parameters
-    ----------
-    rows : sequence of dict
-        As returned by `schedgap.analysis.pages.listing.presets`.
-    options : bool
-        Whether to print a second table with the settings of each preset.
+    `rows`: as returned by `schedgap.analysis.pages.listing.presets`. `options`: whether to print a
+    second table with the settings of each preset.
     """
     cells = [
         (row["family"], row["preset"], row["summary"], ", ".join(row["files"]) or "-")
@@ -99,10 +88,7 @@ def presets(rows: Sequence[Mapping[str, Any]], *, options: bool) -> None:
 def models(rows: Sequence[Mapping[str, Any]]) -> None:
     """Print a table of programs.
 
-    Parameters
-    ----------
-    rows : sequence of dict
-        As returned by `schedgap.analysis.pages.listing.models`.
+    `rows`: as returned by `schedgap.analysis.pages.listing.models`.
     """
     sizes = ("rows", "columns", "integers", "nonzeros")
     measured = sizes if rows and "rows" in rows[0] else ()

@@ -20,10 +20,7 @@ RETRIES = {"timeout", "memory", "crash", "invalid", "error", "all"}  # kinds of 
 def warn_if_capped(workers: int | None) -> None:
     """Say that there are not as many workers as were asked for, if so.
 
-    Parameters
-    ----------
-    workers : int or None
-        Number of parallel tasks that were asked for.
+    `workers`: number of parallel tasks that were asked for.
     """
     from schedgap.solvers.children.processes import cores
 
@@ -93,14 +90,8 @@ def _line(record: "TaskRecord | None", done: int, total: int) -> None:
 def verified(result: "Run", wrong: Sequence[str], *, as_json: bool) -> None:
     """Print what the verification of a run found.
 
-    Parameters
-    ----------
-    result : Run
-        The run.
-    wrong : sequence of str
-        Descriptions of the violations, as `Run.verify` returns them.
-    as_json : bool
-        Whether to print JSON instead of text.
+    `wrong`: descriptions of the violations, as `Run.verify` returns them. `as_json`: whether to
+    print JSON instead of text.
     """
     if as_json:
         json_document({"feasible": not wrong, "tasks": len(result), "violations": list(wrong)})
@@ -113,12 +104,8 @@ def verified(result: "Run", wrong: Sequence[str], *, as_json: bool) -> None:
 def differences(found: "Differences", *, as_json: bool) -> None:
     """Print the differences between two runs.
 
-    Parameters
-    ----------
-    found : Differences
-        As `schedgap.analysis.comparing.differences.differences` returns them.
-    as_json : bool
-        Whether to print JSON instead of text.
+    `found`: as `schedgap.analysis.comparing.differences.differences` returns them. `as_json`:
+    whether to print JSON instead of text.
     """
     rows = found.rows.astype(object).where(found.rows.notna(), None)
     if as_json:
@@ -155,12 +142,8 @@ def differences(found: "Differences", *, as_json: bool) -> None:
 def plan(rows: Sequence[Mapping[str, Any]], *, as_json: bool) -> None:
     """Print what measuring figures would take.
 
-    Parameters
-    ----------
-    rows : sequence of dict
-        As `schedgap.analysis.pages.reproduction.plan` returns them.
-    as_json : bool
-        Whether to print JSON.
+    `rows`: as `schedgap.analysis.pages.reproduction.plan` returns them. `as_json`: whether to print
+    JSON.
     """
     if as_json:
         json_document([*rows])
@@ -182,12 +165,7 @@ def plan(rows: Sequence[Mapping[str, Any]], *, as_json: bool) -> None:
 def judgements(items: "Sequence[Judgement]", *, as_json: bool) -> None:
     """Print the verdicts on the papers' claims, with what was measured.
 
-    Parameters
-    ----------
-    items : sequence of Judgement
-        In the order of the figures.
-    as_json : bool
-        Whether to print JSON instead of text.
+    `items`: in the order of the figures. `as_json`: whether to print JSON instead of text.
     """
     from schedgap.analysis.evaluations.judging import EACH_PART
 
@@ -229,16 +207,8 @@ def run(result: "Run", *, as_json: bool, every: bool = False, stored: bool = Tru
     The table has a row for each preset and method. As text and with several families, it has a row
     for each algorithm of the papers, or with `every` for each method.
 
-    Parameters
-    ----------
-    result : Run
-        The run.
-    as_json : bool
-        Whether to print JSON instead of text.
-    every : bool
-        Whether to print all methods of several families.
-    stored : bool
-        Whether the run folder exists after the command.
+    `as_json`: whether to print JSON instead of text. `every`: whether to print all methods of
+    several families. `stored`: whether the run folder exists after the command.
     """
     timed = False
     several = len({record.instance.family for record in result.records}) > 1
@@ -292,12 +262,7 @@ def warnings(*results: "Run", times: bool) -> None:
 
     A line that several runs have in common is printed once.
 
-    Parameters
-    ----------
-    *results : Run
-        The runs.
-    times : bool
-        Whether the tables have times, so that a change of the computer's speed matters.
+    `times`: whether the tables have times, so that a change of the computer's speed matters.
     """
     texts = [text for result in results for text in result.warnings
              if times or text not in result.time_warnings]  # fmt: skip

@@ -14,13 +14,7 @@ from schedgap.show.console import json_document, lines, number, out
 
 
 def solution(result: "Solution") -> None:
-    """Print a solution: instance, method, status, objective, bound, ratio, seconds.
-
-    Parameters
-    ----------
-    result : Solution
-        The solution.
-    """
+    """Print a solution: instance, method, status, objective, bound, ratio, seconds."""
     from rich.markup import escape
 
     rows = [
@@ -65,12 +59,7 @@ def _ratio(result: "Solution") -> str:
 def verdict(result: "Verdict", *, as_json: bool) -> None:
     """Print a verdict: feasibility or each violation on one line, then the checked claims.
 
-    Parameters
-    ----------
-    result : Verdict
-        The verdict.
-    as_json : bool
-        Whether to print JSON instead of text.
+    `as_json`: whether to print JSON instead of text.
     """
     if not as_json:
         lines(str(result))
@@ -91,12 +80,7 @@ def verdict(result: "Verdict", *, as_json: bool) -> None:
 def judged_schedule(result: "JudgedSchedule", *, as_json: bool) -> None:
     """Print a judgement: the violations, or the objective and the ratio with its references.
 
-    Parameters
-    ----------
-    result : JudgedSchedule
-        The judgement.
-    as_json : bool
-        Whether to print JSON instead of text.
+    `as_json`: whether to print JSON instead of text.
     """
     if as_json:
         json_document(result.to_data())
@@ -120,10 +104,7 @@ def solving(title: str) -> Iterator[Any]:
 
     Yields the callback for `solve`, or None if standard error is not a terminal.
 
-    Parameters
-    ----------
-    title : str
-        Method and instance, shown at the start of the line.
+    `title`: method and instance, shown at the start of the line.
     """
     if not sys.stderr.isatty():
         yield None
