@@ -377,7 +377,7 @@ def _attend(
 
     def reply(outcome: ChildOutcome, value: Any = None, error: Any = None) -> ChildResult:
         now = time.monotonic()
-        start = now if started is None else started
+        start = now if started is None else min(started, now)  # the child has measured imports
         cpu, peak = worker.spent()
         if outcome == "memory" and memory_mb is not None:
             peak = max(peak, memory_mb)

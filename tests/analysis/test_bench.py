@@ -40,7 +40,7 @@ def lie(program, request):
     if kind == "bound alone":
         request._on_incumbent = None
     found = solve_request(program, request)
-    if kind == "hang":
+    if kind == "hang" and len(program.cost) > 9:  # not where its options are tried
         request.incumbent(found.values)
         request.bound(found.bound - 1.0)
         time.sleep(600)
