@@ -3,12 +3,14 @@
 import contextlib
 import math
 import os
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import psutil
 
 from schedgap.analysis.benchmarks.formulation import CHECK, DEFAULTS, Formulation
 from schedgap.analysis.programs.models import build_program
@@ -16,7 +18,7 @@ from schedgap.errors import ContradictionError, EngineUnavailableError, UsageErr
 from schedgap.instances.instance import Instance
 from schedgap.models.family import Family, family_of
 from schedgap.models.method import MethodResult
-from schedgap.solvers.children import meter
+from schedgap.solvers.children import meter, worker
 from schedgap.solvers.children.clock import Clock, now
 from schedgap.solvers.programs.arrays import Floats, LinearProgram
 
@@ -162,8 +164,13 @@ def solve_formulation(
         If the engine's licence does not accept the program.
     """
     owner = family_of(module)
+    threads = threading.active_count()
     with _bound_to(cores):
-        return _solved(send, owner, instance, key, formulation, Clock(limit), Path(log))
+        try:
+            return _solved(send, owner, instance, key, formulation, Clock(limit), Path(log))
+        finally:
+            if threading.active_count() > threads or psutil.Process().children():
+                worker.retire()  # what the engine has left behind would run on beside the next task
 
 
 @contextlib.contextmanager
@@ -221,6 +228,8 @@ def _solved(
         formulation, program, made, order, clock=clock, log=log,
         on_incumbent=found, on_bound=proved,
     )  # fmt: skip
+    if "contradiction" in result.info:
+        raise ContradictionError(f"{formulation.engine}: {result.info['contradiction']}")
     confirmed, text = _confirmed(formulation, program, result, clock)
     build, seconds = build + result.build_seconds, result.seconds
     facts = {

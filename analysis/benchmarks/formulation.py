@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib.metadata
+import os
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -272,12 +273,17 @@ def source_code() -> str:
 def read_log(file: Path) -> str:
     """Return the log of an engine; empty if it has written none."""
     try:
-        data = file.read_bytes()
+        if not file.is_file():
+            return ""
+        with open(file, "rb") as stream:
+            data = stream.read(MOST_LOG)
+            size = stream.seek(0, os.SEEK_END)
+            if size > MOST_LOG:
+                half = MOST_LOG // 2
+                stream.seek(-half, os.SEEK_END)
+                data = data[:half] + b"\n... (left out) ...\n" + stream.read(half)
     except OSError:
         return ""
-    if len(data) > MOST_LOG:
-        half = MOST_LOG // 2
-        data = data[:half] + b"\n... (left out) ...\n" + data[-half:]
     return data.decode("utf-8", "replace")
 
 

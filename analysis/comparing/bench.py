@@ -48,6 +48,7 @@ from schedgap.solvers.engines.registry import ENGINES, find_engine
 REFERENCE = "exact"
 NONE = "none"
 MOST = 10_000  # seeds, orders, or numbers of threads
+LARGEST_SEED = 2**31 - 1  # of all engines
 
 
 def _names(value: object) -> str | None:
@@ -227,8 +228,9 @@ def _whole(value: int | Iterable[int], name: str, least: int = 0) -> list[int]:
     if len(given) > MOST:
         raise UsageError(f"{name}: need at most {MOST} numbers")
     numbers = [whole_number(each, name) for each in given]
-    if not numbers or min(numbers) < least:
-        raise UsageError(f"{name} {min(numbers, default='')}: need an integer >= {least}")
+    if not numbers or min(numbers) < least or max(numbers) > LARGEST_SEED:
+        wrong = next((each for each in numbers if not least <= each <= LARGEST_SEED), "")
+        raise UsageError(f"{name} {wrong}: need an integer from {least} to {LARGEST_SEED}")
     return list(dict.fromkeys(numbers))
 
 
@@ -285,6 +287,14 @@ def _engines(
         name, *words = text.strip().split(":")
         find_engine(name)
         options = {**common.get(name, {}), **dict(map(option, words))}
+        for key, value in options.items():
+            if not isinstance(value, bool | int | float | str):
+                raise UsageError(f"option {name}:{key}: need a number, a text or a flag")
+            if key in find_engine(name).controlled:
+                raise UsageError(
+                    f"option {name}:{key}: threads, seeds, time limits and logs are set by "
+                    "--threads, --engine-seeds and --time-limit"
+                )
         found.append((name, tuple(options.items())))
     for name in common:
         find_engine(name)

@@ -36,7 +36,7 @@ from schedgap.solvers.children.worker import DEPTH, PRELOAD, read_frame, write_f
 
 ChildOutcome = Literal["done", "timeout", "memory", "crash", "error"]
 
-_START_SECONDS = 30.0  # most time to start a process, or to load a module, off the clock
+_START_SECONDS = 30.0  # most time to start a process, and for all imports, off the clock
 _CHECK_SECONDS = 0.1  # interval between two checks of the memory, in seconds
 _MAX_OWN = 8  # methods of the users' own with idle workers
 _MAX_IDLE_MB = 500  # larger idle workers are closed
@@ -374,10 +374,14 @@ def _attend(
     killed: ChildOutcome | None = None
     limited, spent = True, None
     loading: float | None = None
+    allowed = _START_SECONDS  # of imports that are off the clock
 
     def reply(outcome: ChildOutcome, value: Any = None, error: Any = None) -> ChildResult:
         now = time.monotonic()
-        start = now if started is None else min(started, now)  # the child has measured imports
+        start = now if started is None else started
+        if started is not None and loading is not None:  # killed while it loads a module
+            start += min(now - loading, allowed)
+        start = min(start, now)  # the child has measured its imports
         cpu, peak = worker.spent()
         if outcome == "memory" and memory_mb is not None:
             peak = max(peak, memory_mb)
@@ -399,7 +403,7 @@ def _attend(
         now = time.monotonic()
         deadline = _deadline(begin, started, limit)
         if started is not None and loading is not None:  # the clock of the task stands still
-            deadline += min(now - loading, _START_SECONDS)
+            deadline += min(now - loading, allowed)
         if killed is None and now >= deadline:
             killed = "timeout"
             worker.observe()
@@ -443,7 +447,8 @@ def _attend(
                 seconds, cpu = content
                 loading = None
                 if started is not None:
-                    started += seconds
+                    started += min(seconds, allowed)
+                    allowed -= min(seconds, allowed)
                     worker.loaded(cpu)
             case "ended":
                 cpu, mb, limited, spent = content

@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from schedgap.errors import UsageError
+from schedgap.errors import ContradictionError, UsageError
 from schedgap.solvers.children import meter
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.engines.results import (
@@ -55,6 +55,8 @@ class Engine:
         Root module of the engine's own modelling language, and the function that solves its models.
     max_threads : int or None
         Largest number of threads; None for any number.
+    controlled : tuple of str
+        Options for threads, seed, time limit and log, which the request sets.
     usual, least : mapping
         Options that set the tolerances for exact programs: tight enough for rows with small
         integers, and the least ones for rows whose values differ by less than 1e-6.
@@ -75,6 +77,7 @@ class Engine:
     own_models: str = ""
     solve_own: str = ""
     max_threads: int | None = None
+    controlled: tuple[str, ...] = ()
     usual: Mapping[str, Any] = field(default_factory=dict)
     least: Mapping[str, Any] = field(default_factory=dict)
     repeats: tuple[tuple[str, Mapping[str, Any]], ...] = ()
@@ -276,9 +279,12 @@ class Request:
             return EngineResult(decided, None, None, info=facts, **rest)
         program, point = self.program, None
         if values is not None:
-            point = program.rounded(values)
-            if point.shape != program.cost.shape:
-                raise ValueError(f"{point.size} values for {program.cost.size} columns")
+            given = np.asarray(values, dtype=np.float64)
+            if given.shape != program.cost.shape:
+                raise ContradictionError(f"{given.size} values for {program.cost.size} columns")
+            if not np.isfinite(given).all():
+                raise ContradictionError("an engine's solution has values that are no numbers")
+            point = program.rounded(given)
             objective = program.objective(point) if objective is None else objective
         prices = None if duals is None else np.asarray(duals, dtype=np.float64)
         if prices is not None:

@@ -1,17 +1,27 @@
 """Solve a program of any kind with any engine."""
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
-from schedgap.errors import UsageError
-from schedgap.solvers.children.clock import Clock
+from schedgap.errors import ContradictionError, UsageError
+from schedgap.solvers.children import meter
+from schedgap.solvers.children.clock import Clock, now
 from schedgap.solvers.engines.availability import require_loadable
 from schedgap.solvers.engines.engine import Engine, Request
 from schedgap.solvers.engines.registry import find_engine
-from schedgap.solvers.engines.results import TOLERANCE, EngineResult, OnBound, OnIncumbent
+from schedgap.solvers.engines.results import (
+    STATISTICS,
+    TOLERANCE,
+    EngineResult,
+    EngineStatus,
+    OnBound,
+    OnIncumbent,
+)
 
 if TYPE_CHECKING:
     import cvxpy
@@ -128,10 +138,58 @@ def solve_arrays(
         duals = None if program.is_mixed else np.zeros(len(program.row_lower))
         bound = program.offset if program.is_mixed else None
         return request.result("solved", "no columns", values=[], bound=bound, duals=duals)
+    begun, before = now(), meter.total().engine
     result = engine.function()(request.program, request)
+    seconds, run = now() - begun, meter.total().engine - before
     if request.error is not None:
         raise request.error
-    return result
+    return _checked(result, request.program, engine, seconds, run)
+
+
+def _checked(
+    result: EngineResult, program: "LinearProgram", engine: Engine, seconds: float, run: float
+) -> EngineResult:
+    """Return what an engine has returned, with measured times; its types and shapes are checked.
+
+    `seconds`: of the call. `run`: of the engine's run in it, 0 if the engine has not said when that
+    was: then it is the whole call.
+
+    Raises
+    ------
+    ContradictionError
+        If something is not what an engine returns.
+    """
+    import numpy as np
+
+    if not isinstance(result, EngineResult):
+        raise ContradictionError(f"{engine.title} returned {type(result).__name__}")
+    if result.status not in get_args(EngineStatus):
+        raise ContradictionError(f"{engine.title} returned the status {result.status!r}")
+    for name, number in (("objective", result.objective), ("bound", result.bound)):
+        if number is not None and not _is_finite(number):
+            raise ContradictionError(f"{engine.title} returned the {name} {number!r}")
+    if result.values is not None:
+        values = np.asarray(result.values, dtype=np.float64)
+        if values.shape != program.cost.shape:
+            columns = len(program.cost)
+            raise ContradictionError(f"{engine.title}: {values.size} values for {columns} columns")
+        if not np.isfinite(values).all():
+            raise ContradictionError(f"{engine.title} returned values that are no numbers")
+    told = {name: each for name, each in result.statistics.items() if _is_finite(each)}
+    cpu = result.engine_cpu_seconds
+    run = run or seconds
+    return replace(
+        result,
+        seconds=run,
+        build_seconds=max(0.0, seconds - run),
+        engine_cpu_seconds=float(cpu) if _is_finite(cpu) else 0.0,
+        statistics={name: told.get(name) for name in STATISTICS},
+        log=str(result.log).encode("utf-8", "replace").decode(),
+    )
+
+
+def _is_finite(number: object) -> bool:
+    return isinstance(number, Real) and math.isfinite(number)
 
 
 def _solve_model(

@@ -325,7 +325,7 @@ def test_cores_are_reserved_once():
         ({"models": "fluid-lp"}, "is a relaxation: choose from big-m, time-indexed"),
         ({"models": "big"}, "no program 'big'"),
         ({"threads": 10**4}, "this process may use"),
-        ({"threads": 0}, "need an integer >= 1"),
+        ({"threads": 0}, "need an integer from 1"),
         ({"workers": 10**4}, "tasks at a time"),
         ({"engines": "highs", "engine_options": {"scip": {"a": 1}}}, "not one of highs"),
         ({"reference": "nothing"}, "no method 'nothing'"),
