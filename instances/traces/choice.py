@@ -5,16 +5,7 @@ from dataclasses import dataclass, replace
 
 from schedgap.errors import UsageError
 from schedgap.instances.generate import Request
-from schedgap.instances.settings import Option
 from schedgap.instances.traces.records import TraceJob, TraceMachine
-
-TAKE = Option(
-    "take",
-    "choice",
-    "all",
-    "use all data of the jobs in a file, or only their arrivals",
-    choices=("all", "arrivals"),
-)
 
 
 def choose(
