@@ -182,15 +182,13 @@ def slot_unit(seconds: float) -> str:
     return "slot of 1 h" if seconds == 3600 else f"slot of {seconds:g} s"
 
 
-def check_settings(
-    request: Request, needed: Mapping[str, str], replaced: Mapping[str, Sequence[str]]
-) -> None:
+def check_settings(request: Request, replaced: Mapping[str, Sequence[str]], **needed: str) -> None:
     """Raise `UsageError` for settings that have no effect with the given files.
 
-    `needed`: setting -> role of the file without which it has no effect. `replaced`: role of a file
-    -> settings that have no effect with it.
+    `replaced`: role of a file -> settings that have no effect with it. `needed`: role of the file
+    without which a setting has no effect, by setting, apart from those of all families.
     """
-    for key, role in needed.items():
+    for key, role in {"first": "jobs", "take": "jobs", **needed}.items():
         if key in request.given and getattr(request, role) is None:
             raise UsageError(f"option {key}: only with {role} from a file (--{role}-from)")
     for role, keys in replaced.items():

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from schedgap.errors import UsageError
 from schedgap.instances.dmlrs import workload
-from schedgap.instances.dmlrs.from_traces import NEEDED, REPLACED, machines_of, traced_jobs
+from schedgap.instances.dmlrs.from_traces import REPLACED, machines_of, traced_jobs
 from schedgap.instances.dmlrs.instance import MOST_SLOTS
 from schedgap.instances.dmlrs.workload import RESOURCES, Draft
 from schedgap.instances.generate import Generated, Request, check_settings, slot_unit
@@ -33,7 +33,7 @@ def small(request: Request) -> Generated:
 
 def paper(request: Request) -> Generated:
     """Return the paper's workload, or one whose jobs or machines come from files."""
-    check_settings(request, NEEDED, REPLACED)
+    check_settings(request, REPLACED)
     value, sources = request.values, []
     seconds, horizon = value["slot_seconds"], value["horizon"]
     if value["internal"][1] < value["external"][0]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from schedgap.errors import UsageError
 from schedgap.instances.edge import workload
-from schedgap.instances.edge.from_traces import NEEDED, REPLACED, servers_of, traced_volumes
+from schedgap.instances.edge.from_traces import REPLACED, servers_of, traced_volumes
 from schedgap.instances.edge.workload import Records
 from schedgap.instances.generate import Generated, Request, check_settings, slot_unit
 
@@ -26,7 +26,7 @@ def small(request: Request) -> Generated:
 
 def paper(request: Request) -> Generated:
     """Return the workload of Section VI, or one whose jobs or servers come from files."""
-    check_settings(request, NEEDED, REPLACED)
+    check_settings(request, REPLACED)
     sources = []
     if request.machines is None:
         servers = workload.drawn_servers(request)

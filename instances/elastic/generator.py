@@ -12,7 +12,7 @@ import numpy as np
 
 from schedgap.errors import UsageError
 from schedgap.instances.elastic import capacity, workload
-from schedgap.instances.elastic.from_traces import NEEDED, REPLACED, servers_of, traced_jobs
+from schedgap.instances.elastic.from_traces import REPLACED, servers_of, traced_jobs
 from schedgap.instances.elastic.workload import Draft, Kinds, Units
 from schedgap.instances.generate import Generated, Request, check_settings, slot_unit
 
@@ -35,7 +35,7 @@ def small(request: Request) -> Generated:
 
 def paper(request: Request) -> Generated:
     """Return the workload of Section 7, or one whose jobs or servers come from files."""
-    check_settings(request, NEEDED, REPLACED)
+    check_settings(request, REPLACED)
     seconds = request.values["slot_seconds"] or HOUR
     units, draws = Units.of_slot(seconds), workload.separate_draws(request)
     if request.machines is None:

@@ -45,10 +45,6 @@ from schedgap.instances.hare.workload import (
 from schedgap.instances.traces import TraceJob
 from schedgap.instances.traces.choice import choose
 
-NEEDED = {  # settings that have no effect without a file
-    "first": "jobs", "take": "jobs", "max_rounds": "jobs", "steps_per_round": "jobs",
-    "placement": "rates",
-}  # fmt: skip
 REPLACED = {  # settings that have no effect with a file
     "jobs": (
         "arrival_span",
@@ -68,7 +64,13 @@ ONLY_ARRIVALS = REPLACED | {
 
 def check_files(request: Request) -> None:
     """Raise `UsageError` for settings that have no effect with the given files."""
-    check_settings(request, NEEDED, REPLACED if not _only_arrivals(request) else ONLY_ARRIVALS)
+    check_settings(
+        request,
+        ONLY_ARRIVALS if _only_arrivals(request) else REPLACED,
+        max_rounds="jobs",
+        steps_per_round="jobs",
+        placement="rates",
+    )
     for key in ("max_rounds", "steps_per_round"):
         if key in request.given and _only_arrivals(request):
             raise UsageError(f"option {key}: take=arrivals draws the rounds")

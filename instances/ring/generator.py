@@ -15,7 +15,6 @@ from schedgap.instances.generate import Generated, Request, check_settings
 from schedgap.instances.ring import workload
 from schedgap.instances.ring.from_traces import (
     MINUTE,
-    NEEDED,
     REPLACED,
     servers_of,
     traced_jobs,
@@ -31,7 +30,7 @@ def small(request: Request) -> Generated:
 
 def paper(request: Request) -> Generated:
     """Return the workload of Section 7, or one whose jobs or servers come from files."""
-    check_settings(request, NEEDED, REPLACED)
+    check_settings(request, REPLACED, slot_seconds="jobs")
     sources, horizon, seconds = [], request.values["horizon"], MINUTE
     if request.machines is None:
         servers = workload.drawn_servers(request)

@@ -56,6 +56,13 @@ class Taken:
     whole: bool  # whether all their data are used
     timed: bool  # whether they have durations
 
+    @property
+    def work(self) -> list[str]:
+        """What `meta.source` says of the work of the jobs; nothing if only arrivals are taken."""
+        if not self.whole:
+            return []
+        return ["work (GPUs x running time)"] if self.timed else ["GPUs, no running times"]
+
 
 def choose_by_take(request: Request) -> Taken:
     """Return consecutive usable jobs of the trace by arrival, as the setting `take` says.
