@@ -95,12 +95,7 @@ def price_stage(
 ) -> StageResult:
     """Solve the relaxation over pools of servers; the value is its prices and its runs.
 
-    Parameters
-    ----------
-    progress : StageProgress
-        Receives bounds.
-    schedule : ElasticSchedule or None
-        The incumbent.
+    `progress`: receives bounds. `schedule`: the incumbent.
     """
     lp = schedule_lp.solve_lp(
         instance,
@@ -124,10 +119,7 @@ def coarse_stage(
 ) -> StageResult:
     """Solve the relaxation over configurations, or over one pool if servers have too many of them.
 
-    Parameters
-    ----------
-    progress : StageProgress
-        Receives bounds.
+    `progress`: receives bounds.
     """
     lp: coarse_lp.CoarseLpResult | configuration_lp.ConfigurationLpResult
     try:
@@ -146,10 +138,7 @@ def list_stage(
 ) -> StageResult:
     """Run `lp-guided`.
 
-    Parameters
-    ----------
-    progress : StageProgress
-        Receives schedules and bounds.
+    `progress`: receives schedules and bounds.
     """
     options = {"block": None, "moves": None}
     result = lp_guided(instance, RunContext(options, "highs", budget, progress))
@@ -170,12 +159,7 @@ def interval_stage(
     Where numbers have to be rounded, the model is a relaxation: its bounds are valid, and those of
     its schedules that respect the capacities are schedules.
 
-    Parameters
-    ----------
-    progress : StageProgress
-        Receives schedules and bounds.
-    schedule : ElasticSchedule or None
-        The incumbent.
+    `progress`: receives schedules and bounds. `schedule`: the incumbent.
     """
     value = value_of(instance, schedule)
     span = windows(instance, value)
@@ -211,12 +195,7 @@ def refute_stage(
 ) -> StageResult:
     """Look for a proof that no schedule is better; each schedule that refutes it is the next one.
 
-    Parameters
-    ----------
-    progress : StageProgress
-        Receives schedules and bounds.
-    schedule : ElasticSchedule or None
-        The incumbent.
+    `progress`: receives schedules and bounds. `schedule`: the incumbent.
     """
     rounds, nodes, model = 0, 0, None
     note, found, least = "", None, -math.inf
