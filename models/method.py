@@ -290,7 +290,7 @@ class Algorithm(Wrapper, Generic[I, S]):
 
     def __call__(self, instance: I, call: RunContext[S], **options: Any) -> MethodResult[S]:
         """Run the function with the options of a call."""
-        found = self.function(instance, **call.options)
+        found = self.function(instance, **{**call.options, **options})
         if isinstance(found, AlgorithmRun):
             return MethodResult(found.schedule, trace=found.trace)
         return MethodResult(found)

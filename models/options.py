@@ -125,6 +125,7 @@ def option(name: str, hint: object, default: Any) -> Option | None:
 
 def _parts(hint: object) -> Iterator[object]:
     """Yield the types of a union and what stands beside them in an `Annotated`."""
+    hint = getattr(hint, "__value__", hint)  # of a `type` statement
     if get_origin(hint) is Annotated:
         first, *others = get_args(hint)
         yield from _parts(first)

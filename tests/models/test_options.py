@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from annotated_types import Ge, Le
 from pydantic import Field
+from typing_extensions import TypeAliasType
 
 from schedgap.errors import UsageError
 from schedgap.models.family import families
@@ -25,6 +26,7 @@ from schedgap.models.method import (
     RunContext,
     Within,
 )
+from schedgap.models.options import option
 
 METHODS = [(owner.name, method) for owner in families() for method in owner.methods]
 Share = Annotated[float | Literal["all"], "of the jobs", Ge(0), Le(1)]
@@ -67,6 +69,12 @@ def test_a_parameter_with_a_default_and_a_meaning_is_an_option() -> None:
 @pytest.mark.parametrize("wrap", [Algorithm, partial(Within, print)])
 def test_a_wrapper_has_the_options_of_its_function(wrap: Any) -> None:
     assert tuple(Keywords(wrap(rule))) == EXPECTED
+
+
+def test_a_type_with_a_name_is_what_it_stands_for() -> None:
+    count = TypeAliasType("count", Annotated[int, "jobs", Ge(1)])
+    assert option("count", count | None, 2) == Option("count", "int", 2, "jobs", least=1)
+    assert option("count", TypeAliasType("plain", int), 2) is None
 
 
 def test_a_keyword_that_is_set_is_no_option() -> None:
