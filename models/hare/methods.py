@@ -1,11 +1,13 @@
 """Tables of family `hare`: its methods, the programs that can be exported, its small instances."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from schedgap.instances.hare import HareInstance
 from schedgap.instances.instance import Instance
 from schedgap.models.hare.programs.table import PROGRAMS as PROGRAMS
 from schedgap.models.method import LINEAR_ENGINES, Algorithm, Lazy, Method, Option
+from schedgap.models.program import SolveProgram
 
 if TYPE_CHECKING:  # it loads NumPy
     from schedgap.instances.hare import HareSchedule
@@ -15,6 +17,9 @@ def _at(name: str) -> Lazy:
     """Return a reference to a function of this family, `module:function`, imported on first use."""
     return Lazy(f"schedgap.models.hare.{name}")
 
+
+_solved = partial(SolveProgram, initial=_at("exact.build_programs:initial"))
+MAX_ROWS = 2_000_000  # of the program with big-M rows; building more takes minutes
 
 SYNCHRONIZATION = Option(
     "synchronization",
@@ -76,7 +81,7 @@ METHODS: "tuple[Method[HareInstance, HareSchedule], ...]" = (
     Method(
         "big-m",
         "exact",
-        _at("exact.solve_programs:big_m"),
+        _solved(partial(_at("exact.build_programs:big_m"), max_rows=MAX_ROWS)),
         "the paper's program, with a big-M row for each order of two tasks on a GPU",
         "(4)-(8)",
         engines=LINEAR_ENGINES,
@@ -89,7 +94,7 @@ METHODS: "tuple[Method[HareInstance, HareSchedule], ...]" = (
     Method(
         "cp-sat",
         "exact",
-        _at("exact.solve_programs:cp_sat"),
+        _solved(_at("exact.build_programs:cp_sat")),
         "one interval per task and kind of GPU, one cumulative constraint per kind",
         "(4)-(8)",
         ours=True,
@@ -100,7 +105,7 @@ METHODS: "tuple[Method[HareInstance, HareSchedule], ...]" = (
     Method(
         "cp-sat-gpu",
         "exact",
-        _at("exact.solve_programs:cp_sat_gpu"),
+        _solved(_at("exact.build_programs:cp_sat_gpu")),
         "one interval per task and GPU, no overlap on any GPU",
         "(4)-(8)",
         engines=("cp-sat",),
@@ -110,7 +115,7 @@ METHODS: "tuple[Method[HareInstance, HareSchedule], ...]" = (
     Method(
         "time-indexed",
         "exact",
-        _at("exact.solve_programs:time_indexed"),
+        _solved(_at("exact.build_programs:time_indexed")),
         "time-indexed program: how many tasks start on each kind of GPU in each time step",
         "ours",
         ours=True,
@@ -121,7 +126,7 @@ METHODS: "tuple[Method[HareInstance, HareSchedule], ...]" = (
     Method(
         "time-indexed-lp",
         "bound",
-        _at("exact.solve_programs:time_indexed_lp"),
+        _at("exact.build_programs:time_indexed_lp"),
         "linear relaxation of time-indexed",
         "ours",
         ours=True,
