@@ -1,5 +1,6 @@
 """The programs of a family: what each one is, how it is built, solved and read, and its indices."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal
@@ -59,11 +60,22 @@ class BuiltProgram(Generic[S]):
 
 
 @dataclass(frozen=True, slots=True)
+class Known(Generic[S]):
+    """What narrows a program: the best known schedule, if any, and a bound in the family's units.
+
+    The program then has an optimal schedule among those that are no worse.
+    """
+
+    schedule: S | None
+    lower: float = -math.inf
+
+
+@dataclass(frozen=True, slots=True)
 class Narrowed(Generic[I, S]):
     """A builder in the time windows that the schedule of a heuristic leaves open.
 
-    `build`: from an instance and a schedule, or None for the full time horizon. `heuristic`: from
-    an instance to a schedule, or None if it finds none.
+    `build`: from an instance and what is `Known`. `heuristic`: from an instance to a schedule, or
+    to None if it finds none.
     """
 
     build: Callable[..., Any]
@@ -71,7 +83,7 @@ class Narrowed(Generic[I, S]):
 
     def __call__(self, instance: I) -> Any:
         """Build the program."""
-        return self.build(instance, self.heuristic(instance))
+        return self.build(instance, Known(self.heuristic(instance)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +93,8 @@ class SolveProgram(Generic[I, S]):
     Attributes
     ----------
     build : callable
-        From an instance, a schedule or None, and the method's options as keywords to a
-        `BuiltProgram` that has an optimal schedule among those no worse than the given one.
-        NotBuiltError refuses it; None means that the instance has no schedule.
+        From an instance, what is `Known`, and the method's options as keywords to a
+        `BuiltProgram`, or to None if there is no schedule. NotBuiltError refuses it.
     initial : callable
         From an instance and a `RunContext` to the search state before any search, or to the result
         if nothing is left to search for.
@@ -111,7 +122,8 @@ class SolveProgram(Generic[I, S]):
         engine = call.engine or "highs"
         try:
             options = self.engine_options(instance, engine)
-            arguments = self.build, instance, state.schedule, dict(call.options), engine, options
+            known = Known(state.schedule, state.lower)
+            arguments = self.build, instance, known, dict(call.options), engine, options
             if self.in_child:
                 call.progress.phase(f"solving with {engine}")
                 spare = max(_SPARE_SHARE, _SPARE_SECONDS / (1 + call.clock.remaining()))
@@ -130,7 +142,7 @@ def program_stage(
     progress: "StageProgress[S]",
     build: Callable[..., BuiltProgram[S] | None],
     instance: I,
-    schedule: S | None,
+    known: Known[S],
     settings: Mapping[str, Any],
     engine: str,
     options: Mapping[str, Any] | None = None,
@@ -139,17 +151,17 @@ def program_stage(
 ) -> "StageResult":
     """Build a program and solve it in this process.
 
-    `progress`: receives schedules and bounds. `build`: as in `SolveProgram`. `schedule`: incumbent,
-    or None. `settings`: options of the method. `options`: of the engine.
+    `progress`: receives schedules and bounds. `build`: as in `SolveProgram`. `known`: incumbent and
+    bound. `settings`: options of the method. `options`: of the engine.
     """
     from schedgap.models.search_state import StageResult, solve_program
 
     progress.phase("building the program")
-    built = build(instance, schedule, **settings)
+    built = build(instance, known, **settings)
     if built is None:
         return StageResult(complete=True, infeasible=True)
     progress.phase(f"solving with {engine}")
-    start = None if schedule is None or built.start is None else built.start(schedule)
+    start = known.schedule and built.start and built.start(known.schedule)
     return solve_program(
         progress, built.model, engine, budget=budget, read=built.read, real=built.real,
         grid=built.grid, start=start, options=options,

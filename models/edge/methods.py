@@ -6,6 +6,7 @@ from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.instances.instance import Instance
 from schedgap.models.edge.programs.table import PROGRAMS as PROGRAMS
 from schedgap.models.method import MIXED_ENGINES, Algorithm, Lazy, Method, Option
+from schedgap.models.program import SolveProgram
 
 
 def _at(name: str) -> Lazy:
@@ -16,6 +17,7 @@ def _at(name: str) -> Lazy:
 # Methods for problem (2) only, and for the batch problem (3) only; `Method` itself serves both.
 _method = partial(Method, unsupported_reason=_at("decisions:no_batches"))
 _batch_method = partial(Method, unsupported_reason=_at("decisions:only_batches"))
+_solved = partial(SolveProgram, initial=_at("heuristics.initial:initial_state"))
 
 MAX_COLUMNS = Option(
     "max_columns", "int", 100_000, "largest number of columns that is built", least=1
@@ -82,7 +84,7 @@ METHODS: tuple[Method[EdgeInstance, EdgeSchedule], ...] = (
     Method(
         "cp-sat",
         "exact",
-        _at("exact.solve_programs:cp_sat"),
+        _solved(_at("exact.build_programs:cp_sat")),
         "interval model: one interval for each job, with a variable demand on each server",
         "(2), (3)",
         ours=True,
@@ -93,7 +95,7 @@ METHODS: tuple[Method[EdgeInstance, EdgeSchedule], ...] = (
     Method(
         "milp-mode",
         "exact",
-        _at("exact.solve_programs:milp_mode"),
+        _solved(_at("exact.build_programs:milp_mode"), in_child=True),
         "time-indexed program over starts and modes; its relaxation is as strong as that of (4)",
         "(2), (3)",
         ours=True,
@@ -104,7 +106,7 @@ METHODS: tuple[Method[EdgeInstance, EdgeSchedule], ...] = (
     Method(
         "milp-literal",
         "exact",
-        _at("exact.solve_programs:milp_literal"),
+        _solved(_at("exact.build_programs:milp_literal"), in_child=True),
         "the paper's program, linearised constraint by constraint",
         "(2), (3)",
         engines=MIXED_ENGINES,
@@ -114,7 +116,7 @@ METHODS: tuple[Method[EdgeInstance, EdgeSchedule], ...] = (
     Method(
         "set-packing",
         "exact",
-        _at("exact.solve_programs:set_packing"),
+        _solved(_at("exact.build_programs:set_packing"), in_child=True),
         "set packing: program (4) with a column for each run of each job; objective (2) or (4)",
         "(2), (4)",
         engines=MIXED_ENGINES,
@@ -125,7 +127,7 @@ METHODS: tuple[Method[EdgeInstance, EdgeSchedule], ...] = (
     Method(
         "cg-bound",
         "bound",
-        _at("exact.solve_programs:cg_bound"),
+        _at("exact.cg_bound:cg_bound"),
         "linear relaxation of (4), with objective (2) or (4), by column generation; prices by "
         "server and slot, which are solutions of the dual (5)",
         "(4), (5), (6), (9)",

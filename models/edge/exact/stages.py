@@ -1,8 +1,7 @@
-"""Stages of `exact` and of the programs that use an engine, each run in a child process."""
+"""Stages of `exact` that use an engine, each run in a child process."""
 
 import math
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from typing import Any
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
@@ -52,40 +51,6 @@ def search_stage(
         real=lambda bound: sign * bound,
         grid=1,
         start=None if schedule is None else intervals.start(model, instance, schedule),
-    )[1]
-
-
-def program_stage(
-    found: StageProgress,
-    instance: EdgeInstance,
-    module: str,
-    engine: str,
-    *,
-    budget: Budget,
-) -> StageResult:
-    """Build and solve a program; a stage because building cannot be interrupted otherwise.
-
-    `found`: receives schedules and bounds. `module`: name of the module with its `build` and
-    `read`.
-    """
-    formulation = import_module(module)
-    model = formulation.build(instance)
-    is_arrays = isinstance(model, time_indexed.TimeIndexedProgram)  # minimised; Pyomo: own sense
-
-    def read(values: Any) -> EdgeSchedule | None:
-        schedule: EdgeSchedule | None = formulation.read(
-            model, instance, *([values] if is_arrays else [])
-        )
-        return schedule
-
-    return solve_program(
-        found,
-        model.program if is_arrays else model,
-        engine,
-        budget=budget,
-        read=read,
-        real=lambda bound: bound if is_arrays else sense(instance) * bound,
-        grid=1,
     )[1]
 
 

@@ -7,7 +7,7 @@ from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.method import Lazy
 from schedgap.models.program import Program
 
-_EXPORT = "schedgap.models.edge.exact.export"
+_BUILD = "schedgap.models.edge.exact.build_programs"
 _PRINTED = {
     "run": "job slot",
     "beg": "job slot",
@@ -68,27 +68,24 @@ PROGRAMS: Mapping[str, Program[EdgeInstance, EdgeSchedule]] = {
     "milp-literal": Program(
         "the paper's program (2), or (3) for a batch, linearised constraint by constraint",
         "exact",
-        Lazy("schedgap.models.edge.programs.printed:build"),
+        Lazy(f"{_BUILD}:milp_literal"),
         equations="(2), (3)",
         indices=_PRINTED,
-        read=Lazy("schedgap.models.edge.programs.printed:read"),
         literal=Lazy("schedgap.models.edge.programs.printed:literal"),
         also=("printed",),
     ),
     "milp-mode": Program(
         "time-indexed program over starts and modes; its relaxation is as strong as that of (4)",
         "exact",
-        Lazy(f"{_EXPORT}:milp_mode"),
+        Lazy(f"{_BUILD}:milp_mode"),
         indices=_MODES,
-        read=Lazy(f"{_EXPORT}:read_milp_mode"),
         symmetry=("cut_servers", "cut_jobs"),
     ),
     "set-packing": Program(
         "program (4), with a column for each run of each job; objective (2) or (4)",
         "exact",
-        Lazy(f"{_EXPORT}:set_packing"),
+        Lazy(f"{_BUILD}:set_packing"),
         equations="(4)",
         indices=_COLUMNS,
-        read=Lazy("schedgap.models.edge.programs.columns:read"),
     ),
 }

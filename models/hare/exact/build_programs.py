@@ -17,7 +17,7 @@ from schedgap.models.hare.integer_time import Synchronization, steps
 from schedgap.models.hare.programs import intervals, printed, relaxation, relaxation_arrays
 from schedgap.models.hare.programs import time_indexed as by_start
 from schedgap.models.method import MethodResult, RunContext
-from schedgap.models.program import BuiltProgram, NotBuiltError, check_size
+from schedgap.models.program import BuiltProgram, Known, NotBuiltError, check_size
 from schedgap.models.search_state import SearchState
 from schedgap.solvers.programs.arrays import LinearProgram
 
@@ -38,14 +38,14 @@ def initial(instance: HareInstance, call: RunContext) -> SearchState:
 
 def _upper(
     instance: HareInstance,
-    schedule: HareSchedule | None,
+    known: Known[HareSchedule] | None,
     synchronization: Synchronization = "relaxed",
 ) -> int | None:
     """Return the objective of a schedule in grid steps, which narrows the time windows."""
-    if schedule is None:
+    if known is None or known.schedule is None:
         return None
-    begin = to_steps(instance, schedule, synchronization)
-    return value_of(instance, begin, schedule.gpu)
+    begin = to_steps(instance, known.schedule, synchronization)
+    return value_of(instance, begin, known.schedule.gpu)
 
 
 def _round_up(bound: float) -> int:
@@ -55,7 +55,7 @@ def _round_up(bound: float) -> int:
 
 def big_m(
     instance: HareInstance,
-    schedule: HareSchedule | None = None,
+    known: Known[HareSchedule] | None = None,
     *,
     pairwise: bool = False,
     synchronization: Synchronization = "relaxed",
@@ -68,7 +68,7 @@ def big_m(
         instance,
         pairwise=pairwise,
         synchronization=synchronization,
-        upper=_upper(instance, schedule, synchronization),
+        upper=_upper(instance, known, synchronization),
     )
     unit = float(steps(instance).grid)
     return BuiltProgram(
@@ -81,7 +81,7 @@ def big_m(
 
 def _intervals(
     instance: HareInstance,
-    schedule: HareSchedule | None = None,
+    known: Known[HareSchedule] | None = None,
     *,
     by: intervals.By,
     synchronization: Synchronization = "relaxed",
@@ -94,7 +94,7 @@ def _intervals(
         instance,
         by=by,
         synchronization=synchronization,
-        upper=_upper(instance, schedule, synchronization),
+        upper=_upper(instance, known, synchronization),
         lower=steps(instance).critical_path_value,
     )
     return BuiltProgram(
@@ -113,12 +113,12 @@ cp_sat, cp_sat_gpu = partial(_intervals, by="kind"), partial(_intervals, by="gpu
 
 def time_indexed(
     instance: HareInstance,
-    schedule: HareSchedule | None = None,
+    known: Known[HareSchedule] | None = None,
     *,
     max_columns: int | None = None,
 ) -> Built:
     """Build the time-indexed program."""
-    upper = _upper(instance, schedule)
+    upper = _upper(instance, known)
     _check_time_indexed(instance, upper, max_columns)
     return BuiltProgram(
         by_start.build(instance, upper=upper),
@@ -145,25 +145,25 @@ def _check_time_indexed(instance: HareInstance, upper: int | None, max_columns: 
 
 
 def relaxed_time_indexed(
-    instance: HareInstance, schedule: HareSchedule | None = None
+    instance: HareInstance, known: Known[HareSchedule] | None = None
 ) -> LinearProgram:
     """Build the linear relaxation of the time-indexed program."""
-    return replace(by_start.build(instance, upper=_upper(instance, schedule)), integer=None)
+    return replace(by_start.build(instance, upper=_upper(instance, known)), integer=None)
 
 
 def time_indexed_lp(instance: HareInstance, call: RunContext) -> MethodResult:
     """Return the bound that duals of the linear time-indexed relaxation prove."""
     from schedgap.solvers.engines.solve import solve
 
-    schedule = starting_schedule(instance)
-    upper = _upper(instance, schedule)
+    known = Known(starting_schedule(instance))
+    upper = _upper(instance, known)
     assert upper is not None
     try:
         _check_time_indexed(instance, upper, call.options["max_columns"])
     except NotBuiltError as error:
         return MethodResult(note=str(error))
     call.progress.phase("building the program")
-    relaxed = relaxed_time_indexed(instance, schedule)
+    relaxed = relaxed_time_indexed(instance, known)
     call.progress.phase("solving the relaxation")
     result = solve(relaxed, "highs", clock=call.clock, threads=call.threads, seed=call.seed)
     size = {"columns": len(relaxed.cost), "rows": len(relaxed.row_lower)}

@@ -108,7 +108,6 @@ PROGRAMS: Mapping[str, Program[HareInstance, Any]] = {
         _build("big_m"),
         equations="(4)-(8)",
         indices=_PRINTED,
-        read=Lazy("schedgap.models.hare.programs.printed:read"),
         literal=Lazy("schedgap.models.hare.programs.printed:literal"),
         narrow=_narrowed("big_m"),
         symmetry=("cut_alike",),
