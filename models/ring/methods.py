@@ -1,8 +1,11 @@
 """Table of the methods of family `ring`, of its programs to export, and of its test instances."""
 
+from functools import partial
+
 from schedgap.instances.instance import Instance
 from schedgap.instances.ring import RingInstance, RingSchedule
 from schedgap.models.method import LINEAR_ENGINES, Lazy, Method, Option
+from schedgap.models.program import SolveProgram
 from schedgap.models.ring.programs.table import PROGRAMS as PROGRAMS
 
 
@@ -11,6 +14,7 @@ def _at(name: str) -> Lazy:
     return Lazy(f"schedgap.models.ring.{name}")
 
 
+_solved = partial(SolveProgram, initial=_at("exact.build_programs:initial"))
 _ORDER = Option(
     "order", "choice", "list", "jobs in list order, or smallest first as in Algorithm 1 (E28)",
     choices=("list", "sjf"),
@@ -33,7 +37,7 @@ METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
     Method(
         "rar-ddls",
         "exact",
-        _at("exact.solve_programs:rar_ddls"),
+        _solved(_at("exact.build_programs:rar_ddls")),
         "the paper's program, linearised slot by slot",
         "RAR-DDLS, (1)-(9)",
         engines=LINEAR_ENGINES,
@@ -43,7 +47,7 @@ METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
     Method(
         "rar-ddls-cp",
         "exact",
-        _at("exact.solve_programs:rar_ddls_cp"),
+        _solved(_at("exact.build_programs:rar_ddls_cp")),
         "the paper's program for CP-SAT: one interval for each job, rates slot by slot",
         "(1)-(9)",
         ours=True,
@@ -134,7 +138,7 @@ METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
     Method(
         "pair-contention",
         "bound",
-        _at("exact.solve_programs:pair_contention"),
+        _at("exact.pair_contention:pair_contention"),
         "the intervals of rar-ddls-cp with contention between pairs of rings only",
         "(1)-(9) relaxed",
         ours=True,
