@@ -1,6 +1,7 @@
 """The methods, exportable programs and small instances of family `dmlrs`, as one table."""
 
 from collections.abc import Callable
+from functools import partial
 
 from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule
 from schedgap.instances.instance import Instance
@@ -15,6 +16,7 @@ from schedgap.models.method import (
     Option,
     RunContext,
 )
+from schedgap.models.program import SolveProgram
 
 
 def _at(name: str) -> Lazy:
@@ -22,8 +24,11 @@ def _at(name: str) -> Lazy:
     return Lazy(f"schedgap.models.dmlrs.{name}")
 
 
+_solved = partial(SolveProgram, initial=_at("heuristics.initial:initial_state"))
+
+
 def _scaled(
-    run: Lazy, *, repeat: bool = False
+    run: Callable[[DmlrsInstance, RunContext], MethodResult], *, repeat: bool = False
 ) -> Callable[[DmlrsInstance, RunContext], MethodResult]:
     """Return a method with `utility_scaling.with_scaled_utilities`, imported when it is called."""
 
@@ -98,7 +103,7 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
     Method(
         "milp-machine",
         "exact",
-        _scaled(_at("exact.solve_programs:milp_machine"), repeat=True),
+        _scaled(_solved(_at("exact.build_programs:milp_machine")), repeat=True),
         "the paper's program, linearised, machine by machine",
         "(2)-(7)",
         engines=MIXED_ENGINES,
@@ -108,7 +113,7 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
     Method(
         "cp-sat",
         "exact",
-        _scaled(_at("exact.solve_programs:cp_sat"), repeat=True),
+        _scaled(_solved(_at("exact.build_programs:cp_sat")), repeat=True),
         "CP-SAT in whole numbers: (2), (3) and (5) without tolerance",
         "(2)-(7)",
         ours=True,
@@ -120,7 +125,7 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
     Method(
         "lbbd",
         "exact",
-        _scaled(_at("exact.solve_programs:lbbd"), repeat=True),
+        _scaled(_at("exact.build_programs:lbbd"), repeat=True),
         "logic-based Benders decomposition: all machines merged in the master, packing slot by "
         "slot",
         "(2)-(7)",
