@@ -1,6 +1,6 @@
 """Methods of family `elastic`, its programs for export and its test suite of small instances."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -16,6 +16,7 @@ from schedgap.models.method import (
     Option,
     RunContext,
 )
+from schedgap.models.program import SolveProgram
 
 
 def _at(name: str) -> Lazy:
@@ -26,6 +27,28 @@ def _at(name: str) -> Lazy:
 def _in_time(name: str) -> Callable[[ElasticInstance, RunContext], MethodResult]:
     """Return the method that runs an algorithm which ignores a closed horizon."""
     return partial(_at("algorithms.closed_horizon:run_within_horizon"), _at(name))
+
+
+def _solved(
+    name: str, own: Mapping[str, Lazy] = {}
+) -> Callable[[ElasticInstance, RunContext], MethodResult]:
+    """Return the method that solves a program, on weights of a larger magnitude.
+
+    `own`: builders for single engines.
+    """
+    solve: SolveProgram[ElasticInstance, ElasticSchedule] = SolveProgram(
+        _at(f"exact.build_programs:{name}"),
+        initial=_at("heuristics.initial:initial_state"),
+        engine_options=_at("exact.build_programs:engine_options"),
+        own=own,
+    )
+
+    def method(instance: ElasticInstance, call: RunContext) -> MethodResult:
+        scaled = _at("exact.weight_scaling:with_scaled_weights")(solve)
+        result: MethodResult = scaled(instance, call)
+        return result
+
+    return method
 
 
 def _needs_completion(instance: ElasticInstance) -> str | None:
@@ -121,7 +144,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "cp-sat",
         "exact",
-        _at("exact.solve_programs:cp_sat"),
+        _solved("cp_sat"),
         "one interval for each job, with a variable demand on each server",
         "(2), (7)",
         ours=True,
@@ -131,7 +154,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "time-indexed",
         "exact",
-        _at("exact.solve_programs:time_indexed"),
+        _solved("time_indexed"),
         "time-indexed program: one copy of the placement for each job, mode and start; no big-M",
         "(2), (7)",
         ours=True,
@@ -142,7 +165,10 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "compact-exponential",
         "exact",
-        _at("exact.solve_programs:compact_exponential"),
+        _solved(
+            "compact_exponential",
+            {"cp-sat": _at("exact.build_programs:compact_exponential_cp_sat")},
+        ),
         "the paper's compact-exponential program: one column for each run of each job",
         "(8), (17)",
         engines=("cp-sat", "highs", "gurobi", "scip"),
@@ -152,7 +178,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "paper-milp",
         "exact",
-        _at("exact.solve_programs:paper_milp"),
+        _solved("paper_milp"),
         "the paper's program, linearised: modes for the rates, big-M rows for running jobs",
         "(2), (15); (7), (16)",
         engines=LINEAR_ENGINES,
@@ -162,7 +188,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "paper-miqcp",
         "exact",
-        _at("exact.solve_programs:paper_miqcp"),
+        _solved("paper_miqcp"),
         "the paper's program with its products as printed; tiny instances, for teaching",
         "(2), (15); (7), (16)",
         engines=("gurobi",),
