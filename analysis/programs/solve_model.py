@@ -5,6 +5,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -551,5 +552,5 @@ def _readers(
             if key in named:
                 item.set_value(named[key].value, skip_validation=True)
     values = None if plain is built.model else [each.value or 0.0 for each in plain.columns]
-    literal = program.literal
-    return literal and (lambda: literal(plain, instance)), lambda: built.read(values)
+    literal = None if program.literal is None else partial(program.literal, plain, instance)
+    return literal, partial(built.read, values)

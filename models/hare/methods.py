@@ -19,7 +19,7 @@ def _at(name: str) -> Lazy:
 
 
 _solved = partial(SolveProgram, initial=_at("exact.build_programs:initial"))
-MAX_ROWS = 2_000_000  # of the program with big-M rows; building more takes minutes
+MAX_ROWS = 2_000_000  # with big-M, or intervals; building more takes minutes
 
 SYNCHRONIZATION = Option(
     "synchronization",
@@ -94,7 +94,7 @@ METHODS: "tuple[Method[HareInstance, HareSchedule], ...]" = (
     Method(
         "cp-sat",
         "exact",
-        _solved(_at("exact.build_programs:cp_sat")),
+        _solved(partial(_at("exact.build_programs:cp_sat"), max_intervals=MAX_ROWS)),
         "one interval per task and kind of GPU, one cumulative constraint per kind",
         "(4)-(8)",
         ours=True,
@@ -105,7 +105,7 @@ METHODS: "tuple[Method[HareInstance, HareSchedule], ...]" = (
     Method(
         "cp-sat-gpu",
         "exact",
-        _solved(_at("exact.build_programs:cp_sat_gpu")),
+        _solved(partial(_at("exact.build_programs:cp_sat_gpu"), max_intervals=MAX_ROWS)),
         "one interval per task and GPU, no overlap on any GPU",
         "(4)-(8)",
         engines=("cp-sat",),

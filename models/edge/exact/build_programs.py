@@ -64,15 +64,15 @@ def set_packing(
 
 
 def cp_sat(
-    instance: EdgeInstance,
-    known: Known[EdgeSchedule] | None = None,
-    *,
-    max_intervals: int | None = None,
+    instance: EdgeInstance, known: Known[EdgeSchedule], *, max_intervals: int | None = None
 ) -> Built:
-    """Build the interval model."""
+    """Build the interval model, with the known bound as a row."""
     check_size(2 * len(instance.jobs) * len(instance.servers), max_intervals, "intervals")
-    lower = None if known is None or instance.is_batch else int(known.lower)
-    model, sign = intervals.build(instance, lower=lower), sense(instance)
+    sign = sense(instance)
+    bound = int(sign * known.lower)
+    model = intervals.build(
+        instance, lower=None if sign < 0 else bound, upper=bound if sign < 0 else None
+    )
     return BuiltProgram(
         model,
         lambda values: valid_schedule(instance, intervals.read(model, instance, values)),

@@ -15,43 +15,13 @@ from schedgap.models.edge.bounds.worker_types import (
     solve_types,
     whole_bound,
 )
-from schedgap.models.edge.decisions import compiled, sense
+from schedgap.models.edge.decisions import compiled
 from schedgap.models.edge.placements import runs_from_schedule, valid_schedule
 from schedgap.models.edge.programs import intervals, time_indexed
 from schedgap.models.edge.programs.dual import CapacityPrices, to_data
 from schedgap.models.mechanisms.dual_feasible_functions import SuperadditiveFunction
 from schedgap.models.method import Budget
 from schedgap.models.search_state import StageProgress, StageResult, solve_program
-
-
-def search_stage(
-    found: StageProgress,
-    instance: EdgeInstance,
-    schedule: EdgeSchedule | None,
-    lower: float,
-    *,
-    budget: Budget,
-) -> StageResult:
-    """Solve the interval model by CP-SAT.
-
-    `found`: receives schedules and bounds. `schedule`: starting point. `lower`: known bound, in the
-    minimised units of the search state.
-    """
-    sign = sense(instance)
-    bound = int(sign * lower)
-    model = intervals.build(
-        instance, lower=None if sign < 0 else bound, upper=bound if sign < 0 else None
-    )
-    return solve_program(
-        found,
-        model,
-        "cp-sat",
-        budget=budget,
-        read=lambda values: valid_schedule(instance, intervals.read(model, instance, values)),
-        real=lambda bound: sign * bound,
-        grid=1,
-        start=None if schedule is None else intervals.start(model, instance, schedule),
-    )[1]
 
 
 def price_stage(

@@ -24,7 +24,6 @@ from schedgap.solvers.programs.arrays import LinearProgram
 if TYPE_CHECKING:
     import pyomo.environ as pyo
 
-MAX_INTERVALS = 2_000_000  # building more takes minutes
 MAX_ENTRIES = 30_000_000  # nonzeros of the time-indexed program
 CELLS = 100  # of the fluid program's grid
 
@@ -81,21 +80,22 @@ def big_m(
 
 def _intervals(
     instance: HareInstance,
-    known: Known[HareSchedule] | None = None,
+    known: Known[HareSchedule],
     *,
     by: intervals.By,
     synchronization: Synchronization = "relaxed",
+    max_intervals: int | None = None,
 ) -> Built:
     """Build the interval model, with intervals by kind of GPU or by GPU."""
     view = arrays(instance)
     machines = len(view.class_gpus) if by == "kind" else view.gpus
-    check_size(view.tasks * machines, MAX_INTERVALS, "intervals")
+    check_size(view.tasks * machines, max_intervals, "intervals")
     model = intervals.build(
         instance,
         by=by,
         synchronization=synchronization,
         upper=_upper(instance, known, synchronization),
-        lower=steps(instance).critical_path_value,
+        lower=int(known.lower),
     )
     return BuiltProgram(
         model,
