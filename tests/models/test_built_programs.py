@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from schedgap import generate
-from schedgap.errors import ContradictionError
+from schedgap.errors import ContradictionError, ScaleError
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge.exact.build_programs import milp_mode
 from schedgap.models.edge.heuristics.initial import initial_state
@@ -15,6 +15,7 @@ from schedgap.models.search_state import SearchState
 from schedgap.solvers import Clock, solve
 from schedgap.solvers.programs.arrays import LinearProgram
 from strategies.edge_examples import TOY_A
+from strategies.elastic_stops import STOPPED
 
 OWN = [
     (name, key)
@@ -93,3 +94,18 @@ def test_sizes_up_to_the_limit_are_built() -> None:
     check_size(10**9, None)
     with pytest.raises(NotBuiltError, match="too large: 11 rows > max_rows=10"):
         check_size(11, 10, "rows")
+
+
+@pytest.mark.parametrize("name", ["time-indexed", "compact-exponential", "cp-sat"])
+def test_cp_sat_gets_whole_numbers_only(name: str) -> None:
+    """Sums may exceed a capacity by round-off, which the rules allow and CP-SAT does not."""
+    owner = family("elastic")
+    method = owner.method(name)
+    asked = RunContext(method.parse({}), "cp-sat", Budget(Clock(60)), NullProgress())
+    with pytest.raises(ScaleError, match="weights need"):
+        owner.run(method, STOPPED["thirds"], asked)
+    data = STOPPED["nearly equal"].to_data()
+    for kind in data["worker_types"]:
+        kind["demand"]["gpu"] *= 1.00001
+    with pytest.raises(ScaleError, match="no whole steps"):
+        owner.run(method, STOPPED["nearly equal"].from_data(data), asked)

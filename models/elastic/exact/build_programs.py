@@ -168,9 +168,13 @@ def engine_options(instance: ElasticInstance, name: str) -> dict[str, Any] | Non
     ------
     NotBuiltError
         If capacity rows are unsafe in floating point.
+    ScaleError
+        If CP-SAT is asked, and amounts or weights have no common step.
     """
     engine = find_engine(name)
     if name == "cp-sat":
+        whole_numbers.check_whole(instance)
+        whole_numbers.whole_weights(instance)
         return None
     _check_amounts(instance)
     if bool(cluster(instance).whole.all()) or not engine.least:
