@@ -1,17 +1,183 @@
-"""The programs of a family: what each one is, how to build it, and what its indices mean."""
+"""The programs of a family: what each one is, how it is built, solved and read, and its indices."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal
 
-from schedgap.models.method import I, S
+from schedgap.errors import UsageError
+from schedgap.models.method import Budget, I, MethodResult, RunContext, S
+from schedgap.models.options import Wrapper
 
 if TYPE_CHECKING:  # they load NumPy
     import pyomo.environ as pyo
 
+    from schedgap.models.search_state import SearchState, StageProgress, StageResult
     from schedgap.solvers.programs.indices import Indices, Key
 
 ProgramKind = Literal["exact", "relaxation", "dual", "subproblem"]
+_SEARCH = "complete search"
+_SPARE_SHARE, _SPARE_SECONDS = 0.05, 1.0  # of a time limit, kept for stopping a child process
+
+
+class NotBuiltError(UsageError):
+    """A program is not built: it is too large, or its numbers are unsafe for the engine."""
+
+
+def check_size(count: int, most: int | None, unit: str = "columns", limit: str = "") -> None:
+    """Raise NotBuiltError if a program is too large.
+
+    `count`: its size in `unit`. `most`: largest size that is built; None for any. `limit`: option
+    that sets `most`, `max_<unit>` by default.
+    """
+    if most is not None and count > most:
+        raise NotBuiltError(f"too large: {count} {unit} > {limit or f'max_{unit}'}={most}")
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltProgram(Generic[S]):
+    """A program of an instance, and how to read what an engine says of it.
+
+    Attributes
+    ----------
+    model : LinearProgram, Pyomo ConcreteModel or cp_model.CpModel
+        What an engine solves.
+    read : callable
+        From the values of its columns to a schedule, or to None where they give none. A Pyomo model
+        has its values itself; they are not looked at.
+    real : callable
+        From a bound on the model to the units of the family's search state.
+    grid : float or None
+        A number of which every objective value of the model is a multiple.
+    start : callable or None
+        From a schedule to a starting point of the model.
+    """
+
+    model: Any
+    read: Callable[[Any], S | None]
+    real: Callable[[float], float] = float
+    grid: float | None = None
+    start: Callable[[S], Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Known(Generic[S]):
+    """What narrows a program: the best known schedule, if any, and a bound in the family's units.
+
+    The program then has an optimal schedule among those that are no worse.
+    """
+
+    schedule: S | None
+    lower: float = -math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowed(Generic[I, S]):
+    """A builder in the time windows that the schedule of a heuristic leaves open.
+
+    `build`: from an instance and what is `Known`. `heuristic`: from an instance to a schedule, or
+    to None if it finds none.
+    """
+
+    build: Callable[..., Any]
+    heuristic: Callable[[I], S | None]
+
+    def __call__(self, instance: I) -> Any:
+        """Build the program."""
+        return self.build(instance, Known(self.heuristic(instance)))
+
+
+@dataclass(frozen=True, slots=True)
+class SolveProgram(Wrapper, Generic[I, S]):
+    """A method that builds one program of the whole problem and solves it with an engine.
+
+    Its options are those of the builder.
+
+    Attributes
+    ----------
+    build : callable
+        From an instance, what is `Known`, and the method's options as keywords to a
+        `BuiltProgram`, or to None if there is no schedule. NotBuiltError refuses it.
+    initial : callable
+        From an instance and a `RunContext` to the search state before any search, or to the result
+        if nothing is left to search for.
+    engine_options : callable
+        From an instance and the name of an engine to options of the engine; NotBuiltError if the
+        engine's arithmetic is unsafe for the instance.
+    own : mapping
+        Builder by engine, for engines that get a model of their own.
+    in_child : bool
+        Whether it is built and solved in a child process, which can be stopped while it builds.
+    """
+
+    build: Callable[..., BuiltProgram[S] | None]
+    initial: "Callable[[I, RunContext[S]], SearchState[S] | MethodResult[S]]"
+    engine_options: Callable[[I, str], Mapping[str, Any] | None] = field(
+        default=lambda instance, engine: None
+    )
+    own: "Mapping[str, Callable[..., BuiltProgram[S] | None]]" = field(default_factory=dict)
+    in_child: bool = False
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The builder."""
+        return self.build
+
+    def __call__(self, instance: I, call: RunContext[S], **options: Any) -> MethodResult[S]:
+        """Run the method."""
+        state = self.initial(instance, call)
+        if isinstance(state, MethodResult):
+            return state
+        if state.closed:
+            return state.outcome()
+        engine = call.engine or "highs"
+        try:
+            settings = self.engine_options(instance, engine)
+            known = Known(state.schedule, state.lower)
+            build = self.own.get(engine, self.build)
+            arguments = build, instance, known, options, engine, settings
+            if self.in_child:
+                call.progress.phase(f"solving with {engine}")
+                spare = max(_SPARE_SHARE, _SPARE_SECONDS / (1 + call.clock.remaining()))
+                budget = call.budget.share(1 - spare)
+                state.child(_SEARCH, program_stage, *arguments, budget=budget, engine=engine)
+            else:
+                report = program_stage(state, *arguments, budget=call.budget)
+                state.trace |= report.trace
+                state.take(_SEARCH, replace(report, trace={}))
+        except NotBuiltError as error:
+            return state.outcome(str(error))
+        return state.outcome()
+
+
+def program_stage(
+    progress: "StageProgress[S]",
+    build: Callable[..., BuiltProgram[S] | None],
+    instance: I,
+    known: Known[S],
+    settings: Mapping[str, Any],
+    engine: str,
+    options: Mapping[str, Any] | None = None,
+    *,
+    budget: Budget,
+) -> "StageResult":
+    """Build a program and solve it in this process.
+
+    `progress`: receives schedules and bounds. `build`: as in `SolveProgram`. `known`: incumbent and
+    bound. `settings`: options of the method. `options`: of the engine.
+    """
+    from schedgap.models.search_state import StageResult, solve_program
+
+    progress.phase("building the program")
+    built = build(instance, known, **settings)
+    if built is None:
+        return StageResult(complete=True, infeasible=True)
+    progress.phase(f"solving with {engine}")
+    start = known.schedule and built.start and built.start(known.schedule)
+    return solve_program(
+        progress, built.model, engine, budget=budget, read=built.read, real=built.real,
+        grid=built.grid, start=start, options=options,
+    )[1]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +194,8 @@ class Program(Generic[I, S]):
     equations : str
         The paper's equations; empty for a program of ours.
     build : callable
-        From an instance to a Pyomo model or to arrays, in the instance's full time horizon.
+        From an instance to a Pyomo model, to arrays or to a `BuiltProgram` with either, in the
+        instance's full time horizon.
     indices : mapping
         Component -> the kinds of its indices, such as "task gpu"; see `Indices`.
     read : callable or None
@@ -67,7 +234,35 @@ class Program(Generic[I, S]):
         instance : Instance
             Of the family.
         """
-        return (self.narrow or self.build)(instance)
+        return self.built(instance, narrow=True).model
+
+    def built(self, instance: I, *, narrow: bool = False) -> BuiltProgram[S]:
+        """Build the program, with its reader.
+
+        Parameters
+        ----------
+        instance : Instance
+            Of the family.
+        narrow : bool
+            Whether jobs may run only in the narrow windows, if the program has some.
+        """
+        found = (self.narrow if narrow and self.narrow else self.build)(instance)
+        if isinstance(found, BuiltProgram):
+            return found
+        return BuiltProgram(found, lambda values: self._read(found, instance, values))
+
+    def _read(self, found: Any, instance: I, values: Any) -> S | None:
+        """Return the schedule of a model without a reader of its own; arrays become Pyomo's."""
+        from schedgap.solvers.programs.arrays import LinearProgram
+        from schedgap.solvers.programs.indices import as_model
+
+        if self.read is None:
+            return None
+        if isinstance(found, LinearProgram):
+            found = as_model(found, "program", unit=self.unit(instance))
+            for column, value in zip(found.columns, values, strict=True):
+                column.set_value(float(value), skip_validation=True)
+        return self.read(found, instance)
 
     def index_names(self, names: "Mapping[str, Sequence[Key]]") -> "Indices":
         """Return the indices of the program's components.

@@ -33,13 +33,13 @@ Send = Callable[[object], None]
 class Built:
     """A program as arrays, always to be minimised.
 
-    `factor` times the objective of the arrays is the objective of the instance. `fill` returns the
-    program's model with the values of the columns, from which the program reads a schedule.
+    `factor` times the objective of the arrays is the objective of the instance. `read` returns the
+    schedule that the values of the columns give, or None.
     """
 
     program: LinearProgram
     factor: float
-    fill: Callable[[Floats], Any]
+    read: Callable[[Floats], Any]
     quadratics: "tuple[Quadratic, ...]" = ()
     square: "Quadratic | None" = None
 
@@ -61,28 +61,18 @@ def built(owner: Family, instance: Instance, key: str, *, narrow: bool) -> Built
     from schedgap.solvers.programs.pyomo import compile_model
 
     found = build_program(instance, key, narrow=narrow)
-    sense = owner.sense(instance)
-    if isinstance(found, LinearProgram):
+    if isinstance(found.model, LinearProgram):
         unit = owner.programs[key].unit(instance)
-        program = found
+        factor = unit if owner.sense(instance) == "min" else -unit
+        return Built(found.model, factor, found.read)
+    arrays = compile_model(found.model, quadratic=True)
 
-        def fill(values: Floats) -> Any:
-            from schedgap.solvers.programs.indices import as_model
-
-            model = as_model(program, key, sense=sense, unit=unit)
-            for column, value in zip(model.columns, values.tolist(), strict=True):
-                column.set_value(value, skip_validation=True)
-            return model
-
-        return Built(found, unit if sense == "min" else -unit, fill)
-    arrays = compile_model(found, quadratic=True)
-
-    def load(values: Floats) -> Any:
+    def read(values: Floats) -> Any:
         arrays.load(values)
-        return found
+        return found.read(values)
 
     factor = -1.0 if arrays.sense == "max" else 1.0
-    return Built(arrays.program, factor, load, arrays.quadratics, arrays.square)
+    return Built(arrays.program, factor, read, arrays.quadratics, arrays.square)
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +230,7 @@ def _solved(
         "statistics": sizes | _statistics(made, result) | ({"confirm": text} if text else {}),
     }
     send(("facts", build + seconds, facts))
-    answer = _answer(owner, instance, key, formulation, made, order, confirmed)
+    answer = _answer(formulation, made, order, confirmed)
     return answer, build + seconds + meter.total().confirm
 
 
@@ -298,13 +288,7 @@ def _confirmed(
 
 
 def _answer(
-    owner: Family,
-    instance: Instance,
-    key: str,
-    formulation: Formulation,
-    made: Built,
-    order: Order,
-    result: "EngineResult",
+    formulation: Formulation, made: Built, order: Order, result: "EngineResult"
 ) -> MethodResult:
     """Return what the engine's result says of the instance.
 
@@ -326,20 +310,10 @@ def _answer(
     values = order.back(result.values)
     _check_rows(made.program, values, name)
     _check_objective(made, values, result, name)
-    schedule = read(owner, instance, key, made, values)
+    schedule = made.read(made.program.rounded(values))
     if schedule is None:
         raise ContradictionError(f"the values of {name} give no schedule")
     return MethodResult(schedule, bound)
-
-
-def read(owner: Family, instance: Instance, key: str, made: Built, values: Floats) -> Any:
-    """Return the schedule that the values of the columns give, or None.
-
-    `values`: by column.
-    """
-    reader = owner.programs[key].read
-    assert reader is not None
-    return reader(made.fill(made.program.rounded(values)), instance)
 
 
 def read_values(
@@ -350,7 +324,8 @@ def read_values(
     `send`: not used. `narrow`: as for `built`. `values`: by column.
     """
     owner = family_of(module)
-    return read(owner, instance, key, built(owner, instance, key, narrow=narrow), values)
+    made = built(owner, instance, key, narrow=narrow)
+    return made.read(made.program.rounded(values))
 
 
 def _check_rows(program: LinearProgram, values: Floats, engine: str) -> None:

@@ -7,6 +7,7 @@ from schedgap.errors import FamilyError, SchedgapError, UsageError, choices
 from schedgap.instances.arguments import a_flag, a_text, an_instance, checked
 from schedgap.instances.instance import Instance
 from schedgap.models.family import Family, family
+from schedgap.models.program import BuiltProgram
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
@@ -127,41 +128,37 @@ def build(instance: Instance, key: str, *, narrow: bool = False) -> "pyo.Concret
 
     `narrow`: as for `model`.
     """
+    return as_pyomo(instance, key, build_program(instance, key, narrow=narrow).model)
+
+
+def as_pyomo(
+    instance: Instance, key: str, built: "LinearProgram | pyo.ConcreteModel"
+) -> "pyo.ConcreteModel":
+    """Return what the builder of a program has built as a Pyomo model."""
     from schedgap.solvers.programs.arrays import LinearProgram
     from schedgap.solvers.programs.indices import as_model
 
+    if not isinstance(built, LinearProgram):
+        return built
     owner = family(instance.family)
-    program = owner.programs[key]
-    built = build_program(instance, key, narrow=narrow)
-    if isinstance(built, LinearProgram):
-        sense = owner.sense(instance)
-        built = as_model(built, key, sense=sense, unit=program.unit(instance))
-    return _pyomo_model(built, instance.family, key)
+    unit = owner.programs[key].unit(instance)
+    return as_model(built, key, sense=owner.sense(instance), unit=unit)
 
 
-def build_program(
-    instance: Instance, key: str, *, narrow: bool = False
-) -> "LinearProgram | pyo.ConcreteModel":
-    """Return what the builder of a program returns.
+def build_program(instance: Instance, key: str, *, narrow: bool = False) -> BuiltProgram:
+    """Build a program; FamilyError unless it is a Pyomo model or arrays.
 
     `narrow`: as for `model`.
     """
-    from schedgap.solvers.programs.arrays import LinearProgram
-
-    program = family(instance.family).programs[key]
-    built = (program.narrow if narrow and program.narrow else program.build)(instance)
-    if isinstance(built, LinearProgram):
-        return built
-    return _pyomo_model(built, instance.family, key)
-
-
-def _pyomo_model(built: object, owner: str, key: str) -> "pyo.ConcreteModel":
-    """Return what a program's builder gave; FamilyError unless it is a Pyomo model."""
     import pyomo.environ as pyo
 
-    if not isinstance(built, pyo.ConcreteModel):
-        what = f"returned {type(built).__name__}, need a Pyomo ConcreteModel or a LinearProgram"
-        raise FamilyError(f"family {owner}: program {key}: {what}")
+    from schedgap.solvers.programs.arrays import LinearProgram
+
+    built = family(instance.family).programs[key].built(instance, narrow=narrow)
+    if not isinstance(built.model, LinearProgram | pyo.ConcreteModel):
+        what = type(built.model).__name__
+        what = f"returned {what}, need a Pyomo ConcreteModel or a LinearProgram"
+        raise FamilyError(f"family {instance.family}: program {key}: {what}")
     return built
 
 
@@ -208,12 +205,10 @@ def exported(
 
     owner = family(instance.family)
     key = program_name(owner, name)
-    program = owner.programs[key]
-    built = program(instance)
+    built: LinearProgram | pyo.ConcreteModel = build_program(instance, key, narrow=True).model
     if isinstance(built, LinearProgram):
         return replace(built, integer=None) if relax else built
-    built = _pyomo_model(built, owner.name, key)
-    rename_indices(built, program.index_names(owner.index_names(instance)))
+    rename_indices(built, owner.programs[key].index_names(owner.index_names(instance)))
     if relax:
         relax_integers(built)
     return built

@@ -5,11 +5,12 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from schedgap.analysis.programs.models import ORIGIN, Origin, build, model
+from schedgap.analysis.programs.models import ORIGIN, Origin, as_pyomo, build_program, model
 from schedgap.analysis.results.bounds import Scale, derive_status
 from schedgap.analysis.results.solution import Solution
 from schedgap.errors import InputError, UsageError
@@ -416,15 +417,15 @@ class _Outcome:
         break a rule, a schedule with the same decisions counts if it is no worse than the program
         says, because then only the engine's tolerance broke the rule.
         """
-        plain = _with_values(self.instance, self.origin, solved)
+        literal, read = _readers(self.instance, self.origin, solved)
         said = float(self.facts["objective"])
-        for reader in (self.program.literal, self.program.read):
+        for reader in (literal, read):
             if reader is None:
                 continue
-            data, wrong = self._schedule(reader, plain)
+            data, wrong = self._schedule(reader)
             if not wrong:
                 value = float(self.owner.objective(self.instance, data))
-                if reader is self.program.read and self._is_worse(value, said) and self.broken:
+                if reader is read and self._is_worse(value, said) and self.broken:
                     continue
                 self.schedule, self.objective, self.broken = data, value, ()
                 return
@@ -434,10 +435,10 @@ class _Outcome:
         sign = 1.0 if self.owner.sense(self.instance) == "min" else -1.0
         return sign * (value - said) > 1e-6 * max(1.0, abs(said))
 
-    def _schedule(self, reader: Callable[..., Any], plain: Any) -> tuple[Any, tuple[str, ...]]:
+    def _schedule(self, reader: Callable[[], Any]) -> tuple[Any, tuple[str, ...]]:
         """Return the data of a schedule, and the rules that it breaks."""
         try:
-            found = reader(plain, self.instance)
+            found = reader()
             data = None if found is None else found.to_data(self.instance)
         except Exception as error:  # noqa: BLE001 - values of a changed program may be anything
             return None, (f"its values give no schedule ({type(error).__name__}: {error})",)
@@ -527,15 +528,20 @@ class _Outcome:
         return ""
 
 
-def _with_values(
+def _readers(
     instance: Instance, origin: Origin, solved: "pyo.ConcreteModel"
-) -> "pyo.ConcreteModel":
-    """Return the program as its builder returns it, with the values of a solved model."""
+) -> "tuple[Callable[[], Any] | None, Callable[[], Any]]":
+    """Return the readers of the values as they are, and of the decisions that they stand for.
+
+    They read the program as its builder returns it, with the values of a solved model.
+    """
     import pyomo.environ as pyo
 
     owner = family(instance.family)
-    plain = build(instance, origin.program, narrow=origin.narrow)
-    indices = owner.programs[origin.program].index_names(owner.index_names(instance))
+    program = owner.programs[origin.program]
+    built = build_program(instance, origin.program, narrow=origin.narrow)
+    plain = as_pyomo(instance, origin.program, built.model)
+    indices = program.index_names(owner.index_names(instance))
     for variable in plain.component_objects(pyo.Var):
         named = solved.component(variable.local_name)
         if named is None:
@@ -545,4 +551,6 @@ def _with_values(
             key = rename(index)
             if key in named:
                 item.set_value(named[key].value, skip_validation=True)
-    return plain
+    values = None if plain is built.model else [each.value or 0.0 for each in plain.columns]
+    literal = None if program.literal is None else partial(program.literal, plain, instance)
+    return literal, partial(built.read, values)

@@ -14,6 +14,7 @@ from schedgap.models.method import (
     Method,
     Within,
 )
+from schedgap.models.program import SolveProgram
 
 
 def _at(name: str) -> Lazy:
@@ -21,12 +22,16 @@ def _at(name: str) -> Lazy:
     return Lazy(f"schedgap.models.dmlrs.{name}")
 
 
-def _scaled(name: str, *, repeat: bool = False) -> Within[DmlrsInstance, DmlrsSchedule]:
+def _scaled(
+    function: str | SolveProgram[DmlrsInstance, DmlrsSchedule], *, repeat: bool = False
+) -> Within[DmlrsInstance, DmlrsSchedule]:
     """Return how a function of this family runs on scaled utilities."""
-    return Within(partial(_at("utility_scaling:with_scaled_utilities"), repeat=repeat), _at(name))
+    outer = partial(_at("utility_scaling:with_scaled_utilities"), repeat=repeat)
+    return Within(outer, _at(function) if isinstance(function, str) else function)
 
 
 _exact = partial(_scaled, repeat=True)
+_solved = partial(SolveProgram, initial=_at("heuristics.initial:initial_state"))
 _run_pd_ors = _at("algorithms.solve_pd_ors:run_pd_ors")
 _PD_ORS = _at("algorithms.pd_ors:pd_ors")  # with its options
 _PD_ORS_GREEDY = partial(_PD_ORS, gain=None, delta=None, rounds=None, ps_row=None)  # not these
@@ -38,14 +43,14 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
            "column generation over machine configurations, reduced-cost fixing, then programs "
            "over the remaining choices",
            "(2)-(7)", ours=True, engines=("highs",), seeded=True),
-    Method("milp-machine", "exact", _exact("exact.solve_programs:milp_machine"),
+    Method("milp-machine", "exact", _exact(_solved(_at("exact.build_programs:milp_machine"))),
            "the paper's program, linearised, machine by machine",
            "(2)-(7)", engines=MIXED_ENGINES, seeded=True),
-    Method("cp-sat", "exact", _exact("exact.solve_programs:cp_sat"),
+    Method("cp-sat", "exact", _exact(_solved(_at("exact.build_programs:cp_sat"))),
            "CP-SAT in whole numbers: (2), (3) and (5) without tolerance",
            "(2)-(7)", ours=True, engines=("cp-sat",), seeded=True,
            unsupported_reason=_at("programs.cp_sat:too_large")),
-    Method("lbbd", "exact", _exact("exact.solve_programs:lbbd"),
+    Method("lbbd", "exact", _exact("exact.build_programs:lbbd"),
            "logic-based Benders decomposition: all machines merged in the master, packing slot "
            "by slot",
            "(2)-(7)", ours=True, engines=MIXED_ENGINES, seeded=True),

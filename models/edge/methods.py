@@ -6,6 +6,7 @@ from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.instances.instance import Instance
 from schedgap.models.edge.programs.table import PROGRAMS as PROGRAMS
 from schedgap.models.method import MIXED_ENGINES, Algorithm, Lazy, Method, Within
+from schedgap.models.program import SolveProgram
 
 
 def _at(name: str) -> Lazy:
@@ -13,6 +14,8 @@ def _at(name: str) -> Lazy:
     return Lazy(f"schedgap.models.edge.{name}")
 
 
+_solved = partial(SolveProgram, initial=_at("heuristics.initial:initial_state"))
+_in_child = partial(_solved, in_child=True)  # which can be stopped while it builds
 _SECTION_6 = "Section VI; completed by us"
 
 # Methods for problem (2) only, and for the batch problem (3) only; `Method` itself serves both.
@@ -51,22 +54,22 @@ METHODS: tuple[Method[EdgeInstance, EdgeSchedule], ...] = (
            "values",
            "(2), (3), (5)", ours=True, engines=("highs", "cp-sat"), runs_children=True,
            seeded=True),
-    Method("cp-sat", "exact", _at("exact.solve_programs:cp_sat"),
+    Method("cp-sat", "exact", _solved(_at("exact.build_programs:cp_sat")),
            "interval model: one interval for each job, with a variable demand on each server",
            "(2), (3)", ours=True, engines=("cp-sat",), seeded=True),
-    Method("milp-mode", "exact", _at("exact.solve_programs:milp_mode"),
+    Method("milp-mode", "exact", _in_child(_at("exact.build_programs:milp_mode")),
            "time-indexed program over starts and modes; its relaxation is as strong as that of "
            "(4)",
            "(2), (3)", ours=True, engines=MIXED_ENGINES, seeded=True),
-    Method("milp-literal", "exact", _at("exact.solve_programs:milp_literal"),
+    Method("milp-literal", "exact", _in_child(_at("exact.build_programs:milp_literal")),
            "the paper's program, linearised constraint by constraint",
            "(2), (3)", engines=MIXED_ENGINES, seeded=True),
-    Method("set-packing", "exact", _at("exact.solve_programs:set_packing"),
+    Method("set-packing", "exact", _in_child(_at("exact.build_programs:set_packing")),
            "set packing: program (4) with a column for each run of each job; objective (2) or "
            "(4)",
            "(2), (4)", engines=MIXED_ENGINES, seeded=True),
     # bounds
-    Method("cg-bound", "bound", _at("exact.solve_programs:cg_bound"),
+    Method("cg-bound", "bound", _at("exact.cg_bound:cg_bound"),
            "linear relaxation of (4), with objective (2) or (4), by column generation; prices by "
            "server and slot, which are solutions of the dual (5)",
            "(4), (5), (6), (9)", ours=True, engines=("highs",)),

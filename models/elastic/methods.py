@@ -1,11 +1,14 @@
 """Methods of family `elastic`, its programs for export and its test suite of small instances."""
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.instances.instance import Instance
 from schedgap.models.elastic.programs.table import PROGRAMS as PROGRAMS
 from schedgap.models.method import LINEAR_ENGINES, Algorithm, Keywords, Lazy, Method, Within
+from schedgap.models.program import SolveProgram
 
 
 def _at(name: str) -> Lazy:
@@ -18,6 +21,24 @@ def _in_time(name: str) -> Within[ElasticInstance, ElasticSchedule]:
     return Within(_at("algorithms.closed_horizon:run_within_horizon"), _at(name))
 
 
+def _scaled(function: Callable[..., Any]) -> Within[ElasticInstance, ElasticSchedule]:
+    """Return how a function runs on weights of a larger magnitude."""
+    return Within(_at("exact.weight_scaling:on_scaled_weights"), function)
+
+
+def _solved(name: str, **own: Lazy) -> Within[ElasticInstance, ElasticSchedule]:
+    """Return how a program is solved, on weights of a larger magnitude.
+
+    `own`: builders for single engines.
+    """
+    return _scaled(SolveProgram(
+        _at(f"exact.build_programs:{name}"),
+        initial=_at("heuristics.initial:initial_state"),
+        engine_options=_at("exact.build_programs:engine_options"),
+        own={engine.replace("_", "-"): build for engine, build in own.items()},
+    ))  # fmt: skip
+
+
 def _needs_completion(instance: ElasticInstance) -> str | None:
     """Return why a batch problem is refused."""
     return "needs objective weighted_completion" if instance.is_batch else None
@@ -28,6 +49,9 @@ def _needs_batch(instance: ElasticInstance) -> str | None:
     return None if instance.is_batch else "needs objective scheduled_weight"
 
 
+_COMPACT = _solved(
+    "compact_exponential", cp_sat=_at("exact.build_programs:compact_exponential_cp_sat")
+)
 # Passed as arguments, so that the paper's algorithms import no bounds, and bounds no heuristics.
 _WEIGHT_BOUND = _at("bounds.dual_prices:weight_bound")
 _STARTING_SCHEDULE = _at("heuristics.initial:starting_schedule")
@@ -42,23 +66,23 @@ _batch_method = partial(Method, unsupported_reason=_needs_batch)
 
 METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     # exact
-    Method("exact", "exact", _at("exact.exact:exact"),
+    Method("exact", "exact", _scaled(_at("exact.exact:exact")),
            "lists, CP-SAT, then branch and cut that refutes all better values; prices drop most "
            "runs",
            "(8), (9)", ours=True, engines=("highs", "cp-sat"), runs_children=True, seeded=True),
-    Method("cp-sat", "exact", _at("exact.solve_programs:cp_sat"),
+    Method("cp-sat", "exact", _solved("cp_sat"),
            "one interval for each job, with a variable demand on each server",
            "(2), (7)", ours=True, engines=("cp-sat",), seeded=True),
-    Method("time-indexed", "exact", _at("exact.solve_programs:time_indexed"),
+    Method("time-indexed", "exact", _solved("time_indexed"),
            "time-indexed program: one copy of the placement for each job, mode and start; no big-M",
            "(2), (7)", ours=True, engines=("highs", "gurobi", "cp-sat", "scip"), seeded=True),
-    Method("compact-exponential", "exact", _at("exact.solve_programs:compact_exponential"),
+    Method("compact-exponential", "exact", _COMPACT,
            "the paper's compact-exponential program: one column for each run of each job",
            "(8), (17)", engines=("cp-sat", "highs", "gurobi", "scip"), seeded=True),
-    Method("paper-milp", "exact", _at("exact.solve_programs:paper_milp"),
+    Method("paper-milp", "exact", _solved("paper_milp"),
            "the paper's program, linearised: modes for the rates, big-M rows for running jobs",
            "(2), (15); (7), (16)", engines=LINEAR_ENGINES, seeded=True),
-    Method("paper-miqcp", "exact", _at("exact.solve_programs:paper_miqcp"),
+    Method("paper-miqcp", "exact", _solved("paper_miqcp"),
            "the paper's program with its products as printed; tiny instances, for teaching",
            "(2), (15); (7), (16)", engines=("gurobi",), seeded=True),
     # bounds

@@ -7,6 +7,7 @@ from schedgap.instances.hare import HareInstance
 from schedgap.instances.instance import Instance
 from schedgap.models.hare.programs.table import PROGRAMS as PROGRAMS
 from schedgap.models.method import LINEAR_ENGINES, Algorithm, Keywords, Lazy, Method
+from schedgap.models.program import SolveProgram
 
 if TYPE_CHECKING:  # it loads NumPy
     from schedgap.instances.hare import HareSchedule
@@ -17,6 +18,10 @@ def _at(name: str) -> Lazy:
     return Lazy(f"schedgap.models.hare.{name}")
 
 
+_solved = partial(SolveProgram, initial=_at("exact.build_programs:initial"))
+MAX_ROWS = 2_000_000  # with big-M, or intervals; building more takes minutes
+_BIG_M = partial(_at("exact.build_programs:big_m"), max_rows=MAX_ROWS)
+_INTERVALS = partial(_at("exact.build_programs:cp_sat"), max_intervals=MAX_ROWS)
 _RULE = _at("algorithms.hare:place")  # options of Algorithm 1
 _ON_RELAXATION = Keywords(_RULE, _at("algorithms.hare:cut_loop"))
 
@@ -25,19 +30,19 @@ METHODS: "tuple[Method[HareInstance, HareSchedule], ...]" = (
     Method("exact", "exact", _at("exact.exact:exact"),
            "local search, CP-SAT, and branch and price over schedules of single jobs",
            "ours", ours=True, engines=("cp-sat", "highs"), runs_children=True, seeded=True),
-    Method("big-m", "exact", _at("exact.solve_programs:big_m"),
+    Method("big-m", "exact", _solved(_BIG_M),
            "the paper's program, with a big-M row for each order of two tasks on a GPU",
            "(4)-(8)", engines=LINEAR_ENGINES, seeded=True),
-    Method("cp-sat", "exact", _at("exact.solve_programs:cp_sat"),
+    Method("cp-sat", "exact", _solved(_INTERVALS),
            "one interval per task and kind of GPU, one cumulative constraint per kind",
            "(4)-(8)", ours=True, engines=("cp-sat",), seeded=True),
-    Method("cp-sat-gpu", "exact", partial(_at("exact.solve_programs:cp_sat"), by="gpu"),
+    Method("cp-sat-gpu", "exact", _solved(partial(_INTERVALS, by="gpu")),
            "one interval per task and GPU, no overlap on any GPU",
            "(4)-(8)", engines=("cp-sat",), seeded=True),
-    Method("time-indexed", "exact", _at("exact.solve_programs:time_indexed"),
+    Method("time-indexed", "exact", _solved(_at("exact.build_programs:time_indexed")),
            "time-indexed program: how many tasks start on each kind of GPU in each time step",
            "ours", ours=True, engines=("highs", "cp-sat", "gurobi", "scip"), seeded=True),
-    Method("time-indexed-lp", "bound", _at("exact.solve_programs:time_indexed_lp"),
+    Method("time-indexed-lp", "bound", _at("exact.build_programs:time_indexed_lp"),
            "linear relaxation of time-indexed", "ours", ours=True, engines=("highs",)),
     # bounds
     Method("lagrangian", "bound", _at("bounds.solve_lagrangian:lagrangian_bound"),

@@ -1,8 +1,11 @@
 """Table of the methods of family `ring`, of its programs to export, and of its test instances."""
 
+from functools import partial
+
 from schedgap.instances.instance import Instance
 from schedgap.instances.ring import RingInstance, RingSchedule
 from schedgap.models.method import LINEAR_ENGINES, Keywords, Lazy, Method
+from schedgap.models.program import SolveProgram
 from schedgap.models.ring.programs.table import PROGRAMS as PROGRAMS
 
 
@@ -11,17 +14,19 @@ def _at(name: str) -> Lazy:
     return Lazy(f"schedgap.models.ring.{name}")
 
 
+_solved = partial(SolveProgram, initial=_at("exact.build_programs:initial"))
+
 METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
     # exact
     Method("exact", "exact", _at("exact.exact:exact"),
            "bounds, list schedules, local search and relaxations, then a destructive bound: one "
            "makespan after another is refuted",
            "(1)-(9)", ours=True, engines=("cp-sat", "highs"), runs_children=True, seeded=True),
-    Method("rar-ddls", "exact", _at("exact.solve_programs:rar_ddls"),
+    Method("rar-ddls", "exact", _solved(_at("exact.build_programs:rar_ddls")),
            "the paper's program, linearised slot by slot",
            "RAR-DDLS, (1)-(9)", engines=LINEAR_ENGINES, seeded=True,
            unsupported_reason=_at("programs.printed:unsupported_reason")),
-    Method("rar-ddls-cp", "exact", _at("exact.solve_programs:rar_ddls_cp"),
+    Method("rar-ddls-cp", "exact", _solved(_at("exact.build_programs:rar_ddls_cp")),
            "the paper's program for CP-SAT: one interval for each job, rates slot by slot",
            "(1)-(9)", ours=True, engines=("cp-sat",), seeded=True),
     Method("branch-simulate", "exact", _at("exact.branch_and_simulate:branch_simulate"),
@@ -49,7 +54,7 @@ METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
     Method("theta-feasible", "bound", _at("exact.solve_pools:theta_feasible"),
            "least limit theta on the estimated load of a GPU; integer program over kinds of jobs",
            "(14)-(16)", engines=("highs",), seeded=True),
-    Method("pair-contention", "bound", _at("exact.solve_programs:pair_contention"),
+    Method("pair-contention", "bound", _at("exact.pair_contention:pair_contention"),
            "the intervals of rar-ddls-cp with contention between pairs of rings only",
            "(1)-(9) relaxed", ours=True, engines=("cp-sat",), seeded=True),
     # the paper's algorithm, and ours

@@ -1,16 +1,19 @@
 """Engine answers that stand for no schedule: dropped and counted, never taken or asserted on."""
 
+from dataclasses import replace
+from itertools import count
 from types import ModuleType
 
 import numpy as np
 import pytest
 
-from schedgap.instances.edge import EdgeInstance
+from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.edge import rules
-from schedgap.models.edge.exact.stages import program_stage
+from schedgap.models.edge.exact.build_programs import milp_literal, set_packing
 from schedgap.models.edge.heuristics.initial import initial_state
 from schedgap.models.edge.programs import columns, printed, time_indexed
 from schedgap.models.method import Budget, RunContext
+from schedgap.models.program import BuiltProgram, Known, program_stage
 from schedgap.solvers import Clock
 from strategies.edge import instance_of
 from strategies.edge_examples import TOY_A, TOY_BATCH, TOY_C
@@ -70,28 +73,15 @@ def test_arrays_of_values_that_are_no_schedule_are_none() -> None:
         assert time_indexed.read(program, TOY_A, values) is None
 
 
-class Liar:
-    """Stands for a program whose engine's values are no schedule at first."""
-
-    def __init__(self) -> None:
-        self.asked = 0
-
-    def build(self, instance: EdgeInstance) -> object:
-        return columns.build(instance)
-
-    def read(self, model: object, instance: EdgeInstance) -> object:
-        self.asked += 1
-        return None if self.asked == 1 else columns.read(model, instance)
-
-
-def test_what_is_dropped_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_dropped_is_counted() -> None:
     """The first answer is lost; no bound rests on it, and the optimum is found all the same."""
-    from schedgap.models.edge.exact import stages
 
-    liar = Liar()
-    monkeypatch.setattr(stages, "import_module", lambda name: liar)
+    def build(instance: EdgeInstance, known: object) -> BuiltProgram[EdgeSchedule]:
+        honest, answers = set_packing(instance), count()
+        return replace(honest, read=lambda values: honest.read(values) if next(answers) else None)
+
     found = initial_state(TOY_C, RunContext({}, None, Budget(Clock(60)), Silence()))
-    program_stage(found, TOY_C, "liar", "highs", budget=Budget(Clock(60)))
+    program_stage(found, build, TOY_C, Known(None), {}, "highs", budget=Budget(Clock(60)))
     outcome = found.outcome()
     assert outcome.trace["dropped"].startswith("1 answer")
     assert outcome.bound == 6 and found.upper in (None, 6)
@@ -100,8 +90,7 @@ def test_what_is_dropped_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_coefficients_beyond_an_engine_s_tolerance_end_in_a_proof_or_in_none() -> None:
     """HiGHS takes a run that lacks a few of 2 x 10^8 worker-slots for a long enough one."""
     found = initial_state(WIDE, RunContext({}, None, Budget(Clock(60)), Silence()))
-    module = "schedgap.models.edge.programs.printed"
-    program_stage(found, WIDE, module, "highs", budget=Budget(Clock(30)))
+    program_stage(found, milp_literal, WIDE, Known(None), {}, "highs", budget=Budget(Clock(30)))
     outcome = found.outcome()
     assert found.lower <= 6 <= (found.upper or 6)
     data = outcome.schedule.to_data(WIDE)

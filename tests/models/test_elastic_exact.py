@@ -94,7 +94,7 @@ def test_a_stopped_search_keeps_schedule_and_bound() -> None:
 def test_too_many_columns_are_refused_with_a_schedule() -> None:
     method = METHODS["paper-milp"]
     options = method.parse({"max_columns": 5})
-    outcome = FAMILY.run(method, TOY, RunContext(options, "highs", Budget(Clock(60)), Silence()))
+    outcome = FAMILY.run(method, BATCH, RunContext(options, "highs", Budget(Clock(60)), Silence()))
     assert "too large" in outcome.note
     assert outcome.schedule is not None
 
@@ -144,8 +144,9 @@ def test_amounts_of_more_than_40_bits_are_refused_or_rounded() -> None:
     instance = instance_of(jobs, **fields)
     assert brute_force(instance) == 16
     check(instance, run("exact", instance))
+    jobs[1]["train_time"] = {"w1": 2}  # beside the first no more, so that no bound meets a list
     with pytest.raises(ScaleError, match="40 bits"):
-        run("cp-sat", instance)
+        run("cp-sat", instance_of(jobs, **fields))
 
 
 # Two jobs of 6,000,000 slots on a server each, 3 x 6,000,001 twice; with three workers on both

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic import rules
-from schedgap.models.elastic.exact import export
 from schedgap.models.elastic.heuristics.initial import known_windows, starting_schedule
+from schedgap.models.elastic.methods import PROGRAMS
 from schedgap.models.elastic.modes import cluster, modes
 from schedgap.models.elastic.programs import compact, intervals, linearised, time_indexed
 from schedgap.models.elastic.programs.columns import placements as minimal
@@ -150,11 +150,11 @@ def test_rows_are_named_after_equations() -> None:
         return {row.name for row in model.component_objects(Constraint) if len(row)}
 
     assert {"eq_2a", "eq_2b", "eq_2c", "eq_2d", "eq_2e", "eq_2h", "eq_2i"} <= names(
-        export.paper_milp(TOY)
+        PROGRAMS["paper-milp"](TOY)
     )
-    assert "eq_7a" in names(export.paper_milp(BATCH))
-    assert {"eq_8a", "eq_8b"} <= names(export.compact_exponential(BATCH))
-    assert "eq_9a" in names(export.dual_lp(BATCH))
+    assert "eq_7a" in names(PROGRAMS["paper-milp"](BATCH))
+    assert {"eq_8a", "eq_8b"} <= names(PROGRAMS["compact-exponential"](BATCH))
+    assert "eq_9a" in names(PROGRAMS["dual-lp"](BATCH))
 
 
 @pytest.mark.parametrize(("instance", "optimum"), OPTIMA)
@@ -162,7 +162,7 @@ def test_the_dual_program_is_worth_the_linear_relaxation(
     instance: ElasticInstance, optimum: float
 ) -> None:
     """Weak duality holds on either side of the optimum, and the toy has no gap."""
-    model = export.dual_lp(instance)
+    model = PROGRAMS["dual-lp"](instance)
     result = solve(model, "highs", clock=Clock(60))
     assert result.objective is not None
     if instance.is_batch:

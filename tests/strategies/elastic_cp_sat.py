@@ -8,7 +8,7 @@ from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic.exact.exact import interval_stage
 from schedgap.models.elastic.heuristics.initial import known_windows, starting_schedule
-from schedgap.models.elastic.programs import compact, intervals, time_indexed_intervals
+from schedgap.models.elastic.programs import compact, intervals, time_indexed
 from schedgap.models.elastic.programs.columns import fits_together, runs_from, schedule_of
 from schedgap.models.elastic.programs.weights import scaled_weights
 from schedgap.models.method import Budget
@@ -45,11 +45,11 @@ def _each(instance: ElasticInstance) -> tuple[ElasticSchedule | None, ...] | Non
     if result.status == "optimal":
         chosen = [run for run, taken in zip(runs, result.values, strict=True) if taken]
         packing = schedule_of(instance, chosen)
-    model = time_indexed_intervals.build(instance, span=known_windows(instance))
+    model = time_indexed.build(instance, span=known_windows(instance))
     result = solve(model, "cp-sat", clock=Clock(60))
     assert result.status in ("optimal", "infeasible")
     if result.status == "optimal":
-        slots = time_indexed_intervals.read(model, instance, result.values)
+        slots = time_indexed.read(model, instance)
     return interval, packing, slots
 
 

@@ -8,7 +8,7 @@ from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule
 from schedgap.models.method import Lazy
 from schedgap.models.program import Program
 
-_EXPORT = "schedgap.models.dmlrs.exact.export"
+_BUILD = "schedgap.models.dmlrs.exact.build_programs"
 _COMPLETIONS = {
     "y": "job slot",
     "lin_once": "job",
@@ -106,23 +106,22 @@ PROGRAMS: Mapping[str, Program[DmlrsInstance, DmlrsSchedule]] = {
     "milp-machine": Program(
         "the paper's program, linearised, machine by machine",
         "exact",
-        Lazy("schedgap.models.dmlrs.programs.printed:build"),
+        partial(Lazy(f"{_BUILD}:milp_machine"), max_columns=None),
         equations="(3)-(7)",
         indices=_PRINTED,
-        read=Lazy("schedgap.models.dmlrs.programs.printed:read"),
         symmetry=("cut_machines", "cut_jobs"),
         also=("printed",),
     ),
     "fluid-lp": Program(
         "linear program without machines; fractional workers",
         "relaxation",
-        Lazy(f"{_EXPORT}:fluid_lp"),
+        Lazy(f"{_BUILD}:fluid_lp"),
         indices=_FLUID,
     ),
     "fluid-lp-disaggregated": Program(
         "`fluid-lp` with columns for each completion slot; tighter",
         "relaxation",
-        Lazy(f"{_EXPORT}:fluid_lp_disaggregated"),
+        Lazy(f"{_BUILD}:fluid_lp_disaggregated"),
         indices=_FLUID,
     ),
     "lbbd": Program(

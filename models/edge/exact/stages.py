@@ -1,8 +1,7 @@
-"""Stages of `exact` and of the programs that use an engine, each run in a child process."""
+"""Stages of `exact` that use an engine, each run in a child process."""
 
 import math
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from typing import Any
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
@@ -16,77 +15,13 @@ from schedgap.models.edge.bounds.worker_types import (
     solve_types,
     whole_bound,
 )
-from schedgap.models.edge.decisions import compiled, sense
+from schedgap.models.edge.decisions import compiled
 from schedgap.models.edge.placements import runs_from_schedule, valid_schedule
 from schedgap.models.edge.programs import intervals, time_indexed
 from schedgap.models.edge.programs.dual import CapacityPrices, to_data
 from schedgap.models.mechanisms.dual_feasible_functions import SuperadditiveFunction
 from schedgap.models.method import Budget
 from schedgap.models.search_state import StageProgress, StageResult, solve_program
-
-
-def search_stage(
-    found: StageProgress,
-    instance: EdgeInstance,
-    schedule: EdgeSchedule | None,
-    lower: float,
-    *,
-    budget: Budget,
-) -> StageResult:
-    """Solve the interval model by CP-SAT.
-
-    `found`: receives schedules and bounds. `schedule`: starting point. `lower`: known bound, in the
-    minimised units of the search state.
-    """
-    sign = sense(instance)
-    bound = int(sign * lower)
-    model = intervals.build(
-        instance, lower=None if sign < 0 else bound, upper=bound if sign < 0 else None
-    )
-    return solve_program(
-        found,
-        model,
-        "cp-sat",
-        budget=budget,
-        read=lambda values: valid_schedule(instance, intervals.read(model, instance, values)),
-        real=lambda bound: sign * bound,
-        grid=1,
-        start=None if schedule is None else intervals.start(model, instance, schedule),
-    )[1]
-
-
-def program_stage(
-    found: StageProgress,
-    instance: EdgeInstance,
-    module: str,
-    engine: str,
-    *,
-    budget: Budget,
-) -> StageResult:
-    """Build and solve a program; a stage because building cannot be interrupted otherwise.
-
-    `found`: receives schedules and bounds. `module`: name of the module with its `build` and
-    `read`.
-    """
-    formulation = import_module(module)
-    model = formulation.build(instance)
-    is_arrays = isinstance(model, time_indexed.TimeIndexedProgram)  # minimised; Pyomo: own sense
-
-    def read(values: Any) -> EdgeSchedule | None:
-        schedule: EdgeSchedule | None = formulation.read(
-            model, instance, *([values] if is_arrays else [])
-        )
-        return schedule
-
-    return solve_program(
-        found,
-        model.program if is_arrays else model,
-        engine,
-        budget=budget,
-        read=read,
-        real=lambda bound: bound if is_arrays else sense(instance) * bound,
-        grid=1,
-    )[1]
 
 
 def price_stage(

@@ -12,11 +12,13 @@ from schedgap.models.edge.bounds.column_generation import too_large
 from schedgap.models.edge.bounds.reduced_cost_fixing import last_slot
 from schedgap.models.edge.bounds.worker_types import TypeBound
 from schedgap.models.edge.decisions import compiled
-from schedgap.models.edge.exact.stages import price_stage, search_stage, type_stage
+from schedgap.models.edge.exact.build_programs import cp_sat
+from schedgap.models.edge.exact.stages import price_stage, type_stage
 from schedgap.models.edge.heuristics.list_search import OrderAnnealing
 from schedgap.models.edge.heuristics.lists import best_list
 from schedgap.models.edge.programs.dual import CapacityPrices
 from schedgap.models.method import Budget
+from schedgap.models.program import Known, program_stage
 from schedgap.models.search_state import SearchState
 
 LIST_SHARE = 0.1  # of the remaining time, for lists ordered by the relaxation
@@ -73,10 +75,12 @@ def search_intervals(instance: EdgeInstance, state: SearchState, budget: Budget)
     state.call.progress.phase("CP-SAT on intervals")
     state.child(
         "cp-sat",
-        search_stage,
+        program_stage,
+        cp_sat,
         instance,
-        state.schedule,
-        state.lower,
+        Known(state.schedule, state.lower),
+        {"max_intervals": None},
+        "cp-sat",
         budget=budget,
         engine="cp-sat",
     )

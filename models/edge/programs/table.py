@@ -1,13 +1,15 @@
 """The programs of family `edge`, and the names of what their indices stand for."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.method import Lazy
 from schedgap.models.program import Program
 
-_EXPORT = "schedgap.models.edge.exact.export"
+_BUILD = "schedgap.models.edge.exact.build_programs"
+MAX_RUNS = 50_000  # columns of (4) in a file
 _PRINTED = {
     "run": "job slot",
     "beg": "job slot",
@@ -68,27 +70,24 @@ PROGRAMS: Mapping[str, Program[EdgeInstance, EdgeSchedule]] = {
     "milp-literal": Program(
         "the paper's program (2), or (3) for a batch, linearised constraint by constraint",
         "exact",
-        Lazy("schedgap.models.edge.programs.printed:build"),
+        partial(Lazy(f"{_BUILD}:milp_literal"), max_columns=None),
         equations="(2), (3)",
         indices=_PRINTED,
-        read=Lazy("schedgap.models.edge.programs.printed:read"),
         literal=Lazy("schedgap.models.edge.programs.printed:literal"),
         also=("printed",),
     ),
     "milp-mode": Program(
         "time-indexed program over starts and modes; its relaxation is as strong as that of (4)",
         "exact",
-        Lazy(f"{_EXPORT}:milp_mode"),
+        partial(Lazy(f"{_BUILD}:milp_mode"), max_columns=None),
         indices=_MODES,
-        read=Lazy(f"{_EXPORT}:read_milp_mode"),
         symmetry=("cut_servers", "cut_jobs"),
     ),
     "set-packing": Program(
         "program (4), with a column for each run of each job; objective (2) or (4)",
         "exact",
-        Lazy(f"{_EXPORT}:set_packing"),
+        partial(Lazy(f"{_BUILD}:set_packing"), max_columns=MAX_RUNS),
         equations="(4)",
         indices=_COLUMNS,
-        read=Lazy("schedgap.models.edge.programs.columns:read"),
     ),
 }

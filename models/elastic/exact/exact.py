@@ -20,7 +20,6 @@ from schedgap.models.elastic.exact.stages import (
     refute_stage,
     value_of,
 )
-from schedgap.models.elastic.exact.weight_scaling import with_scaled_weights
 from schedgap.models.elastic.heuristics.initial import initial_state
 from schedgap.models.elastic.modes import modes
 from schedgap.models.elastic.programs.whole_numbers import rounded_integers
@@ -39,7 +38,6 @@ FIRST_SIZE, MAX_SIZE = 3_000, 100_000  # of the interval model: for CP-SAT first
 FEW_MODE_STARTS = 150_000  # jobs x modes x slots
 
 
-@with_scaled_weights
 def exact(instance: ElasticInstance, call: RunContext) -> MethodResult:
     """Run `exact`."""
     state = initial_state(instance, call)

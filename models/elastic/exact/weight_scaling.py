@@ -5,7 +5,6 @@ It joins `programs.weights.scaled_weights` and the certificates to a method.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import wraps
 from typing import Any
 
 from schedgap.instances.elastic import ElasticInstance
@@ -37,28 +36,25 @@ class _RescaledProgress:
 ExactMethod = Callable[..., MethodResult]  # of an instance, a context and options
 
 
-def with_scaled_weights(run: ExactMethod) -> ExactMethod:
-    """Return the method that runs on scaled weights, and answers in the instance's own units.
+def on_scaled_weights(
+    run: ExactMethod, instance: ElasticInstance, call: RunContext, **options: Any
+) -> MethodResult:
+    """Run a method on scaled weights, and answer in the instance's own units.
 
     Values in its trace are not converted, but for `reported_bound`; the trace says so.
     """
-
-    @wraps(run)
-    def scaled(instance: ElasticInstance, call: RunContext, **options: Any) -> MethodResult:
-        larger, power = scaled_weights(instance)
-        if not power:
-            return run(instance, call, **options)
-        within = replace(call, progress=_RescaledProgress(call.progress, power))
-        result = run(larger, within, **options)
-        proof = result.certificate
-        trace = dict(result.trace) | {"weights": f"times 1e{power}"}
-        if "reported_bound" in trace:
-            trace["reported_bound"] = scale_back(trace["reported_bound"], power)
-        return replace(
-            result,
-            bound=None if result.bound is None else scale_back(result.bound, power),
-            certificate=None if proof is None else scale_certificate(proof, -power),
-            trace=trace,
-        )
-
-    return scaled
+    larger, power = scaled_weights(instance)
+    if not power:
+        return run(instance, call, **options)
+    within = replace(call, progress=_RescaledProgress(call.progress, power))
+    result = run(larger, within, **options)
+    proof = result.certificate
+    trace = dict(result.trace) | {"weights": f"times 1e{power}"}
+    if "reported_bound" in trace:
+        trace["reported_bound"] = scale_back(trace["reported_bound"], power)
+    return replace(
+        result,
+        bound=None if result.bound is None else scale_back(result.bound, power),
+        certificate=None if proof is None else scale_certificate(proof, -power),
+        trace=trace,
+    )

@@ -1,14 +1,13 @@
 """The programs of family `elastic`, and the names of what their indices stand for."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.method import Lazy
-from schedgap.models.program import Program
+from schedgap.models.program import Narrowed, Program
 
-_EXPORT = "schedgap.models.elastic.exact.export"
-_PROGRAMS = "schedgap.models.elastic.programs"
 _BOTH = {  # of the printed program and of its linearisation
     "y": "job server worker_type",
     "s": "job server ps_type",
@@ -100,52 +99,62 @@ def index_names(instance: ElasticInstance) -> Mapping[str, list[tuple[Any, ...]]
     }
 
 
+MAX_RUNS = 50_000  # columns of (8) in a file
+
+
+def _build(name: str, **settings: object) -> Callable[..., Any]:
+    """Return a builder, imported when it is first called."""
+    return partial(Lazy(f"schedgap.models.elastic.exact.build_programs:{name}"), **settings)
+
+
+def _narrowed(name: str, **settings: object) -> Narrowed:
+    """Return a builder in the time windows that a list schedule leaves open."""
+    heuristic = Lazy("schedgap.models.elastic.heuristics.initial:starting_schedule")
+    return Narrowed(_build(name, **settings), heuristic)
+
+
 PROGRAMS: Mapping[str, Program[ElasticInstance, ElasticSchedule]] = {
     "paper-milp": Program(
         "the paper's program, linearised: modes for the rates, big-M rows for running jobs",
         "exact",
-        Lazy(f"{_EXPORT}:full_paper_milp"),
+        _build("paper_milp", max_columns=None),
         equations="(2), (7), (15), (16)",
         indices=_LINEARISED,
-        read=Lazy(f"{_PROGRAMS}.linearised:read"),
-        narrow=Lazy(f"{_EXPORT}:paper_milp"),
+        narrow=_narrowed("paper_milp", max_columns=None),
     ),
     "paper-miqcp": Program(
         "the paper's program with its products as printed; tiny instances, for Gurobi",
         "exact",
-        Lazy(f"{_EXPORT}:full_paper_miqcp"),
+        _build("paper_miqcp", max_columns=None),
         equations="(2), (7), (15), (16)",
         indices=_PRINTED,
-        read=Lazy(f"{_PROGRAMS}.printed:read"),
-        literal=Lazy(f"{_PROGRAMS}.printed:literal"),
-        narrow=Lazy(f"{_EXPORT}:paper_miqcp"),
+        literal=Lazy("schedgap.models.elastic.programs.printed:literal"),
+        narrow=_narrowed("paper_miqcp", max_columns=None),
         also=("printed",),
     ),
     "time-indexed": Program(
         "one copy of the placement for each job, mode and start; no big-M",
         "exact",
-        Lazy(f"{_EXPORT}:full_time_indexed"),
+        _build("time_indexed", max_columns=None),
         indices=_TIME_INDEXED,
-        read=Lazy(f"{_PROGRAMS}.time_indexed:read"),
-        narrow=Lazy(f"{_EXPORT}:time_indexed"),
+        narrow=_narrowed("time_indexed", max_columns=None),
     ),
     "compact-exponential": Program(
         "the paper's compact-exponential program: one column for each run of each job",
         "exact",
-        Lazy(f"{_EXPORT}:full_compact_exponential"),
+        _build("compact_exponential", max_columns=MAX_RUNS),
         equations="(8), (17)",
         indices=_COLUMNS,
-        read=Lazy(f"{_PROGRAMS}.compact:read"),
-        narrow=Lazy(f"{_EXPORT}:compact_exponential"),
+        narrow=_narrowed("compact_exponential", max_columns=MAX_RUNS),
         also=("primal",),
     ),
     "dual-lp": Program(
         "the dual of the linear relaxation of `compact-exponential`: a row for each run",
         "dual",
-        Lazy(f"{_EXPORT}:full_dual_lp"),
+        _build("dual_lp"),
         equations="(9), (18)",
         indices=_DUAL,
-        narrow=Lazy(f"{_EXPORT}:dual_lp"),
+        narrow=_narrowed("dual_lp"),
         also=("dual",),
     ),
 }

@@ -20,19 +20,19 @@ from schedgap.models.hare.exact.branch_and_price import (
     pricing_table_size,
     refusal,
 )
+from schedgap.models.hare.exact.build_programs import cp_sat
 from schedgap.models.hare.exact.rounded_instance import RoundedInstance, rounded_down
 from schedgap.models.hare.heuristics.initial import initial_state, starting_schedules
 from schedgap.models.hare.heuristics.local_search import local_search
 from schedgap.models.hare.integer_time import Synchronization, steps
-from schedgap.models.hare.programs import intervals
 from schedgap.models.mechanisms.branch_and_price import OUT_OF_TIME
 from schedgap.models.method import Budget, MethodResult, NullProgress, RunContext
+from schedgap.models.program import Known, program_stage
 from schedgap.models.search_state import (
     Relay,
     SearchState,
     StageProgress,
     StageResult,
-    solve_program,
 )
 from schedgap.solvers import Clock
 
@@ -195,44 +195,16 @@ def _cp_sat(
     state.call.progress.phase("CP-SAT")
     result = state.child(
         "cp-sat",
-        cp_sat_stage,
+        program_stage,
+        cp_sat,
         instance,
-        state.schedule,
-        state.lower,
-        synchronization,
+        Known(state.schedule, state.lower),
+        {"synchronization": synchronization},
+        "cp-sat",
         budget=budget,
         engine="cp-sat",
     )
     return result is not None and result.complete
-
-
-def cp_sat_stage(
-    state: StageProgress,
-    instance: HareInstance,
-    schedule: HareSchedule,
-    lower: int,
-    synchronization: Synchronization,
-    *,
-    budget: Budget,
-) -> StageResult:
-    """Search with CP-SAT from a schedule and a bound.
-
-    `state`: receives schedules and bounds. `lower`: lower bound, in grid steps. `synchronization`:
-    variant of the problem.
-    """
-    begin = to_steps(instance, schedule, synchronization)
-    upper = value_of(instance, begin, schedule.gpu)
-    model = intervals.build(instance, synchronization=synchronization, upper=upper, lower=lower)
-    _, result = solve_program(
-        state,
-        model,
-        "cp-sat",
-        budget=budget,
-        grid=1,
-        start=intervals.start(instance, schedule, synchronization=synchronization),
-        read=lambda values: intervals.read(values, instance),
-    )
-    return result
 
 
 def _branch_and_price(instance: HareInstance, state: SearchState, budget: Budget) -> bool:

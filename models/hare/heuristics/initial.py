@@ -69,12 +69,6 @@ def starting_schedule(
     return min(schedules, key=lambda schedule: schedule.value(instance))
 
 
-def list_value(instance: HareInstance) -> int:
-    """Return the objective, in grid steps, of the best list schedule; it narrows time windows."""
-    start = starting_schedule(instance)
-    return value_of(instance, to_steps(instance, start), start.gpu)
-
-
 def starting_schedules(
     instance: HareInstance, synchronization: Synchronization = "relaxed"
 ) -> Iterator[HareSchedule]:

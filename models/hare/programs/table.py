@@ -1,13 +1,13 @@
 """The programs of family `hare`, and the names of what their indices stand for."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from schedgap.instances.hare import HareInstance
 from schedgap.models.method import Lazy
-from schedgap.models.program import Program
+from schedgap.models.program import Narrowed, Program
 
-_EXPORT = "schedgap.models.hare.exact.export"
 _TASKS = {"eq_5": "task", "eq_6": "task", "eq_7_end": "task", "eq_7_start": "task"}
 _PRINTED = _TASKS | {
     "x": "task",
@@ -92,47 +92,57 @@ def index_names(instance: HareInstance) -> Mapping[str, list[tuple[Any, ...]]]:
     }
 
 
+def _build(name: str, **settings: object) -> Callable[..., Any]:
+    """Return a builder, imported when it is first called."""
+    return partial(Lazy(f"schedgap.models.hare.exact.build_programs:{name}"), **settings)
+
+
+def _narrowed(name: str, **settings: object) -> Narrowed:
+    """Return a builder in the time windows that a list schedule leaves open."""
+    return Narrowed(
+        _build(name, **settings), Lazy("schedgap.models.hare.heuristics.initial:starting_schedule")
+    )
+
+
 PROGRAMS: Mapping[str, Program[HareInstance, Any]] = {
     "big-m": Program(
         "the paper's program Hare_Sched, with a big-M row for each order of two tasks on a GPU",
         "exact",
-        Lazy("schedgap.models.hare.programs.printed:build"),
+        _build("big_m"),
         equations="(4)-(8)",
         indices=_PRINTED,
-        read=Lazy("schedgap.models.hare.programs.printed:read"),
         literal=Lazy("schedgap.models.hare.programs.printed:literal"),
-        narrow=Lazy(f"{_EXPORT}:big_m"),
+        narrow=_narrowed("big_m"),
         symmetry=("cut_alike",),
         also=("printed",),
     ),
     "time-indexed": Program(
         "how many tasks start on each kind of GPU in each time step",
         "exact",
-        Lazy("schedgap.models.hare.programs.time_indexed:build"),
+        _build("time_indexed", max_columns=None),
         indices=_TIME_INDEXED,
-        read=Lazy(f"{_EXPORT}:read_time_indexed"),
-        narrow=Lazy(f"{_EXPORT}:time_indexed"),
+        narrow=_narrowed("time_indexed", max_columns=None),
         unit=_unit,
     ),
     "time-indexed-lp": Program(
         "the linear relaxation of `time-indexed`",
         "relaxation",
-        Lazy(f"{_EXPORT}:full_time_indexed_lp"),
+        _build("relaxed_time_indexed"),
         indices=_TIME_INDEXED,
-        narrow=Lazy(f"{_EXPORT}:time_indexed_lp"),
+        narrow=_narrowed("relaxed_time_indexed"),
         unit=_unit,
     ),
     "relaxed-miqcp": Program(
         "the paper's relaxation Hare_Sched_RL with its quadratic rows (9)",
         "relaxation",
-        Lazy(f"{_EXPORT}:relaxed_miqcp"),
+        Lazy("schedgap.models.hare.programs.relaxation:build"),
         equations="(4)-(7), (9)",
         indices=_RELAXED,
     ),
     "relaxed-conic": Program(
         "Hare_Sched_RL with continuous y",
         "relaxation",
-        Lazy(f"{_EXPORT}:relaxed_conic"),
+        _build("relaxed_conic"),
         equations="(4)-(7), (9)",
         indices=_RELAXED,
     ),
@@ -140,7 +150,7 @@ PROGRAMS: Mapping[str, Program[HareInstance, Any]] = {
         "Hare_Sched_RL with Queyranne's inequality (9) for single tasks, where the cutting-plane "
         "loop of Algorithm 1 starts",
         "relaxation",
-        Lazy(f"{_EXPORT}:relaxed_prefix"),
+        _build("relaxed_prefix"),
         equations="(4)-(7), (9)",
         indices=_PREFIX,
         symmetry=("cut_alike_tasks",),
@@ -149,7 +159,7 @@ PROGRAMS: Mapping[str, Program[HareInstance, Any]] = {
     "fluid-lp": Program(
         "linear program over jobs, kinds of GPUs and cells of time",
         "relaxation",
-        Lazy(f"{_EXPORT}:fluid_lp"),
+        _build("fluid_lp"),
         indices=_FLUID,
     ),
 }

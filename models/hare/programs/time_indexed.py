@@ -13,7 +13,6 @@ problems", Mathematical Programming 54 (1992).
 """
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,9 +22,6 @@ from schedgap.models.hare.decode import assign_gpus, to_schedule
 from schedgap.models.hare.integer_time import Ints, latest_completions, steps
 from schedgap.solvers.programs.arrays import Floats, LinearProgram
 from schedgap.solvers.programs.builder import ProgramBuilder, Term
-
-if TYPE_CHECKING:
-    from ortools.sat.python import cp_model
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -215,32 +211,6 @@ def start(instance: HareInstance, start: Ints, kind: Ints, *, upper: int | None 
             np.arange(place.z_first[q], place.z_stop[q]) >= barrier[q]
         )
     return values
-
-
-def to_cp_sat(program: LinearProgram) -> "cp_model.CpModel":
-    """Return a program as a CP-SAT model.
-
-    `program`: all columns and all numbers are integers.
-    """
-    from ortools.sat.python import cp_model
-
-    model = cp_model.CpModel()
-    x = [model.new_int_var(0, int(most), f"x[{j}]") for j, most in enumerate(program.upper)]
-    matrix = program.matrix
-    for i, (low, high) in enumerate(zip(program.row_lower, program.row_upper, strict=True)):
-        entries = slice(matrix.indptr[i], matrix.indptr[i + 1])
-        row = cp_model.LinearExpr.weighted_sum(
-            [x[j] for j in matrix.indices[entries]], matrix.data[entries].astype(np.int64).tolist()
-        )
-        if low == high:
-            model.add(row == int(low))
-        elif np.isfinite(low):
-            model.add(row >= int(low))
-        else:
-            model.add(row <= int(high))
-    cost = cp_model.LinearExpr.weighted_sum(x, program.cost.astype(np.int64).tolist())
-    model.minimize(cost + int(program.offset))
-    return model
 
 
 def bound_in_units(instance: HareInstance, upper: int, bound: float) -> float:

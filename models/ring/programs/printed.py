@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import pyomo.environ as pyo
 
 MOST_COLUMNS = 200_000
-COLUMNS_PER_SECOND = 10_000  # approximate speed of `build`, which cannot be interrupted
 LARGEST = 100_000  # right-hand side of (9) over its gcd: the tolerance 1e-6 then forgives nothing
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 from schedgap.instances.ring import RingInstance, RingSchedule
 from schedgap.models.method import Lazy
-from schedgap.models.program import Program
+from schedgap.models.program import Narrowed, Program
 
-_EXPORT = "schedgap.models.ring.exact.export"
+_BUILD = "schedgap.models.ring.exact.build_programs"
 _PRINTED = {
     "z": "job slot",
     "f": "job slot",
@@ -73,21 +73,19 @@ PROGRAMS: Mapping[str, Program[RingInstance, RingSchedule]] = {
     "rar-ddls": Program(
         "the paper's program RAR-DDLS, linearised slot by slot",
         "exact",
-        Lazy(f"{_EXPORT}:full_rar_ddls"),
+        Lazy(f"{_BUILD}:rar_ddls"),
         equations="(1)-(9)",
         indices=_PRINTED,
-        read=Lazy("schedgap.models.ring.programs.printed:read"),
         literal=Lazy("schedgap.models.ring.programs.printed:literal"),
-        narrow=Lazy(f"{_EXPORT}:rar_ddls"),
+        narrow=Narrowed(Lazy(f"{_BUILD}:rar_ddls"), Lazy(f"{_BUILD}:first_schedule")),
         symmetry=("cut_equal_jobs", "cut_equal_servers"),
         also=("printed",),
     ),
     "complete-pool": Program(
         "the choice from the pool of all schedules; tiny instances only",
         "exact",
-        Lazy(f"{_EXPORT}:complete_pool"),
+        Lazy(f"{_BUILD}:complete_pool"),
         equations="(10)-(13)",
         indices=_POOL,
-        read=Lazy("schedgap.models.ring.programs.schedule_pool:read"),
     ),
 }

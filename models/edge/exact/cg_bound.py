@@ -1,0 +1,62 @@
+"""The method `cg-bound`: the relaxation of (4) by column generation, from a list schedule."""
+
+import math
+
+from schedgap.instances.edge import EdgeInstance
+from schedgap.models.edge.bounds import column_generation
+from schedgap.models.edge.bounds.job_alone import job_bound
+from schedgap.models.edge.bounds.reduced_cost_fixing import last_slot
+from schedgap.models.edge.bounds.solve_relaxations import proved
+from schedgap.models.edge.decisions import CompiledInstance, compiled, sense
+from schedgap.models.edge.heuristics.initial import best_list_schedule
+from schedgap.models.edge.programs.dual import CapacityPrices, to_data
+from schedgap.models.method import MethodResult, RunContext
+
+
+def cg_bound(instance: EdgeInstance, call: RunContext) -> MethodResult:
+    """Solve the linear relaxation of (4) by column generation."""
+    view, sign = compiled(instance), sense(instance)
+    alone = job_bound(view)
+    call.progress.bound(float(sign * alone), {"kind": "job-bound"})
+    slots = _priced_slots(instance, view)
+    if reason := column_generation.too_large(view, slots):
+        return MethodResult(note=reason)
+    call.progress.phase("generating columns")
+    kind, reported = "batch-dual" if instance.is_batch else "cg-bound", float(alone)
+
+    def report(bound: float, prices: CapacityPrices) -> None:
+        nonlocal reported
+        if math.ceil(bound) > reported:
+            reported = float(math.ceil(bound))
+            call.progress.bound(sign * reported, {"kind": kind, **to_data(prices)})
+
+    relaxation = column_generation.solve_bound(
+        view,
+        slots=slots,
+        budget=call.budget,
+        on_bound=report,
+    )
+    if relaxation.infeasible:
+        return MethodResult(infeasible=True, note="the relaxation exceeds every schedule in time")
+    if relaxation.prices is None:
+        return MethodResult(note="stopped before the first bound")
+    master, value = relaxation.result.objective, relaxation.bound
+    return proved(
+        instance,
+        {"kind": kind, **to_data(relaxation.prices)},
+        master=None if master is None else sign * master,
+        relaxation=None if value is None else sign * value,
+        rounds=relaxation.result.rounds,
+        columns=len(relaxation.result.tags),
+        slots=slots,
+    )
+
+
+def _priced_slots(instance: EdgeInstance, view: CompiledInstance) -> int:
+    """Return the number of slots that an optimal schedule can use, from a list schedule if any."""
+    if instance.is_batch:
+        return view.slots
+    start = best_list_schedule(instance)
+    if start is None:
+        return view.slots
+    return last_slot(view, start.value(instance) + 1) - view.first + 1

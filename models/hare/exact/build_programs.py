@@ -1,0 +1,210 @@
+"""The programs of the family in the time windows of a schedule, for engines, files and readers."""
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import numpy as np
+from annotated_types import Ge
+
+from schedgap.instances.hare import HareInstance, arrays
+from schedgap.instances.hare.schedule import HareSchedule
+from schedgap.models.hare.bounds import fluid
+from schedgap.models.hare.bounds.certificates import certify
+from schedgap.models.hare.bounds.solve_fluid import default_grid
+from schedgap.models.hare.decode import to_steps, value_of
+from schedgap.models.hare.heuristics.initial import initial_state, starting_schedule
+from schedgap.models.hare.integer_time import Synchronization, steps
+from schedgap.models.hare.programs import intervals, printed, relaxation, relaxation_arrays
+from schedgap.models.hare.programs import time_indexed as by_start
+from schedgap.models.method import MethodResult, RunContext
+from schedgap.models.program import BuiltProgram, Known, NotBuiltError, check_size
+from schedgap.models.search_state import SearchState
+from schedgap.solvers.programs.arrays import LinearProgram
+
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
+
+MAX_ENTRIES = 30_000_000  # nonzeros of the time-indexed program
+CELLS = 100  # of the fluid program's grid
+
+Built = BuiltProgram[HareSchedule]
+MaxColumns = Annotated[int | None, "build no program with more columns", Ge(1)]
+
+
+def initial(instance: HareInstance, call: RunContext) -> SearchState:
+    """Return the search state before any search, of the variant that the options name."""
+    return initial_state(instance, call, call.options.get("synchronization", "relaxed"))
+
+
+def _upper(
+    instance: HareInstance,
+    known: Known[HareSchedule] | None,
+    synchronization: Synchronization = "relaxed",
+) -> int | None:
+    """Return the objective of a schedule in grid steps, which narrows the time windows."""
+    if known is None or known.schedule is None:
+        return None
+    begin = to_steps(instance, known.schedule, synchronization)
+    return value_of(instance, begin, known.schedule.gpu)
+
+
+def _round_up(bound: float) -> int:
+    """Return the smallest grid value that an engine's bound permits, within its tolerance."""
+    return math.ceil(bound - 1e-6 * max(1.0, abs(bound)))
+
+
+def big_m(
+    instance: HareInstance,
+    known: Known[HareSchedule] | None = None,
+    *,
+    pairwise: Annotated[bool, "write (7) for each pair of tasks, as printed"] = False,
+    synchronization: Synchronization = "relaxed",
+    max_rows: int | None = None,
+) -> Built:
+    """Build the paper's program with big-M rows."""
+    view = arrays(instance)
+    check_size(view.tasks**2 * view.gpus, max_rows, "rows")
+    model = printed.build(
+        instance,
+        pairwise=pairwise,
+        synchronization=synchronization,
+        upper=_upper(instance, known, synchronization),
+    )
+    unit = float(steps(instance).grid)
+    return BuiltProgram(
+        model,
+        lambda values: printed.read(model, instance, synchronization=synchronization),
+        real=lambda bound: _round_up(bound / unit),
+        grid=unit,
+    )
+
+
+def cp_sat(
+    instance: HareInstance,
+    known: Known[HareSchedule],
+    *,
+    by: Literal["kind", "gpu"] = "kind",
+    synchronization: Synchronization = "relaxed",
+    max_intervals: int | None = None,
+) -> Built:
+    """Build the interval model, with intervals by kind of GPU or by GPU."""
+    view = arrays(instance)
+    machines = len(view.class_gpus) if by == "kind" else view.gpus
+    check_size(view.tasks * machines, max_intervals, "intervals")
+    model = intervals.build(
+        instance,
+        by=by,
+        synchronization=synchronization,
+        upper=_upper(instance, known, synchronization),
+        lower=int(known.lower),
+    )
+    return BuiltProgram(
+        model,
+        lambda values: intervals.read(values, instance, by=by),
+        real=_round_up,
+        grid=1,
+        start=lambda found: intervals.start(
+            instance, found, by=by, synchronization=synchronization
+        ),
+    )
+
+
+def time_indexed(
+    instance: HareInstance,
+    known: Known[HareSchedule] | None = None,
+    *,
+    max_columns: MaxColumns = 300_000,
+) -> Built:
+    """Build the time-indexed program."""
+    upper = _upper(instance, known)
+    _check_time_indexed(instance, upper, max_columns)
+    return BuiltProgram(
+        by_start.build(instance, upper=upper),
+        lambda values: by_start.read(values, instance, upper=upper),
+        real=_round_up,
+        grid=1,
+        start=lambda found: by_start.start(
+            instance,
+            to_steps(instance, found),
+            arrays(instance).gpu_class[found.gpu],
+            upper=upper,
+        ),
+    )
+
+
+def _check_time_indexed(instance: HareInstance, upper: int | None, max_columns: int | None) -> None:
+    """Raise NotBuiltError if the time-indexed program is too large for a method."""
+    layout = by_start.layout(instance, upper)
+    check_size(layout.columns, max_columns)
+    if max_columns is not None and layout.entries > MAX_ENTRIES:
+        raise NotBuiltError(
+            f"too large: about {layout.entries} entries, at most {MAX_ENTRIES} are built"
+        )
+
+
+def relaxed_time_indexed(
+    instance: HareInstance, known: Known[HareSchedule] | None = None
+) -> LinearProgram:
+    """Build the linear relaxation of the time-indexed program."""
+    return replace(by_start.build(instance, upper=_upper(instance, known)), integer=None)
+
+
+def time_indexed_lp(
+    instance: HareInstance, call: RunContext, *, max_columns: MaxColumns = 300_000
+) -> MethodResult:
+    """Return the bound that duals of the linear time-indexed relaxation prove."""
+    from schedgap.solvers.engines.solve import solve
+
+    known = Known(starting_schedule(instance))
+    upper = _upper(instance, known)
+    assert upper is not None
+    try:
+        _check_time_indexed(instance, upper, max_columns)
+    except NotBuiltError as error:
+        return MethodResult(note=str(error))
+    call.progress.phase("building the program")
+    relaxed = relaxed_time_indexed(instance, known)
+    call.progress.phase("solving the relaxation")
+    result = solve(relaxed, "highs", clock=call.clock, threads=call.threads, seed=call.seed)
+    size = {"columns": len(relaxed.cost), "rows": len(relaxed.row_lower)}
+    trace = size | {"step": str(steps(instance).step)}
+    if result.duals is None:
+        return MethodResult(note=f"the relaxation was not solved ({result.status})", trace=trace)
+    proved, duals = certify(relaxed, result.duals)
+    bound = by_start.bound_in_units(instance, upper, proved)
+    return MethodResult(
+        bound=bound,
+        trace=trace,
+        certificate={"kind": "time-indexed-lp", "upper": upper, "duals": duals, "value": bound},
+    )
+
+
+def relaxed_conic(instance: HareInstance) -> "pyo.ConcreteModel":
+    """Build Hare_Sched_RL with continuous y."""
+    import pyomo.environ as pyo
+
+    model = relaxation.build(instance, horizon_cap=True)
+    pyo.TransformationFactory("core.relax_integer_vars").apply_to(model)
+    return model
+
+
+def relaxed_prefix(instance: HareInstance) -> LinearProgram:
+    """Build the program that the cutting-plane loop starts from: (9) for single tasks only."""
+    limit = relaxation.start_limit(instance, horizon_cap=True)
+    relaxed = relaxation_arrays.build(instance, limit=limit, integer=True)
+    view = arrays(instance)
+    cuts = [
+        relaxation_arrays.LoadCut(m, np.array([i]), float(view.train[i, k]))
+        for m, k in enumerate(view.gpu_class.tolist())
+        for i in range(view.tasks)
+    ]
+    program = relaxation_arrays.with_cuts(relaxed, cuts)
+    others = (program.row_names or ())[: -len(cuts)]
+    names = [f"eq_9[{m},{i}]" for m in range(view.gpus) for i in range(view.tasks)]
+    return replace(program, row_names=[*others, *names])
+
+
+def fluid_lp(instance: HareInstance) -> LinearProgram:
+    """Build the fluid program on its default grid."""
+    return fluid.build(instance, default_grid(instance, CELLS)).program
