@@ -93,7 +93,7 @@ def hold_pools_to_enumeration(instance: EdgeInstance, seed: int) -> None:
     """Prove by programs without the runs that prices leave out; any prices keep good schedules."""
     optimum, schedule = best_schedule(instance)
     goal, budget = proof.goal(instance, None if schedule is None else optimum), Budget(Clock(120))
-    with mock.patch.object(prove_module, "FEW_COLUMNS", 0):
+    with mock.patch.object(prove_module, "FEW_RUNS", 0):
         proved = prove_module.prove_goal(instance, goal, budget=budget)
         assert proved.proof is not None
         found = proved.proof

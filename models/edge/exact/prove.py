@@ -17,7 +17,8 @@ from schedgap.solvers.engines.highs import Relaxation
 from schedgap.solvers.proofs.covers import CoverSeparator
 from schedgap.solvers.proofs.prover import Proved, linear_program, prove
 
-FEW_COLUMNS = 2_000  # which need no prices
+FEW_RUNS = 500  # which need no prices
+NEAR = (0.3, 1.0)  # of the delay that the goal leaves to each job: of the runs that are priced
 PRICE_BITS = 10
 
 
@@ -35,12 +36,8 @@ def prove_goal(
         If the program is too large to be written down.
     """
     model = Model(instance, goal)
+    pools = reduced(model, budget)
     model.write()
-    pools = []
-    if len(model.program.cost) > FEW_COLUMNS:
-        pools = [priced(model, budget)]
-        model.reduce(pools[0])
-        model.write()
     program = model.program
     found = prove(program, clock=budget.clock, separate=[CoverSeparator(program)], seed=budget.seed)
     if found.proof is not None and pools:
@@ -51,6 +48,34 @@ def prove_goal(
     return found
 
 
+def reduced(model: Model, budget: Budget) -> list[dict[str, Any]]:
+    """Leave out runs by prices, and return these as pools of a proof file.
+
+    The first prices come from the relaxation over runs that end early.
+    """
+    pools: list[dict[str, Any]] = []
+    for share in NEAR:
+        if sum(map(len, model.runs)) <= FEW_RUNS:
+            break
+        every, least = (
+            model.runs,
+            [
+                min((model.cost(j, run) for run in own), default=0)
+                for j, own in enumerate(model.runs)
+            ],
+        )
+        late = share * (model.goal - sum(least))
+        model.runs = [
+            [run for run in own if model.cost(j, run) <= first + late]
+            for j, (own, first) in enumerate(zip(every, least, strict=True))
+        ]
+        model.write()
+        pools.append(priced(model, budget))
+        model.runs = every
+        model.reduce(pools[-1])
+    return pools
+
+
 def priced(model: Model, budget: Budget) -> dict[str, Any]:
     """Return prices of the capacities, from the linear relaxation, as a vector of a proof file."""
     program = model.program
@@ -58,7 +83,7 @@ def priced(model: Model, budget: Budget) -> dict[str, Any]:
     result = Relaxation(linear_program(program, cost), seed=budget.seed).solve(budget.clock)
     if result.duals is None:
         return {"o": 1, "p": []}
-    price = np.maximum(0.0, -np.asarray(result.duals)[-len(model.cells) :])
+    price = np.maximum(0.0, -np.asarray(result.duals)[len(program.rows) - len(model.cells) :])
     unit = np.round(price * 2.0**PRICE_BITS).astype(int).tolist()
     cells = [[*cell, p] for cell, p in zip(model.cells, unit, strict=True) if p]
     return {"o": 1 << PRICE_BITS, "p": cells}
