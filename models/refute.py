@@ -45,15 +45,16 @@ def refute_stage(
     `progress`: receives schedules and bounds. `lower`, `upper`: known bound, and value of the
     incumbent; None without one. Both are in the units of the search state, `sense` times those of
     the objective. `grid`: of the values; 0 without one. `step`: how far the next bound to be proved
-    lies above the last one, as a part of the gap; with 1, the incumbent is tried at once.
+    lies above the last one, as a part of the first gap; with 1, the incumbent is tried at once.
     """
     nodes, rounds, note = 0, 0, ""
+    stride = math.inf if upper is None else step * (upper - lower)
+    if grid:
+        stride = grid * max(1.0, stride // grid)
     proof, proved = None, -math.inf
     complete = False
     while not complete:
-        value = upper
-        if upper is not None and step < 1:
-            value = min(upper, _raised(lower, upper, step, grid))
+        value = upper if upper is None or step >= 1 else min(upper, lower + stride)
         objective = None if value is None else sense * value
         goal = excluded_value(instance, objective)
         if goal is None:
@@ -90,9 +91,3 @@ def refute_stage(
         proof=proof,
         proved=proved,
     )
-
-
-def _raised(lower: float, upper: float, step: float, grid: float) -> float:
-    """Return the next bound to be proved."""
-    more = step * (upper - lower)
-    return lower + (grid * max(1, round(more / grid)) if grid else more)
