@@ -150,14 +150,6 @@ METHODS: tuple[Method[EdgeInstance, EdgeSchedule], ...] = (
         "(2e), (2i)",
         ours=True,
     ),
-    _method(
-        "srpt-bound",
-        "bound",
-        _at("bounds.solve_relaxations:srpt_bound"),
-        "preemptive relaxation: SRPT and mean busy times on one machine for each worker type",
-        "mean busy times",
-        ours=True,
-    ),
     # the paper's algorithms, and ours
     _a_online(
         "a-online",

@@ -111,7 +111,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
         "exact",
         "exact",
         _at("exact.exact:exact"),
-        "column generation, reduced-cost enumeration of runs, cutting planes, then branch and cut",
+        "lists, CP-SAT, then branch and cut that refutes all better values; prices drop most runs",
         "(8), (9)",
         ours=True,
         engines=("highs", "cp-sat"),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from schedgap.instances.generate import with_defaults as with_defaults
     from schedgap.instances.instance import Instance as Instance
     from schedgap.instances.mutations import Space as Space
+    from schedgap.instances.presets import load_presets as load_presets
     from schedgap.instances.records import Absent as Absent
     from schedgap.instances.records import Count as Count
     from schedgap.instances.records import Id as Id

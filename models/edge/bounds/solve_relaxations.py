@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge.bounds import worker_types
 from schedgap.models.edge.bounds.certificates import check_certificate
-from schedgap.models.edge.bounds.job_alone import alone, job_bound
+from schedgap.models.edge.bounds.job_alone import job_bound
 from schedgap.models.edge.decisions import compiled
 from schedgap.models.method import MethodResult, RunContext
 
@@ -48,8 +48,3 @@ def type_bound(instance: EdgeInstance, call: RunContext) -> MethodResult:
 def job_alone(instance: EdgeInstance, call: RunContext) -> MethodResult:
     """Run `job-alone`: each job alone on the network."""
     return proved(instance, {"kind": "job-bound"})
-
-
-def srpt_bound(instance: EdgeInstance, call: RunContext) -> MethodResult:
-    """Run `srpt-bound`: one preemptive machine for each worker type."""
-    return proved(instance, {"kind": "srpt-bound"}, job_bound=alone(instance))
