@@ -9,6 +9,7 @@ resource-constrained project scheduling", European Journal of Operational Resear
 """
 
 import math
+from dataclasses import replace
 from typing import Any, Protocol
 
 from schedgap.instances.instance import Instance
@@ -74,7 +75,7 @@ def refute_stage(
         elif found.proof is None:
             break
         else:
-            proof, complete = found.proof, value == upper
+            proof, complete = replace(found.proof, goal=goal), value == upper
             if value is not None:
                 lower = value
                 proved = value - proof_width(instance, objective) * abs(value)
