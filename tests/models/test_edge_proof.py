@@ -4,6 +4,7 @@ import json
 import math
 import random
 import re
+from itertools import product
 from typing import Any
 from unittest import mock
 
@@ -28,6 +29,7 @@ from schedgap.solvers.proofs.checker import (
 )
 from schedgap.solvers.proofs.covers import CoverSeparator
 from schedgap.solvers.proofs.prover import Proved, prove
+from schedgap.solvers.proofs.runs import Prices
 from strategies.edge import best_schedule, edge_instances, instance_of
 
 
@@ -135,6 +137,34 @@ def test_prices_leave_out_no_run_of_thousands_of_good_schedules(
     instance: EdgeInstance, seed: int
 ) -> None:
     hold_pools_to_enumeration(instance, seed)
+
+
+def test_a_run_pays_for_the_cheapest_servers_that_can_hold_it() -> None:
+    instance, rng = generate("edge", preset="medium", seed=1), random.Random(1)
+    assert isinstance(instance, EdgeInstance)
+    model = proof.Model(instance, 120)
+    cells = [
+        [s, k, t, rng.randint(1, 50)]
+        for s, k, t in product(range(4), range(len(model.types)), range(1, model.last + 1))
+    ]
+    prices = Prices({"o": 1, "p": cells}, model.capacity, model.before, model.last)
+    chosen = [(j, run) for j, own in enumerate(model.runs) for run in rng.sample(own, 20)]
+    for j, run in chosen:
+        (u, v), mode = model.type_of[j], run.mode
+        time = run.start, mode.duration
+        limits = model.limits(j, mode, run.start)
+        if run.server is not None:
+            limits = {run.server: limits[run.server]}
+        least = min(
+            sum(n * prices.of(s, u, *time) for s, n in zip(limits, counts, strict=True))
+            + prices.of(host, v, *time)
+            for counts in product(*(range(n + 1) for n in limits.values()))
+            if sum(counts) == mode.workers
+            for host in limits
+            if model.capacity[host][v] >= 1
+        )
+        assert model._price(j, run, prices) == least
+    assert {run.server is None for _, run in chosen} == {True, False}
 
 
 def test_prices_leave_out_most_runs() -> None:
