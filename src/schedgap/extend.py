@@ -53,10 +53,12 @@ if TYPE_CHECKING:
     from schedgap.models.figure import monotone as monotone
     from schedgap.models.method import Algorithm as Algorithm
     from schedgap.models.method import AlgorithmRun as AlgorithmRun
+    from schedgap.models.method import Keywords as Keywords
     from schedgap.models.method import Lazy as Lazy
     from schedgap.models.method import Method as Method
     from schedgap.models.method import MethodResult as MethodResult
     from schedgap.models.method import RunContext as RunContext
+    from schedgap.models.method import Within as Within
     from schedgap.models.paper import Algorithm as _PrintedAlgorithm
     from schedgap.models.paper import Equation as Equation
     from schedgap.models.paper import Erratum as Erratum

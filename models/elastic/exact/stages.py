@@ -140,8 +140,7 @@ def list_stage(
 
     `progress`: receives schedules and bounds.
     """
-    options = {"block": None, "moves": None}
-    result = lp_guided(instance, RunContext(options, "highs", budget, progress))
+    result = lp_guided(instance, RunContext({}, "highs", budget, progress))
     if result.bound is not None:
         progress.bound(result.bound, result.certificate)
     return StageResult(trace={"bound": result.bound} | dict(result.trace))
