@@ -367,7 +367,8 @@ class SearchState(StageProgress[S]):
             One line for the user, as in `MethodResult`.
         """
         if self.infeasible:
-            return MethodResult(infeasible=True, note=note or "complete search", trace=self.trace)
+            note = note or "complete search"
+            return MethodResult(infeasible=True, note=note, trace=self.trace, proof=self.proof)
         if self.closed:
             self.trace["proof"] = self.proofs or ["bounds meet"]
         if self.schedule is not None:

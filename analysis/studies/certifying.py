@@ -29,7 +29,7 @@ SECOND: Mapping[str, tuple[str, ...]] = {  # an exact method of another form tha
     "edge": ("cp-sat",),
     "elastic": ("cp-sat",),
     "hare": ("time-indexed",),
-    "ring": ("branch-simulate",),
+    "ring": ("rar-ddls-cp",),
 }
 
 

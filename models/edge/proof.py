@@ -13,7 +13,8 @@ least flows of all other jobs alone, which bounds its last slot.
 
 Columns of a job, by mode and start: one for each server that can hold all workers and the PS
 (colocated), or one for the split run, with numbers of workers and the PS by server. A split run may
-have all workers on the PS's server; it then runs longer than needed, which the rules allow.
+have all workers on the PS's server; it then runs longer than needed, which the rules allow. Prices
+may leave out runs first, by the lemma of `solvers/proofs/runs.py`.
 """
 
 import math
@@ -30,6 +31,7 @@ from schedgap.solvers.proofs.checker import (
     Row,
     with_cuts,
 )
+from schedgap.solvers.proofs.runs import Prices, reduce_by_pools
 
 MAX_COLUMNS = 200_000
 MAX_ENTRIES = 4_000_000
@@ -44,6 +46,27 @@ class ProofMode(NamedTuple):
     workers: int
     duration: int
     colocated: bool
+
+
+class Run(NamedTuple):
+    """A mode from a start slot; on `server` if colocated, else None."""
+
+    mode: ProofMode
+    start: int
+    server: int | None
+
+
+class Column(NamedTuple):
+    """What a column says of a run of a job.
+
+    `kind`: "run", that the job runs in this way; "workers" or "ps" of a split run, how many of them
+    are on `server`.
+    """
+
+    kind: str
+    job: int
+    run: Run
+    server: int | None
 
 
 def goal(instance: EdgeInstance, objective: float | None) -> int:
@@ -74,13 +97,16 @@ def excluded(instance: EdgeInstance, goal: int) -> tuple[str, Fraction]:
 def space(instance: EdgeInstance, goal: int, proof: Mapping[str, Any]) -> ProgramSpace:
     """Return the set that a proof shows to be empty: the schedules of value <= goal.
 
-    `goal`: from `goal`. `proof`: its `cuts` are derived again.
+    `goal`: from `goal`. `proof`: vectors with a key `p` are pools; its `cuts` are derived again.
     """
-    return ProgramSpace(with_cuts(program(instance, goal), proof.get("cuts"), CUTS))
+    model = Model(instance, goal)
+    reduce_by_pools(model, proof.get("vectors"))
+    model.write()
+    return ProgramSpace(with_cuts(model.program, proof.get("cuts"), CUTS))
 
 
 def program(instance: EdgeInstance, goal: int) -> IntegerProgram:
-    """Return a program with a solution of cost <= goal for every schedule of value <= goal.
+    """Return the program without pools and cuts.
 
     `goal`: from `goal`.
 
@@ -89,83 +115,185 @@ def program(instance: EdgeInstance, goal: int) -> IntegerProgram:
     RefusedError
         If it is too large to be written down.
     """
-    first, last = instance.window
-    jobs = [job for job in instance.jobs if instance.may_run(job)]
-    alone = [_minimum_flow(instance, job) for job in jobs]
-    # A job may end `slack` slots later than alone: the others cost at least what they cost alone.
-    slack = 0 if instance.is_batch or None in alone else goal - sum(map(int, filter(None, alone)))
-    build, runs = _Builder(), 0
-    capacity: dict[tuple[str, int, str, int], dict[int, int]] = {}  # kind, server, type, slot
-    for job, flow in zip(jobs, alone, strict=True):
-        end = last if instance.is_batch or flow is None else min(last, job.arrival + flow + slack)
-        choices: list[tuple[int, int]] = []  # completion and column
-        for mode in _modes(instance, job):
-            starts = range(max(first, job.arrival), end - mode.duration + 2)
-            runs += len(starts)
-            if runs > MAX_RUNS:
+    model = Model(instance, goal)
+    model.write()
+    return model.program
+
+
+class Model:
+    """The program with a solution of cost <= goal for every schedule of value <= goal.
+
+    `goal`: from `goal`.
+
+    Attributes
+    ----------
+    runs : list of list of Run
+        Of each job of the problem.
+    columns : list of Column
+        Of the program.
+    cells : list of tuple
+        (server, type, slot) of each capacity row, which are the last rows; the types are those of
+        workers, then those of PSs.
+    program : IntegerProgram
+
+    Raises
+    ------
+    RefusedError
+        If it is too large to be written down.
+    """
+
+    program: IntegerProgram
+
+    def __init__(self, instance: EdgeInstance, goal: int) -> None:
+        self.instance, self.goal = instance, goal
+        first, last = instance.window
+        self.before, self.last = first - 1, first
+        self.types = [("worker", name) for name in instance.worker_types]
+        self.types += [("ps", name) for name in instance.ps_types]
+        number = {name: k for k, name in enumerate(self.types)}
+        self.capacity = [
+            [server.workers.get(name, 0) for name in instance.worker_types]
+            + [server.parameter_servers.get(name, 0) for name in instance.ps_types]
+            for server in instance.servers
+        ]
+        self.jobs = [job for job in instance.jobs if instance.may_run(job)]
+        self.type_of = [
+            (number["worker", job.worker_type], number["ps", job.ps_type]) for job in self.jobs
+        ]
+        alone = [_minimum_flow(instance, job) for job in self.jobs]
+        # A job may end `slack` slots later than alone: the others cost at least what they cost
+        # alone.
+        bounded = not instance.is_batch and None not in alone
+        slack = goal - sum(map(int, filter(None, alone))) if bounded else 0
+        self.runs: list[list[Run]] = []
+        count = 0
+        for j, (job, flow) in enumerate(zip(self.jobs, alone, strict=True)):
+            end = (
+                last if instance.is_batch or flow is None else min(last, job.arrival + flow + slack)
+            )
+            own: list[Run] = []
+            for mode in _modes(instance, job):
+                starts = range(max(first, job.arrival), end - mode.duration + 2)
+                count += len(starts)
+                if count > MAX_RUNS:
+                    raise RefusedError("/model", "the program is too large to be written down")
+                for start in starts:
+                    own += self._placed(j, mode, start)
+            self.runs.append(own)
+            self.last = max(self.last, end)
+
+    def _placed(self, j: int, mode: ProofMode, start: int) -> Iterator[Run]:
+        """Yield the runs of a job in a mode from a start."""
+        limits = self.limits(j, mode, start)
+        v = self.type_of[j][1]
+        hosts = [s for s in limits if self.capacity[s][v] >= 1]
+        if mode.colocated:
+            yield from (Run(mode, start, s) for s in hosts if limits[s] >= mode.workers)
+        elif sum(limits.values()) >= mode.workers and hosts:
+            yield Run(mode, start, None)
+
+    def limits(self, j: int, mode: ProofMode, start: int) -> dict[int, int]:
+        """Return the workers in a mode by server on which the data have arrived; (2i)."""
+        job, u = self.jobs[j], self.type_of[j][0]
+        return {
+            s: min(mode.workers, self.capacity[s][u])
+            for s, server in enumerate(self.instance.servers)
+            if job.arrival + job.transfer_delay[server.id] <= start
+        }
+
+    def cost(self, j: int, run: Run) -> int:
+        """Return the coefficient of a run in the minimised value."""
+        end = run.start + run.mode.duration - 1
+        return -1 if self.instance.is_batch else end - self.jobs[j].arrival
+
+    def reduce(self, pool: Mapping[str, Any]) -> int:
+        """Leave out the runs that are too expensive, by the lemma on pools.
+
+        Returns o times the goal, less the bound of the prices.
+
+        `pool`: as `Prices` reads it; the resources of a server are the types.
+        """
+        prices = Prices(pool, self.capacity, self.before, self.last)
+        costs = [
+            [prices.o * self.cost(j, run) + self._price(j, run, prices) for run in own]
+            for j, own in enumerate(self.runs)
+        ]
+        absent = [0] if self.instance.is_batch else []
+        least = [min([*absent, *own], default=0) for own in costs]
+        slack = prices.slack(self.goal, least)
+        self.runs = [
+            [run for run, cost in zip(own, priced, strict=True) if cost - bound <= slack]
+            for own, priced, bound in zip(self.runs, costs, least, strict=True)
+        ]
+        return slack
+
+    def _price(self, j: int, run: Run, prices: Prices) -> int:
+        """Return what a run pays at least."""
+        (u, v), mode = self.type_of[j], run.mode
+        time = run.start, mode.duration
+        if run.server is not None:
+            worker, ps = (prices.of(run.server, k, *time) for k in (u, v))
+            return mode.workers * worker + ps
+        limits, left, total = self.limits(j, mode, run.start), mode.workers, 0
+        for price, limit in sorted((prices.of(s, u, *time), n) for s, n in limits.items()):
+            total += price * min(left, limit)
+            left -= min(left, limit)
+        return total + min(prices.of(s, v, *time) for s in limits if self.capacity[s][v] >= 1)
+
+    def write(self) -> None:
+        """Write the program over the runs that are left."""
+        self.columns: list[Column] = []
+        cost: list[int] = []
+        upper: list[int] = []
+        rows: list[Row] = []
+        usage: dict[tuple[int, int, int], dict[int, int]] = {}
+        entries = 0
+
+        def column(kind: str, j: int, run: Run, s: int | None, most: int) -> int:
+            nonlocal entries
+            self.columns.append(Column(kind, j, run, s))
+            cost.append(self.cost(j, run) if kind == "run" else 0)
+            upper.append(most)
+            entries += 0 if s is None else run.mode.duration
+            if len(cost) > MAX_COLUMNS or entries > MAX_ENTRIES:
                 raise RefusedError("/model", "the program is too large to be written down")
-            for start in starts:
-                completion = start + mode.duration - 1
-                cost = -1 if instance.is_batch else completion - job.arrival
-                slots = range(start, completion + 1)
-                for column in _run(instance, job, mode, start, cost, slots, build, capacity):
-                    choices.append((completion, column))
-        choices.sort()
-        entries = dict.fromkeys((column for _, column in choices), 1)
-        build.row(entries, None if instance.is_batch else 1, 1)  # (2j), (2k), (2l); (3)
-    for (kind, s, name, _), entries in capacity.items():
-        server = instance.servers[s]
-        units = server.workers if kind == "worker" else server.parameter_servers
-        build.row(entries, None, units.get(name, 0))  # (2g), (2h)
-    return IntegerProgram(build.cost, [0] * len(build.cost), build.upper, build.rows, goal)
+            return len(cost) - 1
 
+        def uses(x: int, run: Run, s: int, k: int, number: int) -> None:
+            for slot in range(run.start, run.start + run.mode.duration):
+                usage.setdefault((s, k, slot), {})[x] = number
 
-def _run(
-    instance: EdgeInstance,
-    job: Job,
-    mode: ProofMode,
-    start: int,
-    cost: int,
-    slots: range,
-    build: "_Builder",
-    capacity: dict[tuple[str, int, str, int], dict[int, int]],
-) -> Iterator[int]:
-    """Add the columns of a job in a mode from one start; yield those that choose the mode."""
-    u, v = job.worker_type, job.ps_type
-    # (2i): the data have arrived on the server.
-    ready = [
-        s
-        for s, server in enumerate(instance.servers)
-        if job.arrival + job.transfer_delay[server.id] <= start
-    ]
-    limits = {s: min(mode.workers, instance.servers[s].workers.get(u, 0)) for s in ready}
-    hosts = [s for s in ready if instance.servers[s].parameter_servers.get(v, 0) >= 1]
-
-    def uses(column: int, kind: str, s: int, name: str, number: int) -> None:
-        for slot in slots:
-            capacity.setdefault((kind, s, name, slot), {})[column] = number
-
-    if mode.colocated:
-        for s in hosts:
-            if limits[s] >= mode.workers:
-                x = build.column(cost, 1, mode.duration)
-                uses(x, "worker", s, u, mode.workers)
-                uses(x, "ps", s, v, 1)
-                yield x
-        return
-    if sum(limits.values()) < mode.workers or not hosts:
-        return
-    x = build.column(cost, 1, 0)
-    workers = {s: build.column(0, limit, mode.duration) for s, limit in limits.items() if limit}
-    host = {s: build.column(0, 1, mode.duration) for s in hosts}
-    for s, y in workers.items():
-        uses(y, "worker", s, u, 1)
-        build.row({y: 1, x: -limits[s]}, None, 0)  # workers only where the mode is chosen
-    for s, z in host.items():
-        uses(z, "ps", s, v, 1)
-    build.row({**dict.fromkeys(workers.values(), 1), x: -mode.workers}, 0, 0)  # (2e): n workers
-    build.row({**dict.fromkeys(host.values(), 1), x: -1}, 0, 0)  # (2b): one PS
-    yield x
+        for j, own in enumerate(self.runs):
+            u, v = self.type_of[j]
+            choices: list[tuple[int, int]] = []  # completion and column
+            for run in own:
+                mode = run.mode
+                x = column("run", j, run, run.server, 1)
+                choices.append((run.start + mode.duration - 1, x))
+                if run.server is not None:
+                    uses(x, run, run.server, u, mode.workers)
+                    uses(x, run, run.server, v, 1)
+                    continue
+                limits = self.limits(j, mode, run.start)
+                workers = {s: column("workers", j, run, s, n) for s, n in limits.items() if n}
+                hosts = [s for s in limits if self.capacity[s][v] >= 1]
+                host = {s: column("ps", j, run, s, 1) for s in hosts}
+                for s, y in workers.items():
+                    uses(y, run, s, u, 1)
+                    rows.append(({y: 1, x: -limits[s]}, None, 0))  # only where the mode is chosen
+                for s, z in host.items():
+                    uses(z, run, s, v, 1)
+                every = dict.fromkeys(workers.values(), 1)
+                rows.append(({**every, x: -mode.workers}, 0, 0))  # (2e): n workers
+                rows.append(({**dict.fromkeys(host.values(), 1), x: -1}, 0, 0))  # (2b): one PS
+            choices.sort()
+            chosen = dict.fromkeys((x for _, x in choices), 1)
+            rows.append((chosen, None if self.instance.is_batch else 1, 1))  # (2j)-(2l); (3)
+        self.cells = sorted(usage)
+        rows += [
+            (usage[cell], None, self.capacity[cell[0]][cell[1]]) for cell in self.cells
+        ]  # (2g)
+        self.program = IntegerProgram(cost, [0] * len(cost), upper, rows, self.goal)
 
 
 def _modes(instance: EdgeInstance, job: Job) -> list[ProofMode]:
@@ -210,26 +338,3 @@ def _minimum_flow(instance: EdgeInstance, job: Job) -> int | None:
     ready = min(job.transfer_delay.values())
     ends = [ready + mode.duration - 1 for mode in _modes(instance, job)]
     return min(ends, default=None)
-
-
-class _Builder:
-    """Columns and rows of the program; RefusedError above the limits of size."""
-
-    def __init__(self) -> None:
-        self.cost: list[int] = []
-        self.upper: list[int] = []
-        self.rows: list[Row] = []
-        self.entries = 0
-
-    def column(self, cost: int, upper: int, entries: int) -> int:
-        """Add a column with a number of entries in capacity rows; return its index."""
-        self.cost.append(cost)
-        self.upper.append(upper)
-        self.entries += entries
-        if len(self.cost) > MAX_COLUMNS or self.entries > MAX_ENTRIES:
-            raise RefusedError("/model", "the program is too large to be written down")
-        return len(self.cost) - 1
-
-    def row(self, entries: dict[int, int], low: int | None, high: int | None) -> None:
-        """Add a row."""
-        self.rows.append((entries, low, high))

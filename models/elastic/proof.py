@@ -16,10 +16,7 @@ arrival, a job runs; so no slot after the last arrival is idle, and all jobs end
 their durations after it. In a schedule of value <= goal, a job costs at most the goal less what all
 others cost alone, which bounds its end.
 
-Lemma (pool). Let prices p >= 0 of a unit of each capacity in each slot be given, L_j the least cost
-of job j plus what its run pays (or 0 for a job that may be left out), and L = sum L_j - sum p C.
-A schedule with a run of job j at price L_j + x has a value of at least L + x. So a run with
-x > goal - L is in no schedule of value <= goal.
+Prices may leave out runs first, by the lemma of `solvers/proofs/runs.py`.
 
 Amounts count as the decimal numbers that the file shows, in whole units. Where the unit is no
 divisor, demands and weights are rounded such that no schedule is lost.
@@ -40,10 +37,10 @@ from schedgap.solvers.proofs.checker import (
     ProgramSpace,
     RefusedError,
     Row,
-    whole,
     with_cuts,
 )
 from schedgap.solvers.proofs.cuts import CliqueCut, SlotCut
+from schedgap.solvers.proofs.runs import Prices, reduce_by_pools
 
 MAX_SERVERS = 50
 MAX_CELLS = 1_000_000  # placements times servers times resources
@@ -138,13 +135,7 @@ def space(instance: ElasticInstance, goal: int, proof: Mapping[str, Any]) -> Pro
     `goal`: from `goal`. `proof`: vectors with a key `p` are pools; its `cuts` are derived again.
     """
     model = Model(instance, goal)
-    vectors = proof.get("vectors")
-    for k, vector in enumerate(vectors if isinstance(vectors, list) else []):
-        if isinstance(vector, Mapping) and "p" in vector:
-            try:
-                model.reduce(vector)
-            except RefusedError as error:
-                raise RefusedError(f"/vectors/{k}{error.where}", error.why) from None
+    reduce_by_pools(model, proof.get("vectors"))
     model.write()
     return ProgramSpace(with_cuts(model.program, proof.get("cuts"), model.kinds))
 
@@ -226,37 +217,16 @@ class Model:
 
         Returns o times the goal, less the bound of the prices.
 
-        `pool`: `{"o": o, "p": [[h, r, t, price], ...]}`: o times the objective, and prices of a
-        unit of resource r on server h in slot t, which starts from 1; h and r from 0.
+        `pool`: as `Prices` reads it.
         """
-        o, last = whole(pool.get("o"), "/o"), self.last
-        cells = pool.get("p")
-        if o < 0 or not isinstance(cells, list):
-            raise RefusedError("/o", "needs a number >= 0 and a list of prices")
-        price: dict[tuple[int, int], dict[int, int]] = {}
-        paid = 0
-        for cell in cells:
-            if not isinstance(cell, list) or len(cell) != 4:
-                raise RefusedError("/p", "needs [server, resource, slot, price]")
-            h, r, t, p = (whole(number, "/p") for number in cell)
-            inside = 0 <= h < len(self.capacity) and 0 <= r < len(self.capacity[0])
-            if not inside or not 1 <= t <= last or p < 0 or t in price.get((h, r), ()):
-                raise RefusedError("/p", "no such price, or a second one")
-            price.setdefault((h, r), {})[t] = p
-            if t > self.before:  # no job runs earlier, so a price there would only be paid
-                paid += p * self.capacity[h][r]
-        until = {}  # price of a unit up to a slot, by slots after `before`
-        for key, own in price.items():
-            until[key] = sums = [0]
-            for t in range(self.before + 1, last + 1):
-                sums.append(sums[-1] + own.get(t, 0))
+        prices = Prices(pool, self.capacity, self.before, self.last)
         costs = [
-            [self._costs(j, k, own, o, until) for k, own in enumerate(runs)]
+            [self._costs(j, k, own, prices) for k, own in enumerate(runs)]
             for j, runs in enumerate(self.starts)
         ]
         absent = [0] if self.is_batch else []
         least = [min([*absent, *(c for own in runs for c in own)], default=0) for runs in costs]
-        slack = o * self.goal - sum(least) + paid
+        slack = prices.slack(self.goal, least)
         self.starts = [
             [
                 [t for t, c in zip(own, prices, strict=True) if c - bound <= slack]
@@ -266,14 +236,12 @@ class Model:
         ]
         return slack
 
-    def _costs(
-        self, j: int, k: int, starts: list[int], o: int, until: Mapping[tuple[int, int], list[int]]
-    ) -> list[int]:
+    def _costs(self, j: int, k: int, starts: list[int], prices: Prices) -> list[int]:
         """Return the costs and prices of a run by start."""
         d, before = self.jobs[j].runs[k].duration, self.before
-        total = [o * self.cost(Column(j, k, t)) for t in starts]
+        total = [prices.o * self.cost(Column(j, k, t)) for t in starts]
         for key, amount in self.jobs[j].runs[k].use:
-            if (sums := until.get(key)) is not None:
+            if (sums := prices.until.get(key)) is not None:
                 total = [
                     c + amount * (sums[t - before + d - 1] - sums[t - before - 1])
                     for c, t in zip(total, starts, strict=True)

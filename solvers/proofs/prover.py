@@ -65,8 +65,9 @@ class Proved:
     Attributes
     ----------
     proof : Proof or None
-    better : tuple of int or None
+    better : tuple of int, schedule or None
         A solution [j] with cost x <= goal, which shows that the claim is wrong or rows are missing.
+        The provers of some families return its schedule, if it is one.
     reason : str
         Why there is no proof; empty if there is one.
     nodes : int
@@ -74,7 +75,7 @@ class Proved:
     """
 
     proof: Proof | None
-    better: tuple[int, ...] | None = None
+    better: Any = None
     reason: str = ""
     nodes: int = 0
 

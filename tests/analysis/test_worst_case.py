@@ -111,7 +111,7 @@ def test_a_find_is_certified_by_two_exact_methods(tmp_path: Path) -> None:
     assert found.ratio.low > 1.1
     assert found.confirmed
     assert sg.verify(found.instance, found.solution)
-    assert [each.method for each in found.references] == ["exact", "branch-simulate"]
+    assert [each.method for each in found.references] == ["exact", "rar-ddls-cp"]
     assert len(found.instance.jobs) <= 3
     stored = sg.load(tmp_path / "find" / "instance.json")
     assert stored == found.instance

@@ -17,10 +17,10 @@ import schedgap as sg
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.models.dmlrs import proof, rules
 from schedgap.models.dmlrs.exact import prove
-from schedgap.models.dmlrs.exact.exact import bound_stage
 from schedgap.models.dmlrs.exact.prove import prove_goal
 from schedgap.models.method import Budget, NullProgress
 from schedgap.models.proofs import check_here, excluded_value, proof_data, write_proof
+from schedgap.models.refute import refute_stage
 from schedgap.proof import main
 from schedgap.solvers import Clock
 from schedgap.solvers.proofs.checker import RefusedError
@@ -481,25 +481,44 @@ def test_thousands_of_tamperings() -> None:
         hold_tampering_to_the_truth(instance, best_schedule(instance)[0], seed, 25)
 
 
-def test_trees_prove_bounds_up_to_the_one_that_is_claimed() -> None:
+class Bounds(NullProgress):
+    """Progress that records bounds."""
+
+    lower = -math.inf
+
+    def __init__(self) -> None:
+        self.heard: list[float] = []
+
+    def bound(self, value: float, *more: object, confirmed: bool = True) -> None:
+        """Record a bound."""
+        self.heard.append(value)
+
+
+KIND: dict[str, Any] = {"sense": -1, "grid": 0.0, "step": 0.25}
+
+
+def test_trees_prove_bounds_up_to_the_optimum() -> None:
     instance = sg.generate("dmlrs", preset="small", seed=9301)
     optimum = sg.solve(instance, "exact", proof="off").objective
-    certified, reported = -1.2 * optimum, -1.01 * optimum
-    found = bound_stage(NullProgress(), instance, certified, reported, budget=Budget(Clock(60)))
-    assert found.proof is not None and not found.complete
-    assert -found.proved == pytest.approx(-reported, rel=1e-6) and -found.proved > -reported
-    goal = excluded_value(instance, -found.proved)
-    assert goal is not None
-    written = found.proof
+    progress = Bounds()
+    kind = KIND | {"budget": Budget(Clock(60))}
+    found = refute_stage(progress, instance, prove_goal, -1.2 * optimum, -optimum, **kind)
+    assert found.complete and progress.heard == sorted(progress.heard)
+    assert len(progress.heard) == 4
+    assert -found.proved == pytest.approx(optimum, rel=1e-6) and -found.proved > optimum
+    goal, written = excluded_value(instance, optimum), found.proof
+    assert goal is not None and written is not None
     data = proof_data(instance, goal, vectors=written.vectors, cuts=written.cuts, tree=written.tree)
     assert check_here(instance, data).status == "proved"
-    late = bound_stage(NullProgress(), instance, certified, reported, budget=Budget(Clock(0.0)))
+    kind = KIND | {"budget": Budget(Clock(0.0))}
+    late = refute_stage(progress, instance, prove_goal, -1.2 * optimum, -optimum, **kind)
     assert (late.proof, late.proved) == (None, -math.inf)
 
 
 def test_a_claim_past_the_optimum_is_not_proved() -> None:
     instance = sg.generate("dmlrs", preset="small", seed=9301)
     optimum = sg.solve(instance, "exact", proof="off").objective
-    budget = Budget(Clock(60))
-    found = bound_stage(NullProgress(), instance, -1.1 * optimum, -0.9 * optimum, budget=budget)
-    assert -found.proved >= optimum
+    kind = KIND | {"budget": Budget(Clock(60))}
+    interval = -1.1 * optimum, -0.9 * optimum
+    found = refute_stage(Bounds(), instance, prove_goal, *interval, **kind)
+    assert not found.complete and -found.proved >= optimum

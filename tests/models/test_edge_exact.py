@@ -204,6 +204,7 @@ def test_exact_is_never_below_the_bound_by_worker_types(monkeypatch: pytest.Monk
     jobs = [{"epochs": 2 + k, "transfer_delay": {"s": 0}} for k in range(4)]
     instance = instance_of(jobs, servers=servers, horizon=20)
     monkeypatch.setattr(exact, "_at_once", lambda *args: None)
+    monkeypatch.setattr(exact, "refute", lambda *args, **more: None)
     least = outcome(None, "type-bound", instance).bound
     found, _ = stopped(instance, "exact", StopAt(10**9))
     alone = outcome(None, "job-alone", instance).bound
@@ -216,6 +217,7 @@ def test_what_cp_sat_proves_is_proved_by_prices_where_they_can(
 ) -> None:
     """CP-SAT closes the toys first; the certificate proves the optimum without it."""
     monkeypatch.setattr(exact, "PROOF_SECONDS", 30.0)  # enough on a busy computer too
+    monkeypatch.setattr(exact, "refute", lambda *args, **more: None)
     for instance, optimum in ((TOY_A, 5), (TOY_B, 9)):
         found = run("exact", instance)
         assert found.certificate is not None

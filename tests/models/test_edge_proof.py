@@ -2,14 +2,22 @@
 
 import json
 import math
+import random
+import re
+from itertools import product
 from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
+from schedgap.instances.generate import generate
 from schedgap.models.edge import proof
+from schedgap.models.edge.exact import prove as prove_module
+from schedgap.models.method import Budget
+from schedgap.models.proofs import check_here, proof_data
 from schedgap.solvers import Clock
 from schedgap.solvers.proofs.checker import (
     CUTS,
@@ -21,6 +29,7 @@ from schedgap.solvers.proofs.checker import (
 )
 from schedgap.solvers.proofs.covers import CoverSeparator
 from schedgap.solvers.proofs.prover import Proved, prove
+from schedgap.solvers.proofs.runs import Prices
 from strategies.edge import best_schedule, edge_instances, instance_of
 
 
@@ -80,6 +89,113 @@ def test_optima_are_proved_and_nothing_else(instance: EdgeInstance) -> None:
 @given(DRAWN)
 def test_thousands_of_optima_are_proved_and_nothing_else(instance: EdgeInstance) -> None:
     hold_to_enumeration(instance)
+
+
+def hold_pools_to_enumeration(instance: EdgeInstance, seed: int) -> None:
+    """Prove by programs without the runs that prices leave out; any prices keep good schedules."""
+    optimum, schedule = best_schedule(instance)
+    goal, budget = proof.goal(instance, None if schedule is None else optimum), Budget(Clock(120))
+    with mock.patch.object(prove_module, "FEW_RUNS", 0):
+        proved = prove_module.prove_goal(instance, goal, budget=budget)
+        assert proved.proof is not None
+        found = proved.proof
+        data = proof_data(instance, goal, vectors=found.vectors, cuts=found.cuts, tree=found.tree)
+        data = json.loads(json.dumps(data))
+        assert check_here(instance, data).status == "proved"
+        if schedule is None:
+            return
+        assert check_here(instance, data | {"goal": goal + 1}).status == "refused"
+        better = prove_module.prove_goal(instance, goal + 1, budget=budget).better
+        assert better is not None and better.value(instance) == optimum
+    rng, model = random.Random(seed), proof.Model(instance, goal + 1)
+    for _ in range(3):
+        cells = [
+            [s, k, t, rng.choice([0, 1, 1, 5])]
+            for s in range(len(instance.servers))
+            for k in range(len(model.types))
+            for t in range(1, model.last + 1)
+            if rng.random() < 0.5
+        ]
+        model.reduce({"o": rng.choice([0, 1, 2, 9]), "p": cells})
+    model.write()
+    attempted = prove(model.program, clock=Clock(120))
+    assert attempted.better is not None
+    better = prove_module.schedule_of(instance, model, attempted.better)
+    assert better is not None and better.value(instance) == optimum
+
+
+@settings(max_examples=25, deadline=None)
+@given(DRAWN, st.integers(0, 10**6))
+def test_prices_leave_out_no_run_of_a_good_schedule(instance: EdgeInstance, seed: int) -> None:
+    hold_pools_to_enumeration(instance, seed)
+
+
+@pytest.mark.nightly
+@settings(max_examples=2000, deadline=None)
+@given(DRAWN, st.integers(0, 10**6))
+def test_prices_leave_out_no_run_of_thousands_of_good_schedules(
+    instance: EdgeInstance, seed: int
+) -> None:
+    hold_pools_to_enumeration(instance, seed)
+
+
+def test_a_run_pays_for_the_cheapest_servers_that_can_hold_it() -> None:
+    instance, rng = generate("edge", preset="medium", seed=1), random.Random(1)
+    assert isinstance(instance, EdgeInstance)
+    model = proof.Model(instance, 120)
+    cells = [
+        [s, k, t, rng.randint(1, 50)]
+        for s, k, t in product(range(4), range(len(model.types)), range(1, model.last + 1))
+    ]
+    prices = Prices({"o": 1, "p": cells}, model.capacity, model.before, model.last)
+    chosen = [(j, run) for j, own in enumerate(model.runs) for run in rng.sample(own, 20)]
+    for j, run in chosen:
+        (u, v), mode = model.type_of[j], run.mode
+        time = run.start, mode.duration
+        limits = model.limits(j, mode, run.start)
+        if run.server is not None:
+            limits = {run.server: limits[run.server]}
+        least = min(
+            sum(n * prices.of(s, u, *time) for s, n in zip(limits, counts, strict=True))
+            + prices.of(host, v, *time)
+            for counts in product(*(range(n + 1) for n in limits.values()))
+            if sum(counts) == mode.workers
+            for host in limits
+            if model.capacity[host][v] >= 1
+        )
+        assert model._price(j, run, prices) == least
+    assert {run.server is None for _, run in chosen} == {True, False}
+
+
+def test_prices_leave_out_most_runs() -> None:
+    instance = generate("edge", preset="medium", seed=1)
+    assert isinstance(instance, EdgeInstance)
+    model = proof.Model(instance, 119)  # 120 is the optimum
+    model.write()
+    before = sum(map(len, model.runs))
+    pool = prove_module.priced(model, Budget(Clock(60)))
+    assert model.reduce(pool) >= 0
+    assert 0 < sum(map(len, model.runs)) < 0.2 * before
+
+
+@pytest.mark.parametrize(
+    ("pool", "why"),
+    [
+        ({"o": -1, "p": []}, "/vectors/1/o: needs a number >= 0"),
+        ({"o": 1, "p": [[0, 0, 1]]}, "/vectors/1/p: needs [server, resource, slot, price]"),
+        ({"o": 1, "p": [[0, 0, 1, -1]]}, "/vectors/1/p: no such price"),
+        ({"o": 1, "p": [[9, 0, 1, 1]]}, "/vectors/1/p: no such price"),
+        ({"o": 1, "p": [[0, 99, 1, 1]]}, "/vectors/1/p: no such price"),
+        ({"o": 1, "p": [[0, 0, 0, 1]]}, "/vectors/1/p: no such price"),
+        ({"o": 1, "p": [[0, 0, 1, 1], [0, 0, 1, 0]]}, "/vectors/1/p: no such price, or a second"),
+        ({"o": 1, "p": [[0, 0, 1, 0.5]]}, "/vectors/1/p: needs a whole number"),
+        ({"o": 1, "p": 7}, "/vectors/1/o: needs a number >= 0 and a list of prices"),
+    ],
+)
+def test_a_pool_that_is_none_is_refused(pool: dict[str, Any], why: str) -> None:
+    instance = instance_of([{}])
+    with pytest.raises(RefusedError, match=re.escape(why)):
+        proof.space(instance, 5, {"cuts": [], "vectors": [{"o": 1, "d": []}, pool]})
 
 
 def test_long_waits_and_many_modes_are_refused_soon() -> None:

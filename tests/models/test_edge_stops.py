@@ -61,9 +61,12 @@ def test_searches_with_cp_sat_claim_nothing_false_wherever_they_stop() -> None:
 def test_bounds_that_close_have_certificates() -> None:
     """What prices prove alone is evaluated again; so is a job's bound that a list meets."""
     for instance in (TOY_A, TOY_B, TOY_C):
-        outcome, witness = stopped(instance, "exact", StopAt(10**9))
+        outcome, witness = stopped(instance, "exact", StopAt(10**9), lost="refute")
         assert outcome.bound == witness.optimum and outcome.certificate is not None
         assert outcome.certificate["kind"] == "cg-bound" and witness.certified_bound > 0
+        outcome, witness = stopped(instance, "exact", StopAt(10**9))
+        assert outcome.bound == witness.optimum
+        assert outcome.certificate is not None or outcome.proof is not None
     outcome, _ = stopped(TOY_BATCH, "exact", StopAt(10**9))
     assert outcome.certificate == {"kind": "job-bound"}
 
@@ -71,7 +74,7 @@ def test_bounds_that_close_have_certificates() -> None:
 def test_sums_of_parts_have_certificates() -> None:
     kinds = set()
     for instance in hard(6, max_jobs=4):
-        outcome, witness = stopped(instance, "exact", StopAt(10**9))
+        outcome, witness = stopped(instance, "exact", StopAt(10**9), lost="refute")
         if outcome.certificate is not None and outcome.bound == witness.optimum:
             kinds.add(outcome.certificate["kind"])
     assert "parts" in kinds
@@ -101,7 +104,7 @@ def test_a_search_over_lists_goes_on_to_the_end_of_the_time(
     """Where the instance is too large for all else; 3 jobs need 40, 80, 160, ... moves each."""
     monkeypatch.setattr(exact, "MAX_PLACES", 0)
     clock = StopAt(1500)
-    outcome, _ = stopped(GAPS, "exact", clock)
+    outcome, _ = stopped(GAPS, "exact", clock, lost="refute")
     assert outcome.schedule is not None and "to the end of the time" in outcome.note
     assert clock.readings_left == 0
 

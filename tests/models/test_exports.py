@@ -185,3 +185,13 @@ def test_the_command_writes_what_the_checker_accepts(edge: dict[str, Any], tmp_p
     )
     assert sorted(os.listdir(tmp_path)) == sorted([*before, "a.vipr"])
     check((tmp_path / "a.vipr").read_text(encoding="ascii"))
+
+
+def test_runs_that_prices_leave_out_of_family_edge_are_assumed(tmp_path: Path) -> None:
+    instance = sg.generate("edge", preset="medium", seed=1)
+    data = as_data(instance, 119, prove_goal(instance, 119, budget=Budget(Clock(120))))
+    assert "p" in data["vectors"][-1]
+    found = export_vipr(instance, data, tmp_path / "a.vipr")
+    assert not isinstance(found, str)
+    assert "columns that prices leave out of the program are 0" in found.assumed[0]
+    assert found.columns < 2000  # of 8,887

@@ -88,7 +88,7 @@ def test_a_search_says_why_it_ended() -> None:
 
 
 def test_programs_for_too_many_ways_are_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a limit of 5 pairs W1 is too large for CP-SAT, and local search has all of the time."""
+    """With a limit of 5 pairs W1 is too large, and local search has all of the time."""
     monkeypatch.setattr(recipe, "MOST_PAIRS", 5)
     found = exact(W1, RunContext({}, None, Budget(Clock(20)), Heard()))
     assert found.schedule.makespan == 8 and found.bound == 4

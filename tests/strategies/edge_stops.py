@@ -61,8 +61,12 @@ def _optimum(instance: EdgeInstance) -> float:
     return brute_force(instance)
 
 
-def inline(engine_here: str) -> Callable[..., StageResult | None]:
-    """Return a `SearchState.child` that runs the stages of one engine here and no others."""
+def inline(engine_here: str, lost: str = "") -> Callable[..., StageResult | None]:
+    """Return a `SearchState.child` that runs the stages of one engine here and no others.
+
+    A stage of the name `lost` is killed before its first word, so that those after it have to
+    prove.
+    """
 
     def child(
         found: SearchState,
@@ -73,7 +77,7 @@ def inline(engine_here: str) -> Callable[..., StageResult | None]:
         engine: str | None = None,
         **kwargs: Any,
     ) -> StageResult | None:
-        if engine != engine_here:
+        if engine != engine_here or name == lost:
             return None
         line = SentProgress(found._receive, Clock(), found.lower)
         _in_stage.append(True)
@@ -178,14 +182,24 @@ def one_round() -> Iterator[None]:
 
 
 def stopped(
-    instance: EdgeInstance, method: str, clock: StopAt, engine: str = "highs", kind: str = "usual"
+    instance: EdgeInstance,
+    method: str,
+    clock: StopAt,
+    engine: str = "highs",
+    kind: str = "usual",
+    lost: str | None = None,
 ) -> tuple[MethodResult, Witness]:
-    """Run an exact method with the stages of one engine here, and hold it to the truth."""
+    """Run an exact method with the stages of one engine here, and hold it to the truth.
+
+    `lost`: as for `inline`; by default nothing for the usual start, and `refute` for the others.
+    """
+    if lost is None:
+        lost = "" if kind == "usual" else "refute"
     witness = Witness(instance, _optimum(instance))
     chosen = EXACT[method]
     name = None if chosen.runs_children else engine
     call = RunContext(chosen.parse({}), name, Budget(clock), witness)
-    with mock.patch.object(SearchState, "child", inline(engine)), starts(kind):
+    with mock.patch.object(SearchState, "child", inline(engine, lost)), starts(kind):
         outcome = FAMILY.run(chosen, instance, call)
     witness.outcome(outcome)
     return outcome, witness

@@ -7,7 +7,9 @@
    fixing). A program over these, with all machines merged, is solved for a target value between
    schedule and bound by logic-based Benders decomposition: slots are packed in turn, and one set of
    completions is checked for all its slots. If no schedule reaches the target, it is the new bound.
-4. If the gap stays open, trees prove a bound between that of the prices and that of the targets.
+4. If the gap stays open, trees prove a bound between that of the prices and the schedule's.
+
+Trees come first as well: on small instances they refute all better utilities at once.
 
 References
 ----------
@@ -45,14 +47,12 @@ from schedgap.models.dmlrs.heuristics.search_stages import (
     neighborhood_stage,
 )
 from schedgap.models.dmlrs.programs import aggregate
-from schedgap.models.dmlrs.proof import WITHIN
 from schedgap.models.dmlrs.slot_options import SlotOption
 from schedgap.models.dmlrs.utility_scaling import ENGINE_TOLERANCE
 from schedgap.models.method import Budget, MethodResult, RunContext
-from schedgap.models.proofs import excluded_value
-from schedgap.models.search_state import SearchState, StageProgress, StageResult
+from schedgap.models.refute import refute_stage
+from schedgap.models.search_state import SearchState
 from schedgap.solvers.programs.pyomo import InfeasibleModelError
-from schedgap.solvers.proofs.checker import RefusedError
 
 if TYPE_CHECKING:
     from pyomo.environ import ConcreteModel
@@ -66,7 +66,8 @@ TARGET_STEP = 0.25  # of the gap: how far below the bound the first target lies
 START_SECONDS = 1.0  # time left below which no program is built
 MASTER_GAP = 0.03  # relative gap of the programs: any schedule that attains the target will do
 TARGET_TIME, PROOF_TIME = 0.7, 0.95  # of the time left: for targets, then for trees
-PARTS = (0.25, 0.5, 0.75, 1.0)  # of the way from the certified bound to the reported one
+PROOF_STEP = 0.25  # of the gap that is left for the trees, from one bound to the next
+REFUTE_SECONDS = 3.0  # for a proof that the first schedules are optimal
 FEW_BUNDLES = 150  # bundles up to which the target is the incumbent at once
 
 
@@ -83,6 +84,8 @@ def exact(
     if started is None or state.closed:
         return state.outcome()
     prices, partial = started
+    if _refute(state, instance, call.budget.share(SEARCH_TIME, most=REFUTE_SECONDS)):
+        return state.outcome()
     prices, partial = column_stage(
         state, instance, prices, partial, grid=GRID, moves=moves // 2, time_share=SEARCH_TIME
     )
@@ -107,12 +110,8 @@ def exact(
             decided = prove_by_targets(state, instance, item_prices)
             state.call = call
         decided |= state.closed
-        reported = max(state.lower, state.word)
-        if not decided and reported > state.certified:
-            call.progress.phase("proving the bound")
-            own = call.budget.share(PROOF_TIME)
-            interval = state.certified, reported
-            state.child("tree", bound_stage, instance, *interval, budget=own, engine="highs")
+        if not decided:
+            decided = _refute(state, instance, call.budget.share(PROOF_TIME), step=PROOF_STEP)
     for seed_offset in range(MAX_SEARCHES if not decided else 0):
         if state.closed or call.clock.expired():
             break
@@ -120,6 +119,33 @@ def exact(
             state, partial, prices, moves=10 * moves, time_share=1.0, seed_offset=seed_offset
         )
     return state.outcome("too large to decide: bounded and searched only" if large else "")
+
+
+def _refute(
+    state: SearchState, instance: DmlrsInstance, budget: Budget, *, step: float = 1.0
+) -> bool:
+    """Refute better utilities over the program of the proof; return whether none is left.
+
+    `step`: as for `refute_stage`.
+    """
+    state.call.progress.phase("refuting better utilities")
+    state.child(
+        "refute",
+        refute_stage,
+        instance,
+        prove_goal,
+        state.certified,
+        state.upper,
+        sense=-1,
+        grid=0.0,
+        step=step,
+        budget=budget,
+        engine="highs",
+    )
+    if "refute" not in state.proofs:
+        return False
+    state.bound(-attained(instance, -state.lower))
+    return True
 
 
 def prove_by_targets(state: SearchState, instance: DmlrsInstance, item_prices: ItemPrices) -> bool:
@@ -152,37 +178,6 @@ def prove_by_targets(state: SearchState, instance: DmlrsInstance, item_prices: I
         elif -state.upper <= value:
             break  # there is no time left
     return state.closed
-
-
-def bound_stage(
-    progress: StageProgress,
-    instance: DmlrsInstance,
-    certified: float,
-    reported: float,
-    *,
-    budget: Budget,
-) -> StageResult:
-    """Prove bounds by trees, ever closer to one that an engine claims, until time is up.
-
-    `progress`: not used: the last bound comes with its tree. `certified`, `reported`: values of the
-    search state between which the bounds lie.
-    """
-    proof, proved, nodes = None, -math.inf, 0
-    for part in PARTS:
-        value = -certified + part * (certified - reported)
-        goal = excluded_value(instance, value)
-        if goal is None:
-            break
-        try:
-            found = prove_goal(instance, goal, budget=budget)
-        except RefusedError:  # too large
-            break
-        nodes += found.nodes
-        if found.proof is None:
-            break
-        proof, proved = found.proof, -value * (1 + float(WITHIN))
-    trace = {"bound": -proved, "nodes": nodes}
-    return StageResult(trace=trace, proof=proof, proved=proved)
 
 
 def _solve_for_target(

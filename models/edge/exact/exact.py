@@ -1,10 +1,11 @@
 """The method `exact`: CP-SAT, column generation, reduced-cost fixing and destructive bounds.
 
-CP-SAT solves small networks and finds schedules. On larger ones prices prove bounds: first those of
-classes of servers, then those of servers, then with prices of superadditive cuts. Targets above the
-bound (see `targets`) close the gap, first for the jobs of each worker type alone (`components`),
-then for all jobs together. What a search has proved is proved by prices as well if possible, so
-that anyone can check it.
+On small networks all better values are refuted over the program of the proof, before or after
+CP-SAT. With few jobs the refuted values rise from the bound of worker types to the incumbent's.
+On larger ones prices prove bounds: first those of classes of servers, then those of servers, then
+with prices of superadditive cuts. Targets above the bound (see `targets`) close the gap, first for
+the jobs of each worker type alone (`components`), then for all jobs together. What a search has
+proved without a proof is proved by prices as well if possible, so that anyone can check it.
 
 References
 ----------
@@ -25,7 +26,13 @@ from schedgap.models.edge.bounds.reduced_cost_fixing import ReducedCostFixing
 from schedgap.models.edge.bounds.worker_types import TypeBound
 from schedgap.models.edge.decisions import compiled
 from schedgap.models.edge.exact.components import WorkerTypeComponents
-from schedgap.models.edge.exact.steps import bound_types, price, search_intervals, search_lists
+from schedgap.models.edge.exact.steps import (
+    bound_types,
+    price,
+    refute,
+    search_intervals,
+    search_lists,
+)
 from schedgap.models.edge.exact.targets import FEW_JOBS, ObjectiveTargets
 from schedgap.models.edge.heuristics.initial import initial_state
 from schedgap.models.method import MethodResult, RunContext
@@ -33,6 +40,7 @@ from schedgap.models.search_state import SearchState
 
 FIRST_SHARE, FIRST_SECONDS = 0.2, 2.5  # of CP-SAT on the whole
 FEW_PLACES, EARLY_SECONDS = 40, 5.0  # jobs x servers up to which CP-SAT comes first
+REFUTE_SHARE, REFUTE_STEP = 0.4, 0.2  # of refuting values, from the bound upwards
 TYPE_SHARE = 0.5  # of the bound by worker types, which usually ends much earlier
 PROOF_SHARE, PROOF_SECONDS = 0.5, 2.0  # of a certificate afterwards; or as long as the search took
 LIST_SHARE = 0.2  # of the annealing over lists
@@ -48,7 +56,7 @@ def exact(instance: EdgeInstance, call: RunContext) -> MethodResult:
     note = ""
     if not state.closed:
         note = _batch(instance, state) if instance.is_batch else _search(instance, state)
-    if state.closed and state.certificate is None:
+    if state.closed and state.certificate is None and state.proof is None:
         _certify(instance, state)
     return state.outcome(note)
 
@@ -58,7 +66,9 @@ def _search(instance: EdgeInstance, state: SearchState) -> str:
     budget = state.call.budget
     few, places = len(instance.jobs) <= FEW_JOBS, _places(instance)
     several_types = len(jobs_by_type(instance)) > 1
-    if places <= FEW_PLACES:  # here CP-SAT proves optimality at once, if ever
+    if places <= FEW_PLACES:
+        refute(instance, state, budget.share(FIRST_SHARE, most=EARLY_SECONDS))
+    if not state.closed and places <= FEW_PLACES:  # here CP-SAT proves optimality at once, if ever
         search_intervals(instance, state, budget.share(FIRST_SHARE, most=EARLY_SECONDS))
     if not state.closed:
         search_lists(instance, state, budget.share(LIST_SHARE))
@@ -67,6 +77,8 @@ def _search(instance: EdgeInstance, state: SearchState) -> str:
     types: tuple[TypeBound, ...] = ()
     if not state.closed:
         types = bound_types(instance, state, budget.share(TYPE_SHARE))
+    if not state.closed and few and places <= MAX_PLACES:
+        refute(instance, state, budget.share(REFUTE_SHARE), step=REFUTE_STEP)
     if not state.closed and places > MAX_PLACES:
         return _lists_only(instance, state, types)
     priced = False

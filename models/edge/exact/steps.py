@@ -11,14 +11,16 @@ from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge.bounds.column_generation import too_large
 from schedgap.models.edge.bounds.reduced_cost_fixing import last_slot
 from schedgap.models.edge.bounds.worker_types import TypeBound
-from schedgap.models.edge.decisions import compiled
+from schedgap.models.edge.decisions import compiled, sense
 from schedgap.models.edge.exact.build_programs import cp_sat
+from schedgap.models.edge.exact.prove import prove_goal
 from schedgap.models.edge.exact.stages import price_stage, type_stage
 from schedgap.models.edge.heuristics.list_search import OrderAnnealing
 from schedgap.models.edge.heuristics.lists import best_list
 from schedgap.models.edge.programs.dual import CapacityPrices
 from schedgap.models.method import Budget
 from schedgap.models.program import Known, program_stage
+from schedgap.models.refute import refute_stage
 from schedgap.models.search_state import SearchState
 
 LIST_SHARE = 0.1  # of the remaining time, for lists ordered by the relaxation
@@ -53,6 +55,28 @@ def search_lists(
         if stop() or not endless:
             return
         moves *= 2
+
+
+def refute(
+    instance: EdgeInstance, state: SearchState, budget: Budget, *, step: float = 1.0
+) -> None:
+    """Refute values below the incumbent's over the program of the proof.
+
+    `state`: receives schedules, bounds, and the proof. `step`: as for `refute_stage`.
+    """
+    state.call.progress.phase("refuting better values")
+    state.child(
+        "refute",
+        refute_stage,
+        instance,
+        prove_goal,
+        state.lower,
+        state.upper,
+        sense=sense(instance),
+        step=step,
+        budget=budget,
+        engine="highs",
+    )
 
 
 def bound_types(

@@ -1,7 +1,8 @@
-"""`exact` (ours): bounds and list schedules, local search, relaxations, then a destructive bound.
+"""`exact` (ours): list schedules, refutation of better ones, then local search and CP-SAT.
 
-Each stage starts from the incumbent and the bound of the earlier ones, in a child process of its
-own if it needs an engine. The last one is exhaustive: it refutes one makespan after another.
+Few jobs are settled at once: the search of the proof refutes all makespans below the incumbent's,
+or finds better schedules. Otherwise prices of patterns give a bound, and local search a schedule.
+At last CP-SAT refutes one makespan after another.
 
 References
 ----------
@@ -14,12 +15,13 @@ from collections.abc import Callable
 
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import Budget, MethodResult, RunContext
+from schedgap.models.refute import refute_stage
 from schedgap.models.ring.bounds.solve_bounds import run_pattern_lp
 from schedgap.models.ring.exact.interval_stages import (
     destructive_bound_stage,
-    relaxation_stage,
     single_server_stage,
 )
+from schedgap.models.ring.exact.prove import prove_goal
 from schedgap.models.ring.heuristics.initial import initial_state, settled_result
 from schedgap.models.ring.heuristics.local_search import search_stage
 from schedgap.models.ring.programs.concurrent_sets import concurrent_sets
@@ -28,15 +30,15 @@ from schedgap.models.ring.rates import rate_table
 from schedgap.models.search_state import SearchState, StageProgress, StageResult
 
 MOST_PAIRS = 300_000  # jobs x servers for which CP-SAT models are built
+FEW_JOBS = 15  # up to which better makespans are refuted first
 MANY_JOBS = 40  # from here on, schedules without spreading are searched with CP-SAT
 # shares of the remaining time, and upper limits in seconds
 BOUND_SHARE, BOUND_SECONDS = 0.15, 15.0
 SEARCH_SHARE, SEARCH_SECONDS = 0.4, 60.0
 MANY_JOBS_SHARE, MANY_JOBS_SECONDS = 0.8, 150.0  # of local search if there are many jobs
-RELAX_SHARE, RELAX_SECONDS = 0.1, 6.0  # of each relaxation
+REFUTE_SHARE, REFUTE_SECONDS = 0.2, 5.0  # of the search of `proof.py`, at the beginning
 SINGLE_SERVER_SHARE = 0.5
 LARGE_JOBS_WORK = 0.8  # share of the work from which jobs that no server can host prevail
-_NAMES = {"free": "contention-free", "pairs": "pair-contention", "sets": "meetings"}
 
 
 def exact(instance: RingInstance, call: RunContext) -> MethodResult:
@@ -46,6 +48,12 @@ def exact(instance: RingInstance, call: RunContext) -> MethodResult:
     state.checkable_only = True
     if end := settled_result(instance, state):
         return end
+    many = len(instance.jobs) >= MANY_JOBS
+    large = len(instance.jobs) * len(instance.servers) > MOST_PAIRS
+    if len(instance.jobs) <= FEW_JOBS and not large:
+        _refute(instance, state, call.budget.share(REFUTE_SHARE, most=REFUTE_SECONDS))
+    if state.closed:
+        return state.outcome()
     state.child(
         "pattern-lp",
         pattern_bound_stage,
@@ -55,10 +63,9 @@ def exact(instance: RingInstance, call: RunContext) -> MethodResult:
     )
     if end := settled_result(instance, state):
         return end
-    many = len(instance.jobs) >= MANY_JOBS
     call.progress.phase("local search")
     share, most = (MANY_JOBS_SHARE, MANY_JOBS_SECONDS) if many else (SEARCH_SHARE, SEARCH_SECONDS)
-    if large := len(instance.jobs) * len(instance.servers) > MOST_PAIRS:
+    if large:
         share, most = 1.0, math.inf
     state.child(
         "local-search",
@@ -80,19 +87,19 @@ def exact(instance: RingInstance, call: RunContext) -> MethodResult:
         call.progress.phase("jobs inside single servers")
         budget = call.budget.share(SINGLE_SERVER_SHARE)
         _run_cp_sat(instance, state, "inside", single_server_stage, budget)
-    details: tuple[Detail, ...] = ("free", "pairs")
-    if _large_jobs_prevail(instance):
-        details = (*details, "sets")
-    for detail in details:
-        if not state.closed:
-            name = _NAMES[detail]
-            call.progress.phase(name)
-            budget = call.budget.share(RELAX_SHARE, most=RELAX_SECONDS)
-            _run_cp_sat(instance, state, name, relaxation_stage, budget, detail)
-    if not state.closed:
-        call.progress.phase("refuting makespans")
-        _run_cp_sat(instance, state, "makespans", destructive_bound_stage, call.budget, details[-1])
+    call.progress.phase("refuting makespans")
+    detail: Detail = "sets" if _large_jobs_prevail(instance) else "pairs"
+    _run_cp_sat(instance, state, "makespans", destructive_bound_stage, call.budget, detail)
     return state.outcome()
+
+
+def _refute(instance: RingInstance, state: SearchState, budget: Budget) -> None:
+    """Refute all makespans below the incumbent's, or find better schedules."""
+    state.call.progress.phase("refuting better makespans")
+    interval = state.lower, state.upper
+    state.child(
+        "refute", refute_stage, instance, prove_goal, *interval, budget=budget, engine="highs"
+    )
 
 
 def _large_jobs_prevail(instance: RingInstance) -> bool:

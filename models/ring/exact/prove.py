@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from schedgap.instances.ring import RingInstance
+from schedgap.instances.ring import RingInstance, RingSchedule
 from schedgap.models.method import Budget
 from schedgap.models.ring import proof
 from schedgap.models.ring.proof import Region, RingSpace
@@ -61,7 +61,8 @@ def prove_goal(
             tree.append({"empty": True})
             continue
         if space.is_schedule(region):
-            return Proved(None, reason="a better schedule exists", nodes=len(tree))
+            better = RingSchedule.from_data(instance, space.schedule(instance, region))
+            return Proved(None, better, "a better schedule exists", nodes=len(tree))
         closing = _closing(space, region, vectors, recent)
         often = priced < PRICED_AT_FIRST or priced * PRICED_EVERY < len(tree)
         if closing is None and region.asked == 0 and depth <= PRICED_DEPTH and often:

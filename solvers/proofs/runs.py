@@ -1,0 +1,94 @@
+"""Jobs that choose runs, and prices of what the runs use: which runs a good schedule can have.
+
+For programs that would be too large, or slow, with all runs. Like the checker, this module uses
+Python's integers only.
+
+Lemma (pool). Let prices p >= 0 of a unit of each capacity in each slot be given, L_j the least cost
+of job j plus what its run pays (or 0 for a job that may stay out), and L = sum L_j - sum p C. A
+schedule with a run of job j at price L_j + x has a value of at least L + x. So a run with
+x > goal - L is in no schedule of value <= goal. The same holds with o >= 0 times all costs and the
+goal, which makes prices whole. What a run pays may be taken too low.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from schedgap.solvers.proofs.checker import RefusedError, whole
+
+
+class Reduced(Protocol):
+    """A program that is not written yet."""
+
+    def reduce(self, pool: Mapping[str, Any]) -> int:
+        """Leave out the runs that a pool shows to be too expensive."""
+
+
+def reduce_by_pools(model: Reduced, vectors: Any) -> None:
+    """Reduce a program by the pools of a proof file, in their order.
+
+    `vectors`: of the file; those with a key `p` are pools.
+    """
+    for k, vector in enumerate(vectors if isinstance(vectors, list) else []):
+        if isinstance(vector, Mapping) and "p" in vector:
+            try:
+                model.reduce(vector)
+            except RefusedError as error:
+                raise RefusedError(f"/vectors/{k}{error.where}", error.why) from None
+
+
+class Prices:
+    """The prices of a pool: `{"o": o, "p": [[server, resource, slot, price], ...]}`.
+
+    `pool`: o times the objective, and prices of a unit of a resource on a server in a slot. Slots
+    start from 1, servers and resources from 0. `capacity` [server][resource]. `before`, `last`: no
+    run uses the slots up to `before`, or those after `last`.
+
+    Attributes
+    ----------
+    o : int
+    paid : int
+        What the prices pay for all capacity.
+    until : mapping
+        Of each server and resource with prices: the price of a unit up to a slot, from slot
+        `before` on.
+    """
+
+    def __init__(
+        self, pool: Mapping[str, Any], capacity: Sequence[Sequence[int]], before: int, last: int
+    ) -> None:
+        self.o, cells = whole(pool.get("o"), "/o"), pool.get("p")
+        if self.o < 0 or not isinstance(cells, list):
+            raise RefusedError("/o", "needs a number >= 0 and a list of prices")
+        price: dict[tuple[int, int], dict[int, int]] = {}
+        self.paid = 0
+        for cell in cells:
+            if not isinstance(cell, list) or len(cell) != 4:
+                raise RefusedError("/p", "needs [server, resource, slot, price]")
+            h, r, t, p = (whole(number, "/p") for number in cell)
+            inside = 0 <= h < len(capacity) and 0 <= r < len(capacity[0])
+            if not inside or not 1 <= t <= last or p < 0 or t in price.get((h, r), ()):
+                raise RefusedError("/p", "no such price, or a second one")
+            price.setdefault((h, r), {})[t] = p
+            if t > before:  # no job runs earlier, so a price there would only be paid
+                self.paid += p * capacity[h][r]
+        self._before = before
+        self.until: dict[tuple[int, int], list[int]] = {}
+        for key, own in price.items():
+            self.until[key] = sums = [0]
+            for t in range(before + 1, last + 1):
+                sums.append(sums[-1] + own.get(t, 0))
+
+    def of(self, server: int, resource: int, start: int, slots: int) -> int:
+        """Return the price of a unit in so many slots from a start."""
+        sums = self.until.get((server, resource))
+        if sums is None:
+            return 0
+        return sums[start - self._before + slots - 1] - sums[start - self._before - 1]
+
+    def slack(self, goal: int, least: Sequence[int]) -> int:
+        """Return o times the goal less the bound of the prices; the lemma's o (goal - L).
+
+        `least` [job]: o times the cost of a run, and what it pays at least; of the cheapest run, or
+        0 if the job may stay out.
+        """
+        return self.o * goal - sum(least) + self.paid
