@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from itertools import islice, product
 from typing import Any, cast
 
@@ -290,10 +291,10 @@ def _engines(
         for key, value in options.items():
             if not isinstance(value, bool | int | float | str):
                 raise UsageError(f"option {name}:{key}: need a number, a text or a flag")
-            if key in find_engine(name).controlled:
+            if _is_controlled(name, key):
                 raise UsageError(
-                    f"option {name}:{key}: threads, seeds, time limits and logs are set by "
-                    "--threads, --engine-seeds and --time-limit"
+                    f"option {name}:{key}: a benchmark has settings of its own for threads, "
+                    "engine seeds and the time limit, and keeps the log of each task"
                 )
         found.append((name, tuple(options.items())))
     for name in common:
@@ -306,6 +307,12 @@ def _engines(
         usable = [count for count in threads if most is None or count <= most]
         check_engine(name, dict(options_of), max(usable, default=1))
     return found
+
+
+def _is_controlled(engine: str, option: str) -> bool:
+    """Return whether a benchmark sets an option; Gurobi takes names in any case, and patterns."""
+    names = (each.lower() for each in find_engine(engine).controlled)
+    return any(fnmatchcase(each, option.lower()) for each in names)
 
 
 def option(text: str) -> tuple[str, object]:
