@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 import numpy as np
 import pytest
@@ -16,17 +17,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import schedgap as sg
-from schedgap.analysis.benchmarks.child import Order, built
-from schedgap.analysis.benchmarks.formulation import reserved
+from schedgap.analysis.benchmarks.answers import Checks, Reports
+from schedgap.analysis.benchmarks.child import Order, built, solve_formulation
+from schedgap.analysis.benchmarks.formulation import DEFAULTS, Formulation, reserved
 from schedgap.analysis.comparing.bench import option
 from schedgap.analysis.records.index import LEAST, Index
 from schedgap.analysis.statistics.engine_files import TRACE, benchopt, paver
 from schedgap.analysis.statistics.tables import instances
-from schedgap.errors import UsageError
+from schedgap.errors import ContradictionError, UsageError
 from schedgap.models.family import family
 from schedgap.solvers.children.clock import Clock
+from schedgap.solvers.engines.engine import Engine
+from schedgap.solvers.engines.highs import solve_request
 from schedgap.solvers.engines.registry import ENGINES
 from schedgap.solvers.engines.solve import solve
+from schedgap.solvers.programs.arrays import LinearProgram
 
 # An engine of another package: it solves with HiGHS, and then lies as its option `lie` says.
 LIAR = """
@@ -40,10 +45,22 @@ def lie(program, request):
     if kind == "bound alone":
         request._on_incumbent = None
     found = solve_request(program, request)
-    if kind == "hang" and len(program.cost) > 9:  # not where its options are tried
-        request.incumbent(found.values)
-        request.bound(found.bound - 1.0)
+    if kind.startswith("hang") and len(program.cost) > 9:  # not where its options are tried
+        low, high, zero = found.objective - 1.0, found.objective + 1.0, 0 * found.values
+        request.incumbent(*((zero,) if "values" in kind else (found.values,)),
+                          low if "objective" in kind else None)
+        request.bound(high if "bound" in kind else low)
         time.sleep(600)
+    if kind == "reported objective":
+        request.incumbent(found.values, found.objective + 1.0)
+    if kind == "reported values":
+        request.incumbent(0 * found.values, found.objective + 1.0)
+    if kind == "reported bound":
+        request.bound(found.objective + 1.0)
+    if kind == "reported no number":
+        request.incumbent(found.values / 0.0)
+    if kind == "reported too few":
+        request.incumbent(found.values[1:])
     if kind == "objective":
         return replace(found, objective=found.objective - 1.0, bound=None, status="feasible")
     if kind == "worse objective":
@@ -74,6 +91,11 @@ LIES = (
     "unbounded",
     "values",
     "no values",
+    "reported objective",
+    "reported values",
+    "reported bound",
+    "reported no number",
+    "reported too few",
 )
 
 
@@ -216,6 +238,66 @@ def test_of_an_engine_that_hangs_the_last_incumbent_counts_and_no_proof(toy, lia
     assert row["seconds"] == pytest.approx(3)
 
 
+def test_of_an_engine_that_hangs_what_it_has_reported_is_checked(toy, liar):
+    lies = ("hang values", "hang objective", "hang bound")
+    engines = [f"liar:lie={lie}" for lie in lies]
+    run = sg.bench(toy, models="paper", engines=engines, time_limit=3, reference="none",
+                   run=liar / "hanging-lies")  # fmt: skip
+    frame = run.engines().set_index("options")
+    assert list(frame["wrong"]) == [1, 1, 1] and frame["found"].sum() == 0
+    for lie, said in zip(lies, ("break row", "states the objective", "the bound"), strict=True):
+        assert said in next(each.message for each in of(run) if f"[lie={lie}]" in each.label)
+
+
+PROGRAM = LinearProgram(
+    [1.0, 2.0], [0.0, 0.0], [9.0, 9.0], [[1.0, 1.0]], [2.0], [9.0], [True, True]
+)
+
+
+@pytest.mark.parametrize(
+    ("values", "value", "bound", "said"),
+    [
+        ([2.0, 1.0], 4.0, 2.0, ""),
+        ([2.0, 0.0], 2.0, 2.0, "reported an incumbent of 20, and then states the objective 40"),
+        ([2.0, 1.0], 4.0, 4.1, "reported the bound 41, and then states the objective 40"),
+        ([2.0, 1.0], 4.0, 4.0 + 3e-4, ""),
+        ([2.0, 1.0], 3.9, 2.0, "states the objective 39, but the values that it reported have 40"),
+        ([1.0, 0.0], 1.0, 2.0, "the values that it reported break row 0 by 1"),
+        ([10.0, 0.0], 10.0, 2.0, "break row 0 by 1"),
+        ([-1.0, 3.0], 5.0, 2.0, "break bound of column 0 by 1"),
+    ],
+)
+def test_what_an_engine_reports_is_checked_against_its_answer(values, value, bound, said):
+    reports = Reports(bound=bound)
+    reports.add(value, np.array(values))
+    checks = Checks(PROGRAM, 10.0, True, "odd")
+    if not said:
+        checks.reports(reports, 4.0)
+        return
+    with pytest.raises(ContradictionError, match=said):
+        checks.reports(reports, 4.0)
+
+
+def test_a_repeated_solve_has_the_options_of_the_first(toy, monkeypatch):
+    given = []
+
+    def noted(program, request):
+        given.append(dict(request.options))
+        request.options.clear()
+        return solve_request(program, request)
+
+    engine = Engine("noted", "Noted", package="highspy", module="json", takes=("mixed-integer",),
+                    solve=noted, repeats=(("again", {"again": 1}),))  # fmt: skip
+    monkeypatch.setitem(ENGINES._known, "noted", engine)
+    monkeypatch.setitem(DEFAULTS, "noted", {"usual": 2})
+    how = Formulation("paper", "noted", engine_options=(("own", 3),), confirm=True)
+    with NamedTemporaryFile() as log:
+        solve_formulation(
+            lambda _: None, "schedgap.models.hare", toy, "big-m", how, 30, log.name, ()
+        )
+    assert given == [{"usual": 2, "own": 3}, {"usual": 2, "own": 3, "again": 1}]
+
+
 def test_a_lie_does_not_touch_the_ratios_of_others(lies):
     exact = lies.table().set_index("method").loc["exact"]
     assert (exact["ratio_low"], exact["ratio_high"]) == (1, 1)
@@ -320,6 +402,12 @@ def test_cores_are_reserved_once():
     ("arguments", "text"),
     [
         ({"engines": "highs:presolv=off"}, "did you mean presolve"),
+        ({"engines": "gurobi:threads=2"}, "a benchmark has settings of its own"),
+        (
+            {"engines": "gurobi", "engine_options": {"gurobi": {"TimeL*": 9}}},
+            "option gurobi:TimeL*",
+        ),
+        ({"engines": "highs:Random_Seed=2"}, "a benchmark has settings of its own"),
         ({"engines": "hihgs"}, "did you mean 'highs'"),
         ({"engines": "clarabel"}, "no programs with integer variables"),
         ({"models": "fluid-lp"}, "is a relaxation: choose from big-m, time-indexed"),
