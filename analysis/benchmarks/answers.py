@@ -2,16 +2,12 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from schedgap.analysis.benchmarks.formulation import CHECK
 from schedgap.errors import ContradictionError
 from schedgap.solvers.programs.arrays import Floats, LinearProgram
-
-if TYPE_CHECKING:
-    from schedgap.solvers.programs.sparse import sparse
 
 
 @dataclass(slots=True)
@@ -26,7 +22,7 @@ class Reports:
 
         `values`: by column.
         """
-        places = np.flatnonzero(values)
+        places = np.flatnonzero(values != 0)
         self.incumbents.append((objective, places, values[places]))
 
 
@@ -39,7 +35,6 @@ class Checks:
 
     def __init__(self, program: LinearProgram, factor: float, is_linear: bool, engine: str) -> None:
         self.program, self.factor, self.is_linear, self.engine = program, factor, is_linear, engine
-        self.columns: sparse.csc_array = program.matrix.tocsc()
 
     def values(self, values: Floats, objective: float | None, which: str = "its values") -> None:
         """Check the values of the columns, and the objective that the engine states of them.
@@ -52,23 +47,22 @@ class Checks:
             If values break a linear row or a side, or do not have the objective, by more than
             `CHECK` (relative).
         """
-        program, places = self.program, np.flatnonzero(values)
-        part, entries = self.columns[:, places], values[places]
+        program = self.program
         for what, body, low, high in (
-            ("row", part @ entries, program.row_lower, program.row_upper),
+            ("row", program.matrix @ values, program.row_lower, program.row_upper),
             ("bound of column", values, program.lower, program.upper),
         ):
             past = np.maximum(low - body, body - high)
             if not (past > CHECK).any():
                 continue
-            size = abs(part) @ abs(entries) if what == "row" else abs(values)
+            size = abs(program.matrix) @ abs(values) if what == "row" else abs(values)
             past -= CHECK * np.maximum(1.0, size)
             if float(past.max()) > 0:
                 place = int(past.argmax())
                 by = float(max(low[place] - body[place], body[place] - high[place]))
                 raise ContradictionError(f"{self.engine}: {which} break {what} {place} by {by:.3g}")
         if self.is_linear and objective is not None:
-            own = float(program.cost[places] @ entries) + program.offset
+            own = program.objective(values)
             if abs(own - objective) > CHECK * max(1.0, abs(own)):
                 raise ContradictionError(
                     f"{self.engine} states the objective {self._stated(objective)}, but {which} "
