@@ -15,7 +15,12 @@ import psutil
 from schedgap.analysis.benchmarks.answers import Checks, Reports
 from schedgap.analysis.benchmarks.formulation import Formulation
 from schedgap.analysis.programs.models import build_program
-from schedgap.errors import ContradictionError, EngineUnavailableError, UsageError
+from schedgap.errors import (
+    ContradictionError,
+    EngineLicenceError,
+    EngineUnavailableError,
+    UsageError,
+)
 from schedgap.instances.instance import Instance
 from schedgap.models.family import Family, family_of
 from schedgap.models.method import MethodResult
@@ -166,7 +171,7 @@ def solve_formulation(
     ContradictionError
         If the engine's answer is wrong by itself.
     EngineUnavailableError
-        If the engine's licence does not accept the program.
+        If the engine cannot be loaded, or its licence does not accept the program.
     """
     owner = family_of(module)
     threads = threading.active_count()
@@ -280,8 +285,11 @@ def _by_engine(
             options=formulation.all_options,
             **rest,
         )
-    except EngineUnavailableError as error:
+    except EngineLicenceError as error:
         raise EngineUnavailableError(f"refused: licence: {error}") from None
+    except EngineUnavailableError as error:
+        fault = str(error).removeprefix(f"engine {engine.name} ")
+        raise EngineUnavailableError(f"refused: {fault}") from None
     except UsageError as error:
         raise UsageError(f"refused: {error}") from None
 

@@ -24,9 +24,10 @@ from schedgap.analysis.comparing.bench import option
 from schedgap.analysis.records.index import LEAST, Index
 from schedgap.analysis.statistics.engine_files import TRACE, benchopt, paver
 from schedgap.analysis.statistics.tables import instances
-from schedgap.errors import ContradictionError, UsageError
+from schedgap.errors import ContradictionError, EngineUnavailableError, UsageError
 from schedgap.models.family import family
 from schedgap.solvers.children.clock import Clock
+from schedgap.solvers.engines.availability import engine_status, require_loadable
 from schedgap.solvers.engines.engine import Engine
 from schedgap.solvers.engines.highs import solve_request
 from schedgap.solvers.engines.registry import ENGINES
@@ -81,7 +82,10 @@ def lie(program, request):
     return found
 
 ENGINE = Engine("liar", "Liar", package="liar", module="liar", takes=("mixed-integer",), solve=lie)
+BROKEN = Engine("broken", "Broken", package="liar", module="broken_native",
+                takes=("mixed-integer",), solve=lie)
 """
+BROKEN = 'raise OSError("\\nlibbroken.so.1: no such file\\nmore on it")'
 LIES = (
     "objective",
     "worse objective",
@@ -119,13 +123,15 @@ def made_run(toy, tmp_path_factory):
 
 @pytest.fixture(scope="module", name="liar")
 def installed_liar(tmp_path_factory):
-    """Install the engine that lies."""
+    """Install the engine that lies, and one whose native library is missing."""
     folder = tmp_path_factory.mktemp("liar")
     (folder / "liar.py").write_text(LIAR)
+    (folder / "broken_native.py").write_text(BROKEN)
     facts = folder / "liar-1.0.dist-info"
     facts.mkdir()
     (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: liar\nVersion: 1.0\n")
-    (facts / "entry_points.txt").write_text("[schedgap.engines]\nliar = liar:ENGINE\n")
+    points = "[schedgap.engines]\nliar = liar:ENGINE\nbroken = liar:BROKEN\n"
+    (facts / "entry_points.txt").write_text(points)
     sys.path.insert(0, str(folder))
     importlib.invalidate_caches()
     ENGINES.__dict__.pop("_installed", None)
@@ -197,6 +203,16 @@ def test_an_engine_that_is_not_installed_is_a_cell_of_the_table(toy, monkeypatch
     run = sg.bench(toy, models="paper", engines="scip", reference="none", time_limit=20)
     row = run.engines().iloc[0]
     assert (row["refused"], row["note"]) == (1, "not installed")
+
+
+def test_an_engine_that_cannot_be_loaded_is_refused(toy, liar):
+    run = sg.bench(toy, models="paper", engines="broken", reference="none", time_limit=20)
+    row = run.engines().iloc[0]
+    assert (row["refused"], row["failed"], row["n"]) == (1, 0, 0)
+    assert row["note"] == "refused: cannot be loaded: libbroken.so.1: no such file"
+    assert engine_status("broken") == "cannot be loaded"
+    with pytest.raises(EngineUnavailableError, match="engine broken cannot be loaded: libbroken"):
+        require_loadable("broken")
 
 
 def test_the_reference_is_not_ranked_but_certifies_what_is_proved(run):
