@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import islice, product
+from pathlib import Path
 from typing import Any, cast
 
 from schedgap.analysis.benchmarks.formulation import (
@@ -23,7 +24,7 @@ from schedgap.analysis.comparing.compare import (
 )
 from schedgap.analysis.comparing.run import Run
 from schedgap.analysis.solving.choices import Choice
-from schedgap.errors import UsageError
+from schedgap.errors import InputError, UsageError
 from schedgap.instances.arguments import (
     A_LIMIT,
     MEMORY,
@@ -38,7 +39,7 @@ from schedgap.instances.arguments import (
     texts,
     whole,
 )
-from schedgap.instances.families import FAMILIES
+from schedgap.instances.families import FAMILIES, unknown_family_message
 from schedgap.instances.generate import generate
 from schedgap.instances.instance import Instance
 from schedgap.instances.settings import whole_number
@@ -160,7 +161,7 @@ def bench(
     """
     instances = _instances(targets, preset, seeds, settings)
     owners = {each.family: family(each.family) for each in instances}
-    counts = _whole(threads, "threads", least=1)
+    counts = _whole(threads, "threads", least=1, most=MOST)
     _check_cores(max(counts), workers)
     choices = [
         Choice.of(
@@ -173,7 +174,7 @@ def bench(
             _engines(engines, engine_options or {}, counts),
             counts,
             range(permutations),
-            _whole(engine_seeds, "engine seed"),
+            _whole(engine_seeds, "engine seeds"),
         )
     ]
     if reference != NONE:
@@ -205,14 +206,20 @@ def _instances(
     generated = False
     for target in cast(list[Target], given):
         if isinstance(target, str) and target in FAMILIES:
-            numbers = _whole(0 if seeds is None else seeds, "seed")
+            numbers = _whole(0 if seeds is None else seeds, "seeds")
             found += [
                 generate(target, preset=preset, seed=number, settings=settings)
                 for number in numbers
             ]
             generated = True
-        else:
+            continue
+        try:
             found += instances_of(target)
+        except InputError as error:
+            if Path(str(target)).exists() or not str(target).isidentifier():
+                raise
+            known = unknown_family_message(target)
+            raise UsageError(f"{error}, and no family has this name: {known}") from None
     asked = {"preset": preset is not None, "seeds": seeds is not None, "settings": bool(settings)}
     for name, was_given in asked.items():
         if was_given and not generated:
@@ -222,16 +229,20 @@ def _instances(
     return list({each.sha256: each for each in found}.values())
 
 
-def _whole(value: int | Iterable[int], name: str, least: int = 0) -> list[int]:
+def _whole(
+    value: int | Iterable[int], name: str, least: int = 0, most: int = LARGEST_SEED
+) -> list[int]:
     """Return one or several integers, each once."""
     single = isinstance(value, str) or not isinstance(value, Iterable)
     given = [value] if single else list(islice(cast(Iterable[int], value), MOST + 1))
     if len(given) > MOST:
         raise UsageError(f"{name}: need at most {MOST} numbers")
     numbers = [whole_number(each, name) for each in given]
-    if not numbers or min(numbers) < least or max(numbers) > LARGEST_SEED:
-        wrong = next((each for each in numbers if not least <= each <= LARGEST_SEED), "")
-        raise UsageError(f"{name} {wrong}: need an integer from {least} to {LARGEST_SEED}")
+    if not numbers:
+        raise UsageError(f"{name}: need at least one")
+    for number in numbers:
+        if not least <= number <= most:
+            raise UsageError(f"{name} {number}: need an integer from {least} to {most}")
     return list(dict.fromkeys(numbers))
 
 
@@ -254,6 +265,8 @@ def _models(models: str | Iterable[str] | None, owners: Iterable[Family]) -> lis
         ]
         return list(dict.fromkeys(names))
     names = models.split(",") if isinstance(models, str) else list(models)
+    if not names:
+        raise UsageError("models: need at least one")
     for name in names:
         faults: list[UsageError] = []
         for owner in known:
@@ -283,6 +296,8 @@ def _engines(
         texts = [name for name in ENGINES if "mixed-integer" in find_engine(name).takes]
     else:
         texts = engines.split(",") if isinstance(engines, str) else list(engines)
+    if not texts:
+        raise UsageError("engines: need at least one")
     found: list[tuple[str, Settings]] = []
     for text in texts:
         name, *words = text.strip().split(":")

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import schedgap as sg
+from schedgap import show
 from schedgap.analysis.benchmarks.answers import Checks, Reports
 from schedgap.analysis.benchmarks.child import Order, built, solve_formulation
 from schedgap.analysis.benchmarks.formulation import DEFAULTS, Formulation, reserved
@@ -45,6 +46,8 @@ def lie(program, request):
     kind = request.options.pop("lie", "")
     if kind == "bound alone":
         request._on_incumbent = None
+    if kind == "silent":
+        return request.result("unknown", "silent")
     found = solve_request(program, request)
     if kind.startswith("hang") and len(program.cost) > 9:  # not where its options are tried
         low, high, zero = found.objective - 1.0, found.objective + 1.0, 0 * found.values
@@ -314,6 +317,13 @@ def test_a_repeated_solve_has_the_options_of_the_first(toy, monkeypatch):
     assert given == [{"usual": 2, "own": 3}, {"usual": 2, "own": 3, "again": 1}]
 
 
+def test_an_engine_without_an_answer_has_not_reached_its_limit(toy, liar, capsys):
+    run = sg.bench(toy, models="paper", engines="liar:lie=silent", reference="none", time_limit=60)
+    assert (run.engines().iloc[0]["wrong"], of(run)[0].outcome) == (0, "done")
+    show.run(run, as_json=False)
+    assert "no schedule: ended before its limit" in capsys.readouterr().err
+
+
 def test_a_lie_does_not_touch_the_ratios_of_others(lies):
     exact = lies.table().set_index("method").loc["exact"]
     assert (exact["ratio_low"], exact["ratio_high"]) == (1, 1)
@@ -429,7 +439,13 @@ def test_cores_are_reserved_once():
         ({"models": "fluid-lp"}, "is a relaxation: choose from big-m, time-indexed"),
         ({"models": "big"}, "no program 'big'"),
         ({"threads": 10**4}, "this process may use"),
-        ({"threads": 0}, "need an integer from 1"),
+        ({"threads": 0}, "threads 0: need an integer from 1 to 10000"),
+        ({"threads": []}, "threads: need at least one"),
+        ({"seeds": []}, "seeds: need at least one"),
+        ({"engine_seeds": -1}, "engine seeds -1: need an integer"),
+        ({"engines": []}, "engines: need at least one"),
+        ({"models": []}, "models: need at least one"),
+        ({"targets": "har"}, "no family has this name: choose one of hare"),
         ({"workers": 10**4}, "tasks at a time"),
         ({"engines": "highs", "engine_options": {"scip": {"a": 1}}}, "not one of highs"),
         ({"reference": "nothing"}, "no method 'nothing'"),
@@ -438,7 +454,7 @@ def test_cores_are_reserved_once():
 )
 def test_bad_arguments_are_refused_before_anything_runs(arguments, text, tmp_path):
     with pytest.raises(UsageError) as caught:
-        sg.bench("hare", preset="toy", run=tmp_path / "run", **arguments)
+        sg.bench(**{"targets": "hare", "preset": "toy", "run": tmp_path / "run"} | arguments)
     assert text in str(caught.value) and not (tmp_path / "run").exists()
 
 
