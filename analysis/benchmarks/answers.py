@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from schedgap.analysis.benchmarks.formulation import CHECK
 from schedgap.errors import ContradictionError
@@ -14,7 +15,7 @@ from schedgap.solvers.programs.arrays import Floats, LinearProgram
 class Reports:
     """Incumbents and the best bound that an engine has reported; points without their zeros."""
 
-    incumbents: list[tuple[float, Floats, Floats]] = field(default_factory=list)
+    incumbents: list[tuple[float, NDArray[np.intp], Floats]] = field(default_factory=list)
     bound: float = -math.inf
 
     def add(self, objective: float, values: Floats) -> None:
