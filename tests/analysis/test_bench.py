@@ -28,6 +28,7 @@ from schedgap.analysis.statistics.tables import instances
 from schedgap.errors import ContradictionError, EngineUnavailableError, UsageError
 from schedgap.models.family import family
 from schedgap.solvers.children.clock import Clock
+from schedgap.solvers.children.worker import PRELOAD
 from schedgap.solvers.engines.availability import engine_status, require_loadable
 from schedgap.solvers.engines.engine import Engine
 from schedgap.solvers.engines.highs import solve_request
@@ -205,7 +206,7 @@ def test_an_engine_that_is_not_installed_is_a_cell_of_the_table(toy, monkeypatch
     )
     run = sg.bench(toy, models="paper", engines="scip", reference="none", time_limit=20)
     row = run.engines().iloc[0]
-    assert (row["refused"], row["note"]) == (1, "not installed")
+    assert (row["refused"], row["repetitions"], row["note"]) == (1, 0, "not installed")
 
 
 def test_an_engine_that_cannot_be_loaded_is_refused(toy, liar):
@@ -216,6 +217,7 @@ def test_an_engine_that_cannot_be_loaded_is_refused(toy, liar):
     assert engine_status("broken") == "cannot be loaded"
     with pytest.raises(EngineUnavailableError, match="engine broken cannot be loaded: libbroken"):
         require_loadable("broken")
+    assert PRELOAD["broken"] == "broken_native"
 
 
 def test_the_reference_is_not_ranked_but_certifies_what_is_proved(run):
@@ -295,6 +297,18 @@ def test_what_an_engine_reports_is_checked_against_its_answer(values, value, bou
         return
     with pytest.raises(ContradictionError, match=said):
         checks.reports(reports, 4.0)
+
+
+@pytest.mark.parametrize(("family", "better"), [("hare", -1.0), ("dmlrs", 1.0)])
+def test_a_schedule_is_checked_against_what_is_stated(family, better):
+    instance, how = sg.generate(family, preset="toy"), Formulation("paper", "highs")
+    for stated, bound in ((100.0 - better, 100.0 + better), (None, None)):
+        how.check(instance, 100.0, stated, bound)
+    how.check(instance, None, 1.0, 1.0)
+    with pytest.raises(ContradictionError, match="states the objective"):
+        how.check(instance, 100.0, 100.0 + better)
+    with pytest.raises(ContradictionError, match="reported the bound"):
+        how.check(instance, 100.0, None, 100.0 - better)
 
 
 def test_a_repeated_solve_has_the_options_of_the_first(toy, monkeypatch):
