@@ -44,11 +44,17 @@ def full_time_indexed_lp(instance: HareInstance) -> LinearProgram:
 
 
 def read_time_indexed(model: "pyo.ConcreteModel", instance: HareInstance) -> HareSchedule:
-    """Return the schedule of a solved time-indexed program, up to the full horizon.
+    """Return the schedule of a solved time-indexed program, in full or in narrow time windows.
 
     `model`: from `as_model`, with values.
+
+    Notes
+    -----
+    The narrow windows lie within the full ones, so that equally many columns are the same columns.
     """
-    return by_start.read([column.value or 0.0 for column in model.columns], instance)
+    values = [column.value or 0.0 for column in model.columns]
+    is_full = len(values) == by_start.layout(instance).columns
+    return by_start.read(values, instance, upper=None if is_full else list_value(instance))
 
 
 def relaxed_miqcp(instance: HareInstance) -> "pyo.ConcreteModel":
