@@ -20,7 +20,12 @@ import schedgap as sg
 from schedgap import show
 from schedgap.analysis.benchmarks.answers import Checks, Reports
 from schedgap.analysis.benchmarks.child import Order, built, solve_formulation
-from schedgap.analysis.benchmarks.formulation import DEFAULTS, Formulation, reserved
+from schedgap.analysis.benchmarks.formulation import (
+    DEFAULTS,
+    Formulation,
+    is_benchmarked,
+    reserved,
+)
 from schedgap.analysis.comparing.bench import option
 from schedgap.analysis.records.index import LEAST, Index
 from schedgap.analysis.statistics.engine_files import TRACE, benchopt, paver
@@ -47,6 +52,8 @@ def lie(program, request):
     kind = request.options.pop("lie", "")
     if kind == "bound alone":
         request._on_incumbent = None
+    if kind == "fault":
+        raise ValueError("a fault of the engine")
     if kind == "silent":
         return request.result("unknown", "silent")
     found = solve_request(program, request)
@@ -338,6 +345,14 @@ def test_an_engine_without_an_answer_has_not_reached_its_limit(toy, liar, capsys
     assert "no schedule: ended before its limit" in capsys.readouterr().err
 
 
+def test_the_reason_of_a_failure_is_printed(toy, liar, capsys):
+    run = sg.bench(toy, models="paper", engines="liar:lie=fault", reference="none", time_limit=60)
+    show.benchmark(run, as_json=False)
+    out, err = capsys.readouterr()
+    assert "failed" in out.splitlines()[0]
+    assert "paper@liar 1.0 [lie=fault]: error: " in err and "a fault of the engine" in err
+
+
 def test_a_lie_does_not_touch_the_ratios_of_others(lies):
     exact = lies.table().set_index("method").loc["exact"]
     assert (exact["ratio_low"], exact["ratio_high"]) == (1, 1)
@@ -371,6 +386,22 @@ def test_a_permutation_leaves_the_optimum_and_the_schedule_unchanged(number):
     body = made.program.matrix @ values
     assert (body >= made.program.row_lower - 1e-6).all()
     assert (body <= made.program.row_upper + 1e-6).all()
+
+
+NARROW = [
+    (owner.name, key)
+    for owner in map(family, ("hare", "elastic", "ring"))
+    for key, program in owner.programs.items()
+    if program.narrow and is_benchmarked(owner, key)
+]
+
+
+@pytest.mark.parametrize(("name", "key"), NARROW)
+def test_a_narrow_program_gives_a_schedule_as_good_as_the_full_one(name, key):
+    run = sg.bench(name, preset="toy", models=key, engines="highs", narrow=True, time_limit=120)
+    row = run.engines().iloc[0]
+    if "quadratic rows" not in row["note"]:
+        assert (row["proved"], row["failed"], row["wrong"]) == (1, 0, 0)
 
 
 def test_quadratic_rows_are_permuted_with_their_columns():
