@@ -93,6 +93,11 @@ def test_a_broken_engine_is_one_line_and_breaks_nothing_else(folder: Path, tmp_p
         ("absent", "import no_such_module"),
         ("wrong", "ENGINE = 3"),
         ("highs", "from tree_engine import ENGINE"),
+        (
+            "scip",
+            "from dataclasses import replace\nfrom tree_engine import ENGINE as tree\n"
+            "ENGINE = replace(tree, name='scip')",
+        ),
     ):
         (tmp_path / f"{name}_engine.py").write_text(source)
         metadata = tmp_path / f"{name}-1.dist-info"
@@ -106,7 +111,8 @@ def test_a_broken_engine_is_one_line_and_breaks_nothing_else(folder: Path, tmp_p
     done = _schedgap(tmp_path, "engines")
     assert done.returncode == 0 and "scip" in done.stdout
     said = done.stderr.splitlines()
-    assert len(said) == 3, done.stderr
+    assert len(said) == 4, done.stderr
     assert "engine absent of package absent-package is left out: ModuleNotFoundError" in said[0]
     assert "highs of package highs-package is left out: its name is 'tree'" in said[1]
-    assert "is of type int, not Engine" in said[2]
+    assert "scip of package scip-package is left out: there is another engine of this" in said[2]
+    assert "is of type int, not Engine" in said[3]

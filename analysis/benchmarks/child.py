@@ -12,9 +12,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import psutil
 
-from schedgap.analysis.benchmarks.formulation import CHECK, DEFAULTS, Formulation
+from schedgap.analysis.benchmarks.answers import Checks, Reports
+from schedgap.analysis.benchmarks.formulation import Formulation
 from schedgap.analysis.programs.models import build_program
-from schedgap.errors import ContradictionError, EngineUnavailableError, UsageError
+from schedgap.errors import (
+    ContradictionError,
+    EngineLicenceError,
+    EngineUnavailableError,
+    UsageError,
+)
 from schedgap.instances.instance import Instance
 from schedgap.models.family import Family, family_of
 from schedgap.models.method import MethodResult
@@ -46,6 +52,10 @@ class Built:
     def stated(self, value: float | None) -> float | None:
         """Return an objective or a bound of the arrays in units of the instance."""
         return None if value is None or not math.isfinite(value) else self.factor * value
+
+    def checks(self, engine: str) -> Checks:
+        """Return the checks of an engine's values."""
+        return Checks(self.program, self.factor, self.square is None, engine)
 
 
 def built(owner: Family, instance: Instance, key: str, *, narrow: bool) -> Built:
@@ -151,7 +161,7 @@ def solve_formulation(
     ContradictionError
         If the engine's answer is wrong by itself.
     EngineUnavailableError
-        If the engine's licence does not accept the program.
+        If the engine cannot be loaded, or its licence does not accept the program.
     """
     owner = family_of(module)
     threads = threading.active_count()
@@ -202,14 +212,15 @@ def _solved(
     send(("facts", build, {"build_seconds": build, "statistics": sizes}))
     order = Order.of(made.program, formulation.permutation)
     program = order.apply(made.program)
-    started = now()
+    reports, started = Reports(), now()
 
     def found(value: float, values: Any) -> None:
-        seconds = build + now() - started
-        send(("incumbent", seconds, made.stated(value), order.back(values)))
+        seconds, point = build + now() - started, order.back(values)
+        reports.add(value, point)
+        send(("incumbent", seconds, made.stated(value), point))
 
     def proved(value: float) -> None:
-        bound = made.stated(value)
+        bound, reports.bound = made.stated(value), max(reports.bound, value)
         if bound is not None:
             # Not confirmed: of an engine that is killed, a bound proves no optimum.
             send(("bound", build + now() - started, bound, None, False))
@@ -220,6 +231,8 @@ def _solved(
     )  # fmt: skip
     if "contradiction" in result.info:
         raise ContradictionError(f"{formulation.engine}: {result.info['contradiction']}")
+    checks = made.checks(formulation.engine)
+    checks.reports(reports, result.objective)
     confirmed, text = _confirmed(formulation, program, result, clock)
     build, seconds = build + result.build_seconds, result.seconds
     facts = {
@@ -230,7 +243,7 @@ def _solved(
         "statistics": sizes | _statistics(made, result) | ({"confirm": text} if text else {}),
     }
     send(("facts", build + seconds, facts))
-    answer = _answer(formulation, made, order, confirmed)
+    answer = _answer(checks, made, order, confirmed)
     return answer, build + seconds + meter.total().confirm
 
 
@@ -259,11 +272,14 @@ def _by_engine(
             engine,
             threads=formulation.threads,
             seed=formulation.seed,
-            options=DEFAULTS.get(engine.name, {}) | dict(formulation.engine_options),
+            options=formulation.all_options,
             **rest,
         )
-    except EngineUnavailableError as error:
+    except EngineLicenceError as error:
         raise EngineUnavailableError(f"refused: licence: {error}") from None
+    except EngineUnavailableError as error:
+        fault = str(error).removeprefix(f"engine {engine.name} ")
+        raise EngineUnavailableError(f"refused: {fault}") from None
     except UsageError as error:
         raise UsageError(f"refused: {error}") from None
 
@@ -283,13 +299,11 @@ def _confirmed(
         clock=clock,
         threads=formulation.threads,
         seed=formulation.seed,
-        options=dict(formulation.engine_options),
+        options=formulation.all_options,
     )
 
 
-def _answer(
-    formulation: Formulation, made: Built, order: Order, result: "EngineResult"
-) -> MethodResult:
+def _answer(checks: Checks, made: Built, order: Order, result: "EngineResult") -> MethodResult:
     """Return what the engine's result says of the instance.
 
     Raises
@@ -297,8 +311,7 @@ def _answer(
     ContradictionError
         If the values break a row, or are no schedule, or the program is said to be unbounded.
     """
-    name = formulation.engine
-    bound = made.stated(result.bound)
+    name, bound = checks.engine, made.stated(result.bound)
     if result.status == "unbounded":
         raise ContradictionError(f"{name} says that the program is unbounded")
     if result.status == "infeasible":
@@ -308,8 +321,7 @@ def _answer(
             raise ContradictionError(f"{name} states an optimum, but gives no values")
         return MethodResult(bound=bound)
     values = order.back(result.values)
-    _check_rows(made.program, values, name)
-    _check_objective(made, values, result, name)
+    checks.values(values, result.objective)
     schedule = made.read(made.program.rounded(values))
     if schedule is None:
         raise ContradictionError(f"the values of {name} give no schedule")
@@ -317,42 +329,29 @@ def _answer(
 
 
 def read_values(
-    send: Send, module: str, instance: Instance, key: str, narrow: bool, values: Floats
+    send: Send,
+    module: str,
+    instance: Instance,
+    key: str,
+    formulation: Formulation,
+    objective: float,
+    values: Floats,
 ) -> Any:
     """Return, in this (child) process, the schedule of an incumbent of a killed engine.
 
-    `send`: not used. `narrow`: as for `built`. `values`: by column.
+    `send`: not used. `objective`: as the engine states it, in units of the instance. `values`: by
+    column.
+
+    Raises
+    ------
+    ContradictionError
+        If the values break a row or do not have the objective.
     """
     owner = family_of(module)
-    made = built(owner, instance, key, narrow=narrow)
+    made = built(owner, instance, key, narrow=formulation.narrow)
+    which = "the values that it reported"
+    made.checks(formulation.engine).values(values, objective / made.factor, which)
     return made.read(made.program.rounded(values))
-
-
-def _check_rows(program: LinearProgram, values: Floats, engine: str) -> None:
-    """Raise `ContradictionError` if values break a linear row or a side by more than `CHECK`."""
-    body = program.matrix @ values
-    size = abs(program.matrix) @ np.abs(values)
-    for what, value, low, high, scale in (
-        ("row", body, program.row_lower, program.row_upper, size),
-        ("bound of column", values, program.lower, program.upper, np.abs(values)),
-    ):
-        past = np.maximum(low - value, value - high) - CHECK * np.maximum(1.0, scale)
-        if len(past) and float(past.max()) > 0:
-            place = int(past.argmax())
-            by = float(max(low[place] - value[place], value[place] - high[place]))
-            raise ContradictionError(f"the values of {engine} break {what} {place} by {by:.3g}")
-
-
-def _check_objective(made: Built, values: Floats, result: "EngineResult", engine: str) -> None:
-    """Raise `ContradictionError` if values do not have the objective that the engine states."""
-    if made.square is not None or result.objective is None:
-        return
-    value = made.program.objective(values)
-    if abs(value - result.objective) > CHECK * max(1.0, abs(value)):
-        stated, own = made.stated(result.objective), made.stated(value)
-        raise ContradictionError(
-            f"{engine} states the objective {stated:.10g}, but its values have {own:.10g}"
-        )
 
 
 def _sizes(made: Built) -> dict[str, Any]:
@@ -369,15 +368,12 @@ def _sizes(made: Built) -> dict[str, Any]:
 
 def _statistics(made: Built, result: "EngineResult") -> dict[str, Any]:
     """Return what the engine reports of its search; the bound is in units of the instance."""
-    told = {key: _plain(value) for key, value in result.statistics.items() if value is not None}
+    told: dict[str, Any] = {
+        key: value for key, value in result.statistics.items() if value is not None
+    }
     if "root_bound" in told:
         told["root_bound"] = made.stated(told["root_bound"])
     return told | {"said": result.log} if result.log else told
-
-
-def _plain(value: Any) -> Any:
-    value = value.item() if hasattr(value, "item") else value
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def try_options(send: Send, engine: str, options: Mapping[str, object], threads: int) -> None:

@@ -111,6 +111,11 @@ class Formulation:
             "engine_options": ", ".join(f"{name}={value}" for name, value in self.engine_options),
         }
 
+    @property
+    def all_options(self) -> dict[str, object]:
+        """Options of the engine: its authors' defaults, except for `engine_options`."""
+        return DEFAULTS.get(self.engine, {}) | dict(self.engine_options)
+
     def method(self, owner: Family) -> Method:
         """Return the formulation as a method of a family."""
         key = self.key(owner)
@@ -153,32 +158,49 @@ class Formulation:
         """
         return (CHILD, module, instance, self.key(owner), self, limit, str(log), cores)
 
-    def incumbent(self, module: str, instance: Instance, values: Any) -> "Incumbent":
+    def incumbent(
+        self, module: str, instance: Instance, objective: float, values: Any
+    ) -> "Incumbent":
         """Return the schedule that the values of the columns give, when it is asked for.
 
-        `values`: by column.
+        `objective`: as the engine states it, in units of the instance. `values`: by column.
         """
         from schedgap.models.family import family
 
-        return Incumbent(module, self.key(family(instance.family)), self.narrow, values)
+        return Incumbent(module, self.key(family(instance.family)), self, objective, values)
 
-    def check(self, instance: Instance, stated: float | None, objective: float | None) -> None:
-        """Raise `ContradictionError` if a schedule is worse than the objective that was stated.
+    def check(
+        self,
+        instance: Instance,
+        objective: float | None,
+        stated: float | None,
+        bound: float | None = None,
+    ) -> None:
+        """Check a schedule against what the engine states, in units of the instance.
 
-        `stated`: the objective of the program by the engine's account, in units of the instance.
-        `objective`: the verified objective of the schedule.
+        `objective`: verified objective of the schedule. `stated`: objective of the program by the
+        engine's account. `bound`: best bound that a killed engine has reported.
+
+        Raises
+        ------
+        ContradictionError
+            If the schedule is worse than what is stated, or the bound lies past the schedule.
         """
         from schedgap.models.family import family
 
-        if stated is None or objective is None:
+        if objective is None:
             return
-        worse = objective - stated
-        if family(instance.family).sense(instance) == "max":
-            worse = -worse
-        if worse > CHECK * max(1.0, abs(stated), abs(objective)):
+        sign = -1.0 if family(instance.family).sense(instance) == "max" else 1.0
+        near = CHECK * max(1.0, abs(objective))
+        if stated is not None and sign * (objective - stated) > near:
             raise ContradictionError(
                 f"{self.engine} states the objective {stated:.10g}, but the schedule of its values "
                 f"has {objective:.10g}"
+            )
+        if bound is not None and sign * (bound - objective) > near:
+            raise ContradictionError(
+                f"{self.engine} reported the bound {bound:.10g}, but its schedule has "
+                f"{objective:.10g}"
             )
 
 
@@ -188,7 +210,8 @@ class Incumbent:
 
     module: str
     key: str
-    narrow: bool
+    formulation: Formulation
+    objective: float
     values: Any
 
     def to_data(self, instance: Instance) -> dict[str, object]:
@@ -197,12 +220,12 @@ class Incumbent:
         Raises
         ------
         ContradictionError
-            If the values give no schedule.
+            If the values break a row, do not have their objective, or give no schedule.
         """
         from schedgap.solvers.children.processes import run_child
 
-        arguments = self.module, instance, self.key, self.narrow, self.values
-        schedule = run_child(READ, *arguments).result()
+        how = self.formulation, self.objective, self.values
+        schedule = run_child(READ, self.module, instance, self.key, *how).result()
         if schedule is None:
             raise ContradictionError("the values of the last incumbent give no schedule")
         data: dict[str, object] = schedule.to_data(instance)
@@ -265,7 +288,7 @@ def recorded_version(engine: str, versions: Mapping[str, str]) -> str:
 def source_code() -> str:
     """Return a hash of the source that solves formulations."""
     digest = hashlib.sha256()
-    for name in ("child", "formulation"):
+    for name in ("answers", "child", "formulation"):
         source = Path(__file__).with_name(f"{name}.py").read_bytes()
         digest.update(source.replace(b"\r\n", b"\n"))
     return digest.hexdigest()[:12]

@@ -2,7 +2,9 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from itertools import islice, product
+from pathlib import Path
 from typing import Any, cast
 
 from schedgap.analysis.benchmarks.formulation import (
@@ -22,7 +24,7 @@ from schedgap.analysis.comparing.compare import (
 )
 from schedgap.analysis.comparing.run import Run
 from schedgap.analysis.solving.choices import Choice
-from schedgap.errors import UsageError
+from schedgap.errors import InputError, UsageError
 from schedgap.instances.arguments import (
     A_LIMIT,
     MEMORY,
@@ -37,7 +39,7 @@ from schedgap.instances.arguments import (
     texts,
     whole,
 )
-from schedgap.instances.families import FAMILIES
+from schedgap.instances.families import FAMILIES, unknown_family_message
 from schedgap.instances.generate import generate
 from schedgap.instances.instance import Instance
 from schedgap.instances.settings import whole_number
@@ -159,7 +161,7 @@ def bench(
     """
     instances = _instances(targets, preset, seeds, settings)
     owners = {each.family: family(each.family) for each in instances}
-    counts = _whole(threads, "threads", least=1)
+    counts = _whole(threads, "threads", least=1, most=MOST)
     _check_cores(max(counts), workers)
     choices = [
         Choice.of(
@@ -172,7 +174,7 @@ def bench(
             _engines(engines, engine_options or {}, counts),
             counts,
             range(permutations),
-            _whole(engine_seeds, "engine seed"),
+            _whole(engine_seeds, "engine seeds"),
         )
     ]
     if reference != NONE:
@@ -204,14 +206,20 @@ def _instances(
     generated = False
     for target in cast(list[Target], given):
         if isinstance(target, str) and target in FAMILIES:
-            numbers = _whole(0 if seeds is None else seeds, "seed")
+            numbers = _whole(0 if seeds is None else seeds, "seeds")
             found += [
                 generate(target, preset=preset, seed=number, settings=settings)
                 for number in numbers
             ]
             generated = True
-        else:
+            continue
+        try:
             found += instances_of(target)
+        except InputError as error:
+            if Path(str(target)).exists() or not str(target).isidentifier():
+                raise
+            known = unknown_family_message(target)
+            raise UsageError(f"{error}, and no family has this name: {known}") from None
     asked = {"preset": preset is not None, "seeds": seeds is not None, "settings": bool(settings)}
     for name, was_given in asked.items():
         if was_given and not generated:
@@ -221,16 +229,20 @@ def _instances(
     return list({each.sha256: each for each in found}.values())
 
 
-def _whole(value: int | Iterable[int], name: str, least: int = 0) -> list[int]:
+def _whole(
+    value: int | Iterable[int], name: str, least: int = 0, most: int = LARGEST_SEED
+) -> list[int]:
     """Return one or several integers, each once."""
     single = isinstance(value, str) or not isinstance(value, Iterable)
     given = [value] if single else list(islice(cast(Iterable[int], value), MOST + 1))
     if len(given) > MOST:
         raise UsageError(f"{name}: need at most {MOST} numbers")
     numbers = [whole_number(each, name) for each in given]
-    if not numbers or min(numbers) < least or max(numbers) > LARGEST_SEED:
-        wrong = next((each for each in numbers if not least <= each <= LARGEST_SEED), "")
-        raise UsageError(f"{name} {wrong}: need an integer from {least} to {LARGEST_SEED}")
+    if not numbers:
+        raise UsageError(f"{name}: need at least one")
+    for number in numbers:
+        if not least <= number <= most:
+            raise UsageError(f"{name} {number}: need an integer from {least} to {most}")
     return list(dict.fromkeys(numbers))
 
 
@@ -253,6 +265,8 @@ def _models(models: str | Iterable[str] | None, owners: Iterable[Family]) -> lis
         ]
         return list(dict.fromkeys(names))
     names = models.split(",") if isinstance(models, str) else list(models)
+    if not names:
+        raise UsageError("models: need at least one")
     for name in names:
         faults: list[UsageError] = []
         for owner in known:
@@ -282,6 +296,8 @@ def _engines(
         texts = [name for name in ENGINES if "mixed-integer" in find_engine(name).takes]
     else:
         texts = engines.split(",") if isinstance(engines, str) else list(engines)
+    if not texts:
+        raise UsageError("engines: need at least one")
     found: list[tuple[str, Settings]] = []
     for text in texts:
         name, *words = text.strip().split(":")
@@ -290,10 +306,10 @@ def _engines(
         for key, value in options.items():
             if not isinstance(value, bool | int | float | str):
                 raise UsageError(f"option {name}:{key}: need a number, a text or a flag")
-            if key in find_engine(name).controlled:
+            if _is_controlled(name, key):
                 raise UsageError(
-                    f"option {name}:{key}: threads, seeds, time limits and logs are set by "
-                    "--threads, --engine-seeds and --time-limit"
+                    f"option {name}:{key}: a benchmark has settings of its own for threads, "
+                    "engine seeds and the time limit, and keeps the log of each task"
                 )
         found.append((name, tuple(options.items())))
     for name in common:
@@ -306,6 +322,12 @@ def _engines(
         usable = [count for count in threads if most is None or count <= most]
         check_engine(name, dict(options_of), max(usable, default=1))
     return found
+
+
+def _is_controlled(engine: str, option: str) -> bool:
+    """Return whether a benchmark sets an option; Gurobi takes names in any case, and patterns."""
+    names = (each.lower() for each in find_engine(engine).controlled)
+    return any(fnmatchcase(each, option.lower()) for each in names)
 
 
 def option(text: str) -> tuple[str, object]:

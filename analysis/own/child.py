@@ -78,7 +78,7 @@ class Command:
     def mentions(self, place: str) -> bool:
         """Return whether an argument contains a placeholder.
 
-        `place`: its name, such as `instance`.
+        `place`: name of the placeholder, such as `instance`.
         """
         return place in self.places
 

@@ -99,7 +99,7 @@ def command_code(words: Sequence[str]) -> str:
 def installed(module: str | None) -> bool:
     """Return whether a module belongs to Python, to this package or to another installed one.
 
-    `module`: its name; None belongs to nobody.
+    `module`: name of the module; None belongs to nobody.
     """
     top = (module or "").partition(".")[0]
     if top in ("", "__main__"):

@@ -1,6 +1,7 @@
 """Tables of families, methods, presets and programs, as the command line and notebooks show."""
 
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -164,14 +165,16 @@ def engines() -> Listing:
     """Return a row for each engine, those of other packages included.
 
     The keys are engine, version (of `package`; None if it is not installed), status (available, not
-    installed, limited licence or no licence), takes (kinds of programs), threads (the largest
-    number; None for any), package and install (the command that installs it).
+    installed, cannot be loaded, limited licence or no licence), takes (kinds of programs), threads
+    (the largest number; None for any), package and install (the command that installs it).
     """
+    with ThreadPoolExecutor(2) as pool:  # a child process imports each engine
+        status = dict(zip(ENGINES, pool.map(engine_status, ENGINES), strict=True))
     return Listing(
         {
             "engine": name,
             "version": _version(engine.package),
-            "status": engine_status(name),
+            "status": status[name],
             "takes": list(engine.takes),
             "threads": engine.max_threads,
             "package": engine.package,

@@ -73,7 +73,7 @@ def with_evidence(
     bound of the certificate takes its place.
 
     `solution`: unchanged if its status claims no optimality and `written` is None. `engines`: the
-    engines that the method used. `written`: by the search itself; it is checked before it is used.
+    engines that the method used. `written`: proof that the search has written; it is checked first.
     `effort`: time for a proof; see `Effort`. `time_limit`: limit of the whole run in seconds;
     `auto` keeps to what the method has left of it. `interrupt`: ends the search for a proof when
     set.
@@ -192,8 +192,8 @@ def find_evidence(
 
     `send`: sends a message to the parent process; not used. `goal`: value to exclude, in the
     family's units. `schedule`: the schedule that is claimed to be optimal, or None. `seconds`: time
-    for the search. `written`: by the search itself. `tree_only`: whether nothing but a proof file
-    is of interest.
+    for the search. `written`: proof that the search has written. `tree_only`: whether nothing but a
+    proof file is of interest.
     """
     from schedgap.models.proofs import has_search, integer_program, search_again
     from schedgap.solvers.proofs.agreement import agree

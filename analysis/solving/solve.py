@@ -210,8 +210,10 @@ def verified_solution(
     options = spec.recorded_options()
     objective = None if data is None else _verified(instance, spec, data, verified)
     if spec.formulation is not None:
-        stated = run.objective if result is None else run.facts.get("stated")
-        spec.formulation.check(instance, stated, objective)
+        if result is not None and result.schedule is not None:
+            spec.formulation.check(instance, objective, run.facts.get("stated"))
+        else:
+            spec.formulation.check(instance, objective, run.objective, run.unconfirmed)
     relaxed = () if data is None else spec.family.omitted_rules(data)
     own, bound, certificate = None, None, None
     scale = Scale(sense, spec.family.grid(instance))

@@ -307,7 +307,8 @@ def run_task(
                 return
             message = ("incumbent", seconds, value, schedule)
         elif message[0] == "incumbent" and spec.formulation is not None:
-            message = (*message[:3], spec.formulation.incumbent(spec.module, instance, message[3]))
+            incumbent = spec.formulation.incumbent(spec.module, instance, *message[2:])
+            message = (*message[:3], incumbent)
         run.receive(message, sense)
         if on_message is not None and message[0] != "facts":
             on_message(message[:3] if message[0] == "bound" else message)

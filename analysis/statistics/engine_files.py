@@ -105,8 +105,9 @@ def _statuses(record: TaskRecord, result: str) -> tuple[int, int]:
     if result == "wrong":
         return ERROR, FAILED
     if result == "skipped":
-        licence = "licence" in record.message or "not installed" in record.message
-        return NO_SOLUTION, LICENCE if licence else INCAPABLE
+        absent = ("licence", "not installed", "cannot be loaded")
+        missing = any(words in record.message for words in absent)
+        return NO_SOLUTION, LICENCE if missing else INCAPABLE
     if record.solution is None:
         return NO_SOLUTION, TIME if record.outcome == "timeout" else FAILED
     status = record.solution.status

@@ -54,7 +54,7 @@ class Chain:
     def start(cls, seed: int, worker: int) -> "Chain":
         """Return a chain at its beginning.
 
-        `seed`, `worker`: of the search, and of the chain within it.
+        `seed`: random seed of the search. `worker`: number of the chain.
         """
         return cls(np.random.default_rng([seed, worker]))
 

@@ -122,7 +122,7 @@ def _serve(task: dict[str, Any], answer: Callable[..., None]) -> None:
         _reset_peak()
         sys.path[:] = task["path"]
         _limit_memory(task["memory_mb"])
-        with contextlib.suppress(ImportError):  # the function itself reports what is missing
+        with contextlib.suppress(Exception, SystemExit):  # the function itself reports the fault
             if task["preload"]:  # before the clock of the task starts
                 import_module(task["preload"])
         module, _, name = task["function"].partition(":")

@@ -3,12 +3,15 @@
 import importlib.util
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from typing import Literal
 
 from schedgap.errors import EngineUnavailableError
 from schedgap.solvers.engines.registry import find_engine
 
-EngineAvailability = Literal["available", "not installed", "limited licence", "no licence"]
+EngineAvailability = Literal[
+    "available", "not installed", "cannot be loaded", "limited licence", "no licence"
+]
 
 
 def is_installed(engine: str) -> bool:
@@ -19,8 +22,8 @@ def is_installed(engine: str) -> bool:
 def engine_status(engine: str) -> EngineAvailability:
     """Return whether an engine can be used, without importing it into this process.
 
-    Gurobi's licence is tested in a child process: `limited licence` means at most 2000 rows and
-    2000 columns, as with the bundled one.
+    A child process imports the engine. Gurobi's licence is tested there: `limited licence` means at
+    most 2000 rows and 2000 columns, as with the bundled one.
 
     Parameters
     ----------
@@ -29,12 +32,13 @@ def engine_status(engine: str) -> EngineAvailability:
     """
     if not is_installed(engine):
         return "not installed"
-    if engine != "gurobi":
-        return "available"
     from schedgap.solvers.children.processes import run_child
 
-    reply = run_child("schedgap.solvers.engines.availability:try_gurobi", limit=10, engine="gurobi")
-    status: EngineAvailability = reply.value if reply.outcome == "done" else "no licence"
+    module = find_engine(engine).module
+    reply = run_child(f"{__name__}:try_engine", engine, module, limit=10, engine=engine)
+    if reply.outcome != "done":
+        return "no licence" if engine == "gurobi" else "cannot be loaded"
+    status: EngineAvailability = reply.value
     return status
 
 
@@ -62,7 +66,8 @@ def require_loadable(engine: str) -> None:
     Raises
     ------
     EngineUnavailableError
-        If it is not installed, or conflicts with an engine that is loaded.
+        If it is not installed, its module cannot be imported, or it conflicts with an engine that
+        is loaded.
     """
     require(engine)
     conflicting, library = find_engine(engine).conflicts, find_engine(engine).library
@@ -72,12 +77,35 @@ def require_loadable(engine: str) -> None:
             f"{conflicting.partition('.')[0]}: start a new one (schedgap.solve and run_child do)"
         )
 
+    fault = _import_fault(find_engine(engine).module)
+    if fault:
+        raise EngineUnavailableError(f"engine {engine} cannot be loaded: {fault}")
 
-def try_gurobi(send: Callable[[object], None]) -> EngineAvailability:
-    """Test in a child process whether Gurobi solves more than its bundled licence admits.
 
-    `send`: sends a message to the parent process; not used.
+def _import_fault(module: str) -> str:
+    """Import a module; return in one line why that fails, or nothing."""
+    try:
+        import_module(module)
+    except (KeyboardInterrupt, MemoryError):
+        raise
+    except BaseException as error:  # noqa: BLE001 - code of another package
+        lines = (line.strip() for line in str(error).splitlines())
+        return next(filter(None, lines), type(error).__name__)
+    return ""
+
+
+def try_engine(send: Callable[[object], None], engine: str, module: str) -> EngineAvailability:
+    """Import an engine in this (child) process, and test the licence of Gurobi.
+
+    `send`: sends a message to the parent process; not used. `module`: what to import.
     """
+    if _import_fault(module):
+        return "cannot be loaded"
+    return _gurobi_status() if engine == "gurobi" else "available"
+
+
+def _gurobi_status() -> EngineAvailability:
+    """Return whether Gurobi solves more than its bundled licence admits."""
     import gurobipy
 
     try:

@@ -1,5 +1,6 @@
 """What the project needs to know of an engine, and what an engine gets to solve a program."""
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -197,11 +198,24 @@ class Request:
         if self._on_incumbent is None or self.error is not None:
             return
         try:
-            point = self.program.rounded(values)
-            value = self.program.objective(point) if objective is None else objective
+            point = self._point(values)
+            value = self.program.objective(point) if objective is None else float(objective)
+            if not math.isfinite(value):
+                raise ContradictionError(f"an engine's solution has the objective {value}")
             self._on_incumbent(value, point)
         except BaseException as error:  # noqa: BLE001 - must not pass through native code
             self.error = error
+
+    def _point(self, values: "ArrayLike") -> "Floats":
+        """Return the values of a solution, those of integer columns rounded."""
+        import numpy as np
+
+        given = np.asarray(values, dtype=np.float64)
+        if given.shape != self.program.cost.shape:
+            raise ContradictionError(f"{given.size} values for {self.program.cost.size} columns")
+        if not np.isfinite(given).all():
+            raise ContradictionError("an engine's solution has values that are no numbers")
+        return self.program.rounded(given)
 
     def bound(self, value: float) -> None:
         """Report a bound; safe to call from native code, and with bounds that are no better.
@@ -215,8 +229,8 @@ class Request:
             return
         try:
             if value > self._bound:
-                self._bound = value
-                self._on_bound(value)
+                self._bound = float(value)
+                self._on_bound(self._bound)
         except BaseException as error:  # noqa: BLE001 - must not pass through native code
             self.error = error
 
@@ -279,12 +293,7 @@ class Request:
             return EngineResult(decided, None, None, info=facts, **rest)
         program, point = self.program, None
         if values is not None:
-            given = np.asarray(values, dtype=np.float64)
-            if given.shape != program.cost.shape:
-                raise ContradictionError(f"{given.size} values for {program.cost.size} columns")
-            if not np.isfinite(given).all():
-                raise ContradictionError("an engine's solution has values that are no numbers")
-            point = program.rounded(given)
+            point = self._point(values)
             objective = program.objective(point) if objective is None else objective
         prices = None if duals is None else np.asarray(duals, dtype=np.float64)
         if prices is not None:

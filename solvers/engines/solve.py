@@ -3,10 +3,11 @@
 import math
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, get_args
 
 from schedgap.errors import ContradictionError, UsageError
 from schedgap.solvers.children import meter
@@ -175,11 +176,13 @@ def _checked(
             raise ContradictionError(f"{engine.title}: {values.size} values for {columns} columns")
         if not np.isfinite(values).all():
             raise ContradictionError(f"{engine.title} returned values that are no numbers")
-    told = {name: each for name, each in result.statistics.items() if _is_finite(each)}
+    told = {name: float(each) for name, each in result.statistics.items() if _is_finite(each)}
     cpu = result.engine_cpu_seconds
     run = run or seconds
     return replace(
         result,
+        objective=None if result.objective is None else float(result.objective),
+        bound=None if result.bound is None else float(result.bound),
         seconds=run,
         build_seconds=max(0.0, seconds - run),
         engine_cpu_seconds=float(cpu) if _is_finite(cpu) else 0.0,
@@ -188,8 +191,10 @@ def _checked(
     )
 
 
-def _is_finite(number: object) -> bool:
-    return isinstance(number, Real) and math.isfinite(number)
+def _is_finite(number: object) -> TypeGuard[float]:
+    with suppress(OverflowError):  # an integer that no float holds
+        return isinstance(number, Real) and math.isfinite(number)
+    return False
 
 
 def _solve_model(

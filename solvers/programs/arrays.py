@@ -137,7 +137,8 @@ class LinearProgram:
         values : array [j]
             Values of the columns.
         """
-        return math.fsum((self.cost * values).tolist()) + self.offset
+        terms = self.cost * values
+        return math.fsum(terms[terms != 0].tolist()) + self.offset
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -69,7 +69,7 @@ class ScaleError(SchedgapError):
 
 
 class EngineUnavailableError(SchedgapError):
-    """An engine that is not installed, or whose licence is too small; says what to do."""
+    """An engine that is not installed or cannot be loaded, or whose licence is too small."""
 
     exit_code = 5
 

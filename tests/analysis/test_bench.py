@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 import numpy as np
 import pytest
@@ -16,17 +17,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import schedgap as sg
-from schedgap.analysis.benchmarks.child import Order, built
-from schedgap.analysis.benchmarks.formulation import reserved
+from schedgap import show
+from schedgap.analysis.benchmarks.answers import Checks, Reports
+from schedgap.analysis.benchmarks.child import Order, built, solve_formulation
+from schedgap.analysis.benchmarks.formulation import (
+    DEFAULTS,
+    Formulation,
+    is_benchmarked,
+    reserved,
+)
 from schedgap.analysis.comparing.bench import option
 from schedgap.analysis.records.index import LEAST, Index
 from schedgap.analysis.statistics.engine_files import TRACE, benchopt, paver
 from schedgap.analysis.statistics.tables import instances
-from schedgap.errors import UsageError
+from schedgap.errors import ContradictionError, EngineUnavailableError, UsageError
 from schedgap.models.family import family
 from schedgap.solvers.children.clock import Clock
+from schedgap.solvers.children.worker import PRELOAD
+from schedgap.solvers.engines.availability import engine_status, require_loadable
+from schedgap.solvers.engines.engine import Engine
+from schedgap.solvers.engines.highs import solve_request
 from schedgap.solvers.engines.registry import ENGINES
 from schedgap.solvers.engines.solve import solve
+from schedgap.solvers.programs.arrays import LinearProgram
 
 # An engine of another package: it solves with HiGHS, and then lies as its option `lie` says.
 LIAR = """
@@ -39,11 +52,27 @@ def lie(program, request):
     kind = request.options.pop("lie", "")
     if kind == "bound alone":
         request._on_incumbent = None
+    if kind == "fault":
+        raise ValueError("a fault of the engine")
+    if kind == "silent":
+        return request.result("unknown", "silent")
     found = solve_request(program, request)
-    if kind == "hang" and len(program.cost) > 9:  # not where its options are tried
-        request.incumbent(found.values)
-        request.bound(found.bound - 1.0)
+    if kind.startswith("hang") and len(program.cost) > 9:  # not where its options are tried
+        low, high, zero = found.objective - 1.0, found.objective + 1.0, 0 * found.values
+        request.incumbent(*((zero,) if "values" in kind else (found.values,)),
+                          low if "objective" in kind else None)
+        request.bound(high if "bound" in kind else low)
         time.sleep(600)
+    if kind == "reported objective":
+        request.incumbent(found.values, found.objective + 1.0)
+    if kind == "reported values":
+        request.incumbent(0 * found.values, found.objective + 1.0)
+    if kind == "reported bound":
+        request.bound(found.objective + 1.0)
+    if kind == "reported no number":
+        request.incumbent(found.values / 0.0)
+    if kind == "reported too few":
+        request.incumbent(found.values[1:])
     if kind == "objective":
         return replace(found, objective=found.objective - 1.0, bound=None, status="feasible")
     if kind == "worse objective":
@@ -64,7 +93,10 @@ def lie(program, request):
     return found
 
 ENGINE = Engine("liar", "Liar", package="liar", module="liar", takes=("mixed-integer",), solve=lie)
+BROKEN = Engine("broken", "Broken", package="liar", module="broken_native",
+                takes=("mixed-integer",), solve=lie)
 """
+BROKEN = 'raise OSError("\\nlibbroken.so.1: no such file\\nmore on it")'
 LIES = (
     "objective",
     "worse objective",
@@ -74,6 +106,11 @@ LIES = (
     "unbounded",
     "values",
     "no values",
+    "reported objective",
+    "reported values",
+    "reported bound",
+    "reported no number",
+    "reported too few",
 )
 
 
@@ -97,13 +134,15 @@ def made_run(toy, tmp_path_factory):
 
 @pytest.fixture(scope="module", name="liar")
 def installed_liar(tmp_path_factory):
-    """Install the engine that lies."""
+    """Install the engine that lies, and one whose native library is missing."""
     folder = tmp_path_factory.mktemp("liar")
     (folder / "liar.py").write_text(LIAR)
+    (folder / "broken_native.py").write_text(BROKEN)
     facts = folder / "liar-1.0.dist-info"
     facts.mkdir()
     (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: liar\nVersion: 1.0\n")
-    (facts / "entry_points.txt").write_text("[schedgap.engines]\nliar = liar:ENGINE\n")
+    points = "[schedgap.engines]\nliar = liar:ENGINE\nbroken = liar:BROKEN\n"
+    (facts / "entry_points.txt").write_text(points)
     sys.path.insert(0, str(folder))
     importlib.invalidate_caches()
     ENGINES.__dict__.pop("_installed", None)
@@ -174,7 +213,18 @@ def test_an_engine_that_is_not_installed_is_a_cell_of_the_table(toy, monkeypatch
     )
     run = sg.bench(toy, models="paper", engines="scip", reference="none", time_limit=20)
     row = run.engines().iloc[0]
-    assert (row["refused"], row["note"]) == (1, "not installed")
+    assert (row["refused"], row["repetitions"], row["note"]) == (1, 0, "not installed")
+
+
+def test_an_engine_that_cannot_be_loaded_is_refused(toy, liar):
+    run = sg.bench(toy, models="paper", engines="broken", reference="none", time_limit=20)
+    row = run.engines().iloc[0]
+    assert (row["refused"], row["failed"], row["n"]) == (1, 0, 0)
+    assert row["note"] == "refused: cannot be loaded: libbroken.so.1: no such file"
+    assert engine_status("broken") == "cannot be loaded"
+    with pytest.raises(EngineUnavailableError, match="engine broken cannot be loaded: libbroken"):
+        require_loadable("broken")
+    assert PRELOAD["broken"] == "broken_native"
 
 
 def test_the_reference_is_not_ranked_but_certifies_what_is_proved(run):
@@ -216,6 +266,93 @@ def test_of_an_engine_that_hangs_the_last_incumbent_counts_and_no_proof(toy, lia
     assert row["seconds"] == pytest.approx(3)
 
 
+def test_of_an_engine_that_hangs_what_it_has_reported_is_checked(toy, liar):
+    lies = ("hang values", "hang objective", "hang bound")
+    engines = [f"liar:lie={lie}" for lie in lies]
+    run = sg.bench(toy, models="paper", engines=engines, time_limit=3, reference="none",
+                   run=liar / "hanging-lies")  # fmt: skip
+    frame = run.engines().set_index("options")
+    assert list(frame["wrong"]) == [1, 1, 1] and frame["found"].sum() == 0
+    for lie, said in zip(lies, ("break row", "states the objective", "the bound"), strict=True):
+        assert said in next(each.message for each in of(run) if f"[lie={lie}]" in each.label)
+
+
+PROGRAM = LinearProgram(
+    [1.0, 2.0], [0.0, 0.0], [9.0, 9.0], [[1.0, 1.0]], [2.0], [9.0], [True, True]
+)
+
+
+@pytest.mark.parametrize(
+    ("values", "value", "bound", "said"),
+    [
+        ([2.0, 1.0], 4.0, 2.0, ""),
+        ([2.0, 0.0], 2.0, 2.0, "reported an incumbent of 20, and then states the objective 40"),
+        ([2.0, 1.0], 4.0, 4.1, "reported the bound 41, and then states the objective 40"),
+        ([2.0, 1.0], 4.0, 4.0 + 3e-4, ""),
+        ([2.0, 1.0], 3.9, 2.0, "states the objective 39, but the values that it reported have 40"),
+        ([1.0, 0.0], 1.0, 2.0, "the values that it reported break row 0 by 1"),
+        ([10.0, 0.0], 10.0, 2.0, "break row 0 by 1"),
+        ([-1.0, 3.0], 5.0, 2.0, "break bound of column 0 by 1"),
+    ],
+)
+def test_what_an_engine_reports_is_checked_against_its_answer(values, value, bound, said):
+    reports = Reports(bound=bound)
+    reports.add(value, np.array(values))
+    checks = Checks(PROGRAM, 10.0, True, "odd")
+    if not said:
+        checks.reports(reports, 4.0)
+        return
+    with pytest.raises(ContradictionError, match=said):
+        checks.reports(reports, 4.0)
+
+
+@pytest.mark.parametrize(("family", "better"), [("hare", -1.0), ("dmlrs", 1.0)])
+def test_a_schedule_is_checked_against_what_is_stated(family, better):
+    instance, how = sg.generate(family, preset="toy"), Formulation("paper", "highs")
+    for stated, bound in ((100.0 - better, 100.0 + better), (None, None)):
+        how.check(instance, 100.0, stated, bound)
+    how.check(instance, None, 1.0, 1.0)
+    with pytest.raises(ContradictionError, match="states the objective"):
+        how.check(instance, 100.0, 100.0 + better)
+    with pytest.raises(ContradictionError, match="reported the bound"):
+        how.check(instance, 100.0, None, 100.0 - better)
+
+
+def test_a_repeated_solve_has_the_options_of_the_first(toy, monkeypatch):
+    given = []
+
+    def noted(program, request):
+        given.append(dict(request.options))
+        request.options.clear()
+        return solve_request(program, request)
+
+    engine = Engine("noted", "Noted", package="highspy", module="json", takes=("mixed-integer",),
+                    solve=noted, repeats=(("again", {"again": 1}),))  # fmt: skip
+    monkeypatch.setitem(ENGINES._known, "noted", engine)
+    monkeypatch.setitem(DEFAULTS, "noted", {"usual": 2})
+    how = Formulation("paper", "noted", engine_options=(("own", 3),), confirm=True)
+    with NamedTemporaryFile() as log:
+        solve_formulation(
+            lambda _: None, "schedgap.models.hare", toy, "big-m", how, 30, log.name, ()
+        )
+    assert given == [{"usual": 2, "own": 3}, {"usual": 2, "own": 3, "again": 1}]
+
+
+def test_an_engine_without_an_answer_has_not_reached_its_limit(toy, liar, capsys):
+    run = sg.bench(toy, models="paper", engines="liar:lie=silent", reference="none", time_limit=60)
+    assert (run.engines().iloc[0]["wrong"], of(run)[0].outcome) == (0, "done")
+    show.run(run, as_json=False)
+    assert "no schedule: ended before its limit" in capsys.readouterr().err
+
+
+def test_the_reason_of_a_failure_is_printed(toy, liar, capsys):
+    run = sg.bench(toy, models="paper", engines="liar:lie=fault", reference="none", time_limit=60)
+    show.benchmark(run, as_json=False)
+    out, err = capsys.readouterr()
+    assert "failed" in out.splitlines()[0]
+    assert "paper@liar 1.0 [lie=fault]: error: " in err and "a fault of the engine" in err
+
+
 def test_a_lie_does_not_touch_the_ratios_of_others(lies):
     exact = lies.table().set_index("method").loc["exact"]
     assert (exact["ratio_low"], exact["ratio_high"]) == (1, 1)
@@ -249,6 +386,22 @@ def test_a_permutation_leaves_the_optimum_and_the_schedule_unchanged(number):
     body = made.program.matrix @ values
     assert (body >= made.program.row_lower - 1e-6).all()
     assert (body <= made.program.row_upper + 1e-6).all()
+
+
+NARROW = [
+    (owner.name, key)
+    for owner in map(family, ("hare", "elastic", "ring"))
+    for key, program in owner.programs.items()
+    if program.narrow and is_benchmarked(owner, key)
+]
+
+
+@pytest.mark.parametrize(("name", "key"), NARROW)
+def test_a_narrow_program_gives_a_schedule_as_good_as_the_full_one(name, key):
+    run = sg.bench(name, preset="toy", models=key, engines="highs", narrow=True, time_limit=120)
+    row = run.engines().iloc[0]
+    if "quadratic rows" not in row["note"]:
+        assert (row["proved"], row["failed"], row["wrong"]) == (1, 0, 0)
 
 
 def test_quadratic_rows_are_permuted_with_their_columns():
@@ -320,12 +473,24 @@ def test_cores_are_reserved_once():
     ("arguments", "text"),
     [
         ({"engines": "highs:presolv=off"}, "did you mean presolve"),
+        ({"engines": "gurobi:threads=2"}, "a benchmark has settings of its own"),
+        (
+            {"engines": "gurobi", "engine_options": {"gurobi": {"TimeL*": 9}}},
+            "option gurobi:TimeL*",
+        ),
+        ({"engines": "highs:Random_Seed=2"}, "a benchmark has settings of its own"),
         ({"engines": "hihgs"}, "did you mean 'highs'"),
         ({"engines": "clarabel"}, "no programs with integer variables"),
         ({"models": "fluid-lp"}, "is a relaxation: choose from big-m, time-indexed"),
         ({"models": "big"}, "no program 'big'"),
         ({"threads": 10**4}, "this process may use"),
-        ({"threads": 0}, "need an integer from 1"),
+        ({"threads": 0}, "threads 0: need an integer from 1 to 10000"),
+        ({"threads": []}, "threads: need at least one"),
+        ({"seeds": []}, "seeds: need at least one"),
+        ({"engine_seeds": -1}, "engine seeds -1: need an integer"),
+        ({"engines": []}, "engines: need at least one"),
+        ({"models": []}, "models: need at least one"),
+        ({"targets": "har"}, "no family has this name: choose one of hare"),
         ({"workers": 10**4}, "tasks at a time"),
         ({"engines": "highs", "engine_options": {"scip": {"a": 1}}}, "not one of highs"),
         ({"reference": "nothing"}, "no method 'nothing'"),
@@ -334,7 +499,7 @@ def test_cores_are_reserved_once():
 )
 def test_bad_arguments_are_refused_before_anything_runs(arguments, text, tmp_path):
     with pytest.raises(UsageError) as caught:
-        sg.bench("hare", preset="toy", run=tmp_path / "run", **arguments)
+        sg.bench(**{"targets": "hare", "preset": "toy", "run": tmp_path / "run"} | arguments)
     assert text in str(caught.value) and not (tmp_path / "run").exists()
 
 

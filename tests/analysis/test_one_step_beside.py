@@ -77,7 +77,7 @@ def cases() -> Iterator[Any]:
                 yield pytest.param(make, size, id=f"{make.__name__}-{size}")
 
 
-@pytest.mark.parametrize(("make", "size"), cases())
+@pytest.mark.parametrize(("make", "size"), list(cases()))
 def test_only_the_truth_is_accepted(make: Callable[[int], dict[str, Any]], size: int) -> None:
     name = make.__name__
     instance = sg.instance(name, **{"name": "beside", **make(size)})

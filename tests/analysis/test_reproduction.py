@@ -217,14 +217,19 @@ def test_what_is_no_figure_is_refused(tmp_path: Path) -> None:
         reproduction.named(Run(tmp_path), [])
 
 
-def test_a_figure_that_was_killed_is_shown_with_what_is_known(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (fourth,) = (
+def figure_4() -> Experiment:
+    (found,) = (
         each
         for each in figures.experiments(seeds=(0,), servers=(3,), jobs=4, settings=({},))
         if each.figure == "4"
     )
+    return found
+
+
+def test_a_figure_that_was_killed_is_shown_with_what_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fourth = figure_4()
     name = experiments.file_name(fourth)
     run = compare([fourth], run=tmp_path, workers=1, time_limit=5)
     known = experiments.read(tmp_path / experiments.FOLDER / name)
@@ -239,11 +244,7 @@ def test_a_file_without_a_metric_of_the_figure_is_computed_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A run that was stored before a claim got its metric is judged by its schedules."""
-    (fourth,) = (
-        each
-        for each in figures.experiments(seeds=(0,), servers=(3,), jobs=4, settings=({},))
-        if each.figure == "4"
-    )
+    fourth = figure_4()
     name = experiments.file_name(fourth)
     compare([fourth], run=tmp_path, workers=1, time_limit=5)
     file = tmp_path / experiments.FOLDER / name
@@ -260,11 +261,7 @@ def test_a_figure_of_several_folders_has_the_values_of_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two computers measured a half each: neither folder alone, nor their order, decides."""
-    (fourth,) = (
-        each
-        for each in figures.experiments(seeds=(0,), servers=(3,), jobs=4, settings=({},))
-        if each.figure == "4"
-    )
+    fourth = figure_4()
     name = experiments.file_name(fourth)
     run = compare([fourth], run=tmp_path / "whole", workers=1, time_limit=5)
     known = experiments.rows(run, fourth)
@@ -288,11 +285,7 @@ def test_a_figure_of_several_folders_has_the_values_of_all(
 
 
 def test_a_record_that_was_stopped_or_of_another_seed_hides_no_value(tmp_path: Path) -> None:
-    (fourth,) = (
-        each
-        for each in figures.experiments(seeds=(0,), servers=(3,), jobs=4, settings=({},))
-        if each.figure == "4"
-    )
+    fourth = figure_4()
     run = compare([fourth], run=tmp_path, workers=1, time_limit=5)
     known = experiments.rows(run, fourth)
     for number, file in enumerate(sorted((tmp_path / "tasks").glob("[!.]*.json"))):

@@ -1,8 +1,12 @@
 """The time that a method has left, with limits so long or so short that no machine is too slow."""
 
 import math
+import pickle
 import time
 
+import pytest
+
+from schedgap.solvers.children import clock as clocks
 from schedgap.solvers.children.clock import Clock
 
 
@@ -23,3 +27,13 @@ def test_a_share_starts_anew() -> None:
     assert clock.share(0.5).spent() < 0.1
     assert clock.share(0.5, most=3.0).limit == 3.0
     assert Clock().share(0.5).limit is None
+
+
+def test_a_clock_goes_on_in_a_process_whose_clocks_stood_still_for_another_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(clocks, "_stopped", 7e5)
+    sent = Clock(1e6, start=clocks.now() - 2e5)
+    data = pickle.dumps(sent)
+    monkeypatch.setattr(clocks, "_stopped", 3e5)
+    assert 2e5 <= pickle.loads(data).elapsed() < 2.1e5

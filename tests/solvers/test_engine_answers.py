@@ -3,8 +3,10 @@
 import math
 import time
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 from schedgap.errors import ContradictionError
@@ -37,6 +39,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> None:
         (replace(RIGHT, status="OPTIMAL!"), "the status 'OPTIMAL!'"),  # type: ignore[arg-type]
         (replace(RIGHT, objective=math.nan), "the objective nan"),
         (replace(RIGHT, bound=-math.inf), "the bound -inf"),
+        (replace(RIGHT, bound=10**400), "the bound 1000"),
         (replace(RIGHT, values=[1.0]), "1 values for 2 columns"),
         (replace(RIGHT, values=[1.0, math.nan]), "no numbers"),
     ],
@@ -51,6 +54,13 @@ def test_an_engine_cannot_state_its_own_time() -> None:
         found = answer(replace(RIGHT, seconds=told, engine_cpu_seconds=told), wait=0.05)
         assert 0.05 <= found.seconds < 60 and found.build_seconds == 0
         assert math.isfinite(found.engine_cpu_seconds)
+
+
+def test_numbers_of_other_kinds_become_floats() -> None:
+    told = replace(RIGHT, objective=np.float32(2), bound=Fraction(1, 2))  # type: ignore[arg-type]
+    found = answer(replace(told, statistics={"nodes": np.int64(3)}))
+    numbers = found.objective, found.bound, found.statistics["nodes"]
+    assert numbers == (2.0, 0.5, 3.0) and {type(each) for each in numbers} == {float}
 
 
 def test_statistics_are_numbers_and_words_are_text() -> None:

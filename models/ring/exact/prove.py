@@ -117,7 +117,7 @@ class _Mode(NamedTuple):
 def best_prices(space: RingSpace, region: Region, budget: Budget) -> dict[str, Any] | None:
     """Return the prices with the best bound for a region, as whole numbers; None without an answer.
 
-    `region`: what is left of them. `budget`: time, and seed of the engine.
+    `region`: the schedules that are left. `budget`: time, and seed of the engine.
 
     Notes
     -----

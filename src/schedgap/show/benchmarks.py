@@ -58,13 +58,17 @@ def benchmark(result: "Run", *, as_json: bool, stored: bool = True) -> None:
             }
         )
     else:
-        hidden = table(list(SHOWN.values()), _cells(frame), spare=SPARE)
+        spare = [each for each in SPARE if each != "failed" or not frame["failed"].any()]
+        hidden = table(list(SHOWN.values()), _cells(frame), spare=spare)
         if hidden:
             where = f" (schedgap table {places} --of engines)" if stored else ""
             note(f"not shown at this width: {', '.join(hidden)}{where}")
         lines(clock_note(frame))
         after = f"schedgap report {places}" if stored else "not stored: --run DIR keeps the results"
         out().print(after, markup=False, soft_wrap=True)
+    for record in result.failures:
+        if record.outcome != "invalid" or not record.formulation:  # that is a wrong answer
+            note(f"{record.instance.name}: {record.label}: {record.outcome}: {record.message}")
     wrong_answers(result)
     warnings(result, times=True)
 

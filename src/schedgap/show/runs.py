@@ -250,11 +250,19 @@ def run(result: "Run", *, as_json: bool, every: bool = False, stored: bool = Tru
         for record in result.failures:
             note(f"{record.instance.name}: {record.label}: {record.outcome}: {record.message}")
         for record in result.incomplete:
-            claimed = record.solution is not None and record.solution.status == "infeasible"
-            reason = record.note or ("infeasible" if claimed else "stopped at its limit")
             missing = "bound" if record.kind == "bound" else "schedule"
-            note(f"{record.instance.name}: {record.label}: no {missing}: {reason}")
+            note(f"{record.instance.name}: {record.label}: no {missing}: {_reason(record)}")
     warnings(result, times=timed)
+
+
+def _reason(record: "TaskRecord") -> str:
+    """Return why a task has ended without a schedule or a bound."""
+    if record.note:
+        return record.note
+    if record.solution is not None and record.solution.status == "infeasible":
+        return "infeasible"
+    ended = record.outcome == "done" and record.limited is False
+    return "ended before its limit" if ended else "stopped at its limit"
 
 
 def warnings(*results: "Run", times: bool) -> None:
