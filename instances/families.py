@@ -25,15 +25,12 @@ class Source:
         Module with the `FAMILY`.
     instances : str
         Class of the instances, `module:name`; by default `FAMILY.instances`.
-    generator : str
-        Module with the `GENERATOR` of instances; by default `FAMILY.generator`.
     package : str
         The installed package that has announced the family.
     """
 
     models: str
     instances: str = ""
-    generator: str = ""
     package: str = ""
 
     def family(self) -> Any:
@@ -100,7 +97,6 @@ FAMILIES = Families(
         name: Source(
             models=f"schedgap.models.{name}",
             instances=f"schedgap.instances.{name}:{cls}",
-            generator=f"schedgap.instances.{name}.generator",
         )
         for name, cls in _CLASSES.items()
     }

@@ -1,11 +1,13 @@
-"""Generate instances of any family from presets, seeds, settings and public traces."""
+"""Generate instances of any family from presets, seeds, settings and public traces.
+
+What presets are is in `presets`; its names can be imported from here too.
+"""
 
 import hashlib
-import importlib
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,142 +15,33 @@ import numpy as np
 
 from schedgap.errors import FamilyError, UsageError, choices
 from schedgap.instances.arguments import a_mapping, a_path, a_text, checked
-from schedgap.instances.families import FAMILIES, instance_class, outside, unknown_family_message
+from schedgap.instances.families import (
+    FAMILIES,
+    OWN,
+    instance_class,
+    outside,
+    unknown_family_message,
+)
 from schedgap.instances.instance import Instance
 from schedgap.instances.loads import LOAD, at_load, machines_setting
+from schedgap.instances.presets import Generated as Generated
+from schedgap.instances.presets import Generator as Generator
+from schedgap.instances.presets import Preset as Preset
+from schedgap.instances.presets import Request as Request
+from schedgap.instances.presets import load_presets
+from schedgap.instances.presets import with_defaults as with_defaults
 from schedgap.instances.records import read_bytes
-from schedgap.instances.settings import Option, parse_settings, whole_number
+from schedgap.instances.settings import whole_number
 from schedgap.instances.traces import (
-    FORMATS,
     JOB_FORMATS,
     MACHINE_FORMATS,
     RATE_FORMATS,
-    Jobs,
-    Machines,
-    Rates,
     read_jobs,
     read_machines,
     read_rates,
 )
 
 PathLike = str | os.PathLike[str]
-TRACE_OPTIONS = (  # options of all presets that accept files
-    Option(
-        "format",
-        "choice",
-        None,
-        "format of the file; by default recognised by its columns",
-        FORMATS,
-    ),
-    Option("first", "int", 1, "number of the first job to take from the file, by arrival", least=1),
-    Option("slot_seconds", "float", None, "length of a slot in seconds", least=1e-3),
-    LOAD,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """Input of a preset: the values of all options, the names of those set by the user, and files.
-
-    `pace` multiplies all times between arrivals.
-
-    All random numbers come from `random`, a PCG64 generator with the seed, in the order that the
-    family's generator documents. Only uniform integers and permutations are drawn, so that an
-    instance is the same on every platform.
-    """
-
-    seed: int
-    values: Mapping[str, Any]
-    given: frozenset[str]
-    random: np.random.Generator
-    jobs: Jobs | None = None
-    machines: Machines | None = None
-    rates: Rates | None = None
-    pace: float = 1.0
-
-    def paced(self, slot: int) -> int:
-        """Return a drawn slot of arrival, from 1, with its distance from slot 1 multiplied by pace.
-
-        Parameters
-        ----------
-        slot : int
-            The slot, >= 1.
-        """
-        return 1 + int((slot - 1) * self.pace)
-
-
-@dataclass(frozen=True, slots=True)
-class Generated:
-    """Output of a preset: the family's keys, and the source and the time unit for `meta`."""
-
-    fields: Mapping[str, Any]
-    source: str
-    time_unit: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Preset:
-    """A named way to generate instances.
-
-    `seeded` says whether the seed matters, `files` which traces are accepted.
-    """
-
-    name: str
-    summary: str
-    make: Callable[[Request], Generated]
-    options: tuple[Option, ...] = ()
-    seeded: bool = True
-    files: tuple[str, ...] = ()  # accepted options, out of 'jobs', 'machines', 'rates'
-
-    def parse(self, settings: Mapping[str, object]) -> dict[str, Any]:
-        """Return a value for every option.
-
-        Parameters
-        ----------
-        settings : mapping
-            Values of options by name, as Python values or text.
-
-        Raises
-        ------
-        UsageError
-            For an unknown option or a value outside its domain.
-        """
-        return parse_settings(self.options, settings, f"preset {self.name} has no setting")
-
-
-@dataclass(frozen=True, slots=True)
-class Generator:
-    """The presets of a family, the default one, and the default one if files are given."""
-
-    presets: tuple[Preset, ...]
-    default: str
-    default_with_files: str = ""
-    by_name: Mapping[str, Preset] = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "by_name", {preset.name: preset for preset in self.presets})
-
-
-def with_defaults(options: Sequence[Option], **defaults: object) -> tuple[Option, ...]:
-    """Return options with some defaults replaced.
-
-    Parameters
-    ----------
-    options : sequence of Option
-        The options.
-    **defaults
-        New defaults by option name.
-    """
-    return tuple(replace(o, default=defaults.get(o.name, o.default)) for o in options)
-
-
-def example(name: str, make: Callable[[Request], Generated], *options: Option) -> Preset:
-    """Return the preset of a worked example.
-
-    `make`: returns the example; its docstring "Return ..." gives the summary.
-    """
-    summary = (make.__doc__ or "").partition("\n")[0].removeprefix("Return ").removesuffix(".")
-    return Preset(name, summary, make, options, seeded=False)
 
 
 def presets(family: str) -> dict[str, Preset]:
@@ -289,15 +182,13 @@ def slot_unit(seconds: float) -> str:
     return "slot of 1 h" if seconds == 3600 else f"slot of {seconds:g} s"
 
 
-def check_settings(
-    request: Request, needed: Mapping[str, str], replaced: Mapping[str, Sequence[str]]
-) -> None:
+def check_settings(request: Request, replaced: Mapping[str, Sequence[str]], **needed: str) -> None:
     """Raise `UsageError` for settings that have no effect with the given files.
 
-    `needed`: setting -> role of the file without which it has no effect. `replaced`: role of a file
-    -> settings that have no effect with it.
+    `replaced`: role of a file -> settings that have no effect with it. `needed`: role of the file
+    without which a setting has no effect, by setting, apart from those of all families.
     """
-    for key, role in needed.items():
+    for key, role in {"first": "jobs", "take": "jobs", **needed}.items():
         if key in request.given and getattr(request, role) is None:
             raise UsageError(f"option {key}: only with {role} from a file (--{role}-from)")
     for role, keys in replaced.items():
@@ -325,15 +216,15 @@ def apportion(total: int, shares: Sequence[float]) -> list[int]:
 def _generator(family: str) -> Generator:
     if family not in FAMILIES:
         raise UsageError(f"no family '{family}': {unknown_family_message(family)}")
-    source = FAMILIES[family]
-    generator: Generator | None
-    if source.generator:
-        generator = importlib.import_module(source.generator).GENERATOR
-    else:
-        generator = outside(family).generator
+    generator: Generator | None = _own(family) if family in OWN else outside(family).generator
     if generator is None:
         raise UsageError(f"family {family} generates no instances: it has files only")
     return generator
+
+
+@cache
+def _own(family: str) -> Generator:
+    return load_presets(Path(__file__).parent / family / "presets.toml")
 
 
 def _read(files: Mapping[str, PathLike], forced: str | None) -> dict[str, Any]:

@@ -205,7 +205,7 @@ class Family(Generic[I, S]):
         """
         if method.proves_infeasible and (reason := self.refute(instance, call.options)):
             return MethodResult(infeasible=True, note=reason)
-        result = method.run(instance, call)
+        result = method(instance, call)
         return result if self.name in OWN else _checked(self.name, method.name, result)
 
 

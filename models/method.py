@@ -1,10 +1,9 @@
 """Methods of a family, and the protocol by which a running method reports what it finds."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import import_module
-from typing import Any, Generic, Protocol
+from typing import Any, Generic, Protocol, cast
 
 from typing_extensions import TypeVar
 
@@ -12,6 +11,7 @@ from schedgap.errors import UsageError
 from schedgap.instances.instance import Instance
 from schedgap.instances.settings import Option, parse_settings
 from schedgap.instances.solution import Kind
+from schedgap.models.options import Keywords, Lazy, Wrapper
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.proofs.tree import Proof
 
@@ -22,6 +22,7 @@ __all__ = [
     "AlgorithmRun",
     "Budget",
     "I",
+    "Keywords",
     "Lazy",
     "Method",
     "MethodResult",
@@ -32,6 +33,7 @@ __all__ = [
     "S",
     "Schedule",
     "SentProgress",
+    "Within",
     "check_instance",
 ]
 
@@ -56,32 +58,6 @@ S = TypeVar("S", bound=Schedule, default=Any)
 S_co = TypeVar("S_co", bound=Schedule, covariant=True, default=Any)
 S_contra = TypeVar("S_contra", bound=Schedule, contravariant=True, default=Any)
 Found_co = TypeVar("Found_co", bound=Schedule | None, covariant=True, default=Any)
-
-
-@dataclass(frozen=True, slots=True)
-class Lazy:
-    """A function given by its name, `package.module:function`, and imported when first called.
-
-    The tables of methods refer to their functions in this way, so that reading a table loads no
-    search and no engine.
-    """
-
-    name: str
-
-    @property
-    def module(self) -> str:
-        """Name of the function's module."""
-        return self.name.partition(":")[0]
-
-    def load(self) -> Callable[..., Any]:
-        """Import the function and return it."""
-        function = self.name.partition(":")[2]
-        found: Callable[..., Any] = getattr(import_module(self.module), function)
-        return found
-
-    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        """Call the function."""
-        return self.load()(*arguments, **keywords)
 
 
 class Progress(Protocol[S_contra]):
@@ -307,17 +283,35 @@ class AlgorithmRun(Generic[Found_co]):
 
 
 @dataclass(frozen=True, slots=True)
-class Algorithm(Generic[I, S]):
+class Algorithm(Wrapper, Generic[I, S]):
     """A method that is one function from an instance and its options to a schedule or a run."""
 
     function: Callable[..., AlgorithmRun[S | None] | S | None]
 
-    def __call__(self, instance: I, call: RunContext[S]) -> MethodResult[S]:
+    def __call__(self, instance: I, call: RunContext[S], **options: Any) -> MethodResult[S]:
         """Run the function with the options of a call."""
-        found = self.function(instance, **call.options)
+        found = self.function(instance, **{**call.options, **options})
         if isinstance(found, AlgorithmRun):
             return MethodResult(found.schedule, trace=found.trace)
         return MethodResult(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Within(Wrapper, Generic[I, S]):
+    """A method that is a function inside another one, `outer(function, instance, call, **options)`.
+
+    The options are those of the function.
+    """
+
+    outer: Callable[..., MethodResult[S]]
+    function: Callable[..., Any]
+
+    def __call__(self, instance: I, call: RunContext[S], **options: Any) -> MethodResult[S]:
+        """Run the function inside the other one."""
+        return self.outer(self.function, instance, call, **options)
+
+
+_OF_RUN = Keywords()  # stands for the keyword arguments of `run`
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,7 +324,7 @@ class Method(Generic[I, S]):
         `kind` is exact, bound, algorithm or baseline; `summary` is one line for tables; `source`
         says where the paper describes the method.
     run : callable
-        From an instance and a `RunContext` to a `MethodResult`; called by `Family.run`.
+        From an instance, a `RunContext` and the options as keyword arguments to a `MethodResult`.
     ours : bool
         Whether the method is this package's own, not the paper's.
     engines : tuple of str
@@ -338,8 +332,10 @@ class Method(Generic[I, S]):
         `LINEAR_ENGINES`, engines of other packages can run it, too.
     runs_children : bool
         Whether it runs its engines in child processes, and none in its own.
-    options : tuple of Option
-        Its own options.
+    options : sequence of Option
+        By default, the keyword arguments of `run` that have a meaning (`schedgap.models.options`),
+        or those of other functions, `Keywords(function)`. The values of a tuple of options are not
+        passed to `run`: they are in the `RunContext` only.
     online : bool
         Whether it sees a job only from its arrival on.
     seeded : bool
@@ -361,12 +357,21 @@ class Method(Generic[I, S]):
     ours: bool = False
     engines: tuple[str, ...] = ()
     runs_children: bool = False
-    options: tuple[Option, ...] = ()
+    options: Sequence[Option] = _OF_RUN
     online: bool = False
     seeded: bool = False
     proves_infeasible: bool = True
     unsupported_reason: Callable[[I], str | None] = field(default=lambda instance: None)
     code: str = ""
+
+    def __post_init__(self) -> None:
+        if self.options is _OF_RUN:
+            object.__setattr__(self, "options", Keywords(self.run))
+
+    def __call__(self, instance: I, call: RunContext[S]) -> MethodResult[S]:
+        """Run the method with the options of a call."""
+        run = cast(Callable[..., MethodResult[S]], self.run)
+        return run(instance, call, **call.options if isinstance(self.options, Keywords) else {})
 
     def parse(self, settings: Mapping[str, object]) -> dict[str, Any]:
         """Return every option with its value; UsageError for an unknown or invalid one.

@@ -93,9 +93,8 @@ def test_the_source_archive_has_the_example_and_the_pages(built: Path) -> None:
         missing = {each.relative_to(ROOT).as_posix() for each in found} - names
         assert not missing
     assert "examples/allox/src/allox_family/py.typed" in names
-    assert {
-        f"models/{each}/paper.toml" for each in ("dmlrs", "edge", "elastic", "hare", "ring")
-    } <= names
+    for each in ("dmlrs", "edge", "elastic", "hare", "ring"):
+        assert {f"models/{each}/paper.toml", f"instances/{each}/presets.toml"} <= names
 
 
 def test_the_wheel_has_every_module_and_data_file_of_the_rooms(wheel: set[str]) -> None:

@@ -30,6 +30,8 @@ from schedgap.instances.instance import Instance
 from schedgap.instances.records import plain
 from schedgap.instances.settings import Option, OptionType
 from schedgap.instances.solution import SolutionFile
+from schedgap.models.options import evaluated
+from schedgap.models.options import option as declared
 from schedgap.solvers.children import worker
 from schedgap.solvers.children.clock import Clock, now, was_limited
 from schedgap.solvers.children.processes import descendants
@@ -267,15 +269,17 @@ def parameters(function: Callable[..., Any]) -> tuple[tuple[Option, ...], tuple[
                     f"{name}: parameter '{each.name}' needs a default, as solve passes only "
                     f"{given}, and on request {' and '.join(names)}"
                 )
-            option = _option(each)
+            option = _option(function, each)
             if option is not None and each.kind not in (inspect.Parameter.POSITIONAL_ONLY,):
                 options.append(option)
     return tuple(options), tuple(offered)
 
 
-def _option(parameter: inspect.Parameter) -> Option | None:
+def _option(function: Callable[..., Any], parameter: inspect.Parameter) -> Option | None:
     """Return the option of a parameter with a default, or None if text cannot express it."""
-    hint, default = parameter.annotation, plain(parameter.default)
+    hint, default = evaluated(parameter.annotation, function), plain(parameter.default)
+    if (found := declared(parameter.name, hint, default)) is not None:
+        return found
     named = hint if isinstance(hint, str) else getattr(hint, "__name__", str(hint))
     named = named.replace("Optional[", "").rstrip("]").removesuffix("| None").strip()
     kind = _TYPES.get(named) or _TYPES.get(type(default).__name__)

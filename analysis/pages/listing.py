@@ -132,15 +132,20 @@ def methods(name: str | None = None) -> Listing:
     name : str, optional
         A family; by default all.
     """
-    chosen = all_families() if name is None else [family(name)]
-    return Listing(row for owner in chosen for row in _rows(owner))
+    return Listing({**row, "options": [_option(each) for each in method.options]}
+                   for row, method in method_rows(name))  # fmt: skip
 
 
-def _rows(owner: Family) -> Iterator[dict[str, Any]]:
-    for alias, target in owner.aliases.items():
-        yield _row(owner, owner.method(target), alias, target)
-    for method in owner.methods:
-        yield _row(owner, method, method.name, None)
+def method_rows(name: str | None = None) -> Iterator[tuple[dict[str, Any], Method]]:
+    """Yield what `methods` says, without options, which take longest to find; and the method.
+
+    `name`: as for `methods`.
+    """
+    for owner in all_families() if name is None else [family(name)]:
+        for alias, target in owner.aliases.items():
+            yield _row(owner, owner.method(target), alias, target), owner.method(target)
+        for method in owner.methods:
+            yield _row(owner, method, method.name, None), method
 
 
 def _row(owner: Family, method: Method, name: str, alias_of: str | None) -> dict[str, Any]:
@@ -153,7 +158,6 @@ def _row(owner: Family, method: Method, name: str, alias_of: str | None) -> dict
         "ours": method.ours,
         "alias_of": alias_of,
         "summary": method.summary,
-        "options": [_option(option) for option in method.options],
     }
 
 

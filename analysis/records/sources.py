@@ -9,7 +9,8 @@ from typing import Any
 
 from schedgap.instances.families import FAMILIES, instance_class
 from schedgap.models.family import Family
-from schedgap.models.method import Algorithm, Lazy, Method
+from schedgap.models.method import Lazy, Method
+from schedgap.models.options import innermost
 
 PACKAGE = __name__.partition(".")[0]
 DIGITS = 12  # of a hash, in hexadecimal
@@ -61,7 +62,7 @@ def method_code(owner: Family, method: Method) -> str:
     code = family_code(owner.name)
     if method.code:  # a user\'s own
         return f"{code}+{method.code}"
-    function = method.run.function if isinstance(method.run, Algorithm) else method.run
+    function = innermost(method.run)
     if isinstance(function, Lazy):
         if _is_covered(function.name.partition(":")[0], owner.name):
             return code

@@ -245,7 +245,8 @@ def _checked(instance: Instance, goal: int, proof: Proof, clock: Clock) -> Evide
     """Return a proof as evidence, or why the checker does not accept it within the time."""
     from schedgap.models.proofs import check_here, proof_data
 
-    data = proof_data(instance, goal, vectors=proof.vectors, cuts=proof.cuts, tree=proof.tree)
+    shown = goal if proof.goal is None else max(goal, proof.goal)
+    data = proof_data(instance, shown, vectors=proof.vectors, cuts=proof.cuts, tree=proof.tree)
     verdict = check_here(instance, data, seconds=max(LEAST_SECONDS, clock.remaining()))
     if verdict.status == "proved":
         return Evidence("tree", data)

@@ -1,4 +1,4 @@
-"""Worked examples of family `dmlrs`, small enough to solve by hand."""
+"""Worked examples of family `dmlrs`, small enough to solve by hand; see `presets.toml`."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,7 +6,7 @@ from schedgap.instances.generate import Generated, Request
 
 
 def toy(request: Request) -> Generated:
-    """Return three jobs on two machines of two workers each; optimum 20, PD-ORS gets 12."""
+    """Return preset `toy`."""
     jobs = [
         _job("j1", 1, [10, 8, 2, 0]),
         _job("j2", 1, [3, 3, 3, 1]),
@@ -16,7 +16,7 @@ def toy(request: Request) -> Generated:
 
 
 def toy2(request: Request) -> Generated:
-    """Return two jobs on a machine of two workers; optimum 10, PD-ORS gets 3."""
+    """Return preset `toy2`."""
     return _generated(["m1"], [_job("j1", 1, [3, 3, 1, 1]), _job("j3", 2, [9, 9, 0, 0])])
 
 

@@ -22,7 +22,6 @@ from schedgap.instances.generate import Request
 from schedgap.instances.traces import TraceJob
 from schedgap.instances.traces.choice import choose_by_take, draw_machines
 
-NEEDED = {"first": "jobs", "take": "jobs"}  # settings that have no effect without a file
 REPLACED: Mapping[str, Sequence[str]] = {
     "jobs": ("arrive_within",),
     "machines": ("capacity_gpu", "capacity_cpu", "capacity_memory"),
@@ -75,13 +74,10 @@ def traced_jobs(request: Request, seconds: float) -> tuple[list[Draft], str, int
             f"option slot_seconds={seconds:g}: the jobs take {horizon} slots, the horizon is at "
             f"most {MOST_SLOTS}"
         )
-    taken_fields = ["arrival"]
-    if whole:
-        taken_fields += ["work (GPUs x running time)"] if timed else ["GPUs, no running times"]
-        taken_fields += (
-            ["CPUs and memory of workers"] if all(_has_resources(job) for job in jobs) else []
-        )
-    return drafts, f"{taken.sentence}: {', '.join(taken_fields)}", horizon
+    fields = ["arrival", *taken.work]
+    if whole and all(_has_resources(job) for job in jobs):
+        fields.append("CPUs and memory of workers")
+    return drafts, f"{taken.sentence}: {', '.join(fields)}", horizon
 
 
 def _has_resources(job: TraceJob) -> bool:

@@ -1,10 +1,10 @@
-"""Worked examples of family `edge`, small enough to solve by hand."""
+"""Worked examples of family `edge`, small enough to solve by hand; see `presets.toml`."""
 
 from schedgap.instances.generate import Generated, Request
 
 
 def toy(request: Request) -> Generated:
-    """Return three jobs on two edge servers and a cloud; optimum 5."""
+    """Return preset `toy`."""
     servers = [_server("edge-1", 2, 1), _server("edge-2", 2, 1), _server("cloud", 4, 2)]
     delays = {"edge-1": 1, "edge-2": 1, "cloud": 3}
     jobs = [
@@ -16,7 +16,7 @@ def toy(request: Request) -> Generated:
 
 
 def toy_b(request: Request) -> Generated:
-    """Return three equal jobs on one edge server and a cloud; optimum 9."""
+    """Return preset `toy-b`."""
     servers = [_server("edge-1", 2, 1), _server("cloud", 4, 1)]
     delays = {"edge-1": 1, "cloud": 3}
     jobs = [_job(f"j{n}", 1, (2, 4, 1), 1800, delays, megabytes=1125) for n in (1, 2, 3)]
@@ -24,14 +24,14 @@ def toy_b(request: Request) -> Generated:
 
 
 def toy_c(request: Request) -> Generated:
-    """Return a long and a short job on one server with one worker; optimum 6."""
+    """Return preset `toy-c`."""
     delays = {"edge-1": 1}
     jobs = [_job("j1", 1, (4, 1, 1), 3600, delays), _job("j2", 1, (1, 1, 1), 3600, delays)]
     return _generated(8, [_server("edge-1", 1, 1)], jobs)
 
 
 def toy_batch(request: Request) -> Generated:
-    """Return toy-b's jobs, as many as possible in slots 5-8 (round 3); optimum 3."""
+    """Return preset `toy-batch`: that of `toy-b` as a batch problem."""
     generated = toy_b(request)
     return Generated({**generated.fields, "batch_round": 3}, generated.source, generated.time_unit)
 

@@ -29,7 +29,6 @@ from schedgap.instances.generate import Request, apportion
 from schedgap.instances.traces import TraceJob
 from schedgap.instances.traces.choice import choose_by_take, draw_machines, volume
 
-NEEDED = {"first": "jobs", "take": "jobs"}  # settings that have no effect without a file
 REPLACED: Mapping[str, Sequence[str]] = {
     "jobs": ("arrival_horizon",),
     "machines": ("workers_per_server", "ps_per_server", "server_types"),
@@ -68,10 +67,7 @@ def traced_volumes(request: Request) -> tuple[list[Volume], str]:
         if timed:
             sized = _sized(sized, job)
         volumes.append(sized)
-    taken_fields = ["arrival"]
-    if whole:
-        taken_fields += ["work (GPUs x running time)"] if timed else ["GPUs, no running times"]
-    return volumes, f"{taken.sentence}: {', '.join(taken_fields)}"
+    return volumes, f"{taken.sentence}: {', '.join(['arrival', *taken.work])}"
 
 
 def _sized(drawn: Volume, job: TraceJob) -> Volume:

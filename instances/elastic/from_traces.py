@@ -28,7 +28,6 @@ from schedgap.instances.generate import Request, uniform
 from schedgap.instances.traces import TraceJob
 from schedgap.instances.traces.choice import choose_by_take, draw_machines, volume
 
-NEEDED = {"first": "jobs", "take": "jobs"}  # settings that have no effect without a file
 REPLACED: Mapping[str, Sequence[str]] = {"jobs": ("arrival_span", "capacity_jobs")}
 GIB = 2**30 / 1e9  # GB
 
@@ -74,11 +73,9 @@ def traced_jobs(
         if timed:
             draft = _sized(draft, job, job.running_time / slot_seconds, units, slowest)
         drafts.append(draft)
-    taken_fields = [] if batch else ["arrival"]
-    if whole:
-        taken_fields += ["weight"] if jobs[0].weight else []
-        taken_fields += ["work (GPUs x running time)"] if timed else ["GPUs, no running times"]
-    return drafts, f"{taken.sentence}: {', '.join(taken_fields) or 'their number'}"
+    fields = [] if batch else ["arrival"]
+    fields += ["weight"] if whole and jobs[0].weight else []
+    return drafts, f"{taken.sentence}: {', '.join(fields + taken.work) or 'their number'}"
 
 
 def _sized(draft: Draft, job: TraceJob, slots: float, units: Units, slowest: int) -> Draft:

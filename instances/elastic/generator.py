@@ -1,4 +1,4 @@
-"""The presets of family `elastic`: worked examples, small random instances, the paper's workload.
+"""Random instances of family `elastic`: small ones, and the paper's workload; see `presets.toml`.
 
 Order of draws (PCG64, uniform integers only): servers, worker types, PS types, arrivals, then the
 jobs (see `workload.draw_jobs`). In preset `paper` each of `workload.STREAMS` has a stream of its
@@ -11,25 +11,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from schedgap.errors import UsageError
-from schedgap.instances.elastic import capacity, examples, workload
-from schedgap.instances.elastic.from_traces import NEEDED, REPLACED, servers_of, traced_jobs
+from schedgap.instances.elastic import capacity, workload
+from schedgap.instances.elastic.from_traces import REPLACED, servers_of, traced_jobs
 from schedgap.instances.elastic.workload import Draft, Kinds, Units
-from schedgap.instances.generate import (
-    TRACE_OPTIONS,
-    Generated,
-    Generator,
-    Preset,
-    Request,
-    check_settings,
-    example,
-    slot_unit,
-    with_defaults,
-)
-from schedgap.instances.loads import LOAD
-from schedgap.instances.settings import Option
-from schedgap.instances.traces.choice import TAKE
+from schedgap.instances.generate import Generated, Request, check_settings, slot_unit
 
-FILES = ("jobs", "machines")
 HOUR = 3600.0
 
 
@@ -49,7 +35,7 @@ def small(request: Request) -> Generated:
 
 def paper(request: Request) -> Generated:
     """Return the workload of Section 7, or one whose jobs or servers come from files."""
-    check_settings(request, NEEDED, REPLACED)
+    check_settings(request, REPLACED)
     seconds = request.values["slot_seconds"] or HOUR
     units, draws = Units.of_slot(seconds), workload.separate_draws(request)
     if request.machines is None:
@@ -154,131 +140,3 @@ def _fields(
     elif "deadline" in request.given:
         raise UsageError("option deadline: only with objective=scheduled_weight")
     return fields
-
-
-# --- presets -----------------------------------------------------------------------------------
-
-
-COMMON = (
-    Option(
-        "architecture", "choice", "parameter_server", "how jobs exchange gradients",
-        ("parameter_server", "ring_allreduce"),
-    ),
-    Option(
-        "objective", "choice", "weighted_completion", "program (2) or the batch problem (7)",
-        ("weighted_completion", "scheduled_weight"),
-    ),
-    Option("deadline", "int", None, "deadline of scheduled_weight; by default the horizon", least=2,
-    most=10**9), Option(
-        "horizon_policy", "choice", "open", "closed: no job runs after the horizon",
-        ("open", "closed"),
-    ),
-    Option(
-        "arrival_span", "int", None, "latest arrival; by default half of the horizon", least=1,
-        most=10**9,
-    ),
-    Option(
-        "capacity_fraction", "float", None,
-        "scale each resource to this fraction of the total demand of the jobs",
-        least=0.001, most=100,
-    ),
-)  # fmt: skip
-SMALL = (
-    Option("jobs", "int", 6, "number of jobs", least=1, most=10_000),
-    Option("servers", "int", 3, "number of servers", least=1, most=1000),
-    Option("gpus_per_server", "range", (2, 4), "GPUs of a server", least=1, most=1000),
-    Option("worker_types", "int", 2, "number of worker types", least=1, most=100),
-    Option("ps_types", "int", 2, "number of PS types", least=1, most=100),
-    Option("horizon", "int", 16, "slots", least=2, most=10**9),
-    Option("weights", "range", (1, 9), "weights of jobs", least=1, most=10**9),
-    Option("epochs", "range", (1, 3), "E, epochs", least=1, most=10**6),
-    Option(
-        "chunks",
-        "range",
-        (2, 4),
-        "D, also the largest number of workers of a job",
-        least=1,
-        most=10**6,
-    ),
-    Option("batches_per_chunk", "range", (1, 4), "K, mini-batches per chunk", least=1, most=10**6),
-    Option("train_time", "range", (4, 20), "time per mini-batch, in twentieths of a slot", least=0),
-    Option("update_time", "range", (0, 10), "time of an update, in hundredths of a slot", least=0),
-    Option(
-        "gradient",
-        "range",
-        (0, 5),
-        "size of the gradients, in tenths of a bandwidth unit times slots",
-        least=0,
-    ),
-    *COMMON,
-    LOAD,
-)
-PAPER = (
-    Option("jobs", "int", 100, "number of jobs", least=1, most=10_000),
-    Option("servers", "int", 150, "number of servers", least=1, most=10_000),
-    Option("worker_types", "int", 8, "number of worker types", least=1, most=1000),
-    Option("ps_types", "int", 10, "number of PS types", least=1, most=1000),
-    Option("horizon", "int", 150, "slots", least=2, most=10**9),
-    Option("weights", "range", (200, 5000), "weights of jobs", least=1, most=10**9),
-    Option("epochs", "range", (50, 100), "E, epochs", least=1, most=10**6),
-    Option(
-        "chunks",
-        "range",
-        (5, 50),
-        "D, also the largest number of workers of a job",
-        least=1,
-        most=10**6,
-    ),
-    Option(
-        "batches_per_chunk", "range", (10, 50), "K, mini-batches per chunk", least=1, most=10**6
-    ),
-    Option(
-        "train_time", "range", (1, 50), "time per mini-batch, in thousandths of an hour", least=0
-    ),
-    Option("update_time", "range", (10, 100), "time of an update, in milliseconds", least=0),
-    Option("gradient", "range", (30, 575), "size of the gradients, MB", least=0),
-    *COMMON,
-    Option(
-        "capacity_jobs",
-        "int",
-        None,
-        "the first jobs that capacity_fraction counts, drawn or not; by default those drawn",
-        least=1,
-        most=10_000,
-    ),
-    Option(
-        "workers",
-        "choice",
-        "drawn",
-        "drawn worker types, or the four EC2 sizes of Figure 9",
-        ("drawn", "ec2"),
-    ),
-    *TRACE_OPTIONS,
-    TAKE,
-)
-
-
-GENERATOR = Generator(
-    (
-        example("introduction", examples.introduction),
-        example("toy", examples.toy),
-        example("toy-batch", examples.batch),
-        example("toy-ring", examples.ring),
-        Preset("small", "6 jobs on 3 servers of 2-4 GPUs: solved in seconds", small, SMALL),
-        Preset(
-            "medium",
-            "15 jobs on 4 servers of 2-4 GPUs: bounds within a few per cent",
-            small,
-            with_defaults(SMALL, jobs=15, servers=4, worker_types=3, horizon=40),
-        ),
-        Preset(
-            "paper",
-            "100 jobs on 150 EC2 servers, 8 worker and 10 PS types (Section 7)",
-            paper,
-            PAPER,
-            files=FILES,
-        ),
-    ),
-    default="small",
-    default_with_files="paper",
-)

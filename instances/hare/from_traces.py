@@ -15,19 +15,22 @@ In cases 2 to 4, the synchronization of a job on several GPUs is the time to exc
 `bandwidth`, at most half of a round; a job on one GPU has none. Every job needs a time on every
 kind: a job without a rate on some kind is left out, and `meta.source` counts such jobs.
 
-Models and rounds have streams of their own (`drafts.STREAMS`). Order of the other draws: speeds of
-kinds that Table 2 does not have; job types of jobs without a measured one; weights. If no jobs are
-given, see `draw_jobs`.
+Models and rounds have streams of their own (`workload.STREAMS`). Order of the other draws: speeds
+of kinds that Table 2 does not have; job types of jobs without a measured one; weights. If no jobs
+are given, see `draw_jobs`.
 """
 
 import math
+import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from schedgap.errors import UsageError
 from schedgap.instances.generate import Generated, Request, apportion, check_settings, uniform
-from schedgap.instances.hare.drafts import (
+from schedgap.instances.hare.workload import (
+    KINDS,
     Draft,
+    Model,
     Speed,
     draw_jobs,
     draw_models,
@@ -35,26 +38,13 @@ from schedgap.instances.hare.drafts import (
     exchange_time,
     exchange_times,
     instance_of,
+    stand_in,
     table_speed,
     training_times,
 )
-from schedgap.instances.hare.measured import (
-    JobType,
-    Step,
-    Steps,
-    base_kind,
-    draw_type,
-    measured_steps,
-    running_types,
-)
-from schedgap.instances.hare.workload import KINDS, Model, stand_in
 from schedgap.instances.traces import TraceJob
 from schedgap.instances.traces.choice import choose
 
-NEEDED = {  # settings that have no effect without a file
-    "first": "jobs", "take": "jobs", "max_rounds": "jobs", "steps_per_round": "jobs",
-    "placement": "rates",
-}  # fmt: skip
 REPLACED = {  # settings that have no effect with a file
     "jobs": (
         "arrival_span",
@@ -74,7 +64,13 @@ ONLY_ARRIVALS = REPLACED | {
 
 def check_files(request: Request) -> None:
     """Raise `UsageError` for settings that have no effect with the given files."""
-    check_settings(request, NEEDED, REPLACED if not _only_arrivals(request) else ONLY_ARRIVALS)
+    check_settings(
+        request,
+        ONLY_ARRIVALS if _only_arrivals(request) else REPLACED,
+        max_rounds="jobs",
+        steps_per_round="jobs",
+        placement="rates",
+    )
     for key in ("max_rounds", "steps_per_round"):
         if key in request.given and _only_arrivals(request):
             raise UsageError(f"option {key}: take=arrivals draws the rounds")
@@ -162,6 +158,79 @@ def _speeds(request: Request, kinds: Mapping[str, int]) -> Speed:
     return speed
 
 
+# --- measured rates -----------------------------------------------------------------------------
+
+JobType = tuple[str, int]  # measured job type: name, GPUs
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Seconds of one step of a whole job on GPUs of one kind."""
+
+    train: float
+    sync: float
+
+    @property
+    def length(self) -> float:
+        """Duration from start to barrier."""
+        return self.train + self.sync
+
+
+Steps = Mapping[JobType, dict[str, Step] | str]  # steps by kind, or why there are none
+
+
+def base_kind(kind: str) -> str:
+    """Return the name of a kind without its memory: `V100` for `V100M32`."""
+    return re.sub(r"(?<=\d)M\d+$", "", kind.upper())
+
+
+def measured_steps(request: Request, kinds: Mapping[str, int]) -> Steps:
+    """Return the step of each job type on each kind, or the reason why it does not run there.
+
+    `request`: input of the preset, with rates. `kinds`: number of GPUs by kind.
+    """
+    if request.rates is None:
+        return {}
+    table = request.rates.steps_per_second
+    spread = request.values["placement"] == "spread"
+    types = dict.fromkeys(key for rates in table.values() for key in rates)
+    steps_by_type: dict[JobType, dict[str, Step] | str] = {}
+    for name, gpus in types:
+        steps: dict[str, Step] = {}
+        for kind in kinds:
+            alone = table.get((base_kind(kind), True), {}).get((name, 1))
+            packed = gpus == 1 or not spread
+            rate = table.get((base_kind(kind), packed), {}).get((name, gpus))
+            if rate is None or alone is None:
+                steps_by_type[name, gpus] = f"without a rate on {kind}"
+                break
+            if not rate or not alone:
+                steps_by_type[name, gpus] = f"not running on {kind}"
+                break
+            train = min(1 / (gpus * alone), 1 / rate)
+            steps[kind] = Step(train, 1 / rate - train)
+        else:
+            steps_by_type[name, gpus] = steps
+    return steps_by_type
+
+
+def running_types(steps: Steps, gpus: int) -> list[JobType]:
+    """Return the job types that run on a number of GPUs of every kind, in file order.
+
+    `steps`: as returned by `measured_steps`. `gpus`: number of GPUs.
+    """
+    return [key for key, step in steps.items() if key[1] == gpus and not isinstance(step, str)]
+
+
+def draw_type(request: Request, steps: Steps, gpus: int) -> JobType:
+    """Draw one of the job types that run on a number of GPUs; at least one must exist.
+
+    `steps`: as returned by `measured_steps`. `gpus`: number of GPUs.
+    """
+    types = running_types(steps, gpus)
+    return types[uniform(request.random, (0, len(types) - 1), 1)[0]]
+
+
 def _retimed(request: Request, drafts: Sequence[Draft], steps: Steps) -> list[Draft]:
     """Give drawn jobs measured types, with `batches_per_task` steps on each of their GPUs."""
     timed = []
@@ -186,7 +255,7 @@ def _retimed(request: Request, drafts: Sequence[Draft], steps: Steps) -> list[Dr
     return timed
 
 
-# --- jobs -----------------------------------------------------------------------------
+# --- jobs ---------------------------------------------------------------------------------------
 
 
 def _drawn(

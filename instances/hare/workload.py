@@ -1,13 +1,19 @@
-"""Models, GPU kinds and switching times for the generated workloads of family `hare`.
+"""Jobs and clusters of generated `hare` instances, the draws behind them, and Tables 2 and 3.
 
 From the paper: models, classes and batch sizes (Table 2), switching times and their share of a
 task's time (Table 3), the speedups of ResNet50 on T4 and V100 and of GraphSAGE on V100 (Section
 2.2). Our choice: the other speedups (from the trend of Fig. 2), model sizes, and memory.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
+
+import numpy as np
+
+from schedgap.errors import UsageError
+from schedgap.instances.generate import Request, apportion, uniform
 
 CLASSES = ("CV", "NLP", "Speech", "Rec")
 KINDS = ("K80", "M60", "T4", "V100")
@@ -48,6 +54,14 @@ class Model:
         """Memory for weights, gradients and optimizer state, plus 1 GB for activations."""
         return round(4 * self.size_mb / 1000 + 1, 3)
 
+    def switching_times(self, seconds: float = 1.0) -> dict[str, float]:
+        """Return the switching times in a unit of so many seconds, and the memory."""
+        times = {
+            scheme: round(cell.milliseconds / 1000 / seconds, 8)
+            for scheme, cell in self.switching.items()
+        }
+        return times | {"memory_gb": self.memory_gb}
+
 
 def _model(
     name: str,
@@ -56,7 +70,7 @@ def _model(
     batch_ms: float,
     speedups: tuple[float, float, float, float],
     size_mb: float,
-    switching: Sequence[tuple[float, float]],
+    *switching: tuple[float, float],
 ) -> Model:
     by_kind = dict(zip(KINDS, speedups, strict=True))
     measured = {scheme: Measured(*cell) for scheme, cell in zip(SCHEMES, switching, strict=True)}
@@ -64,82 +78,25 @@ def _model(
 
 
 MODELS = {
-    model.name: model
-    for model in (
-        _model(
-            "VGG19",
-            "CV",
-            128,
-            149.4,
-            (1, 1.6, 2.3, 6.5),
-            548,
-            ((3288.94, 98.21), (4.01, 2.4), (2.77, 1.82)),
-        ),
-        _model(
-            "ResNet50",
-            "CV",
-            64,
-            52.9,
-            (1, 1.5, 2, 7),
-            98,
-            ((5961.16, 97.37), (4.75, 5.46), (2.04, 3.71)),
-        ),
-        _model(
-            "InceptionV3",
-            "CV",
-            32,
-            169.6,
-            (1, 1.5, 2.2, 6),
-            92,
-            ((7807.43, 96.99), (5.03, 2.39), (2.46, 1.43)),
-        ),
-        _model(
-            "Bert_base",
-            "NLP",
-            32,
-            440.1,
-            (1, 1.6, 2.8, 7.5),
-            420,
-            ((9016.99, 93.95), (12.57, 1.99), (5.03, 1.13)),
-        ),
-        _model(
-            "Transformer",
-            "NLP",
-            128,
-            419.9,
-            (1, 1.5, 2.5, 6),
-            240,
-            ((5257.17, 95.41), (10.34, 2.03), (5.79, 1.36)),
-        ),
-        _model(
-            "DeepSpeech",
-            "Speech",
-            8,
-            337.3,
-            (1, 1.4, 2, 4.5),
-            150,
-            ((5125.64, 94.15), (8.91, 1.59), (4.27, 1.25)),
-        ),
-        _model(
-            "FastGCN",
-            "Rec",
-            128,
-            38.6,
-            (1, 1.2, 1.5, 2.2),
-            2,
-            ((5327.24, 98.47), (2.86, 7.56), (1.83, 4.53)),
-        ),
-        _model(
-            "GraphSAGE",
-            "Rec",
-            16,
-            27.6,
-            (1, 1.2, 1.5, 2),
-            2,
-            ((5213.54, 98.29), (2.42, 8.64), (0.96, 3.36)),
-        ),
+    model.name: model for model in (
+        _model("VGG19", "CV", 128, 149.4, (1, 1.6, 2.3, 6.5), 548,
+               (3288.94, 98.21), (4.01, 2.4), (2.77, 1.82)),
+        _model("ResNet50", "CV", 64, 52.9, (1, 1.5, 2, 7), 98,
+               (5961.16, 97.37), (4.75, 5.46), (2.04, 3.71)),
+        _model("InceptionV3", "CV", 32, 169.6, (1, 1.5, 2.2, 6), 92,
+               (7807.43, 96.99), (5.03, 2.39), (2.46, 1.43)),
+        _model("Bert_base", "NLP", 32, 440.1, (1, 1.6, 2.8, 7.5), 420,
+               (9016.99, 93.95), (12.57, 1.99), (5.03, 1.13)),
+        _model("Transformer", "NLP", 128, 419.9, (1, 1.5, 2.5, 6), 240,
+               (5257.17, 95.41), (10.34, 2.03), (5.79, 1.36)),
+        _model("DeepSpeech", "Speech", 8, 337.3, (1, 1.4, 2, 4.5), 150,
+               (5125.64, 94.15), (8.91, 1.59), (4.27, 1.25)),
+        _model("FastGCN", "Rec", 128, 38.6, (1, 1.2, 1.5, 2.2), 2,
+               (5327.24, 98.47), (2.86, 7.56), (1.83, 4.53)),
+        _model("GraphSAGE", "Rec", 16, 27.6, (1, 1.2, 1.5, 2), 2,
+               (5213.54, 98.29), (2.42, 8.64), (0.96, 3.36)),
     )
-}
+}  # fmt: skip
 
 
 def models_of(job_class: str) -> tuple[Model, ...]:
@@ -173,3 +130,285 @@ def stand_in(name: str | None) -> Model | None:
     """
     lower = (name or "").lower()
     return next((MODELS[like] for part, like in STAND_INS.items() if part in lower), None)
+
+
+# --- jobs and clusters -------------------------------------------------------------------------
+
+Speed = Callable[[Model, str], float]  # speedup of a model on a GPU kind over K80
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A generated job; all times are in one unit, those of tasks by GPU kind."""
+
+    id: str
+    arrival: float
+    weight: float
+    rounds: int
+    tasks: int
+    training: Mapping[str, float]
+    sync: Mapping[str, float]
+    model: str | None = None  # name of its model in the file
+    like: Model | None = None  # model of Table 2 that gives its switching times
+
+    def to_data(self) -> dict[str, object]:
+        """Return the job as in an instance file, without synchronization times if all are 0."""
+        data: dict[str, object] = {
+            "id": self.id,
+            "arrival": self.arrival,
+            "weight": self.weight,
+            "model": self.model,
+            "rounds": self.rounds,
+            "tasks_per_round": self.tasks,
+            "training_time": dict(self.training),
+            "synchronization_time": dict(self.sync) if any(self.sync.values()) else None,
+        }
+        return {key: value for key, value in data.items() if value is not None}
+
+    def in_milliseconds(self) -> "Draft":
+        """Return the job with seconds rounded to milliseconds; training takes at least one."""
+        return replace(
+            self,
+            arrival=round(self.arrival, 3),
+            training={kind: max(0.001, round(t, 3)) for kind, t in self.training.items()},
+            sync={kind: round(t, 3) for kind, t in self.sync.items()},
+        )
+
+    def in_slots(self, seconds: float) -> "Draft":
+        """Return the job with seconds converted to slots and rounded up.
+
+        `seconds`: length of a slot.
+        """
+        return replace(
+            self,
+            arrival=math.ceil(self.arrival / seconds),
+            training={kind: max(1, math.ceil(t / seconds)) for kind, t in self.training.items()},
+            sync={kind: math.ceil(t / seconds) for kind, t in self.sync.items()},
+        )
+
+
+def instance_of(
+    request: Request, kinds: Mapping[str, int], drafts: Sequence[Draft], source: str
+) -> tuple[dict[str, object], str, str]:
+    """Return the fields, the source and the time unit of an instance.
+
+    `kinds`: number of GPUs by kind. `drafts`: jobs with times in seconds. `source`: text for
+    `meta.source`.
+    """
+    seconds, unit = request.values["slot_seconds"], "s"
+    if seconds is None:
+        drafts = [draft.in_milliseconds() for draft in drafts]
+    else:
+        drafts = [draft.in_slots(seconds) for draft in drafts]
+        unit = "s" if seconds == 1 else f"slot of {seconds:g} s"
+    fields = {**cluster(kinds), "jobs": [draft.to_data() for draft in drafts]}
+    if request.values["switching"]:
+        fields["switching"] = switching(drafts, seconds or 1.0)
+        source += "; switching times of Table 3"
+    return fields, source, unit
+
+
+def cluster(kinds: Mapping[str, int]) -> dict[str, object]:
+    """Return `gpu_kinds`, with memory if it is known, and `gpus`.
+
+    `kinds`: number of GPUs by kind.
+    """
+    return {
+        "gpu_kinds": [
+            {"id": kind} | ({"memory_gb": KIND_MEMORY[kind]} if kind in KIND_MEMORY else {})
+            for kind in kinds
+        ],
+        "gpus": [
+            {"id": f"{kind}-{m}", "kind": kind}
+            for kind, count in kinds.items()
+            for m in range(1, count + 1)
+        ],
+    }
+
+
+def switching(drafts: Sequence[Draft], seconds: float) -> dict[str, object]:
+    """Return the switching times of Table 3 for the models of jobs.
+
+    `seconds`: length of the time unit.
+    """
+    table = {}
+    for draft in drafts:
+        if draft.model is not None and draft.like is not None and draft.model not in table:
+            table[draft.model] = draft.like.switching_times(seconds)
+    return {"models": table}
+
+
+# --- draws ---------------------------------------------------------------------------------------
+
+
+STREAMS = ("classes", "changes", "models", "rounds", "tasks", "arrivals", "weights")
+FINE = 2**31  # draws that are scaled to a range are uniform integers below this
+
+
+def stream(request: Request, name: str) -> np.random.Generator:
+    """Return the random numbers of one property of the jobs, independent of all others.
+
+    Thus a setting that changes one property leaves the others as they are, and the first jobs that
+    are drawn are the same whatever their number.
+
+    `name`: one of `STREAMS`.
+    """
+    return np.random.Generator(np.random.PCG64([request.seed, STREAMS.index(name)]))
+
+
+def scaled(draw: int, low: int, high: int) -> int:
+    """Return the integer from `low` to `high` at the quantile `draw` / 2^31.
+
+    `draw`: uniform, from 0 to 2^31 - 1. `low`, `high`: smallest and largest result.
+    """
+    return low + draw * (high - low + 1) // FINE
+
+
+def arrivals(random: np.random.Generator, span: int, jobs: int) -> list[int]:
+    """Draw sorted uniform integers: a Poisson process with a given number of arrivals.
+
+    `random`: source of random numbers. `span`: latest possible arrival, >= 0. `jobs`: number of
+    arrivals.
+    """
+    return sorted(uniform(random, (0, span), jobs))
+
+
+def draw_models(request: Request, jobs: int) -> list[Model]:
+    """Draw the models: classes in exact shares and random order, models uniform in a class.
+
+    With equal shares the classes are a random permutation of all four in every four jobs. Other
+    shares change the class of as few jobs as possible, those with the smallest random keys.
+
+    `jobs`: number of jobs.
+    """
+    classes = _classes(request, jobs)
+    within = uniform(stream(request, "models"), (0, FINE - 1), jobs)
+    choices = [models_of(name) for name in classes]
+    return [models[k % len(models)] for models, k in zip(choices, within, strict=True)]
+
+
+def _classes(request: Request, jobs: int) -> list[str]:
+    """Draw the class of each job."""
+    counts = apportion(jobs, _shares(request))
+    random = stream(request, "classes")
+    blocks = [random.permutation(len(CLASSES)).tolist() for _ in range(0, jobs, len(CLASSES))]
+    classes: list[int] = [k for block in blocks for k in block][:jobs]
+    keys = uniform(stream(request, "changes"), (0, FINE - 1), jobs)
+    surplus = [classes.count(k) - count for k, count in enumerate(counts)]
+    missing = [k for k, more in enumerate(surplus) for _ in range(-more)]
+    leaving = []
+    for n in sorted(range(jobs), key=lambda n: (keys[n], n)):
+        if surplus[classes[n]] > 0:
+            surplus[classes[n]] -= 1
+            leaving.append(n)
+    for n, k in zip(leaving, missing, strict=True):
+        classes[n] = k
+    return [CLASSES[k] for k in classes]
+
+
+def _shares(request: Request) -> list[float]:
+    """Return the share of each class; those that are not given are equal."""
+    given = request.values["shares"] or {}
+    unknown = [name for name in given if name not in CLASSES]
+    if unknown:
+        raise UsageError(
+            f"option shares: no class '{unknown[0]}': choose among {', '.join(CLASSES)}"
+        )
+    rest = 1 - sum(given.values())
+    others = len(CLASSES) - len(given)
+    if rest < -1e-9 or (not others and rest > 1e-9):
+        raise UsageError("option shares: the shares of the classes must sum to 1")
+    return [given.get(name, max(0.0, rest) / max(1, others)) for name in CLASSES]
+
+
+def draw_rounds(request: Request, models: Sequence[Model]) -> list[int]:
+    """Draw the number of rounds of each job, from the range of its class.
+
+    `models`: models of the jobs.
+    """
+    ranges = [request.values[f"rounds_{model.job_class.lower()}"] for model in models]
+    draws = uniform(stream(request, "rounds"), (0, FINE - 1), len(models))
+    return [scaled(draw, *bounds) for draw, bounds in zip(draws, ranges, strict=True)]
+
+
+def draw_jobs(request: Request, kinds: Mapping[str, int], speed: Speed) -> list[Draft]:
+    """Draw the jobs, each property from a stream of its own, and sort them by arrival.
+
+    `kinds`: number of GPUs by kind. `speed`: speedup of a model on a GPU kind over K80.
+    """
+    value, jobs = request.values, request.values["jobs"]
+    models = draw_models(request, jobs)
+    rounds = draw_rounds(request, models)
+    sizes, span = value["tasks_per_round"], round(1000 * value["arrival_span"])
+    tasks = [sizes[k] for k in uniform(stream(request, "tasks"), (0, len(sizes) - 1), jobs)]
+    draws = uniform(stream(request, "arrivals"), (0, FINE - 1), jobs)
+    arrival = [scaled(draw, 0, span) for draw in draws]
+    weight = uniform(stream(request, "weights"), value["weights"], jobs)
+    drafts = []
+    for place, n in enumerate(sorted(range(jobs), key=lambda n: (arrival[n], n)), start=1):
+        model = models[n]
+        count, batch = in_batches(request, rounds[n])
+        training = {
+            kind: batch * time
+            for kind, time in training_times(request, model, kinds, speed).items()
+        }
+        sync = exchange_times(request, model)
+        if value["sync_cap"]:  # equal on all kinds, and at most the shortest training time
+            sync = min(sync, *training.values())
+        drafts.append(
+            Draft(
+                id=f"J{place}",
+                arrival=arrival[n] / 1000 * request.pace,
+                weight=weight[n],
+                rounds=count,
+                tasks=tasks[n],
+                training=training,
+                sync=dict.fromkeys(kinds, sync),
+                model=model.name,
+                like=model,
+            )
+        )
+    return drafts
+
+
+def in_batches(request: Request, rounds: int) -> tuple[int, float]:
+    """Return the number of rounds with batches of size `batch_factor` B_0, and that size over B_0.
+
+    A job trains on the same data whatever its batch size: with batches of twice the size it has
+    half as many rounds. The size is such that the rounds, a whole number, hold all the data.
+
+    `rounds`: number of rounds with batches of size B_0.
+    """
+    count = max(1, math.floor(rounds / request.values["batch_factor"] + 0.5))
+    return count, rounds / count
+
+
+def training_times(
+    request: Request, model: Model, kinds: Mapping[str, int], speed: Speed
+) -> dict[str, float]:
+    """Return T^c by kind in seconds: `batches_per_task` mini-batches of size B_0.
+
+    `kinds`: number of GPUs by kind. `speed`: speedup of a model on a GPU kind over K80.
+    """
+    on_v100 = request.values["batches_per_task"] * model.batch_ms
+    return {kind: on_v100 * model.speedups["V100"] / speed(model, kind) / 1000 for kind in kinds}
+
+
+def exchange_time(request: Request, model: Model) -> float:
+    """Return the seconds to send the parameters to the server and back."""
+    megabits = 2 * 8 * model.size_mb
+    return float(megabits / (1000 * request.values["bandwidth"]))
+
+
+def exchange_times(request: Request, model: Model) -> float:
+    """Return the seconds of all exchanges of a task: one per mini-batch by default."""
+    count = request.values["exchanges"] or request.values["batches_per_task"]
+    return float(count * exchange_time(request, model))
+
+
+def table_speed(model: Model, kind: str) -> float:
+    """Return the speedup over K80 of a model on a GPU kind of the paper.
+
+    `kind`: one of `KINDS`.
+    """
+    return model.speedups[kind]

@@ -19,7 +19,6 @@ from schedgap.instances.ring.workload import ITERATION_TIME, Draft, drawn_length
 from schedgap.instances.traces import TraceJob
 from schedgap.instances.traces.choice import choose, draw_machines
 
-NEEDED = {"first": "jobs", "slot_seconds": "jobs"}  # settings that have no effect without a file
 REPLACED: Mapping[str, Sequence[str]] = {"jobs": ("job_gpus",), "machines": ("server_gpus",)}
 MOST_ITERATIONS = 10**9
 MINUTE = 60.0

@@ -5,16 +5,7 @@ from dataclasses import dataclass, replace
 
 from schedgap.errors import UsageError
 from schedgap.instances.generate import Request
-from schedgap.instances.settings import Option
 from schedgap.instances.traces.records import TraceJob, TraceMachine
-
-TAKE = Option(
-    "take",
-    "choice",
-    "all",
-    "use all data of the jobs in a file, or only their arrivals",
-    choices=("all", "arrivals"),
-)
 
 
 def choose(
@@ -64,6 +55,13 @@ class Taken:
     sentence: str  # description of the choice, stored as `meta.source`
     whole: bool  # whether all their data are used
     timed: bool  # whether they have durations
+
+    @property
+    def work(self) -> list[str]:
+        """What `meta.source` says of the work of the jobs; nothing if only arrivals are taken."""
+        if not self.whole:
+            return []
+        return ["work (GPUs x running time)"] if self.timed else ["GPUs, no running times"]
 
 
 def choose_by_take(request: Request) -> Taken:

@@ -1,7 +1,7 @@
 """Pods and nodes of Alibaba's GPU cluster trace of 2023, "openb" (Weng et al., USENIX ATC 2023)."""
 
 from schedgap.instances.traces.records import TraceJob, TraceMachine
-from schedgap.instances.traces.table import MOST_GPUS, Row, with_header
+from schedgap.instances.traces.table import MOST_GPUS, Row, with_header, with_ids
 
 POD_COLUMNS = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
 NODE_COLUMNS = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
@@ -13,12 +13,8 @@ def jobs(text: str) -> tuple[list[TraceJob], dict[str, int]]:
 
     If the file has no times, as in a sample of requests, all pods arrive at 0.
     """
-    found: dict[str, TraceJob] = {}
-    for row in with_header(text, POD_COLUMNS):
-        name = row.text("name")
-        if name in found:
-            raise row.error("name", f"duplicate id {name[:40]!a}")
-        found[name] = TraceJob(
+    found = [
+        TraceJob(
             id=name,
             arrival=row.number("creation_time") if "creation_time" in row.cells else 0.0,
             gpus=row.whole("num_gpu", most=MOST_GPUS),
@@ -28,7 +24,9 @@ def jobs(text: str) -> tuple[list[TraceJob], dict[str, int]]:
             gpu_share=row.number("gpu_milli", scale=1000.0),
             gpu_kinds=tuple(filter(None, row.cells.get("gpu_spec", "").split("|"))),
         )
-    return list(found.values()), {}
+        for name, row in with_ids(with_header(text, POD_COLUMNS), "name")
+    ]
+    return found, {}
 
 
 def _duration(row: Row) -> float | None:
@@ -42,17 +40,13 @@ def _duration(row: Row) -> float | None:
 
 def machines(text: str) -> list[TraceMachine]:
     """Return the nodes in file order; a node without GPUs may have no model."""
-    found: dict[str, TraceMachine] = {}
-    for row in with_header(text, NODE_COLUMNS):
-        name = row.text("sn")
-        if name in found:
-            raise row.error("sn", f"duplicate id {name[:40]!a}")
-        gpus = row.whole("gpu", most=10_000)
-        found[name] = TraceMachine(
+    return [
+        TraceMachine(
             id=name,
+            gpus=(gpus := row.whole("gpu", most=10_000)),
             kind=row.text("model") if gpus else "CPU",
-            gpus=gpus,
             cpus=row.number("cpu_milli", scale=1000.0),
             memory_gb=row.number("memory_mib") * MIB,
         )
-    return list(found.values())
+        for name, row in with_ids(with_header(text, NODE_COLUMNS), "sn")
+    ]

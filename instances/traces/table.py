@@ -4,7 +4,7 @@ import csv
 import io
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -129,6 +129,25 @@ def without_header(text: str, layouts: Sequence[Sequence[str]], delimiter: str) 
             sizes = ", ".join(map(str, by_size))
             raise InputError(f"{len(cells)} columns, need {sizes}", path=f"line {line}")
         yield Row(line, _cells(line, layout, cells))
+
+
+def with_ids(rows: Iterable[Row], column: str) -> Iterator[tuple[str, Row]]:
+    """Yield rows with their ids; an id that occurs twice is an error.
+
+    `column`: the column of the id.
+    """
+    seen: set[str] = set()
+    for row in rows:
+        name = row.text(column)
+        if name in seen:
+            raise duplicate_id(row, column)
+        seen.add(name)
+        yield name, row
+
+
+def duplicate_id(row: Row, column: str) -> InputError:
+    """Return the error that the id of a row occurs before."""
+    return row.error(column, f"duplicate id {row.text(column)[:40]!a}")
 
 
 def _cells(line: int, names: Sequence[str], cells: Sequence[str]) -> dict[str, str]:

@@ -6,7 +6,7 @@ its stages, and has all times in milliseconds; the column `iteration_time` ident
 
 from schedgap.errors import InputError
 from schedgap.instances.traces.records import TraceJob, TraceMachine
-from schedgap.instances.traces.table import MOST_GPUS, with_header
+from schedgap.instances.traces.table import MOST_GPUS, duplicate_id, with_header
 
 JOB_COLUMNS = ("job_id", "num_gpu", "submit_time", "duration")
 CLUSTER_COLUMNS = (
@@ -27,7 +27,7 @@ def jobs(text: str) -> tuple[list[TraceJob], dict[str, int]]:
         name = row.text("job_id")
         if name in seen:
             if seen[name] != row.cells:
-                raise row.error("job_id", f"duplicate id {name[:40]!a}")
+                raise duplicate_id(row, "job_id")
             duplicates += 1
             continue
         seen[name] = row.cells

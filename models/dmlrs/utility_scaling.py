@@ -24,8 +24,6 @@ CLOSED_GAP = 1e-7  # relative gap at which value and bound are equal
 _SUM_ROUNDING = 1e-12  # relative, of sums of utilities
 _UTILITY_KEYS = ("goal", "fluid", "master", "relaxation", "bound", "reported_bound")  # in a trace
 
-Run = Callable[[DmlrsInstance, RunContext], MethodResult]
-
 
 def scaled_instance(
     instance: DmlrsInstance, upper_bound: float = math.inf
@@ -89,34 +87,37 @@ class _ScaledProgress:
         self.progress.phase(text)
 
 
-def with_scaled_utilities(run: Run, *, repeat: bool = False) -> Run:
-    """Return a method that runs on the scaled instance and answers in the original unit.
+def with_scaled_utilities(
+    run: Callable[..., MethodResult],
+    instance: DmlrsInstance,
+    call: RunContext,
+    *,
+    repeat: bool = False,
+    **options: Any,
+) -> MethodResult:
+    """Run a method on the scaled instance, and answer in the original unit.
 
-    `run`: the method, from instance and run context to result. `repeat`: whether to run again at a
-    larger scale while the scaled bound is small and the gap is open.
+    `run`: the method, from instance, run context and options to result. `repeat`: whether to run
+    again at a larger scale while the scaled bound is small and the gap is open.
     """
-
-    def wrapped(instance: DmlrsInstance, call: RunContext) -> MethodResult:
-        cutoff, best, runs = math.inf, MethodResult(), 0
-        while True:
-            scaled, k = scaled_instance(instance, cutoff)
-            progress = _ScaledProgress(instance, k, call.progress, cutoff)
-            result = _unscaled(run(scaled, replace(call, progress=progress)), k)
-            runs += 1
-            best = result if runs == 1 else _better_of(instance, best, result)
-            bound = best.bound
-            imprecise = bound is not None and math.ldexp(bound, k) < RESCALE_BELOW
-            if not repeat or not imprecise or bound is None or call.clock.expired():
-                break
-            value = 0.0 if best.schedule is None else best.schedule.value(instance)
-            if bound - value <= CLOSED_GAP * bound or (bound >= cutoff and runs > 1):
-                break
-            cutoff = bound
-        if runs > 1:
-            best = replace(best, trace={**best.trace, "units": runs})
-        return best
-
-    return wrapped
+    cutoff, best, runs = math.inf, MethodResult(), 0
+    while True:
+        scaled, k = scaled_instance(instance, cutoff)
+        progress = _ScaledProgress(instance, k, call.progress, cutoff)
+        result = _unscaled(run(scaled, replace(call, progress=progress), **options), k)
+        runs += 1
+        best = result if runs == 1 else _better_of(instance, best, result)
+        bound = best.bound
+        imprecise = bound is not None and math.ldexp(bound, k) < RESCALE_BELOW
+        if not repeat or not imprecise or bound is None or call.clock.expired():
+            break
+        value = 0.0 if best.schedule is None else best.schedule.value(instance)
+        if bound - value <= CLOSED_GAP * bound or (bound >= cutoff and runs > 1):
+            break
+        cutoff = bound
+    if runs > 1:
+        best = replace(best, trace={**best.trace, "units": runs})
+    return best
 
 
 def _better_of(instance: DmlrsInstance, earlier: MethodResult, later: MethodResult) -> MethodResult:

@@ -103,7 +103,7 @@ def experiments(
 
         return "F_1 = F_2", values, make
 
-    brackets = ("srpt-bound", "list:moves=0") if quick else ("type-bound", "list:moves=30")
+    brackets = ("job-alone", "list:moves=0") if quick else ("type-bound", "list:moves=30")
 
     def figure(
         number: str, title: str, axis: Axis, methods: Mapping[str, str], claims: Sequence[Claim],

@@ -5,7 +5,7 @@ from functools import partial
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.instances.instance import Instance
 from schedgap.models.edge.programs.table import PROGRAMS as PROGRAMS
-from schedgap.models.method import MIXED_ENGINES, Algorithm, Lazy, Method, Option
+from schedgap.models.method import MIXED_ENGINES, Algorithm, Lazy, Method, Within
 
 
 def _at(name: str) -> Lazy:
@@ -13,19 +13,16 @@ def _at(name: str) -> Lazy:
     return Lazy(f"schedgap.models.edge.{name}")
 
 
+_SECTION_6 = "Section VI; completed by us"
+
 # Methods for problem (2) only, and for the batch problem (3) only; `Method` itself serves both.
 _method = partial(Method, unsupported_reason=_at("decisions:no_batches"))
 _batch_method = partial(Method, unsupported_reason=_at("decisions:only_batches"))
 
-MAX_COLUMNS = Option(
-    "max_columns", "int", 100_000, "largest number of columns that is built", least=1
-)
-MAX_INTERVALS = Option(
-    "max_intervals", "int", 50_000, "largest number of intervals of workers and PSs", least=1
-)
-MAX_RUNS = Option(
-    "max_columns", "int", 200_000, "largest number of runs that is enumerated", least=1
-)
+
+def _policy(name: str) -> Within[EdgeInstance, EdgeSchedule]:
+    """Return how a policy runs that may leave jobs unplaced."""
+    return Within(_at("algorithms.unplaced:run_policy"), _at(name))
 
 
 def _a_online(
@@ -46,217 +43,85 @@ def _a_online(
     )
 
 
-def _policy(
-    name: str, function: str, summary: str, *options: Option, proves: bool = True
-) -> Method:
-    """Return the method for a policy of the paper.
-
-    `proves` is False where it relaxes the program, so that a job which cannot end in time in the
-    program may still run.
-    """
-    return _method(
-        name,
-        "baseline",
-        partial(_at("algorithms.unplaced:run_policy"), _at(function)),
-        summary,
-        "Section VI; completed by us",
-        options=options,
-        online=True,
-        proves_infeasible=proves,
-    )
-
-
+# `preemptive` relaxes the program: a job which cannot end in time in the program may still run.
 METHODS: tuple[Method[EdgeInstance, EdgeSchedule], ...] = (
     # exact
-    Method(
-        "exact",
-        "exact",
-        _at("exact.exact:exact"),
-        "column generation, reduced-cost fixing of starts, then programs that test target values",
-        "(2), (3), (5)",
-        ours=True,
-        engines=("highs", "cp-sat"),
-        runs_children=True,
-        seeded=True,
-    ),
-    Method(
-        "cp-sat",
-        "exact",
-        _at("exact.solve_programs:cp_sat"),
-        "interval model: one interval for each job, with a variable demand on each server",
-        "(2), (3)",
-        ours=True,
-        engines=("cp-sat",),
-        options=(MAX_INTERVALS,),
-        seeded=True,
-    ),
-    Method(
-        "milp-mode",
-        "exact",
-        _at("exact.solve_programs:milp_mode"),
-        "time-indexed program over starts and modes; its relaxation is as strong as that of (4)",
-        "(2), (3)",
-        ours=True,
-        engines=MIXED_ENGINES,
-        options=(MAX_COLUMNS,),
-        seeded=True,
-    ),
-    Method(
-        "milp-literal",
-        "exact",
-        _at("exact.solve_programs:milp_literal"),
-        "the paper's program, linearised constraint by constraint",
-        "(2), (3)",
-        engines=MIXED_ENGINES,
-        options=(MAX_COLUMNS,),
-        seeded=True,
-    ),
-    Method(
-        "set-packing",
-        "exact",
-        _at("exact.solve_programs:set_packing"),
-        "set packing: program (4) with a column for each run of each job; objective (2) or (4)",
-        "(2), (4)",
-        engines=MIXED_ENGINES,
-        options=(MAX_RUNS,),
-        seeded=True,
-    ),
+    Method("exact", "exact", _at("exact.exact:exact"),
+           "column generation, reduced-cost fixing of starts, then programs that test target "
+           "values",
+           "(2), (3), (5)", ours=True, engines=("highs", "cp-sat"), runs_children=True,
+           seeded=True),
+    Method("cp-sat", "exact", _at("exact.solve_programs:cp_sat"),
+           "interval model: one interval for each job, with a variable demand on each server",
+           "(2), (3)", ours=True, engines=("cp-sat",), seeded=True),
+    Method("milp-mode", "exact", _at("exact.solve_programs:milp_mode"),
+           "time-indexed program over starts and modes; its relaxation is as strong as that of "
+           "(4)",
+           "(2), (3)", ours=True, engines=MIXED_ENGINES, seeded=True),
+    Method("milp-literal", "exact", _at("exact.solve_programs:milp_literal"),
+           "the paper's program, linearised constraint by constraint",
+           "(2), (3)", engines=MIXED_ENGINES, seeded=True),
+    Method("set-packing", "exact", _at("exact.solve_programs:set_packing"),
+           "set packing: program (4) with a column for each run of each job; objective (2) or "
+           "(4)",
+           "(2), (4)", engines=MIXED_ENGINES, seeded=True),
     # bounds
-    Method(
-        "cg-bound",
-        "bound",
-        _at("exact.solve_programs:cg_bound"),
-        "linear relaxation of (4), with objective (2) or (4), by column generation; prices by "
-        "server and slot, which are solutions of the dual (5)",
-        "(4), (5), (6), (9)",
-        ours=True,
-        engines=("highs",),
-    ),
-    _method(
-        "type-bound",
-        "bound",
-        _at("bounds.solve_relaxations:type_bound"),
-        "as cg-bound with all edge servers merged, all clouds merged and no PSs; for full scale",
-        "(4), (5), (9)",
-        ours=True,
-        engines=("highs",),
-        options=(Option("block", "int", 4, "number of slots that share a price", least=1),),
-    ),
-    _method(
-        "job-alone",
-        "bound",
-        _at("bounds.solve_relaxations:job_alone"),
-        "each job alone on the network, completed as early as possible",
-        "(2e), (2i)",
-        ours=True,
-    ),
-    _method(
-        "srpt-bound",
-        "bound",
-        _at("bounds.solve_relaxations:srpt_bound"),
-        "preemptive relaxation: SRPT and mean busy times on one machine for each worker type",
-        "mean busy times",
-        ours=True,
-    ),
+    Method("cg-bound", "bound", _at("exact.solve_programs:cg_bound"),
+           "linear relaxation of (4), with objective (2) or (4), by column generation; prices by "
+           "server and slot, which are solutions of the dual (5)",
+           "(4), (5), (6), (9)", ours=True, engines=("highs",)),
+    _method("type-bound", "bound", _at("bounds.solve_relaxations:type_bound"),
+            "as cg-bound with all edge servers merged, all clouds merged and no PSs; for full "
+            "scale",
+            "(4), (5), (9)", ours=True, engines=("highs",)),
+    _method("job-alone", "bound", _at("bounds.solve_relaxations:job_alone"),
+            "each job alone on the network, completed as early as possible",
+            "(2e), (2i)", ours=True),
     # the paper's algorithms, and ours
-    _a_online(
-        "a-online",
-        "batches at doubling times, jobs admitted at rising prices with the fewest workers on the "
-        "cheapest servers",
-        "Algorithms 1 and 2; an exact cheapest schedule for Algorithms 3 and 4, E26-E28",
-        ours=False,
-    ),
-    _a_online(
-        "a-online-printed", "a-online with Algorithm 4 as printed", "Algorithms 1-4", ours=False
-    ),
-    _a_online(
-        "a-online-model", "a-online, using also servers that become ready as the round starts"
-    ),
+    _a_online("a-online",
+              "batches at doubling times, jobs admitted at rising prices with the fewest workers "
+              "on the cheapest servers",
+              "Algorithms 1 and 2; an exact cheapest schedule for Algorithms 3 and 4, E26-E28",
+              ours=False),
+    _a_online("a-online-printed", "a-online with Algorithm 4 as printed", "Algorithms 1-4",
+              ours=False),
+    _a_online("a-online-model",
+              "a-online, using also servers that become ready as the round starts"),
     _a_online("a-online-earliest", "a-online with ties broken by the earliest end"),
-    _a_online(
-        "a-online-any", "a-online with any start within a round, ties broken by the earliest end"
-    ),
-    _a_online(
-        "a-online-no-price",
-        "a-online without prices: jobs are placed while they fit, earliest end first",
-    ),
-    _method(
-        "a-online-exact-batch",
-        "algorithm",
-        _at("algorithms.a_online_exact_batch:a_online_exact_batch"),
-        "A_online with the maximum number of jobs in each batch by CP-SAT; sum c_j at most 4 times "
-        "the optimum",
-        "Algorithm 1, (3)",
-        ours=True,
-        engines=("cp-sat",),
-        online=True,
-        seeded=True,
-    ),
-    _batch_method(
-        "a-maxsche",
-        "algorithm",
-        Algorithm(_at("algorithms.a_maxsche:a_maxsche")),
-        "runs the jobs of a batch whose cheapest schedule costs less than 1; no guarantee",
-        "Algorithms 2-4",
-    ),
-    _method(
-        "list",
-        "baseline",
-        _at("heuristics.list_search:list_search"),
-        "list scheduling in the best of several orders, then simulated annealing over orders",
-        "list scheduling",
-        ours=True,
-        options=(
-            Option(
-                "order",
-                "choice",
-                "best",
-                "best: the best of several orders, improved by annealing; arrival: the order of "
-                "arrival, without annealing",
-                ("arrival", "best"),
-            ),
-            Option(
-                "moves",
-                "int",
-                None,
-                "moves of the annealing per job (default: 30, doubled in each round, until the "
-                "time limit or three rounds in a row without improvement)",
-                least=0,
-            ),
-        ),
-        seeded=True,
-    ),
+    _a_online("a-online-any",
+              "a-online with any start within a round, ties broken by the earliest end"),
+    _a_online("a-online-no-price",
+              "a-online without prices: jobs are placed while they fit, earliest end first"),
+    _method("a-online-exact-batch", "algorithm",
+            _at("algorithms.a_online_exact_batch:a_online_exact_batch"),
+            "A_online with the maximum number of jobs in each batch by CP-SAT; sum c_j at most 4 "
+            "times the optimum",
+            "Algorithm 1, (3)", ours=True, engines=("cp-sat",), online=True, seeded=True),
+    _batch_method("a-maxsche", "algorithm", Algorithm(_at("algorithms.a_maxsche:a_maxsche")),
+                  "runs the jobs of a batch whose cheapest schedule costs less than 1; no "
+                  "guarantee",
+                  "Algorithms 2-4"),
+    _method("list", "baseline", _at("heuristics.list_search:list_search"),
+            "list scheduling in the best of several orders, then simulated annealing over orders",
+            "list scheduling", ours=True, seeded=True),
     # the paper's baselines
-    _policy(
-        "fifo",
-        "baselines.fifo:fifo",
-        "first come, first served; each job on the server that can start it earliest",
-    ),
-    _policy(
-        "drf",
-        "baselines.drf:drf",
-        "dominant resource fairness: each worker goes to the job with the least dominant share",
-    ),
-    _policy(
-        "batch-sche",
-        "baselines.batch_sche:batch_sche",
-        "batches at doubling times, each in alpha windows after a wait of alpha times as long",
-        Option("alpha", "int", 4, "number of windows of a batch and factor of its wait", least=1),
-    ),
-    _policy(
-        "preemptive",
-        "baselines.preemptive:preemptive",
-        "shortest remaining job first in every slot, no transfer delays; relaxes the program",
-        proves=False,
-    ),
-    _policy(
-        "preemptive-overhead",
-        "baselines.preemptive:preemptive",
-        "shortest remaining job first with transfer delays and overhead; relaxes the program",
-        Option("overhead", "int", 1, "slots without progress after an interruption", least=0),
-        proves=False,
-    ),
-)
+    _method("fifo", "baseline", _policy("baselines.fifo:fifo"),
+            "first come, first served; each job on the server that can start it earliest",
+            _SECTION_6, online=True),
+    _method("drf", "baseline", _policy("baselines.drf:drf"),
+            "dominant resource fairness: each worker goes to the job with the least dominant "
+            "share",
+            _SECTION_6, online=True),
+    _method("batch-sche", "baseline", _policy("baselines.batch_sche:batch_sche"),
+            "batches at doubling times, each in alpha windows after a wait of alpha times as long",
+            _SECTION_6, online=True),
+    _method("preemptive", "baseline", _policy("baselines.preemptive:preemptive"),
+            "shortest remaining job first in every slot, no transfer delays; relaxes the program",
+            _SECTION_6, online=True, proves_infeasible=False),
+    _method("preemptive-overhead", "baseline", _policy("baselines.preemptive:preemptive_overhead"),
+            "shortest remaining job first with transfer delays and overhead; relaxes the program",
+            _SECTION_6, online=True, proves_infeasible=False),
+)  # fmt: skip
 ALIASES = {
     "column-fix": "exact",
     "paper": "milp-literal",

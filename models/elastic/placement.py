@@ -8,7 +8,7 @@ PSs.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeVar
+from typing import Annotated, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,10 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Number = TypeVar("Number", np.float64, np.int64)
-Rule = Literal["exact", "repaired"]
+Rule = Annotated[
+    Literal["exact", "repaired"],
+    "optimal split placements (ours, E19), or Algorithm 4 with its errors corrected",
+]
 TOLERANCE = 1e-6  # of (2i) and (2h), as in the rules
 TIE = 1e-9  # costs that differ by less are equal; relative to costs above 1
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,10 @@ from schedgap.instances.hare.scale import LARGEST_VALUE, scale
 from schedgap.instances.scaling import decimal
 
 Ints = NDArray[np.int64]
-Synchronization = Literal["relaxed", "fixed"]
+Synchronization = Annotated[
+    Literal["relaxed", "fixed"],
+    "relaxed: tasks of a round may start apart; fixed: they start together on different GPUs",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,7 +2,7 @@
 
 from schedgap.instances.instance import Instance
 from schedgap.instances.ring import RingInstance, RingSchedule
-from schedgap.models.method import LINEAR_ENGINES, Lazy, Method, Option
+from schedgap.models.method import LINEAR_ENGINES, Keywords, Lazy, Method
 from schedgap.models.ring.programs.table import PROGRAMS as PROGRAMS
 
 
@@ -11,265 +11,74 @@ def _at(name: str) -> Lazy:
     return Lazy(f"schedgap.models.ring.{name}")
 
 
-_ORDER = Option(
-    "order", "choice", "list", "jobs in list order, or smallest first as in Algorithm 1 (E28)",
-    choices=("list", "sjf"),
-)  # fmt: skip
-
 METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
     # exact
-    Method(
-        "exact",
-        "exact",
-        _at("exact.exact:exact"),
-        "bounds, list schedules, local search and relaxations, then a destructive bound: one "
-        "makespan after another is refuted",
-        "(1)-(9)",
-        ours=True,
-        engines=("cp-sat", "highs"),
-        runs_children=True,
-        seeded=True,
-    ),
-    Method(
-        "rar-ddls",
-        "exact",
-        _at("exact.solve_programs:rar_ddls"),
-        "the paper's program, linearised slot by slot",
-        "RAR-DDLS, (1)-(9)",
-        engines=LINEAR_ENGINES,
-        seeded=True,
-        unsupported_reason=_at("programs.printed:unsupported_reason"),
-    ),
-    Method(
-        "rar-ddls-cp",
-        "exact",
-        _at("exact.solve_programs:rar_ddls_cp"),
-        "the paper's program for CP-SAT: one interval for each job, rates slot by slot",
-        "(1)-(9)",
-        ours=True,
-        engines=("cp-sat",),
-        options=(
-            Option(
-                "pair_cuts", "bool", True, "add rows for pairs of rings that overlap on a server"
-            ),
-        ),
-        seeded=True,
-    ),
-    Method(
-        "branch-simulate",
-        "exact",
-        _at("exact.branch_and_simulate:branch_simulate"),
-        "branch and bound on the simulation: each node decides which jobs start in a slot, and "
-        "where; no engine, few jobs",
-        "RAR-DDLS",
-        ours=True,
-        seeded=True,
-    ),
-    Method(
-        "complete-pool",
-        "exact",
-        _at("exact.solve_pools:complete_pool"),
-        "the paper's choice (10)-(13) among all schedules; tiny instances, for teaching",
-        "(10)-(13)",
-        engines=(*LINEAR_ENGINES, "cp-sat"),
-        seeded=True,
-        unsupported_reason=_at("exact.all_schedules:unsupported_reason"),
-    ),
+    Method("exact", "exact", _at("exact.exact:exact"),
+           "bounds, list schedules, local search and relaxations, then a destructive bound: one "
+           "makespan after another is refuted",
+           "(1)-(9)", ours=True, engines=("cp-sat", "highs"), runs_children=True, seeded=True),
+    Method("rar-ddls", "exact", _at("exact.solve_programs:rar_ddls"),
+           "the paper's program, linearised slot by slot",
+           "RAR-DDLS, (1)-(9)", engines=LINEAR_ENGINES, seeded=True,
+           unsupported_reason=_at("programs.printed:unsupported_reason")),
+    Method("rar-ddls-cp", "exact", _at("exact.solve_programs:rar_ddls_cp"),
+           "the paper's program for CP-SAT: one interval for each job, rates slot by slot",
+           "(1)-(9)", ours=True, engines=("cp-sat",), seeded=True),
+    Method("branch-simulate", "exact", _at("exact.branch_and_simulate:branch_simulate"),
+           "branch and bound on the simulation: each node decides which jobs start in a slot, and "
+           "where; no engine, few jobs",
+           "RAR-DDLS", ours=True, seeded=True),
+    Method("complete-pool", "exact", _at("exact.solve_pools:complete_pool"),
+           "the paper's choice (10)-(13) among all schedules; tiny instances, for teaching",
+           "(10)-(13)", engines=(*LINEAR_ENGINES, "cp-sat"), seeded=True,
+           unsupported_reason=_at("exact.all_schedules:unsupported_reason")),
     # bounds
-    Method(
-        "bounds",
-        "bound",
-        _at("bounds.solve_bounds:run_bounds"),
-        "the best of job-alone, area, area with dual-feasible functions, and a linear relaxation "
-        "over classes of equal servers",
-        "ours",
-        ours=True,
-        engines=("highs",),
-    ),
-    Method(
-        "job-alone",
-        "bound",
-        _at("bounds.solve_bounds:run_job_alone"),
-        "the longest job by itself at its best rate",
-        "ours",
-        ours=True,
-    ),
-    Method(
-        "area",
-        "bound",
-        _at("bounds.solve_bounds:run_area"),
-        "total GPU time of all jobs at their best rates, over the number of GPUs",
-        "ours",
-        ours=True,
-    ),
-    Method(
-        "pattern-lp",
-        "bound",
-        _at("bounds.solve_bounds:run_pattern_lp"),
-        "column generation over GPU patterns (sequences of whole jobs), which refutes makespans; "
-        "one knapsack for each class of servers",
-        "column generation (cutting stock)",
-        ours=True,
-        engines=("highs",),
-    ),
-    Method(
-        "theta-feasible",
-        "bound",
-        _at("exact.solve_pools:theta_feasible"),
-        "least limit theta on the estimated load of a GPU; integer program over kinds of jobs",
-        "(14)-(16)",
-        engines=("highs",),
-        options=(
-            Option(
-                "form",
-                "choice",
-                "compact",
-                "any choice of GPUs (ours), or as printed: the choice among all schedules and GPU "
-                "numbers up to the end of a first schedule; tiny instances, for teaching",
-                choices=("compact", "pool"),
-            ),
-        ),
-        seeded=True,
-    ),
-    Method(
-        "pair-contention",
-        "bound",
-        _at("exact.solve_programs:pair_contention"),
-        "the intervals of rar-ddls-cp with contention between pairs of rings only",
-        "(1)-(9) relaxed",
-        ours=True,
-        engines=("cp-sat",),
-        seeded=True,
-    ),
+    Method("bounds", "bound", _at("bounds.solve_bounds:run_bounds"),
+           "the best of job-alone, area, area with dual-feasible functions, and a linear "
+           "relaxation over classes of equal servers",
+           "ours", ours=True, engines=("highs",)),
+    Method("job-alone", "bound", _at("bounds.solve_bounds:run_job_alone"),
+           "the longest job by itself at its best rate", "ours", ours=True),
+    Method("area", "bound", _at("bounds.solve_bounds:run_area"),
+           "total GPU time of all jobs at their best rates, over the number of GPUs",
+           "ours", ours=True),
+    Method("pattern-lp", "bound", _at("bounds.solve_bounds:run_pattern_lp"),
+           "column generation over GPU patterns (sequences of whole jobs), which refutes "
+           "makespans; one knapsack for each class of servers",
+           "column generation (cutting stock)", ours=True, engines=("highs",)),
+    Method("theta-feasible", "bound", _at("exact.solve_pools:theta_feasible"),
+           "least limit theta on the estimated load of a GPU; integer program over kinds of jobs",
+           "(14)-(16)", engines=("highs",), seeded=True),
+    Method("pair-contention", "bound", _at("exact.solve_programs:pair_contention"),
+           "the intervals of rar-ddls-cp with contention between pairs of rings only",
+           "(1)-(9) relaxed", ours=True, engines=("cp-sat",), seeded=True),
     # the paper's algorithm, and ours
-    Method(
-        "sjf-bco",
-        "algorithm",
-        _at("algorithms.sjf_bco:run_sjf_bco"),
-        "Algorithm 1: smallest job first on the least loaded GPUs; searches the load limit and "
-        "the threshold kappa",
-        "Algorithms 1-3",
-        options=(
-            Option(
-                "bisection",
-                "choice",
-                "improvement",
-                "lower the limit when the makespan improves (as printed, E17), while some run is "
-                "feasible, or scan all limits",
-                choices=("improvement", "feasibility", "scan"),
-            ),
-            Option(
-                "kappa",
-                "int",
-                "all",
-                "jobs up to this size are placed by FA-FFP, others by LBSGF (E23)",
-                choices=("all",),
-                least=1,
-            ),
-            Option(
-                "ffp_rule",
-                "choice",
-                "literal",
-                "FA-FFP takes the least loaded GPUs (Algorithm 2), or packs (E19)",
-                choices=("literal", "pack"),
-            ),
-            Option(
-                "lbsgf_rule",
-                "choice",
-                "literal",
-                "LBSGF takes the least loaded GPUs of its servers, or server by server (E22)",
-                choices=("literal", "list"),
-            ),
-            Option(
-                "spread_factor",
-                "float",
-                "job",
-                "lambda of Algorithm 3, one for all jobs, or each job's own",
-                choices=("job",),
-                least=1,
-                most=1e6,
-            ),
-            Option(
-                "clock",
-                "choice",
-                "actual",
-                "jobs release their GPUs when they complete, or after their estimated time (ours)",
-                choices=("actual", "estimated"),
-            ),
-        ),
-    ),
-    Method(
-        "lpt-pack",
-        "algorithm",
-        _at("algorithms.packing:run_lpt_pack"),
-        "jobs by decreasing length, GPU time or size, packed tightly; the best of the three orders",
-        "list scheduling",
-        ours=True,
-    ),
-    Method(
-        "random-orders",
-        "algorithm",
-        _at("algorithms.packing:run_random_orders"),
-        "jobs in random orders, packed tightly on at most one, two or any number of servers",
-        "list scheduling",
-        ours=True,
-        options=(Option("tries", "int", 60, "number of orders", least=1, most=10**6),),
-        seeded=True,
-    ),
-    Method(
-        "local-search",
-        "algorithm",
-        _at("heuristics.local_search:run_local_search"),
-        "simulated annealing over the assignment of jobs to lanes of servers",
-        "simulated annealing",
-        ours=True,
-        options=(
-            Option(
-                "orders",
-                "int",
-                30,
-                "number of orders for each job in the serial search of small instances",
-                least=0,
-                most=10**6,
-            ),
-            Option(
-                "moves",
-                "int",
-                2000,
-                "number of moves for each job and target makespan, in the first round",
-                least=1,
-                most=10**6,
-            ),
-        ),
-        seeded=True,
-    ),
+    Method("sjf-bco", "algorithm", _at("algorithms.sjf_bco:run_sjf_bco"),
+           "Algorithm 1: smallest job first on the least loaded GPUs; searches the load limit and "
+           "the threshold kappa",
+           "Algorithms 1-3", options=Keywords(_at("algorithms.sjf_bco:sjf_bco"))),
+    Method("lpt-pack", "algorithm", _at("algorithms.packing:run_lpt_pack"),
+           "jobs by decreasing length, GPU time or size, packed tightly; the best of the three "
+           "orders",
+           "list scheduling", ours=True),
+    Method("random-orders", "algorithm", _at("algorithms.packing:run_random_orders"),
+           "jobs in random orders, packed tightly on at most one, two or any number of servers",
+           "list scheduling", ours=True, seeded=True,
+           options=Keywords(_at("algorithms.packing:random_orders"))),
+    Method("local-search", "algorithm", _at("heuristics.local_search:run_local_search"),
+           "simulated annealing over the assignment of jobs to lanes of servers",
+           "simulated annealing", ours=True, seeded=True,
+           options=Keywords(_at("heuristics.local_search:local_search"))),
     # the paper's baselines
-    Method(
-        "first-fit",
-        "baseline",
-        _at("baselines.first_fit:run_first_fit"),
-        "first idle GPUs, server by server; searches the load limit",
-        "Section 7, FF; completed by us",
-        options=(_ORDER,),
-    ),
-    Method(
-        "list-scheduling",
-        "baseline",
-        _at("baselines.list_scheduling:run_list_scheduling"),
-        "least loaded idle GPUs of the cluster; searches the load limit",
-        "Section 7, LS; completed by us",
-        options=(_ORDER,),
-    ),
-    Method(
-        "random",
-        "baseline",
-        _at("baselines.random_placement:run_random"),
-        "servers and GPUs at random",
-        "Section 7, RAND; completed by us",
-        options=(_ORDER,),
-        seeded=True,
-    ),
-)
+    Method("first-fit", "baseline", _at("baselines.first_fit:run_first_fit"),
+           "first idle GPUs, server by server; searches the load limit",
+           "Section 7, FF; completed by us"),
+    Method("list-scheduling", "baseline", _at("baselines.list_scheduling:run_list_scheduling"),
+           "least loaded idle GPUs of the cluster; searches the load limit",
+           "Section 7, LS; completed by us"),
+    Method("random", "baseline", _at("baselines.random_placement:run_random"),
+           "servers and GPUs at random", "Section 7, RAND; completed by us", seeded=True),
+)  # fmt: skip
 ALIASES = {
     "staged-cp": "exact",
     "paper": "rar-ddls",

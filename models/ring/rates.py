@@ -8,7 +8,6 @@ by how much a schedule can change an execution time.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -16,9 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedgap.instances.ring import RingInstance
-from schedgap.models.method import MethodResult, RunContext
-
-RunMethod = Callable[[RingInstance, RunContext], MethodResult]
 
 NEVER = math.inf
 ROUND_UP = 1e-9  # a quotient this close below a whole number counts as it: 1 / 0.05 is 20

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from schedgap.instances.generate import with_defaults as with_defaults
     from schedgap.instances.instance import Instance as Instance
     from schedgap.instances.mutations import Space as Space
+    from schedgap.instances.presets import load_presets as load_presets
     from schedgap.instances.records import Absent as Absent
     from schedgap.instances.records import Count as Count
     from schedgap.instances.records import Id as Id
@@ -52,10 +53,12 @@ if TYPE_CHECKING:
     from schedgap.models.figure import monotone as monotone
     from schedgap.models.method import Algorithm as Algorithm
     from schedgap.models.method import AlgorithmRun as AlgorithmRun
+    from schedgap.models.method import Keywords as Keywords
     from schedgap.models.method import Lazy as Lazy
     from schedgap.models.method import Method as Method
     from schedgap.models.method import MethodResult as MethodResult
     from schedgap.models.method import RunContext as RunContext
+    from schedgap.models.method import Within as Within
     from schedgap.models.paper import Algorithm as _PrintedAlgorithm
     from schedgap.models.paper import Equation as Equation
     from schedgap.models.paper import Erratum as Erratum

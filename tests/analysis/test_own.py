@@ -6,9 +6,10 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import pytest
+from annotated_types import Ge
 
 import schedgap as sg
 from schedgap.analysis.own.fingerprint import _digest, command_code, file_code, function_code
@@ -42,6 +43,26 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, good: dict[str, Any]) 
     Path("mine.py").write_text(RULE)
     Path("helper.py").write_text(f"GOOD = {good!r}\n")
     return tmp_path
+
+
+def test_an_annotation_limits_an_option(good: dict[str, Any]) -> None:
+    """As in the methods of a family."""
+
+    def rule(
+        instance: Any,
+        *,
+        order: Annotated[Literal["list", "size"], "of the jobs"] = "list",
+        count: "Annotated[int, 'jobs at most', Ge(1)]" = 3,
+    ) -> Any:
+        assert (order, count) == ("size", 4)
+        return good
+
+    assert sg.solve(TOY, rule, order="size", count="4", time_limit=50).schedule is not None
+    with pytest.raises(UsageError, match="option order=weight: need one of list, size"):
+        sg.solve(TOY, rule, order="weight")
+    with pytest.raises(UsageError, match="option count=0: need an integer >= 1"):
+        sg.solve(TOY, rule, count=0)
+    assert sg.own(rule).options[0].help == "of the jobs"
 
 
 def test_options_seed_and_clock_are_given_by_name(good: dict[str, Any]) -> None:

@@ -9,7 +9,6 @@ from schedgap.models.edge import rules
 
 ROWS: tuple[Row, ...] = (
     ("job-alone", {}, None),
-    ("srpt-bound", {}, None),
     ("type-bound", {"block": 16}, None),
     ("type-bound", {}, None),
     ("exact", {}, 60),

@@ -22,21 +22,6 @@ def test_same_seed_gives_the_same_bytes_and_another_seed_gives_others(preset):
     assert (_bytes(preset=preset, seed=3) != _bytes(preset=preset, seed=4)) == seeded
 
 
-# A change here is a change of what published seeds mean: it needs a line in the change log.
-PINNED = {
-    "small": "4162ecc9ae064d86",
-    "medium": "719088741a3ec62a",
-    "testbed": "98f82b448d48235f",
-    "paper": "e927945672848e33",
-}
-
-
-@pytest.mark.parametrize("preset", PINNED)
-def test_seed_1_stays_what_it_is(preset):
-    digest = generate("hare", preset=preset, seed=1).sha256
-    assert digest[:16] == PINNED[preset]
-
-
 @pytest.mark.parametrize(("preset", "low", "high"), [("small", 12, 20), ("medium", 60, 80)])
 def test_small_presets_keep_their_number_of_tasks_and_whole_times(preset, low, high):
     for seed in range(60):

@@ -8,7 +8,7 @@ import pytest
 
 from schedgap.errors import UsageError
 from schedgap.instances.generate import generate
-from schedgap.instances.hare.measured import base_kind
+from schedgap.instances.hare.from_traces import base_kind
 
 DATA = Path(__file__).parents[1] / "data" / "traces"
 RATES = DATA / "throughputs.json"

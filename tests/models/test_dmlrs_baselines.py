@@ -167,5 +167,5 @@ def held_before(instance, schedule, slot):
 def test_the_methods_run():
     for method in (METHODS["fifo"], METHODS["drf"]):
         call = RunContext(method.parse({}), None, Budget(Clock(10)), NullProgress())
-        assert judged(TOY, method.run(TOY, call).schedule) > 0
+        assert judged(TOY, method(TOY, call).schedule) > 0
     assert isinstance(TOY.jobs[0], Job)

@@ -140,7 +140,7 @@ class Ear(NullProgress):
 def bounded(name, instance):
     """The outcome of a method in this process; its bounds are what their certificates prove."""
     method, ear = METHODS[name], Ear()
-    found = method.run(instance, RunContext(method.parse({}), "highs", Budget(Clock(30)), ear))
+    found = method(instance, RunContext(method.parse({}), "highs", Budget(Clock(30)), ear))
     told = [(value, proof) for value, proof in ear.heard if proof is not None]
     if found.certificate is not None:
         told.append((found.bound, found.certificate))
@@ -185,7 +185,7 @@ def test_sums_that_there_can_be_close_what_prices_leave_open():
 def test_no_certificate_is_finer_than_a_checker_takes(name, monkeypatch):
     """What a checker would refuse is not handed over: other prices are, or none."""
     monkeypatch.setattr("schedgap.models.dmlrs.bounds.certificate_data.MAX_STEPS", 1)
-    found = METHODS[name].run(
+    found = METHODS[name](
         TOY,
         RunContext(METHODS[name].parse({}), "highs", Budget(Clock(30)), NullProgress()),
     )

@@ -177,7 +177,7 @@ def test_a_run_does_not_depend_on_the_time_it_may_take():
     """No program has a wall-clock limit of its own."""
     method = METHODS["dorm"]
     found = {
-        method.run(
+        method(
             TOY, RunContext(method.parse({}), "highs", Budget(Clock(limit)), NullProgress())
         ).schedule.value(TOY)
         for limit in (30, 300)
@@ -192,17 +192,13 @@ def test_the_method_hands_its_limits_on(monkeypatch):
     )
     method = METHODS["dorm"]
     for options in ({}, {"theta_f": "0.5", "theta_a": "1"}):
-        method.run(
-            TOY, RunContext(method.parse(options), "highs", Budget(Clock(60)), NullProgress())
-        )
+        method(TOY, RunContext(method.parse(options), "highs", Budget(Clock(60)), NullProgress()))
     assert heard == [DORM, DormLimits(0.5, 1.0)]
 
 
 def test_the_method_runs_and_counts_its_programs():
     """Events of the toy: two arrivals in slot 1, one in slot 2, and completions."""
     method = METHODS["dorm"]
-    outcome = method.run(
-        TOY, RunContext(method.parse({}), "highs", Budget(Clock(60)), NullProgress())
-    )
+    outcome = method(TOY, RunContext(method.parse({}), "highs", Budget(Clock(60)), NullProgress()))
     assert list(check(TOY, outcome.schedule.to_data(TOY), {})) == []
     assert 2 <= outcome.trace["programs"] <= 12 and outcome.trace["not_proved"] == 0

@@ -50,7 +50,7 @@ def test_any_prices_bound_the_optimum(instance, seed):
 @given(dmlrs_instances(max_machines=3), st.sampled_from(["pd-ors", "pd-ors-greedy", "oasis"]))
 def test_dual_online_bounds_the_optimum_whoever_made_the_prices(instance, of):
     method = METHODS["dual-online"]
-    found = method.run(
+    found = method(
         instance, RunContext(method.parse({"of": of}), "highs", Budget(), NullProgress())
     )
     assert found.bound >= optimum(instance) - 1e-9
@@ -89,7 +89,7 @@ def test_methods_on_the_toy(name):
     call = RunContext(
         method.parse({}), method.choose_engine(None), Budget(Clock(30.0)), NullProgress()
     )
-    found = method.run(TOY, call)
+    found = method(TOY, call)
     if method.kind == "bound":
         assert found.schedule is None
         assert found.bound >= 20
@@ -105,7 +105,7 @@ def test_methods_stop_in_time_and_know_empty_instances(name):
     stopped = RunContext(
         method.parse({}), method.choose_engine(None), Budget(Clock(0.0)), NullProgress()
     )
-    found = method.run(TOY, stopped)
+    found = method(TOY, stopped)
     if method.kind == "bound":
         assert found.bound == pytest.approx(20) and found.note == "stopped: every job alone"
     else:
@@ -113,7 +113,7 @@ def test_methods_stop_in_time_and_know_empty_instances(name):
         assert found.schedule.admitted == ()
         assert found.note == "stopped: 3 of 3 jobs not looked at"
     call = RunContext(method.parse({}), method.choose_engine(None), Budget(), NullProgress())
-    nothing = method.run(instance_of([]), call)
+    nothing = method(instance_of([]), call)
     if method.kind == "bound":
         assert nothing.bound == 0
     else:
@@ -125,12 +125,12 @@ def test_methods_stop_in_time_and_know_empty_instances(name):
 def test_options_of_pd_ors(dp, gain):
     method = METHODS["pd-ors"]
     options = method.parse({"dp": dp, "gain": gain, "prices": "running", "delta": 0.5})
-    found = method.run(TOY, RunContext(options, "highs", Budget(seed=1), NullProgress()))
+    found = method(TOY, RunContext(options, "highs", Budget(seed=1), NullProgress()))
     assert not list(check(TOY, found.schedule.to_data(TOY), {}))
     one = instance_of([job("j1", 1, [9.0] * 4)])
     assert (
-        method.run(
-            one, RunContext(options, "highs", Budget(seed=1), NullProgress())
-        ).schedule.value(one)
+        method(one, RunContext(options, "highs", Budget(seed=1), NullProgress())).schedule.value(
+            one
+        )
         == 9
     )

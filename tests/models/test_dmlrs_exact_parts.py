@@ -224,6 +224,6 @@ def test_a_large_instance_is_searched_only(monkeypatch):
     monkeypatch.setattr("schedgap.models.dmlrs.exact.exact.MAX_ROWS", 1)
     outcome = exact(
         TOY_2,
-        RunContext({"max_columns": 100_000}, "highs", Budget(Clock(30)), NullProgress()),
+        RunContext({}, "highs", Budget(Clock(30)), NullProgress()),
     )
     assert isinstance(outcome.schedule, DmlrsSchedule) and outcome.bound >= 10 - 1e-9

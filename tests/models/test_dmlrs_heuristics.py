@@ -180,9 +180,9 @@ def test_a_heuristic_without_a_limit_goes_on_while_it_helps(monkeypatch):
     instance = sg.generate("dmlrs", preset="small", seed=1)  # the bound of columns is above
     monkeypatch.setattr(colgen_heuristic, "MOVES", 5)
     for moves, ended in ((None, "2 rounds in a row found nothing better"), (7, "after 7 moves")):
-        options = {"grid": 20, "moves": moves}
-        call = RunContext(options, "highs", Budget(), NullProgress())
-        assert colgen_heuristic.colgen_heuristic(instance, call).trace["search_ended"] == ended
+        call = RunContext({}, "highs", Budget(), NullProgress())
+        found = colgen_heuristic.colgen_heuristic(instance, call, grid=20, moves=moves)
+        assert found.trace["search_ended"] == ended
 
 
 def test_a_seed_repeats_the_search():

@@ -106,7 +106,7 @@ def test_the_method_reports_its_problems_as_plain_data():
     call = RunContext(
         method.parse({"problems": "5"}), "highs", Budget(Clock(60), 0), NullProgress()
     )
-    outcome = method.run(TOY, call)
+    outcome = method(TOY, call)
     told = json.loads(json.dumps(outcome.trace["lp_rounding"]))
     assert told["problems"] == len(lp_rounding(TOY, optimum, problems=0).problems) > 0
     assert {len(column) for column in told["sample"].values()} == {5}

@@ -70,5 +70,5 @@ def test_oasis_keeps_the_rules_and_is_no_better_than_the_optimum(instance, share
 
 def test_the_method_runs():
     method = METHODS["oasis"]
-    outcome = method.run(TOY, RunContext(method.parse({}), None, Budget(Clock(10)), NullProgress()))
+    outcome = method(TOY, RunContext(method.parse({}), None, Budget(Clock(10)), NullProgress()))
     assert outcome.schedule.value(TOY) == 1 and outcome.trace["payoffs"]["j2"] > 0

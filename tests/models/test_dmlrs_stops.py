@@ -75,7 +75,7 @@ def decide_stopped(instance, k, item_prices, known):
     value, schedule = known_best(instance)
     ear = Judge(instance, value)
     clock = StopAt(k)
-    call = RunContext({"max_columns": 10**6}, "highs", Budget(), ear)
+    call = RunContext({}, "highs", Budget(), ear)
     found = initial_state(instance, call)
     if known:
         found.incumbent(schedule)
@@ -250,7 +250,7 @@ def test_stops_at_length(instance, name, start):
 def test_a_stopped_call_hears_nothing_false_from_the_first_reading():
     """Nothing was looked at: nobody admitted, each job alone."""
     ear = Judge(TOY_2, 10.0)
-    call = RunContext({"max_columns": 10**6}, "highs", Budget(StopAt(0)), NullProgress())
-    found = exact.exact(TOY_2, call)
+    call = RunContext({}, "highs", Budget(StopAt(0)), NullProgress())
+    found = exact.exact(TOY_2, call, max_columns=10**6)
     ear.outcome(found)
     assert found.bound == 12 and found.schedule.admitted == ()

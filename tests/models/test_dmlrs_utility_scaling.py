@@ -39,7 +39,7 @@ def times(instance, factor):
 def in_process(name, instance, **settings):
     method = METHODS[name]
     call = RunContext(method.parse({}), "highs", Budget(Clock(30)), NullProgress())
-    return method.run(instance, replace(call, **settings))
+    return method(instance, replace(call, **settings))
 
 
 def proves(instance, found, best):

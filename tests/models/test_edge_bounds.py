@@ -8,11 +8,9 @@ from hypothesis import HealthCheck, given, settings
 
 from schedgap.errors import InputError
 from schedgap.instances.edge import EdgeInstance
-from schedgap.models.edge.bounds import job_alone, preemptive_machine
 from schedgap.models.edge.bounds.certificates import KINDS, check_certificate
-from schedgap.models.edge.decisions import infeasibility_reason
 from schedgap.models.edge.methods import METHODS
-from strategies.edge import brute_force, edge_instances, instance_of
+from strategies.edge import brute_force, edge_instances
 from strategies.edge_examples import TOY_A, TOY_B, TOY_BATCH, TOY_C
 from strategies.edge_methods import outcome
 
@@ -31,31 +29,6 @@ def test_the_examples_have_these_bounds(name: str) -> None:
 
 def test_a_batch_is_bounded_by_its_dual() -> None:
     assert outcome(None, "cg-bound", TOY_BATCH).bound == 3
-
-
-def test_one_machine_runs_the_least_remaining_work_first() -> None:
-    """Two workers, delay 0, work 4 from slot 1 and 1 from slot 2: in time units of the machine,
-    2 and 1/2. The first runs in [0, 1], the second in [1, 3/2], the first again to 5/2: C_j - a_j
-    sum up to 5/2 + 3/2 - 3 = 1, and alone they are 2 - 1 + 1 - 1 slots late: 1 + 0."""
-    servers = [{"id": "s", "kind": "edge", "workers": {"gpu": 2}, "parameter_servers": {"cpu": 2}}]
-    jobs = [
-        {"epochs": 2, "chunks": 2, "transfer_delay": {"s": 0}},
-        {"arrival": 2, "transfer_delay": {"s": 0}},
-    ]
-    instance = instance_of(jobs, servers=servers)
-    assert preemptive_machine._machine([0.0, 1.0], [2.0, 0.5], lambda job, left: left)[0] == [
-        2.5,
-        1.5,
-    ]
-    assert job_alone.alone(instance) == 1 and preemptive_machine.srpt(instance) == 1
-
-
-def test_mean_busy_times() -> None:
-    """The least work first: 2 units from 0, interrupted by 1/2 unit at 1. Its mean busy time is
-    (1 x 1/2 + 1 x 2) / 2 = 5/4 for [0, 1] and [3/2, 5/2]; the other's is 5/4."""
-    work = [2.0, 0.5]
-    means = preemptive_machine._machine([0.0, 1.0], work, lambda job, left: work[job])[1]
-    assert means == pytest.approx([1.25, 1.25])
 
 
 def holds(instance: EdgeInstance) -> None:
@@ -103,26 +76,6 @@ def test_bounds_hold_and_are_evaluated_again_at_length(instance: EdgeInstance) -
     holds(instance)
 
 
-def machine_holds(instance: EdgeInstance) -> None:
-    if infeasibility_reason(instance) is None:
-        assert (
-            job_alone.alone(instance) <= preemptive_machine.srpt(instance) <= brute_force(instance)
-        )
-
-
-@settings(max_examples=60, **QUIET)
-@given(edge_instances(placeable=True))
-def test_one_machine_is_a_bound(instance: EdgeInstance) -> None:
-    machine_holds(instance)
-
-
-@pytest.mark.nightly
-@settings(max_examples=400, **QUIET)
-@given(edge_instances(placeable=True, max_jobs=4))
-def test_one_machine_is_a_bound_at_length(instance: EdgeInstance) -> None:
-    machine_holds(instance)
-
-
 @pytest.mark.parametrize(
     ("certificate", "word"),
     [
@@ -146,8 +99,7 @@ def test_one_machine_is_a_bound_at_length(instance: EdgeInstance) -> None:
             "no worker type",
         ),
         ({"kind": "parts", "parts": {"x": {"kind": "job-bound"}}}, "no jobs of worker type"),
-        ({"kind": "lp-mode", "rows": 1, "duals": []}, "rows"),
-        ({"kind": "lp-mode"}, "rows"),
+        ({"kind": "cg-bound"}, "slots"),
     ],
 )
 def test_wrong_certificates_are_refused(certificate: dict[str, object], word: str) -> None:

@@ -96,10 +96,10 @@ def test_too_many_columns_are_refused() -> None:
 def test_building_stops_at_the_limit() -> None:
     """2,000 and more runs are hardly built and solved in a second; the list is kept."""
     instance = generate("edge", preset="small", seed=2)
-    clock, method = Clock(1.0), METHODS["set-packing"]
-    call = RunContext(method.parse({}), "highs", Budget(clock), Silence())
+    method = METHODS["set-packing"]
+    call = RunContext(method.parse({}), "highs", Budget(Clock(1.0)), Silence())
     outcome = FAMILY.run(method, instance, call)
-    assert clock.elapsed() < 4
+    assert "limit" in outcome.trace["complete search"]
     assert outcome.schedule is not None and outcome.bound is not None
 
 

@@ -1,9 +1,8 @@
-"""`exact` of family `elastic`, and the enumeration between two bounds that ends it."""
+"""`exact` of family `elastic`, and its programs, against enumeration."""
 
 import math
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -11,15 +10,9 @@ from hypothesis import strategies as st
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic import FAMILY, rules
-from schedgap.models.elastic.bounds import schedule_lp
 from schedgap.models.elastic.bounds.certificates import check_certificate
-from schedgap.models.elastic.bounds.schedule_lp import SlotPrices
 from schedgap.models.elastic.exact import exact
-from schedgap.models.elastic.exact.enumeration import GROWTH, branch_remaining, enumerate_and_cut
-from schedgap.models.elastic.heuristics.initial import starting_schedule
 from schedgap.models.elastic.methods import METHODS as ALL
-from schedgap.models.elastic.programs.columns import schedule_of
-from schedgap.models.elastic.time_windows import no_schedule
 from schedgap.models.method import Budget, MethodResult, RunContext
 from schedgap.solvers import Clock
 from strategies.elastic import brute_force, elastic_instances, instance_of
@@ -87,80 +80,6 @@ def test_exact_agrees_with_enumeration(instance: ElasticInstance) -> None:
 @given(st.booleans().flatmap(lambda whole: elastic_instances(max_jobs=3, integer=whole)))
 def test_exact_agrees_with_enumeration_at_length(instance: ElasticInstance) -> None:
     check(instance, run("exact", instance))
-
-
-def enumerated(instance: ElasticInstance, prices: SlotPrices) -> None:
-    """The search by prices alone, gap by gap, ends with the optimum or with the known schedule."""
-    start = starting_schedule(instance)
-    sign = -1 if instance.is_batch else 1
-    upper = None if start is None else sign * start.value(instance)
-    optimum = sign * brute_force(instance)
-    clock, gap = Clock(60), None
-    while True:
-        remaining = enumerate_and_cut(instance, prices, upper, gap=gap, budget=Budget(clock))
-        assert remaining.tightened is not None or remaining.complete
-        found = (
-            None
-            if remaining.tightened is None
-            else branch_remaining(instance, remaining, budget=Budget(clock))
-        )
-        if found is not None and found.runs is not None:
-            data = schedule_of(instance, found.runs).to_data(instance)
-            assert list(rules.check(instance, data, {})) == []
-            assert sign * rules.objective(instance, data) == pytest.approx(optimum)
-            assert found.lower == pytest.approx(optimum, rel=1e-6, abs=1e-6)
-            return
-        assert found is None or found.complete
-        lower = remaining.lower if found is None else found.lower
-        assert lower <= optimum + 1e-6 * max(1.0, abs(optimum))
-        if remaining.final:
-            assert optimum == (math.inf if upper is None else pytest.approx(upper, rel=1e-6))
-            return
-        gap = GROWTH * remaining.gap
-
-
-@settings(max_examples=11, deadline=None, suppress_health_check=list(HealthCheck))
-@given(elastic_instances(), st.data())
-def test_any_prices_lead_to_the_optimum(instance: ElasticInstance, data: st.DataObject) -> None:
-    """Prices off the relaxation's only make the search longer; a closed horizon may be empty."""
-    if no_schedule(instance):
-        return
-    start = starting_schedule(instance)
-    slots = schedule_lp.priced_slots(instance, start)
-    pool = schedule_lp.pools(instance, pooled=True)
-    price = np.zeros((int(pool.max()) + 1, 3, slots))
-    for at in np.ndindex(*price.shape):
-        if data.draw(st.integers(0, 3)) == 0:
-            price[at] = data.draw(st.sampled_from([0.1, 0.3, 1.0]))
-    enumerated(instance, SlotPrices(pool, price))
-
-
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.booleans().flatmap(lambda whole: elastic_instances(integer=whole)))
-def test_the_prices_of_the_relaxation_lead_to_the_optimum(instance: ElasticInstance) -> None:
-    enumerate_from_lp(instance)
-
-
-@pytest.mark.nightly
-@settings(max_examples=800, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.booleans().flatmap(lambda whole: elastic_instances(integer=whole)))
-def test_the_prices_of_the_relaxation_lead_to_the_optimum_at_length(
-    instance: ElasticInstance,
-) -> None:
-    enumerate_from_lp(instance)
-
-
-def enumerate_from_lp(instance: ElasticInstance) -> None:
-    if no_schedule(instance):
-        return
-    lp = schedule_lp.solve_lp(
-        instance, starting_schedule(instance), pooled=True, budget=Budget(Clock(60))
-    )
-    assert lp.prices is not None
-    if lp.infeasible:
-        assert brute_force(instance) == math.inf
-    else:
-        enumerated(instance, lp.prices)
 
 
 def test_a_stopped_search_keeps_schedule_and_bound() -> None:

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic import FAMILY
-from schedgap.models.mechanisms import branch_and_price
 from schedgap.models.method import Budget, RunContext
 from schedgap.solvers import Clock
 from schedgap.solvers.children.processes import run_child
+from schedgap.solvers.proofs import prover
 from strategies.elastic import brute_force, elastic_instances, instance_of
 from strategies.elastic_stops import (
     EXACT,
@@ -147,6 +147,7 @@ def test_cp_sat_stopped_claims_nothing_false() -> None:
 
 def test_a_tree_that_loses_nodes_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same search, with a tree that forgets its children."""
-    monkeypatch.setattr(branch_and_price.heapq, "heappush", lambda heap, node: None)
+    branch = prover._Prover._branch
+    monkeypatch.setattr(prover._Prover, "_branch", lambda self, *node: branch(self, *node)[:1])
     with switched(WAYS[2]), pytest.raises(AssertionError):
-        stopped("exact", STOPPED["ring"], optimum_of("ring"), 2000)
+        stopped("exact", STOPPED["batch"], optimum_of("batch"), 2000)

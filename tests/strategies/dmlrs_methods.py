@@ -18,7 +18,7 @@ def outcome(
     method = METHODS[name]
     engine = method.choose_engine(chosen)
     call = RunContext(method.parse(options), engine, Budget(Clock(limit)), NullProgress())
-    return method.run(instance, call)
+    return method(instance, call)
 
 
 def run(

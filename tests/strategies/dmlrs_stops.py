@@ -121,7 +121,7 @@ def stop_everywhere(
         call = RunContext(
             method.parse(options or {}), method.choose_engine(None), Budget(clock), judge
         )
-        judge.outcome(method.run(instance, call))
+        judge.outcome(method(instance, call))
         tried += 1
         return clock.readings_left
 

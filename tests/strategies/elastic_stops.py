@@ -12,8 +12,7 @@ from schedgap.analysis.results.bounds import Scale
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic import FAMILY, rules
 from schedgap.models.elastic.bounds.certificates import check_certificate
-from schedgap.models.elastic.exact import cutting_planes, enumeration, exact
-from schedgap.models.elastic.exact.slot_cuts import SlotSeparator
+from schedgap.models.elastic.exact import exact, prove
 from schedgap.models.elastic.heuristics import initial
 from schedgap.models.elastic.heuristics.list_schedules import Stop, wspt_order
 from schedgap.models.elastic.methods import METHODS
@@ -22,6 +21,7 @@ from schedgap.models.elastic.programs.columns import schedule_of
 from schedgap.models.elastic.programs.weights import value_step
 from schedgap.models.elastic.time_windows import no_schedule
 from schedgap.models.method import Budget, MethodResult, RunContext, SentProgress
+from schedgap.models.proofs import check_here, excluded_value, proof_data
 from schedgap.models.search_state import SearchState, StageResult
 from schedgap.solvers import Clock
 from strategies.clocks import StopAt
@@ -83,26 +83,25 @@ def one_by_one(instance: ElasticInstance, stop: Stop = lambda: False) -> Iterato
 
 SWITCHES: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "bad start": lambda patch: patch.setattr(initial, "starting_schedules", one_by_one),
-    "no lists": lambda patch: patch.setattr(exact, "_guided", lambda *args: 0),
+    "no lists": lambda patch: patch.setattr(exact, "guided_lists", lambda *args: 0),
     "no cuts": lambda patch: (
-        patch.setattr(cutting_planes, "MAX_CLIQUES", 0),
-        patch.setattr(SlotSeparator, "separate", lambda self, pool, shares, clock: []),
+        patch.setattr(prove, "MAX_CLIQUES", 0),
+        patch.setattr(prove._SlotSeparator, "__call__", lambda self, point, box: []),
     )[0],
     "few runs": lambda patch: (
-        patch.setattr(enumeration, "FEW_RUNS", 6),
-        patch.setattr(cutting_planes, "FIRST_COLUMNS", 3),
-        patch.setattr(cutting_planes, "MORE_COLUMNS", 2),
+        patch.setattr(prove, "FEW_RUNS", 6),
+        patch.setattr(prove, "MANY_RUNS", 9),
     )[0],
-    "too large": lambda patch: patch.setattr(exact, "MAX_MODE_STARTS", 0),
+    "coarse first": lambda patch: patch.setattr(exact, "FEW_MODE_STARTS", 0),
     "no refutation": lambda patch: patch.setattr(exact, "_refute", lambda *args: None),
 }
 WAYS: tuple[tuple[str, ...], ...] = (
     (),
+    ("bad start", "no lists", "few runs"),
+    ("bad start", "no lists", "no cuts"),
+    ("bad start", "no lists", "no cuts", "few runs"),
     ("bad start", "no lists", "no refutation"),
-    ("bad start", "no lists", "no refutation", "no cuts"),
-    ("bad start", "no lists", "no refutation", "few runs"),
-    ("bad start", "no lists", "no refutation", "no cuts", "few runs"),
-    ("bad start", "no refutation", "too large"),
+    ("bad start", "no refutation", "coarse first"),
     ("bad start",),
 )
 
@@ -124,7 +123,14 @@ def judge(instance: ElasticInstance, optimum: float, outcome: MethodResult, hear
     near = VALUE_TOLERANCE * max(1e-300, abs(optimum) if math.isfinite(optimum) else 0.0)
     bounds = [*heard.bounds]
     if outcome.bound is not None:
-        bounds.append((outcome.bound, outcome.certificate))
+        bounds.append((outcome.bound, None if outcome.proof else outcome.certificate))
+    if outcome.bound is not None and outcome.proof is not None:
+        needed, proof = excluded_value(instance, outcome.bound), outcome.proof
+        assert needed is not None
+        goal = needed if proof.goal is None else proof.goal
+        data = proof_data(instance, goal, vectors=proof.vectors, cuts=proof.cuts, tree=proof.tree)
+        scaled = "weights" in outcome.trace  # the proof is about the scaled weights
+        assert goal >= needed and (scaled or check_here(instance, data).status == "proved")
     for value, certificate in bounds:
         assert sign * value <= sign * optimum + near
         if certificate is not None:

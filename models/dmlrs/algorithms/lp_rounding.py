@@ -7,15 +7,14 @@ promises a cost of at most 3 G / delta times that of the relaxation, with probab
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from annotated_types import Ge, Le
 
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.models.dmlrs.algorithms import slot_placements
-from schedgap.models.dmlrs.algorithms.best_schedule import DynamicProgram
 from schedgap.models.dmlrs.algorithms.pd_ors import pd_ors, slot_options
-from schedgap.models.dmlrs.algorithms.prices import PriceSource
 from schedgap.models.dmlrs.algorithms.rounding import Gain, RoundedProblem, Rounding
 from schedgap.models.dmlrs.programs import across_machines
 from schedgap.models.dmlrs.slot_options import SlotOption, SlotState
@@ -39,30 +38,29 @@ def lp_rounding(
     instance: DmlrsInstance,
     solve: Solve,
     *,
-    one_machine: bool = True,
-    problems: int = 200,
-    prices: PriceSource | None = None,
-    price_floor: float = 0.0,
-    dp: DynamicProgram = "grid",
-    quantum: int | None = None,
-    grid: int = 2000,
-    literal_13: bool = False,
+    one_machine: Annotated[
+        bool,
+        "options on one machine too, Algorithm 4, lines 2-7; without, every slot is a rounded "
+        "solution",
+    ] = True,
+    problems: Annotated[
+        int, "most problems (23) that are also solved in integers", Ge(0), Le(100_000)
+    ] = 200,
     gain: Gain = "one",
     delta: float = 1.0,
     rounds: int = 20,
     ps_row: bool = True,
     seed: int = 0,
     clock: Clock | None = None,
+    **settings: Any,
 ) -> MeasuredRun:
     """Run PD-ORS and measure its rounding.
 
     With the defaults the schedule is that of `pd_ors` with the same seed.
 
-    `solve`: returns the proved optimum of an integer program, or None. `one_machine`: whether a job
-    may also run on one machine, Algorithm 4, lines 2-7. Without it every slot is a rounded
-    solution. `problems`: largest number of problems of which theta is computed, evenly spread over
-    the run. `prices`, `price_floor`, `dp`, `quantum`, `grid`, `literal_13`, `gain`, `delta`,
-    `rounds`, `ps_row`, `seed`, `clock`: as for `pd_ors`.
+    `solve`: returns the proved optimum of an integer program, or None. `problems`: theta is
+    computed for as many, evenly spread over the run. `gain`, `delta`, `rounds`, `ps_row`, `seed`,
+    `clock`, `settings`: as for `pd_ors`.
     """
     seen: list[RoundedProblem] = []
     rounding = Rounding(
@@ -74,15 +72,10 @@ def lp_rounding(
 
     run = pd_ors(
         instance,
-        prices=prices,
-        price_floor=price_floor,
-        dp=dp,
-        quantum=quantum,
-        grid=grid,
-        literal_13=literal_13,
         across="greedy",  # replaced by `options`
         options=options,
         clock=clock,
+        **settings,
     )
     chosen = np.unique(np.linspace(0, len(seen) - 1, min(problems, len(seen))).astype(int))
     thetas: dict[int, float | None] = {}

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from annotated_types import Ge, Le
 
 from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule, Plan, arrays
 from schedgap.models.dmlrs.algorithms import slot_placements
@@ -15,7 +16,13 @@ from schedgap.models.dmlrs.algorithms.best_schedule import (
     best_schedule,
 )
 from schedgap.models.dmlrs.algorithms.events import EventLog
-from schedgap.models.dmlrs.algorithms.prices import PriceRange, PriceSource, declared, of_jobs
+from schedgap.models.dmlrs.algorithms.prices import (
+    PriceFloor,
+    PriceRange,
+    PriceSource,
+    declared,
+    of_jobs,
+)
 from schedgap.models.dmlrs.algorithms.rounding import Gain, Rounding
 from schedgap.models.dmlrs.slot_options import (
     JobAtArrival,
@@ -44,16 +51,27 @@ def pd_ors(
     instance: DmlrsInstance,
     *,
     events: bool = False,
-    prices: PriceSource | None = None,
-    price_floor: float = 0.0,
-    dp: DynamicProgram = "grid",
-    quantum: int | None = None,
-    grid: int = 2000,
-    literal_13: bool = False,
-    gain: Gain = "one",
-    delta: float = 1.0,
-    rounds: int = 20,
-    ps_row: bool = True,
+    prices: PriceSource = None,
+    price_floor: PriceFloor = 0.0,
+    dp: Annotated[
+        DynamicProgram, "Algorithm 3: exact, on a grid, or in quanta of samples"
+    ] = "grid",
+    quantum: Annotated[
+        int | None, "samples per quantum, with dp=literal; else V / 2000", Ge(1)
+    ] = None,
+    grid: Annotated[
+        int, "number of grid steps of a job's work, with dp=grid", Ge(1), Le(100_000)
+    ] = 2000,
+    literal_13: Annotated[bool, "(13) as printed: the duration minus the arrival"] = False,
+    gain: Annotated[
+        Gain,
+        "G_delta before the rounding: a number, or the gain that protects packing or cover rows",
+        Ge(0.01),
+        Le(100),
+    ] = "one",
+    delta: Annotated[float, "probability with which the rounding may fail", Ge(1e-9), Le(1)] = 1.0,
+    rounds: Annotated[int, "S, most draws for each number of workers", Ge(1), Le(10_000)] = 20,
+    ps_row: Annotated[bool, "a row for PSs in (23)-(26); as printed there is none"] = True,
     across: Across = "round",
     options: OptionsOfSlot | None = None,
     seed: int = 0,
@@ -200,7 +218,7 @@ class _RunningRange:
     """The range of the prices, as it is known when a job arrives."""
 
     def __init__(
-        self, instance: DmlrsInstance, prices: PriceSource | None, floor: float, *, literal: bool
+        self, instance: DmlrsInstance, prices: PriceSource, floor: float, *, literal: bool
     ) -> None:
         self._instance, self._floor, self._literal = instance, floor, literal
         self._capacity = arrays(instance).capacity_milli

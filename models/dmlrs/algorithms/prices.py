@@ -3,9 +3,10 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
+from annotated_types import Ge, Le
 
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, STEP, DmlrsInstance, arrays
 from schedgap.instances.dmlrs.compiled import Floats, Ints
@@ -13,9 +14,12 @@ from schedgap.models.dmlrs.slot_options import JobAtArrival
 from schedgap.models.dmlrs.throughput import FULL
 from schedgap.models.method import AlgorithmRun
 
-PriceSource = Literal[
-    "declared", "running", "oracle"
-]  # whose U and L; None: declared, else running
+PriceSource = Annotated[
+    Literal["declared", "running", "oracle"] | None,
+    "U and L declared in the file, from the jobs seen so far, or from all jobs (not online); "
+    "default: declared if the file has them, otherwise running",
+]
+PriceFloor = Annotated[float, "lower limit on L", Ge(0), Le(1e12)]
 
 MIN_RATIO = 1e-12  # lower limit on L / min_r U^r
 DEFAULT_RATIO = 1e-6  # L / min_r U^r if no job has a utility at T

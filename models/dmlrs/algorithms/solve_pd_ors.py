@@ -1,9 +1,8 @@
-"""PD-ORS as methods: as printed, with integer hulls in its relaxation, with greedy placements.
+"""PD-ORS as a method, and another one that measures its rounding."""
 
-A further method measures the rounding of the first.
-"""
-
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.models.dmlrs.algorithms.guarantees import conditions, rounding_odds
@@ -14,23 +13,19 @@ from schedgap.models.method import AlgorithmRun, MethodResult, RunContext
 from schedgap.solvers.programs.arrays import LinearProgram
 
 
-def as_printed(instance: DmlrsInstance, call: RunContext) -> MethodResult:
-    """Run PD-ORS with Algorithm 4 as printed."""
-    return _result(instance, call, online_run(instance, call, "round"))
+def run_pd_ors(
+    instance: DmlrsInstance, call: RunContext, across: Across = "round", **options: Any
+) -> MethodResult:
+    """Run PD-ORS as a method; `across` and `options`: those of `pd_ors`."""
+    run = pd_ors(instance, **options, across=across, seed=call.seed, clock=call.clock)
+    return _result(instance, run, options)
 
 
-def with_hulls(instance: DmlrsInstance, call: RunContext) -> MethodResult:
-    """Run PD-ORS with (24) replaced by the integer hull of each machine; fewer draws fail."""
-    return _result(instance, call, online_run(instance, call, "round-hull"))
+def lp_rounding(instance: DmlrsInstance, call: RunContext, **options: Any) -> MethodResult:
+    """Run PD-ORS with Algorithm 4 as printed, and measure its rounding.
 
-
-def greedily(instance: DmlrsInstance, call: RunContext) -> MethodResult:
-    """Run PD-ORS with workers placed one by one on the cheapest machines."""
-    return _result(instance, call, online_run(instance, call, "greedy"))
-
-
-def lp_rounding(instance: DmlrsInstance, call: RunContext) -> MethodResult:
-    """Run PD-ORS with Algorithm 4 as printed, and measure its rounding."""
+    `options`: those of `lp_rounding.lp_rounding`.
+    """
     from schedgap.solvers.engines.solve import solve
 
     def optimum(program: LinearProgram) -> float | None:
@@ -39,23 +34,15 @@ def lp_rounding(instance: DmlrsInstance, call: RunContext) -> MethodResult:
         )
         return found.objective if found.status == "optimal" else None
 
-    measured = measure(instance, optimum, **call.options, seed=call.seed, clock=call.clock)
+    measured = measure(instance, optimum, **options, seed=call.seed, clock=call.clock)
     trace = {"lp_rounding": summary(measured, instance)}
-    return _result(instance, call, replace(measured.run, trace={**measured.run.trace, **trace}))
+    run = replace(measured.run, trace={**measured.run.trace, **trace})
+    return _result(instance, run, options)
 
 
-def online_run(instance: DmlrsInstance, call: RunContext, across: Across) -> AlgorithmRun:
-    """Run PD-ORS with the options of a call.
-
-    `across`: how options across machines are found, as in `pd_ors`.
-    """
-    options = {name: value for name, value in call.options.items() if name != "of"}
-    return pd_ors(instance, **options, across=across, seed=call.seed, clock=call.clock)
-
-
-def _result(instance: DmlrsInstance, call: RunContext, run: AlgorithmRun) -> MethodResult:
+def _result(instance: DmlrsInstance, run: AlgorithmRun, options: Mapping[str, Any]) -> MethodResult:
     """Return the result of a run, with its conditions in the trace."""
     trace = {**run.trace, "conditions": conditions(instance, run)}
-    if "delta" in call.options:
-        trace["odds_of_rounding"] = rounding_odds(instance, call.options["delta"])
+    if "delta" in options:
+        trace["odds_of_rounding"] = rounding_odds(instance, options["delta"])
     return MethodResult(run.schedule, note=stop_note(instance, run), trace=trace)

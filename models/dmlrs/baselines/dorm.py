@@ -9,9 +9,10 @@ takes seconds at the paper's size and is often not solved.
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
+from annotated_types import Ge, Le
 
 from schedgap.instances.dmlrs import Counts, DmlrsInstance, DmlrsSchedule, arrays
 from schedgap.instances.dmlrs.compiled import Floats
@@ -402,7 +403,20 @@ def read(instance: DmlrsInstance, jobs: Sequence[int], values: Floats) -> Placem
     return placed
 
 
-def run_dorm(instance: DmlrsInstance, call: RunContext) -> MethodResult:
+def run_dorm(
+    instance: DmlrsInstance,
+    call: RunContext,
+    *,
+    theta_f: Annotated[float, "limit on the unfairness, per resource", Ge(0), Le(1e6)] = 0.1,
+    theta_a: Annotated[
+        float, "largest share of running jobs whose placement may change", Ge(0), Le(1)
+    ] = 0.2,
+    merge: Annotated[
+        bool,
+        "merge all machines in the program, then place its numbers first-fit; otherwise the "
+        "program places them, which takes long on many machines",
+    ] = True,
+) -> MethodResult:
     """Run Dorm with an engine for its programs."""
     from schedgap.solvers.engines.solve import solve
 
@@ -423,8 +437,8 @@ def run_dorm(instance: DmlrsInstance, call: RunContext) -> MethodResult:
         found: Floats | None = result.values
         return found
 
-    limits = DormLimits(call.options["theta_f"], call.options["theta_a"])
-    schedule = dorm(instance, values, limits, call.clock, call.options["merge"])
+    limits = DormLimits(theta_f, theta_a)
+    schedule = dorm(instance, values, limits, call.clock, merge)
     note = "stopped: placements stay as they were" if call.clock.expired() else ""
     return MethodResult(schedule, note=note, trace={"programs": programs, "not_proved": unproved})
 

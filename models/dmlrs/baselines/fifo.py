@@ -1,8 +1,10 @@
 """FIFO: jobs in order of arrival, each with as many workers as it can use."""
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Ge
 
 from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule, arrays
 from schedgap.instances.dmlrs.compiled import Ints
@@ -16,16 +18,18 @@ from schedgap.models.dmlrs.throughput import bundles, ps_needed
 
 
 def fifo(
-    instance: DmlrsInstance, fifo_workers: int | None = None, *, strict: bool = False
+    instance: DmlrsInstance,
+    fifo_workers: Annotated[
+        int | None, "largest number of workers of a job; default: its batch", Ge(1)
+    ] = None,
+    *,
+    strict: Annotated[bool, "no backfilling: a job without workers blocks all later jobs"] = False,
 ) -> DmlrsSchedule:
     """Return the schedule that serves jobs in order of arrival.
 
     A job takes the largest n up to F, `fifo_workers` and what it needs, on the first machine that
     holds it with its PSs, or else across machines: unit by unit on the first machine with enough
     free capacity, a PS before the worker that requires it.
-
-    `fifo_workers`: most workers of any job; >= 1. `strict`: whether a job that gets nothing blocks
-    the later ones.
 
     Notes
     -----

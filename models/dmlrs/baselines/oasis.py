@@ -6,13 +6,15 @@ program.
 """
 
 import math
+from typing import Annotated, Any
 
 import numpy as np
+from annotated_types import Ge, Le
 
 from schedgap.instances.dmlrs import EXTERNAL, DmlrsInstance
 from schedgap.instances.dmlrs.compiled import Floats, Ints
 from schedgap.models.dmlrs.algorithms.pd_ors import pd_ors, stop_note
-from schedgap.models.dmlrs.algorithms.prices import PriceSource
+from schedgap.models.dmlrs.algorithms.prices import PriceFloor, PriceSource
 from schedgap.models.dmlrs.slot_options import SlotOption, SlotState
 from schedgap.models.method import AlgorithmRun, MethodResult, RunContext
 from schedgap.solvers.children.clock import Clock
@@ -21,9 +23,9 @@ from schedgap.solvers.children.clock import Clock
 def oasis(
     instance: DmlrsInstance,
     *,
-    worker_share: float = 0.5,
-    prices: PriceSource | None = None,
-    price_floor: float = 0.0,
+    worker_share: Annotated[float, "share of the machines that hold workers", Ge(0), Le(1)] = 0.5,
+    prices: PriceSource = None,
+    price_floor: PriceFloor = 0.0,
     clock: Clock | None = None,
 ) -> AlgorithmRun:
     """Admit or reject the jobs as PD-ORS does, with workers and PSs on different machines.
@@ -49,9 +51,9 @@ def oasis(
     )
 
 
-def run_oasis(instance: DmlrsInstance, call: RunContext) -> MethodResult:
-    """Run OASiS within the time of a call."""
-    run = oasis(instance, **call.options, clock=call.clock)
+def run_oasis(instance: DmlrsInstance, call: RunContext, **options: Any) -> MethodResult:
+    """Run OASiS within the time of a call; `options`: its own."""
+    run = oasis(instance, **options, clock=call.clock)
     return MethodResult(run.schedule, note=stop_note(instance, run), trace=run.trace)
 
 

@@ -1,14 +1,14 @@
 """The dual (10), (11) as methods: at the final prices of an online run, and over all schedules."""
 
 from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from schedgap.errors import UsageError
 from schedgap.instances.dmlrs import DmlrsInstance
-from schedgap.models.dmlrs.algorithms.pd_ors import Across
+from schedgap.models.dmlrs.algorithms.pd_ors import Across, pd_ors
 from schedgap.models.dmlrs.algorithms.prices import final_prices
-from schedgap.models.dmlrs.algorithms.solve_pd_ors import online_run
 from schedgap.models.dmlrs.baselines.oasis import oasis
 from schedgap.models.dmlrs.bounds.certificate_data import is_too_fine, price_certificate
 from schedgap.models.dmlrs.bounds.certificates import check_certificate
@@ -30,15 +30,27 @@ _ACROSS: Mapping[str, Across] = {
 }
 
 
-def dual_online(instance: DmlrsInstance, call: RunContext) -> MethodResult:
-    """Price every schedule at full capacity with the final prices of a run."""
+def dual_online(
+    instance: DmlrsInstance,
+    call: RunContext,
+    *,
+    of: Annotated[
+        Literal["pd-ors", "pd-ors-hull", "pd-ors-greedy", "oasis"],
+        "the online run that supplies the prices",
+    ] = "pd-ors",
+    **options: Any,
+) -> MethodResult:
+    """Price every schedule at full capacity with the final prices of a run.
+
+    `options`: those of the run; OASiS has only `prices` and `price_floor`.
+    """
     alone = alone_bound(instance)
     call.progress.bound(alone, NO_PRICES)
-    if call.options["of"] == "oasis":
-        options = {key: call.options[key] for key in ("prices", "price_floor")}
-        run = oasis(instance, **options, clock=call.clock)
+    if of == "oasis":
+        shared = {key: options[key] for key in ("prices", "price_floor") if key in options}
+        run = oasis(instance, **shared, clock=call.clock)
     else:
-        run = online_run(instance, call, _ACROSS[call.options["of"]])
+        run = pd_ors(instance, **options, across=_ACROSS[of], seed=call.seed, clock=call.clock)
     call.progress.phase("pricing at full capacity")
     certificate = machine_prices(
         instance, final_prices(instance, run), run.trace["min_unit_utility"]

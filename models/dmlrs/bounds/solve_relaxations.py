@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from annotated_types import Ge, Le
 
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.instances.dmlrs.compiled import Floats
@@ -14,6 +15,8 @@ from schedgap.models.dmlrs.bounds.certificates import check_certificate
 from schedgap.models.dmlrs.bounds.job_alone import NO_PRICES, alone_bound
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers import solve
+
+MaxColumns = Annotated[int, "largest number of columns that is built", Ge(1)]
 
 
 def _certified(
@@ -33,48 +36,66 @@ def _zero_prices(instance: DmlrsInstance) -> Floats:
 
 
 def _fluid(
-    build: Callable[[DmlrsInstance], fluid.FluidRelaxation], size: Callable[[DmlrsInstance], int]
-) -> Callable[[DmlrsInstance, RunContext], MethodResult]:
-    """Return the method that evaluates the prices of a fluid program."""
-
-    def run(instance: DmlrsInstance, call: RunContext) -> MethodResult:
-        alone = alone_bound(instance)
-        call.progress.bound(alone, NO_PRICES)
-        columns, limit = size(instance), call.options["max_columns"]
-        if columns > limit:
-            note = f"too large: {columns} columns > max_columns={limit}"
-            return _certified(instance, _zero_prices(instance), note)
-        call.progress.phase("building the program")
-        relaxation = build(instance)
-        call.progress.phase("solving the relaxation")
-        result = solve(
-            relaxation.program, "highs", clock=call.clock, threads=call.threads, seed=call.seed
-        )
-        if result.duals is None:
-            note = f"the relaxation was not solved ({result.status})"
-            return _certified(instance, _zero_prices(instance), note)
-        value = None if result.objective is None else -result.objective + 0.0
-        certified = _certified(
-            instance,
-            relaxation.prices(result.duals),
-            relaxation=value,
-            columns=len(relaxation.program.cost),
-        )
-        better = certified.bound is not None and certified.bound <= alone
-        return (
-            certified if better else _certified(instance, _zero_prices(instance), relaxation=value)
-        )
-
-    return run
+    build: Callable[[DmlrsInstance], fluid.FluidRelaxation],
+    columns: int,
+    instance: DmlrsInstance,
+    call: RunContext,
+    limit: int,
+) -> MethodResult:
+    """Return the bound that the prices of a fluid program prove, if it is not too large."""
+    alone = alone_bound(instance)
+    call.progress.bound(alone, NO_PRICES)
+    if columns > limit:
+        note = f"too large: {columns} columns > max_columns={limit}"
+        return _certified(instance, _zero_prices(instance), note)
+    call.progress.phase("building the program")
+    relaxation = build(instance)
+    call.progress.phase("solving the relaxation")
+    result = solve(
+        relaxation.program, "highs", clock=call.clock, threads=call.threads, seed=call.seed
+    )
+    if result.duals is None:
+        note = f"the relaxation was not solved ({result.status})"
+        return _certified(instance, _zero_prices(instance), note)
+    value = None if result.objective is None else -result.objective + 0.0
+    certified = _certified(
+        instance,
+        relaxation.prices(result.duals),
+        relaxation=value,
+        columns=len(relaxation.program.cost),
+    )
+    better = certified.bound is not None and certified.bound <= alone
+    return certified if better else _certified(instance, _zero_prices(instance), relaxation=value)
 
 
-fluid_lp = _fluid(fluid.compact, fluid.compact_columns)
-fluid_lp_disaggregated = _fluid(fluid.disaggregated, fluid.disaggregated_columns)
+def fluid_lp(
+    instance: DmlrsInstance, call: RunContext, *, max_columns: MaxColumns = 500_000
+) -> MethodResult:
+    """Bound by the compact fluid program."""
+    columns = fluid.compact_columns(instance)
+    return _fluid(fluid.compact, columns, instance, call, max_columns)
 
 
-def colgen(instance: DmlrsInstance, call: RunContext) -> MethodResult:
+def fluid_lp_disaggregated(
+    instance: DmlrsInstance, call: RunContext, *, max_columns: MaxColumns = 500_000
+) -> MethodResult:
+    """Bound by the fluid program that is disaggregated by slot of completion."""
+    columns = fluid.disaggregated_columns(instance)
+    return _fluid(fluid.disaggregated, columns, instance, call, max_columns)
+
+
+def colgen(
+    instance: DmlrsInstance,
+    call: RunContext,
+    *,
+    grid: Annotated[
+        int,
+        "number of grid steps of a job's work; progress is rounded up",
+        Ge(1),
+        Le(100_000),
+    ] = 3000,
+) -> MethodResult:
     """Generate columns from the prices of the fluid program; return the better of both bounds."""
-    grid = call.options["grid"]
     relaxation = fluid.compact(instance)
     call.progress.bound(alone_bound(instance), NO_PRICES)
     call.progress.phase("solving the fluid program")

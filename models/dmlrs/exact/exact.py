@@ -33,6 +33,7 @@ from schedgap.models.dmlrs.bounds.machine_patterns import (
     PatternMaster,
     generate_patterns,
 )
+from schedgap.models.dmlrs.bounds.solve_relaxations import MaxColumns
 from schedgap.models.dmlrs.bounds.utility_sums import attained
 from schedgap.models.dmlrs.exact.logic_based_benders import lbbd
 from schedgap.models.dmlrs.exact.prove import prove_goal
@@ -69,7 +70,9 @@ PARTS = (0.25, 0.5, 0.75, 1.0)  # of the way from the certified bound to the rep
 FEW_BUNDLES = 150  # bundles up to which the target is the incumbent at once
 
 
-def exact(instance: DmlrsInstance, call: RunContext) -> MethodResult:
+def exact(
+    instance: DmlrsInstance, call: RunContext, *, max_columns: MaxColumns = 100_000
+) -> MethodResult:
     """Run `exact`."""
     state = initial_state(instance, call)
     state.checkable_only = True
@@ -84,7 +87,7 @@ def exact(instance: DmlrsInstance, call: RunContext) -> MethodResult:
         state, instance, prices, partial, grid=GRID, moves=moves // 2, time_share=SEARCH_TIME
     )
     large = (
-        aggregate.size(instance) > call.options["max_columns"]
+        aggregate.size(instance) > max_columns
         or int(arrays(instance).batch.max()) > MAX_WORKERS
         or PatternMaster(instance).rows > MAX_ROWS
     )

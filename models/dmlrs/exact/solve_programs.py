@@ -1,6 +1,9 @@
 """The programs as exact methods: each with the engines that can solve it."""
 
+from typing import Annotated
+
 from schedgap.instances.dmlrs import DmlrsInstance
+from schedgap.models.dmlrs.bounds.solve_relaxations import MaxColumns
 from schedgap.models.dmlrs.bounds.utility_sums import attained
 from schedgap.models.dmlrs.exact.logic_based_benders import lbbd as logic_based_benders
 from schedgap.models.dmlrs.heuristics.initial import initial_state
@@ -10,10 +13,13 @@ from schedgap.models.dmlrs.utility_scaling import ENGINE_TOLERANCE
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.search_state import SearchState
 
+Symmetry = Annotated[bool, "break the symmetry of equal machines and of equal jobs"]
 
-def _refused(state: SearchState, size: int, unit: str = "columns") -> MethodResult | None:
+
+def _refused(
+    state: SearchState, size: int, limit: int, unit: str = "columns"
+) -> MethodResult | None:
     """Return the result if bounds close the gap, or if the program is too large; else None."""
-    limit = state.call.options["max_columns"]
     if state.closed:
         return state.outcome()
     if size > limit:
@@ -21,13 +27,20 @@ def _refused(state: SearchState, size: int, unit: str = "columns") -> MethodResu
     return None
 
 
-def milp_machine(instance: DmlrsInstance, call: RunContext) -> MethodResult:
+def milp_machine(
+    instance: DmlrsInstance,
+    call: RunContext,
+    *,
+    symmetry: Symmetry = True,
+    cuts: Annotated[bool, "add valid inequalities that tighten the relaxation"] = True,
+    max_columns: MaxColumns = 100_000,
+) -> MethodResult:
     """Solve the printed program."""
     state = initial_state(instance, call)
-    if refused := _refused(state, printed.size(instance)):
+    if refused := _refused(state, printed.size(instance), max_columns):
         return refused
     call.progress.phase("building the program")
-    model = printed.build(instance, symmetry=call.options["symmetry"], cuts=call.options["cuts"])
+    model = printed.build(instance, symmetry=symmetry, cuts=cuts)
     state.solve(
         model,
         lambda values: printed.read(model, instance),
@@ -36,13 +49,19 @@ def milp_machine(instance: DmlrsInstance, call: RunContext) -> MethodResult:
     return state.outcome()
 
 
-def cp_sat(instance: DmlrsInstance, call: RunContext) -> MethodResult:
+def cp_sat(
+    instance: DmlrsInstance,
+    call: RunContext,
+    *,
+    symmetry: Symmetry = True,
+    max_columns: MaxColumns = 100_000,
+) -> MethodResult:
     """Solve the CP-SAT model."""
     state = initial_state(instance, call)
-    if refused := _refused(state, cp_sat_program.size(instance), "variables"):
+    if refused := _refused(state, cp_sat_program.size(instance), max_columns, "variables"):
         return refused
     call.progress.phase("building the model")
-    program = cp_sat_program.build(instance, symmetry=call.options["symmetry"])
+    program = cp_sat_program.build(instance, symmetry=symmetry)
     state.solve(
         program.model,
         lambda values: cp_sat_program.read(program, instance, values),
@@ -52,10 +71,12 @@ def cp_sat(instance: DmlrsInstance, call: RunContext) -> MethodResult:
     return state.outcome()
 
 
-def lbbd(instance: DmlrsInstance, call: RunContext) -> MethodResult:
+def lbbd(
+    instance: DmlrsInstance, call: RunContext, *, max_columns: MaxColumns = 100_000
+) -> MethodResult:
     """Solve the program with all machines merged, and pack its slots in turn."""
     state = initial_state(instance, call)
-    if refused := _refused(state, aggregate.size(instance)):
+    if refused := _refused(state, aggregate.size(instance), max_columns):
         return refused
     logic_based_benders(state, instance)
     return state.outcome()

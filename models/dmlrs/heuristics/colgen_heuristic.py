@@ -6,6 +6,10 @@ C. Joncour, S. Michel, R. Sadykov, D. Sverdlov, F. Vanderbeck, "Column generatio
 heuristics", Electronic Notes in Discrete Mathematics 36 (2010).
 """
 
+from typing import Annotated
+
+from annotated_types import Ge, Le
+
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.instances.dmlrs.compiled import Floats
 from schedgap.models.dmlrs.heuristics.initial import initial_state
@@ -24,27 +28,38 @@ COLUMN_TIME_SHARE = 0.3  # of the time, for columns
 SHORT_SHARE = 0.1  # of the moves, for each search before the last
 
 
-def colgen_heuristic(instance: DmlrsInstance, call: RunContext) -> MethodResult:
+def colgen_heuristic(
+    instance: DmlrsInstance,
+    call: RunContext,
+    *,
+    grid: Annotated[
+        int, "number of grid steps of a job's work, for columns", Ge(1), Le(100_000)
+    ] = 400,
+    moves: Annotated[
+        int | None,
+        "moves of the last search (default: rounds of 2000 moves, then twice as many each time, "
+        "until time is up or two rounds in a row find nothing better)",
+        Ge(1),
+    ] = None,
+) -> MethodResult:
     """Generate columns, compose schedules from them, and search from there.
 
     The trace has the bound of the columns, or that of the fluid program if it is less.
     """
     state, note = initial_state(instance, call), ""
     if not state.closed:
-        limit = call.options["moves"]
-        moves = max(1, round(SHORT_SHARE * (limit or MOVES)))
-        started = fluid_stage(state, instance, moves=moves, time_share=SHORT_SHARE)
+        few = max(1, round(SHORT_SHARE * (moves or MOVES)))
+        started = fluid_stage(state, instance, moves=few, time_share=SHORT_SHARE)
         if started is None:
             note = "the fluid program was not solved"
         else:
-            grid = call.options["grid"]
             prices, best = column_stage(
-                state, instance, *started, grid=grid, moves=moves, time_share=COLUMN_TIME_SHARE
+                state, instance, *started, grid=grid, moves=few, time_share=COLUMN_TIME_SHARE
             )
-            if limit is None:
+            if moves is None:
                 _repeat_search(state, best, prices)
             else:
-                neighborhood_stage(state, best, prices, moves=limit, time_share=1.0)
+                neighborhood_stage(state, best, prices, moves=moves, time_share=1.0)
     state.trace["bound"] = -state.lower
     return state.outcome(note)
 

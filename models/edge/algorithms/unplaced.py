@@ -1,6 +1,7 @@
 """Results of algorithms that may leave jobs unplaced."""
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.edge.placements import reported_sums
@@ -25,10 +26,10 @@ def complete_or_partial(
 
 
 def run_policy(
-    function: Callable[..., EdgeSchedule], instance: EdgeInstance, call: RunContext
+    function: Callable[..., EdgeSchedule], instance: EdgeInstance, call: RunContext, **options: Any
 ) -> MethodResult:
     """Run a policy as a method.
 
     `function`: from the instance and its options to a schedule, perhaps without some jobs.
     """
-    return complete_or_partial(instance, function(instance, **call.options))
+    return complete_or_partial(instance, function(instance, **options))

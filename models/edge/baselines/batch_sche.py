@@ -4,6 +4,10 @@ A job is known from its arrival on. A job that cannot end by T is left unplaced 
 others. Ties: arrival, then list order.
 """
 
+from typing import Annotated
+
+from annotated_types import Ge
+
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, Placement
 from schedgap.models.edge.algorithms.a_maxsche import Network, RevealedJob, Variant, serve_round
 from schedgap.models.edge.algorithms.a_online import JobStream
@@ -18,7 +22,10 @@ def _fewest_then_earliest(cost: float, mode: JobMode, start: int) -> tuple[float
 BATCH_SCHE = Variant(ready="start", key=_fewest_then_earliest)
 
 
-def batch_sche(instance: EdgeInstance, alpha: int = 4) -> EdgeSchedule:
+def batch_sche(
+    instance: EdgeInstance,
+    alpha: Annotated[int, "number of windows of a batch and factor of its wait", Ge(1)] = 4,
+) -> EdgeSchedule:
     """Schedule batches in alpha windows of their round's length, each at prices that start at 0.
 
     At tau = 1, 2, 4, ... the jobs that have arrived by then and are not placed form a batch. It is
@@ -26,7 +33,6 @@ def batch_sche(instance: EdgeInstance, alpha: int = 4) -> EdgeSchedule:
     accepts the jobs whose cheapest schedule costs less than 1, with prices as in A_maxsche. Nothing
     runs before slot alpha + 1.
 
-    `alpha`: number of windows of a batch, and the factor by which it waits; >= 1.
     """
     network, stream = Network.of(instance, BATCH_SCHE), JobStream(instance)
     T = instance.horizon

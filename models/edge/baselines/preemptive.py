@@ -8,8 +8,10 @@ Online: every slot is decided anew for the jobs that have arrived. Ties: arrival
 
 import math
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Ge
 
 from schedgap.errors import ScaleError
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, Placement, arrays
@@ -61,6 +63,14 @@ class _ActiveJob:
         if self.current is not None:
             self.segments.append((self.current, self.since, now - 1, self.overhead))
             self.current = None
+
+
+def preemptive_overhead(
+    instance: EdgeInstance,
+    overhead: Annotated[int, "slots without progress after an interruption", Ge(0)] = 1,
+) -> EdgeSchedule:
+    """Run `preemptive` with transfer delays and overhead."""
+    return preemptive(instance, overhead)
 
 
 def preemptive(instance: EdgeInstance, overhead: int | None = None) -> EdgeSchedule:

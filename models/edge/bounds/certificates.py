@@ -25,8 +25,6 @@ BOUNDS = "schedgap.models.edge.bounds"  # each module is imported for the certif
 column_generation = Module(f"{BOUNDS}.column_generation")
 decomposition = Module(f"{BOUNDS}.decomposition")
 job_alone = Module(f"{BOUNDS}.job_alone")
-linear_relaxation = Module(f"{BOUNDS}.linear_relaxation")
-preemptive_machine = Module(f"{BOUNDS}.preemptive_machine")
 reduced_cost_fixing = Module(f"{BOUNDS}.reduced_cost_fixing")
 worker_types = Module(f"{BOUNDS}.worker_types")
 
@@ -77,12 +75,6 @@ class JobBoundCertificate(Certificate):
     kind: Literal["job-bound"]
 
 
-class SrptCertificate(Certificate):
-    """One preemptive machine for each worker type."""
-
-    kind: Literal["srpt-bound"]
-
-
 class ColumnGenerationCertificate(CellPrices, Certificate):
     """Prices for (2)."""
 
@@ -102,19 +94,6 @@ class TypeBoundCertificate(Certificate):
     types: Many[TypePrices]
 
 
-class ProgramRowsCertificate(Certificate):
-    """Prices of the rows of the time-indexed program."""
-
-    kind: Literal["lp-mode"]
-    rows: Index
-    duals: Many[
-        Annotated[
-            tuple[Index, Annotated[float, Field(ge=-1e12, le=1e12)]],
-            Field(strict=False),
-        ]
-    ]
-
-
 class FixingCertificate(Certificate):
     """Sets of prices that remove modes and starts of schedules with an objective below `upper`."""
 
@@ -131,7 +110,6 @@ class PartsCertificate(Certificate):
         Id,
         Annotated[
             JobBoundCertificate
-            | SrptCertificate
             | ColumnGenerationCertificate
             | TypeBoundCertificate
             | FixingCertificate,
@@ -144,9 +122,7 @@ KINDS: Mapping[str, type[Certificate]] = {
     "cg-bound": ColumnGenerationCertificate,
     "batch-dual": BatchDualCertificate,
     "type-bound": TypeBoundCertificate,
-    "lp-mode": ProgramRowsCertificate,
     "job-bound": JobBoundCertificate,
-    "srpt-bound": SrptCertificate,
     "fixing": FixingCertificate,
     "parts": PartsCertificate,
 }
@@ -176,16 +152,12 @@ def _value(instance: EdgeInstance, data: Mapping[str, Any]) -> float:
         raise ValueError("the instance has no schedule at all")
     if kind == "job-bound":
         return float(abs(job_alone.alone(instance)))
-    if kind == "srpt-bound":
-        return float(preemptive_machine.srpt(instance))
     if kind == "parts":
         return float(decomposition.certified_bound(instance, data, _value))
     if kind == "fixing":
         return float(reduced_cost_fixing.certified_bound(instance, data))
     if kind == "type-bound":
         return float(worker_types.certified_bound(instance, data))
-    if kind == "lp-mode":
-        return float(linear_relaxation.certified_bound(instance, data))
     bound = column_generation.certified_bound(instance, data)
     return float(math.floor(bound) if instance.is_batch else math.ceil(bound))
 

@@ -2,11 +2,14 @@
 
 import math
 from collections.abc import Mapping
+from typing import Annotated
+
+from annotated_types import Ge
 
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge.bounds import worker_types
 from schedgap.models.edge.bounds.certificates import check_certificate
-from schedgap.models.edge.bounds.job_alone import alone, job_bound
+from schedgap.models.edge.bounds.job_alone import job_bound
 from schedgap.models.edge.decisions import compiled
 from schedgap.models.method import MethodResult, RunContext
 
@@ -22,7 +25,12 @@ def proved(
     return MethodResult(bound=bound, trace=trace, certificate={**certificate, "value": bound})
 
 
-def type_bound(instance: EdgeInstance, call: RunContext) -> MethodResult:
+def type_bound(
+    instance: EdgeInstance,
+    call: RunContext,
+    *,
+    block: Annotated[int, "number of slots that share a price", Ge(1)] = 4,
+) -> MethodResult:
     """Run `type-bound`: relaxations by worker type with merged servers."""
     view = compiled(instance)
     call.progress.bound(float(job_bound(view)), {"kind": "job-bound"})
@@ -30,7 +38,7 @@ def type_bound(instance: EdgeInstance, call: RunContext) -> MethodResult:
     bounds = worker_types.solve_types(
         view,
         budget=call.budget.share(0.9),
-        block=call.options["block"],
+        block=block,
         on_better=lambda bounds: call.progress.bound(
             worker_types.whole_bound(view, bounds), worker_types.certificate(instance, bounds)
         ),
@@ -48,8 +56,3 @@ def type_bound(instance: EdgeInstance, call: RunContext) -> MethodResult:
 def job_alone(instance: EdgeInstance, call: RunContext) -> MethodResult:
     """Run `job-alone`: each job alone on the network."""
     return proved(instance, {"kind": "job-bound"})
-
-
-def srpt_bound(instance: EdgeInstance, call: RunContext) -> MethodResult:
-    """Run `srpt-bound`: one preemptive machine for each worker type."""
-    return proved(instance, {"kind": "srpt-bound"}, job_bound=alone(instance))

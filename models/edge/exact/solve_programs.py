@@ -2,8 +2,10 @@
 
 import math
 from collections.abc import Callable
-from functools import partial
 from types import ModuleType
+from typing import Annotated
+
+from annotated_types import Ge
 
 from schedgap.errors import UsageError
 from schedgap.instances.edge import EdgeInstance
@@ -21,6 +23,7 @@ from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.search_state import SearchState
 
 SPARE_SHARE, SPARE_SECONDS = 0.05, 1.0  # of a time limit, kept for stopping a child process
+MaxColumns = Annotated[int, "largest number of columns that is built", Ge(1)]
 
 
 def _solved(
@@ -58,20 +61,36 @@ def _solve_in_child(instance: EdgeInstance, state: SearchState, module: ModuleTy
     )
 
 
-def _mip(module: ModuleType, instance: EdgeInstance, call: RunContext) -> MethodResult:
-    """Solve the program of a module if it has at most `max_columns`."""
+def _mip(module: ModuleType, instance: EdgeInstance, call: RunContext, limit: int) -> MethodResult:
+    """Solve the program of a module if it has no more columns than the limit."""
 
     def refusal() -> str:
-        count, limit = module.size(instance), call.options["max_columns"]
+        count = module.size(instance)
         return f"too large: {count} columns > max_columns={limit}" if count > limit else ""
 
     return _solved(instance, call, refusal, lambda state: _solve_in_child(instance, state, module))
 
 
-milp_literal, milp_mode = partial(_mip, printed), partial(_mip, time_indexed)
+def milp_literal(
+    instance: EdgeInstance, call: RunContext, *, max_columns: MaxColumns = 100_000
+) -> MethodResult:
+    """Solve the paper's program."""
+    return _mip(printed, instance, call, max_columns)
 
 
-def set_packing(instance: EdgeInstance, call: RunContext) -> MethodResult:
+def milp_mode(
+    instance: EdgeInstance, call: RunContext, *, max_columns: MaxColumns = 100_000
+) -> MethodResult:
+    """Solve the time-indexed program."""
+    return _mip(time_indexed, instance, call, max_columns)
+
+
+def set_packing(
+    instance: EdgeInstance,
+    call: RunContext,
+    *,
+    max_columns: Annotated[int, "largest number of runs that is enumerated", Ge(1)] = 200_000,
+) -> MethodResult:
     """Solve program (4) with a column for every run of every job.
 
     Raises
@@ -79,21 +98,27 @@ def set_packing(instance: EdgeInstance, call: RunContext) -> MethodResult:
     UsageError
         If there are more runs than `max_columns`.
     """
-    limit = call.options["max_columns"]
-    count = count_runs(compiled(instance), limit)
-    if count > limit:
-        raise UsageError(f"{count} runs of the jobs or more: max_columns={limit}")
+    count = count_runs(compiled(instance), max_columns)
+    if count > max_columns:
+        raise UsageError(f"{count} runs of the jobs or more: max_columns={max_columns}")
     return _solved(
         instance, call, lambda: "", lambda state: _solve_in_child(instance, state, columns)
     )
 
 
-def cp_sat(instance: EdgeInstance, call: RunContext) -> MethodResult:
+def cp_sat(
+    instance: EdgeInstance,
+    call: RunContext,
+    *,
+    max_intervals: Annotated[int, "largest number of intervals of workers and PSs", Ge(1)] = 50_000,
+) -> MethodResult:
     """Solve the interval model."""
 
     def refusal() -> str:
-        count, limit = 2 * len(instance.jobs) * len(instance.servers), call.options["max_intervals"]
-        return f"too large: {count} intervals > max_intervals={limit}" if count > limit else ""
+        count = 2 * len(instance.jobs) * len(instance.servers)
+        if count <= max_intervals:
+            return ""
+        return f"too large: {count} intervals > max_intervals={max_intervals}"
 
     def solve(state: SearchState) -> None:
         call.progress.phase("building the model")

@@ -12,8 +12,10 @@ S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, "Optimization by simulated annealing
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Annotated, Literal
 
 import numpy as np
+from annotated_types import Ge
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, arrays
 from schedgap.models.edge.algorithms.unplaced import complete_or_partial
@@ -207,14 +209,29 @@ class OrderAnnealing:
         return before, ends, True
 
 
-def list_search(instance: EdgeInstance, call: RunContext) -> MethodResult:
+def list_search(
+    instance: EdgeInstance,
+    call: RunContext,
+    *,
+    order: Annotated[
+        Literal["arrival", "best"],
+        "best: the best of several orders, improved by annealing; arrival: the order of arrival, "
+        "without annealing",
+    ] = "best",
+    moves: Annotated[
+        int | None,
+        "moves of the annealing per job (default: 30, doubled in each round, until the time limit "
+        "or three rounds in a row without improvement)",
+        Ge(0),
+    ] = None,
+) -> MethodResult:
     """Run `list`: the best of several orders improved by annealing, or the order of arrival."""
-    if call.options["order"] == "arrival":
+    if order == "arrival":
         partial = place_all(instance, orders(instance)["arrival"])
         return complete_or_partial(instance, partial.schedule())
     call.progress.phase("lists")
-    name, order = best_list(instance)
-    search = OrderAnnealing(instance, order, seed=call.seed)
+    name, best = best_list(instance)
+    search = OrderAnnealing(instance, best, seed=call.seed)
     first = search.value if search.complete else None
 
     def report(search: OrderAnnealing) -> None:
@@ -223,12 +240,12 @@ def list_search(instance: EdgeInstance, call: RunContext) -> MethodResult:
     if search.complete:
         report(search)
     call.progress.phase("moving jobs")
-    stop, moves_per_job = call.clock.expired, call.options["moves"]
-    if moves_per_job is None:
+    stop = call.clock.expired
+    if moves is None:
         ended = search.run_until(stop=stop, on_better=report)
     else:
-        moves = moves_per_job * len(instance.jobs)
-        search.run(moves, stop=stop, on_better=report)
-        ended = "time is up" if stop() else f"{moves} moves are made (option moves)"
+        total = moves * len(instance.jobs)
+        search.run(total, stop=stop, on_better=report)
+        ended = "time is up" if stop() else f"{total} moves are made (option moves)"
     trace = {"order": name, "first": first, "ended": ended}
     return complete_or_partial(instance, search.schedule(), trace)

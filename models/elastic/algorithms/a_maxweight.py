@@ -20,9 +20,10 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from annotated_types import Ge
 
 from schedgap.errors import UsageError
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Job
@@ -31,8 +32,21 @@ from schedgap.models.elastic.modes import ElasticCluster, Mode, cluster, modes
 from schedgap.models.elastic.placement import Floats, Ints, Rule, ps_needed, tie_margin
 from schedgap.models.method import AlgorithmRun
 
-Order = Literal["arrival", "density"]
-Tie = Literal["order", "volume"]
+WeightRatio = Annotated[
+    float | None,
+    "bound F on weight over consumption; default: the smallest valid one",
+    Ge(1e-9),
+]
+RatioFactor = Annotated[float, "F is multiplied by this", Ge(1e-12)]
+Normalise = Annotated[bool, "divide demands by mean capacities, scale weights (ours, E8)"]
+Order = Annotated[
+    Literal["arrival", "density"],
+    "jobs of a batch by arrival, or by weight over least volume (ours, E15)",
+]
+Tie = Annotated[
+    Literal["order", "volume"],
+    "ties in cost: first in the printed order, or least volume, then earliest end (ours, E21)",
+]
 Log = list[Mapping[str, Any]]  # events, in order
 
 ModesOf = Callable[[ElasticCluster, Job], tuple[Mode, ...]]  # which modes a job may take
@@ -107,9 +121,9 @@ def arrived_job(instance: ElasticInstance, j: int, modes_of: ModesOf | None = No
 def constants(
     instance: ElasticInstance,
     *,
-    F: float | None = None,
-    F_factor: float = 1.0,
-    normalise: bool = True,
+    F: WeightRatio = None,
+    F_factor: RatioFactor = 1.0,
+    normalise: Normalise = True,
     modes_of: ModesOf | None = None,
 ) -> MaxWeightConstants:
     """Return the constants of A_maxweight for an instance.
@@ -430,9 +444,9 @@ def a_maxweight(
     *,
     events: bool = False,
     placement: Rule = "exact",
-    F: float | None = None,
-    F_factor: float = 1.0,
-    normalise: bool = True,
+    F: WeightRatio = None,
+    F_factor: RatioFactor = 1.0,
+    normalise: Normalise = True,
     order: Order = "arrival",
     tie: Tie = "order",
 ) -> AlgorithmRun:

@@ -20,7 +20,9 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from annotated_types import Ge
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic.algorithms.a_maxweight import (
@@ -28,9 +30,12 @@ from schedgap.models.elastic.algorithms.a_maxweight import (
     Log,
     MaxWeightConstants,
     ModesOf,
+    Normalise,
     Order,
+    RatioFactor,
     ServedBatch,
     Tie,
+    WeightRatio,
     arrived_job,
     constants,
     gamma,
@@ -45,7 +50,15 @@ from schedgap.models.elastic.placement import Rule
 from schedgap.models.method import AlgorithmRun, MethodResult, RunContext
 from schedgap.models.online import Arriving
 
-Batch = Literal["by", "before"]  # jobs of round i: those that arrive by tau_i, or before it
+Alpha = Annotated[
+    int | Literal["theory", "theory-repaired"],
+    "windows of a round, or the number of Theorem 5, as printed or repaired (E12, E13)",
+    Ge(1),
+]
+Batch = Annotated[
+    Literal["by", "before"],
+    "a round has the jobs that arrive by tau_i (the text), or before (E9)",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -234,17 +247,20 @@ def a_online(
     instance: ElasticInstance,
     *,
     events: bool = False,
-    alpha: int | str = 4,
-    compact: bool = False,
+    alpha: Alpha = 4,
+    compact: Annotated[bool, "start a batch at once, as a-online-compact (ours)"] = False,
+    batch: Batch = "by",
+    lemma_1: Annotated[
+        bool,
+        "bound by dual prices what each round could have served, to see whether Lemma 1 holds",
+    ] = True,
     placement: Rule = "exact",
-    F: float | None = None,
-    F_factor: float = 1.0,
-    normalise: bool = True,
+    F: WeightRatio = None,
+    F_factor: RatioFactor = 1.0,
+    normalise: Normalise = True,
     order: Order = "arrival",
     tie: Tie = "order",
-    batch: Batch = "by",
     modes_of: ModesOf | None = None,
-    lemma_1: bool = True,
     weight_bound: WeightBound | None = None,
 ) -> AlgorithmRun:
     """Serve jobs in batches at doubling times, by rising prices, in later windows.
@@ -349,10 +365,7 @@ def lemma_1_of_run(instance: ElasticInstance, **options: Any) -> dict[str, objec
     return {"claim": claim, "factor": factor, "holds": not failed, "failed": failed}
 
 
-def solve_a_online(instance: ElasticInstance, call: RunContext, **settings: Any) -> MethodResult:
-    """Run `a_online` with the options of a call.
-
-    `settings`: further options of `a_online`.
-    """
-    run = a_online(instance, **call.options, **settings)
+def solve_a_online(instance: ElasticInstance, call: RunContext, **options: Any) -> MethodResult:
+    """Run `a_online` as a method; `options`: those of `a_online`."""
+    run = a_online(instance, **options)
     return result_within_horizon(instance, run.schedule, run.trace)

@@ -34,10 +34,13 @@ def result_within_horizon(
 
 
 def run_within_horizon(
-    schedule_of: Callable[..., ElasticSchedule], instance: ElasticInstance, call: RunContext
+    schedule_of: Callable[..., ElasticSchedule],
+    instance: ElasticInstance,
+    call: RunContext,
+    **options: Any,
 ) -> MethodResult:
-    """Run an algorithm with the options of a call; its schedule may be too long.
+    """Run an algorithm with its options; its schedule may be too long.
 
     `schedule_of`: algorithm: instance and options to a schedule.
     """
-    return result_within_horizon(instance, schedule_of(instance, **call.options), {})
+    return result_within_horizon(instance, schedule_of(instance, **options), {})

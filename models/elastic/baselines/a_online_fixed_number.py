@@ -1,6 +1,9 @@
 """Baseline of Fig. 10: A_online with one number of workers for all jobs."""
 
+from typing import Annotated
+
 import numpy as np
+from annotated_types import Ge
 
 from schedgap.instances.elastic import ElasticInstance, Job
 from schedgap.models.elastic.algorithms.a_maxweight import ModesOf
@@ -19,10 +22,14 @@ from schedgap.models.elastic.modes import (
 )
 from schedgap.models.method import MethodResult, RunContext
 
+Workers = Annotated[int, "workers of each job, where job and cluster allow that many", Ge(1)]
 
-def a_online_fixed_number(instance: ElasticInstance, call: RunContext) -> MethodResult:
+
+def a_online_fixed_number(
+    instance: ElasticInstance, call: RunContext, *, workers: Workers = 8
+) -> MethodResult:
     """Run `a-online-fixed-number`."""
-    choose = modes_with_number(call.options["workers"])
+    choose = modes_with_number(workers)
     run = serve_rounds(
         ElasticArrivals(instance, choose), online_settings(instance, modes_of=choose)
     )

@@ -1,5 +1,9 @@
 """Baseline of Fig. 9: A_online with one worker type for all jobs."""
 
+from typing import Annotated
+
+from annotated_types import Ge
+
 from schedgap.errors import UsageError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.algorithms.a_online import a_online
@@ -8,13 +12,18 @@ from schedgap.models.elastic.time_windows import no_schedule
 from schedgap.models.method import MethodResult, RunContext
 
 
-def a_online_fixed_type(instance: ElasticInstance, call: RunContext) -> MethodResult:
+def a_online_fixed_type(
+    instance: ElasticInstance,
+    call: RunContext,
+    *,
+    worker_type: Annotated[int, "its position in the list of worker types", Ge(1)] = 1,
+) -> MethodResult:
     """Run `a-online-fixed-type`; a job that cannot use the type does not prove infeasibility."""
-    number, count = call.options["worker_type"], len(instance.worker_types)
-    if number > count:
-        raise UsageError(f"option worker_type={number}: there are {count} worker types")
-    name = instance.worker_types[number - 1].id
-    restricted = _with_one_type(instance, number - 1)
+    count = len(instance.worker_types)
+    if worker_type > count:
+        raise UsageError(f"option worker_type={worker_type}: there are {count} worker types")
+    name = instance.worker_types[worker_type - 1].id
+    restricted = _with_one_type(instance, worker_type - 1)
     if restricted is None or no_schedule(restricted) is not None:
         return MethodResult(note=f"some job cannot run on worker type {name} alone")
     return result_within_horizon(instance, a_online(restricted).schedule, {"worker_type": name})

@@ -2,6 +2,9 @@
 
 import hashlib
 import math
+from typing import Annotated, Any
+
+from annotated_types import Ge
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Job
 from schedgap.models.elastic.algorithms.closed_horizon import result_within_horizon
@@ -10,6 +13,7 @@ from schedgap.models.elastic.baselines.preemption import (
     RESTART,
     ActiveJob,
     Assignment,
+    Restart,
     place_or_preempt,
     simulate_preemptive,
     still_fits,
@@ -20,7 +24,11 @@ from schedgap.models.method import MethodResult, RunContext
 
 
 def antman(
-    instance: ElasticInstance, patience: int = 8, seed: int = 0, *, restart: int = RESTART
+    instance: ElasticInstance,
+    patience: Annotated[int, "slots of waiting after which a job loses its guarantee", Ge(1)] = 8,
+    seed: int = 0,
+    *,
+    restart: Restart = RESTART,
 ) -> ElasticSchedule:
     """Run guaranteed jobs first; opportunistic ones share what they leave free.
 
@@ -76,12 +84,9 @@ def antman(
     return simulate_preemptive(instance, policy, restart)
 
 
-def solve_antman(instance: ElasticInstance, call: RunContext) -> MethodResult:
-    """Run `antman`."""
-    schedule = antman(
-        instance, call.options["patience"], call.seed, restart=call.options["restart"]
-    )
-    return result_within_horizon(instance, schedule, {})
+def solve_antman(instance: ElasticInstance, call: RunContext, **options: Any) -> MethodResult:
+    """Run `antman`; `options`: its own."""
+    return result_within_horizon(instance, antman(instance, seed=call.seed, **options), {})
 
 
 def _as_many_as_fit(view: ElasticCluster, each: ActiveJob, free: Floats) -> JobPlacement | None:

@@ -2,16 +2,15 @@
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic.algorithms.a_maxweight import ArrivedJob, constants
+from schedgap.models.elastic.baselines.a_online_fixed_number import Workers
 from schedgap.models.elastic.baselines.first_fit import fastest_mode, first_fit
 from schedgap.models.elastic.baselines.simulation import Starts, simulate
 from schedgap.models.elastic.modes import cluster, max_workers
 from schedgap.models.elastic.placement import Floats
 
 
-def fifo(instance: ElasticInstance, workers: int = 8) -> ElasticSchedule:
+def fifo(instance: ElasticInstance, workers: Workers = 8) -> ElasticSchedule:
     """Start jobs in order of arrival, all with the same number of workers; no job overtakes.
-
-    `workers`: workers of each job, reduced to what the job can use and the cluster can hold.
 
     Notes
     -----

@@ -8,8 +8,10 @@ in between nothing that it depends on changes. Ties: arrival, then list order.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Ge
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Placement
 from schedgap.models.elastic.algorithms.a_maxweight import ArrivedJob, constants
@@ -18,7 +20,8 @@ from schedgap.models.elastic.baselines.first_fit import JobPlacement, fastest_mo
 from schedgap.models.elastic.modes import ElasticCluster, Mode, batch_slots, cluster
 from schedgap.models.elastic.placement import Floats
 
-RESTART = 1  # slots that a changed placement loses, by default
+RESTART = 1  # by default
+Restart = Annotated[int, "slots that a preempted job loses when it resumes", Ge(0)]
 
 
 @dataclass(eq=False)

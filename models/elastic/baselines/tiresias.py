@@ -8,6 +8,7 @@ from schedgap.models.elastic.baselines.preemption import (
     RESTART,
     ActiveJob,
     Assignment,
+    Restart,
     place_or_preempt,
     simulate_preemptive,
     still_fits,
@@ -16,10 +17,8 @@ from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.placement import Floats
 
 
-def tiresias(instance: ElasticInstance, restart: int = RESTART) -> ElasticSchedule:
+def tiresias(instance: ElasticInstance, restart: Restart = RESTART) -> ElasticSchedule:
     """Run the jobs with the least remaining slots x resources first; the others are preempted.
-
-    `restart`: slots that a preempted job loses when it resumes.
 
     Notes
     -----

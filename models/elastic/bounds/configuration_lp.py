@@ -12,8 +12,10 @@ Operations Research 9 (1961): configurations as columns.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Ge
 from numpy.typing import ArrayLike
 
 from schedgap.instances.elastic import ElasticInstance
@@ -35,6 +37,12 @@ from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaste
 from schedgap.models.method import Budget
 from schedgap.solvers.loops.column_generation import Columns
 from schedgap.solvers.programs.builder import Entries
+
+Block = Annotated[
+    int | None,
+    "slots that share a price; default: such that there are about 100 blocks",
+    Ge(1),
+]
 
 ROUGH = 1e-2  # relative gap at which the prices of one pool are a good enough start
 

@@ -5,9 +5,10 @@ prices, and gives the first column of each job.
 """
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Ge
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
@@ -18,6 +19,7 @@ from schedgap.models.elastic.bounds import (
     container_prices,
     schedule_lp,
 )
+from schedgap.models.elastic.bounds.configuration_lp import Block
 from schedgap.models.elastic.bounds.job_alone import job_alone
 from schedgap.models.elastic.bounds.schedule_lp import SlotPrices
 from schedgap.models.elastic.modes import cluster
@@ -43,9 +45,14 @@ def _on_bound(instance: ElasticInstance, call: RunContext) -> schedule_lp.OnProv
     return lambda bound, proof: call.progress.bound(_own_sense(instance, bound), proof)
 
 
-def _by_columns(
+def by_columns(
     kind: str, instance: ElasticInstance, call: RunContext, starting_schedule: StartingSchedule
 ) -> MethodResult:
+    """Bound by the relaxation over all runs.
+
+    `kind`: `schedule-lp`, or `pooled-lp` with equal servers pooled. `starting_schedule`: its
+    schedule limits the slots that need prices.
+    """
     call.progress.bound(job_alone(instance), {"kind": "no-contention"})
     start = starting_schedule(instance)
     slots = schedule_lp.priced_slots(instance, start)
@@ -74,21 +81,23 @@ def _by_columns(
     )
 
 
-schedule_lp_bound = partial(_by_columns, "schedule-lp")
-pooled_lp_bound = partial(_by_columns, "pooled-lp")
-
-
-def pooled_lp_coarse_bound(instance: ElasticInstance, call: RunContext) -> MethodResult:
+def pooled_lp_coarse_bound(
+    instance: ElasticInstance,
+    call: RunContext,
+    *,
+    block: Annotated[int, "slots that share a price", Ge(1)] = 5,
+    pools: Annotated[int, "largest number of pools; equal servers share one", Ge(1)] = 1,
+) -> MethodResult:
     """Bound by the relaxation over pools of servers and blocks of slots."""
     call.progress.bound(job_alone(instance), {"kind": "no-contention"})
     call.progress.phase("generating columns")
     lp = coarse_lp.solve_coarse(
         instance,
-        block=call.options["block"],
-        pools=call.options["pools"],
+        block=block,
+        pools=pools,
         budget=call.budget,
         on_bound=_on_bound(instance, call),
-        gap=_GAP if call.options["pools"] == 1 else _LOOSE_GAP,
+        gap=_GAP if pools == 1 else _LOOSE_GAP,
     )
     if lp.prices is None:
         return MethodResult(note=_NO_BOUND)
@@ -97,14 +106,16 @@ def pooled_lp_coarse_bound(instance: ElasticInstance, call: RunContext) -> Metho
     return _block_result(instance, lp, certificate, bound)
 
 
-def configuration_lp_bound(instance: ElasticInstance, call: RunContext) -> MethodResult:
+def configuration_lp_bound(
+    instance: ElasticInstance, call: RunContext, *, block: Block = None
+) -> MethodResult:
     """Bound by the relaxation over whole workers and PSs and configurations of servers."""
     call.progress.bound(job_alone(instance), {"kind": "no-contention"})
     call.progress.phase("generating columns")
     try:
         lp = configuration_lp.solve_configurations(
             instance,
-            block=call.options["block"],
+            block=block,
             budget=call.budget,
             on_bound=_on_bound(instance, call),
             gap=_LOOSE_GAP,
@@ -134,7 +145,11 @@ def _block_result(
 
 
 def dual_lp_bound(
-    instance: ElasticInstance, call: RunContext, starting_schedule: StartingSchedule
+    instance: ElasticInstance,
+    call: RunContext,
+    starting_schedule: StartingSchedule,
+    *,
+    max_columns: Annotated[int, "largest number of runs to enumerate", Ge(1)] = 50_000,
 ) -> MethodResult:
     """Solve the dual (9) with a row for every run, and return the bound that its prices prove.
 
@@ -144,10 +159,10 @@ def dual_lp_bound(
     slots = schedule_lp.priced_slots(instance, start)
     jobs = len(instance.jobs)
     span = ElasticWindows(tuple(job.arrival for job in instance.jobs), (slots + 1,) * jobs)
-    most = call.options["max_columns"]
-    runs = compact.enumerate_runs(instance, span, most)
+    runs = compact.enumerate_runs(instance, span, max_columns)
     if runs is None:
-        return MethodResult(note=f"too large: more than max_columns={most} runs of single jobs")
+        note = f"too large: more than max_columns={max_columns} runs of single jobs"
+        return MethodResult(note=note)
     model = compact.build_dual(instance, runs=runs)
     result = solve(
         model, call.engine or "highs", clock=call.clock, threads=call.threads, seed=call.seed

@@ -82,7 +82,10 @@ def attempt(
     if _runs_left(model) > FEW_RUNS:
         pool = _prices(model, budget)
         gap = model.reduce(pool) / pool["o"]
-        while least is not None and model.goal > least and _runs_left(model) > MANY_RUNS:
+        # At a gap of one step, the goal is next to the bound of the prices.
+        while (
+            gap > 1 and least is not None and model.goal > least and _runs_left(model) > MANY_RUNS
+        ):
             gap *= LOWER
             lower = model.goal - math.ceil(gap * (1 / LOWER - 1))
             model = Model(instance, int(max(least, lower)), model.runs)

@@ -1,9 +1,10 @@
 """The programs as exact methods: each is joined to the engines that can solve it."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import numpy as np
+from annotated_types import Ge
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic.exact.weight_scaling import with_scaled_weights
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     import pyomo.environ as pyo
 
 MAX_RATIO = 1e7  # of two amounts of a resource, for engines in floating point
+MaxColumns = Annotated[int, "largest number of columns of a program that is built", Ge(1)]
 
 
 class _PyomoProgram(Protocol):
@@ -46,29 +48,27 @@ def _windows(instance: ElasticInstance, state: SearchState) -> ElasticWindows:
     return span
 
 
-def _pyomo(program: _PyomoProgram) -> Callable[[ElasticInstance, RunContext], MethodResult]:
-    """Return the method that solves a Pyomo program."""
-
-    def run(instance: ElasticInstance, call: RunContext) -> MethodResult:
-        state = initial_state(instance, call)
-        span = _windows(instance, state)
-        columns, most = program.size(instance, span), call.options["max_columns"]
-        if columns > most:
-            return state.outcome(f"too large: {columns} columns > max_columns={most}")
-        if reason := _too_far_apart(instance):
-            return state.outcome(reason)
-        call.progress.phase("building the program")
-        model = program.build(instance, span=span)
-        state.solve(
-            model,
-            lambda values: program.read(model, instance),
-            real=_minimised(instance),
-            grid=value_step(instance),
-            options=_tolerances(instance, call),
-        )
-        return state.outcome()
-
-    return run
+def _pyomo(
+    program: _PyomoProgram, instance: ElasticInstance, call: RunContext, most: int
+) -> MethodResult:
+    """Solve a Pyomo program of at most so many columns."""
+    state = initial_state(instance, call)
+    span = _windows(instance, state)
+    columns = program.size(instance, span)
+    if columns > most:
+        return state.outcome(f"too large: {columns} columns > max_columns={most}")
+    if reason := _too_far_apart(instance):
+        return state.outcome(reason)
+    call.progress.phase("building the program")
+    model = program.build(instance, span=span)
+    state.solve(
+        model,
+        lambda values: program.read(model, instance),
+        real=_minimised(instance),
+        grid=value_step(instance),
+        options=_tolerances(instance, call),
+    )
+    return state.outcome()
 
 
 def _tolerances(instance: ElasticInstance, call: RunContext) -> dict[str, Any] | None:
@@ -100,22 +100,34 @@ def _minimised(instance: ElasticInstance) -> Callable[[float], float]:
     return (lambda bound: -bound) if instance.is_batch else float
 
 
-paper_milp, paper_miqcp = (
-    with_scaled_weights(_pyomo(program)) for program in (linearised, printed)
-)
-_time_indexed = _pyomo(by_start)
+@with_scaled_weights
+def paper_milp(
+    instance: ElasticInstance, call: RunContext, *, max_columns: MaxColumns = 60_000
+) -> MethodResult:
+    """Solve the paper's program, linearised."""
+    return _pyomo(linearised, instance, call, max_columns)
 
 
 @with_scaled_weights
-def time_indexed(instance: ElasticInstance, call: RunContext) -> MethodResult:
+def paper_miqcp(
+    instance: ElasticInstance, call: RunContext, *, max_columns: MaxColumns = 5000
+) -> MethodResult:
+    """Solve the paper's program with its products as printed."""
+    return _pyomo(printed, instance, call, max_columns)
+
+
+@with_scaled_weights
+def time_indexed(
+    instance: ElasticInstance, call: RunContext, *, max_columns: MaxColumns = 60_000
+) -> MethodResult:
     """Solve the time-indexed program: with CP-SAT in whole numbers, otherwise with Pyomo."""
     if call.engine != "cp-sat":
-        return _time_indexed(instance, call)
+        return _pyomo(by_start, instance, call, max_columns)
     whole_numbers.whole_weights(instance)  # ScaleError before any search
     state = initial_state(instance, call)
-    span, most = _windows(instance, state), call.options["max_columns"]
-    if (columns := by_start.size(instance, span)) > most:
-        return state.outcome(f"too large: {columns} columns > max_columns={most}")
+    span = _windows(instance, state)
+    if (columns := by_start.size(instance, span)) > max_columns:
+        return state.outcome(f"too large: {columns} columns > max_columns={max_columns}")
     step = whole_numbers.exact_integers(instance, span).step  # ScaleError
     call.progress.phase("building the model")
     model = time_indexed_intervals.build(instance, span=span)
@@ -129,14 +141,16 @@ def time_indexed(instance: ElasticInstance, call: RunContext) -> MethodResult:
 
 
 @with_scaled_weights
-def compact_exponential(instance: ElasticInstance, call: RunContext) -> MethodResult:
+def compact_exponential(
+    instance: ElasticInstance, call: RunContext, *, max_columns: MaxColumns = 60_000
+) -> MethodResult:
     """Solve the compact-exponential program over all runs of all jobs."""
     state = initial_state(instance, call)
-    span, most = _windows(instance, state), call.options["max_columns"]
+    span = _windows(instance, state)
     call.progress.phase("enumerating runs")
-    runs = compact.enumerate_runs(instance, span, most)
+    runs = compact.enumerate_runs(instance, span, max_columns)
     if runs is None:
-        return state.outcome(f"too large: more than max_columns={most} runs")
+        return state.outcome(f"too large: more than max_columns={max_columns} runs")
     if call.engine == "cp-sat":
         step = whole_numbers.exact_integers(instance, span).step  # ScaleError
         model = compact.to_cp_sat(instance, runs)

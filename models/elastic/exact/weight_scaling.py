@@ -34,7 +34,7 @@ class _RescaledProgress:
         self.progress.phase(text)
 
 
-ExactMethod = Callable[[ElasticInstance, RunContext], MethodResult]
+ExactMethod = Callable[..., MethodResult]  # of an instance, a context and options
 
 
 def with_scaled_weights(run: ExactMethod) -> ExactMethod:
@@ -44,11 +44,12 @@ def with_scaled_weights(run: ExactMethod) -> ExactMethod:
     """
 
     @wraps(run)
-    def scaled(instance: ElasticInstance, call: RunContext) -> MethodResult:
+    def scaled(instance: ElasticInstance, call: RunContext, **options: Any) -> MethodResult:
         larger, power = scaled_weights(instance)
         if not power:
-            return run(instance, call)
-        result = run(larger, replace(call, progress=_RescaledProgress(call.progress, power)))
+            return run(instance, call, **options)
+        within = replace(call, progress=_RescaledProgress(call.progress, power))
+        result = run(larger, within, **options)
         proof = result.certificate
         trace = dict(result.trace) | {"weights": f"times 1e{power}"}
         if "reported_bound" in trace:

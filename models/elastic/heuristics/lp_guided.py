@@ -10,12 +10,14 @@ the search.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Annotated, Any
+
+from annotated_types import Ge
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.bounds.coarse_lp import solve_coarse
-from schedgap.models.elastic.bounds.configuration_lp import solve_configurations
+from schedgap.models.elastic.bounds.configuration_lp import Block, solve_configurations
 from schedgap.models.elastic.bounds.container_prices import configuration_certificate
 from schedgap.models.elastic.bounds.job_alone import job_alone
 from schedgap.models.elastic.heuristics import list_schedules
@@ -42,19 +44,11 @@ def _spent(clock: Clock) -> Callable[[], float]:
     return lambda: min(1.0, (clock.elapsed() - start) / (end - start))
 
 
-def _moves(call: RunContext) -> int:
-    """Return the number of moves of the search, per job."""
-    asked: int | None = call.options["moves"]
-    if asked is not None:
-        return asked
-    return _MOVES if call.clock.limit is None else _MAX_MOVES
-
-
 CertifiedBound = tuple[float, Mapping[str, object]]  # a bound, and its certificate
 
 
 def _relaxation(
-    instance: ElasticInstance, call: RunContext, first_bound: CertifiedBound
+    instance: ElasticInstance, call: RunContext, block: int | None, first_bound: CertifiedBound
 ) -> tuple[CertifiedBound, list_schedules.LpGuide | None]:
     """Return the better of a bound and that of a linear relaxation, and a guide for lists."""
     best = [first_bound]
@@ -64,7 +58,7 @@ def _relaxation(
             best.append((bound, certificate))
             call.progress.bound(bound, certificate)
 
-    budget, block = call.budget.share(_LP_SHARE), call.options["block"]
+    budget = call.budget.share(_LP_SHARE)
     try:
         lp = solve_configurations(instance, block=block, budget=budget, gap=_GAP, on_bound=keep)
         rough, fine = lp.rough, lp.prices
@@ -76,7 +70,17 @@ def _relaxation(
     return best[-1], None if rough is None else list_schedules.guide(instance, rough, fine)
 
 
-def lp_guided(instance: ElasticInstance, call: RunContext) -> MethodResult:
+def lp_guided(
+    instance: ElasticInstance,
+    call: RunContext,
+    *,
+    block: Block = None,
+    moves: Annotated[
+        int | None,
+        "moves of the search for each job; 0: no search; default: 150, or as time allows",
+        Ge(0),
+    ] = None,
+) -> MethodResult:
     """Run `lp-guided`: relaxation, lists, search; return the best schedule found."""
 
     def report(runs: list[ElasticRun], value: float) -> None:
@@ -93,7 +97,7 @@ def lp_guided(instance: ElasticInstance, call: RunContext) -> MethodResult:
     alone: CertifiedBound = job_alone(instance), {"kind": "no-contention"}
     call.progress.bound(*alone)
     call.progress.phase("the relaxation")
-    (bound, certificate), guide = _relaxation(instance, call, alone)
+    (bound, certificate), guide = _relaxation(instance, call, block, alone)
     best, trace = first, {"first": values}
     # One list in the order of the relaxation, then lists in perturbed orders, then the search.
     if guide is not None and not clock.expired():
@@ -106,7 +110,7 @@ def lp_guided(instance: ElasticInstance, call: RunContext) -> MethodResult:
             if best is None or values["list"] < values["wspt_list"]:
                 best = second
                 report(second, values["list"])
-    if guide is not None and best is not None and _moves(call):
+    if guide is not None and best is not None and moves != 0:
         call.progress.phase("lists in other orders")
         best = relist(
             instance,
@@ -119,7 +123,7 @@ def lp_guided(instance: ElasticInstance, call: RunContext) -> MethodResult:
             seed=call.seed,
             on_better=report,
         )
-        best, trace["search"] = _searched(instance, call, guide, best, bound, report)
+        best, trace["search"] = _searched(instance, call, moves, guide, best, bound, report)
     if best is None:
         return MethodResult(bound=bound, certificate=certificate, note=list_schedules.NO_PLACE)
     return MethodResult(
@@ -130,6 +134,7 @@ def lp_guided(instance: ElasticInstance, call: RunContext) -> MethodResult:
 def _searched(
     instance: ElasticInstance,
     call: RunContext,
+    asked: int | None,
     guide: list_schedules.LpGuide,
     runs: list[ElasticRun],
     bound: float,
@@ -137,14 +142,15 @@ def _searched(
 ) -> tuple[list[ElasticRun], dict[str, Any]]:
     """Search, with time left repeatedly; return the best schedule and why the search ended."""
     jobs, clock, best, rounds = len(instance.jobs), call.clock, runs, 0
-    again = clock.limit is not None and call.options["moves"] is None
+    again = clock.limit is not None and asked is None
+    moves = asked if asked is not None else _MOVES if clock.limit is None else _MAX_MOVES
     while True:
         call.progress.phase("searching")
         best = search(
             instance,
             guide,
             best,
-            moves=_moves(call) * jobs,
+            moves=moves * jobs,
             patience=_MOVES * jobs,
             stop=clock.expired,
             spent=_spent(clock),
@@ -158,7 +164,7 @@ def _searched(
         elif clock.expired():
             why = "out of time"
         elif not again:
-            why = f"{_moves(call)} moves for each job, or {_MOVES} without gain"
+            why = f"{moves} moves for each job, or {_MOVES} without gain"
         else:
             continue
         return best, {"rounds": rounds, "end": why}

@@ -2,13 +2,20 @@
 
 from collections.abc import Callable
 from itertools import islice
+from typing import Annotated, Any
 
 import numpy as np
+from annotated_types import Ge
 from numpy.typing import NDArray
 
 from schedgap.instances.hare import HareInstance
 from schedgap.models.hare import rules
-from schedgap.models.hare.algorithms.algorithm_1 import algorithm_1, middles
+from schedgap.models.hare.algorithms.algorithm_1 import (
+    GpuRule,
+    Midpoint,
+    algorithm_1,
+    middles,
+)
 from schedgap.models.hare.algorithms.guarantees import lemma_report
 from schedgap.models.hare.programs.solve_relaxation import (
     RelaxationSolution,
@@ -24,12 +31,22 @@ _MAX_VIOLATIONS = 20  # in the trace
 
 def place(
     instance: HareInstance,
-    call: RunContext,
     start: Floats,
     gpu: NDArray[np.int64],
     *,
     relaxation_proved: bool,
     trace: dict[str, object],
+    gpu_rule: Annotated[
+        GpuRule,
+        "GPU that is free first (as printed), or that synchronizes the task first (ours)",
+    ] = "available",
+    order_guard: Annotated[
+        bool, "raise H so that the rounds of a job keep their order (ours, E4)"
+    ] = True,
+    midpoint: Annotated[
+        Midpoint,
+        "H with the slowest GPU (as printed), or with the GPU that the relaxation chose (E14)",
+    ] = "max",
 ) -> MethodResult:
     """Run Algorithm 1 on a solution of a relaxation, and evaluate the lemmas of Theorem 4.
 
@@ -37,13 +54,10 @@ def place(
     `instance.gpus`. `relaxation_proved`: whether they come from a proved optimum of the paper's
     relaxation. `trace`: extended and returned as the trace of the method.
     """
-    options = call.options
-    middle = middles(instance, start, gpu, midpoint=options["midpoint"]).round(ROUNDING)
-    schedule = algorithm_1(
-        instance, middle, gpu_rule=options["gpu_rule"], order_guard=options["order_guard"]
-    ).schedule
+    middle = middles(instance, start, gpu, midpoint=midpoint).round(ROUNDING)
+    schedule = algorithm_1(instance, middle, gpu_rule=gpu_rule, order_guard=order_guard).schedule
     trace["relaxation_proved"] = relaxation_proved
-    if not options["order_guard"]:  # E4
+    if not order_guard:  # E4
         data = schedule.to_data(instance)
         broken = [
             {"rule": item.rule, "message": item.message}
@@ -56,39 +70,48 @@ def place(
     return MethodResult(schedule=schedule, trace=trace)
 
 
-def hare(instance: HareInstance, call: RunContext) -> MethodResult:
+def hare(instance: HareInstance, call: RunContext, **options: Any) -> MethodResult:
     """Run Algorithm 1 on the optimum of Hare_Sched_RL as printed."""
-    return _cut_loop(instance, call, "relaxed-miqcp", solve_literal)
+    return cut_loop(instance, call, "relaxed-miqcp", solve_literal, **options)
 
 
-def hare_prefix(instance: HareInstance, call: RunContext) -> MethodResult:
+def hare_prefix(instance: HareInstance, call: RunContext, **options: Any) -> MethodResult:
     """Run Algorithm 1 on the relaxation that Lemma 2 needs: row (9) for every set of tasks."""
-    return _cut_loop(instance, call, "relaxed-prefix", solve_prefix)
+    return cut_loop(instance, call, "relaxed-prefix", solve_prefix, **options)
 
 
-def _cut_loop(
+def cut_loop(
     instance: HareInstance,
     call: RunContext,
     name: str,
     relax: Callable[..., RelaxationSolution],
+    *,
+    canonical: Annotated[
+        bool, "take the optimum of the relaxation with the least sum of starts (E28)"
+    ] = True,
+    max_relaxation: Annotated[int, "solve no relaxation with more tasks x GPUs", Ge(1)] = 400,
+    **rule: Any,
 ) -> MethodResult:
-    """Solve a relaxation by cutting planes if it is small enough, then run Algorithm 1."""
-    size, limit = instance.number_of_tasks * len(instance.gpus), call.options["max_relaxation"]
-    if size > limit:
+    """Solve a relaxation by cutting planes if it is small enough, then run Algorithm 1.
+
+    `name`, `relax`: the relaxation, and the function that solves it. `rule`: options of `place`.
+    """
+    size = instance.number_of_tasks * len(instance.gpus)
+    if size > max_relaxation:
         return MethodResult(
-            note=f"the relaxation has {size} tasks x GPUs, more than max_relaxation={limit}; "
-            "use hare-fluid"
+            note=f"the relaxation has {size} tasks x GPUs, more than "
+            f"max_relaxation={max_relaxation}; use hare-fluid"
         )
-    solution = relax(instance, call, choose_point=call.options["canonical"])
+    solution = relax(instance, call, choose_point=canonical)
     trace: dict[str, object] = {"relaxation": name} | solution.trace()
     if solution.point is None:
         return MethodResult(note="the relaxation was stopped without a solution", trace=trace)
     call.progress.phase("placing the tasks")
     return place(
         instance,
-        call,
         solution.start,
         solution.gpu,
         relaxation_proved=solution.loop.closed,
         trace=trace,
+        **rule,
     )

@@ -6,7 +6,7 @@ W. E. Smith, "Various optimizers for single-stage production", Naval Research Lo
 (1956).
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -30,14 +30,16 @@ def list_wspt(instance: HareInstance, gpu_rule: GpuRule = "finish") -> HareSched
 
 def list_schedule(
     instance: HareInstance,
-    order: Literal["start", "smith"] = "start",
-    gpu_rule: GpuRule = "finish",
+    order: Annotated[
+        Literal["start", "smith"],
+        "tasks by their earliest start if their job ran alone, or jobs in Smith's order",
+    ] = "start",
+    gpu_rule: Annotated[
+        Literal["finish", "available"],
+        "GPU that synchronizes the task first, or that is free first",
+    ] = "finish",
 ) -> HareSchedule:
-    """Run Algorithm 1 in an order that needs no relaxation.
-
-    `order`: tasks by their earliest start, as if their job ran alone; or jobs in Smith's order.
-    `gpu_rule`: as in `algorithm_1`.
-    """
+    """Run Algorithm 1 in an order that needs no relaxation."""
     if order == "smith":
         return list_wspt(instance, gpu_rule)
     view = arrays(instance)

@@ -1,5 +1,7 @@
 """Sched_Allox: one GPU per job, by matchings of minimum total completion time."""
 
+from typing import Annotated
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
@@ -15,7 +17,12 @@ from schedgap.models.hare.baselines.simulation import (
 )
 
 
-def sched_allox(instance: HareInstance, weighted: bool = False) -> HareSchedule:
+def sched_allox(
+    instance: HareInstance,
+    weighted: Annotated[
+        bool, "start jobs by weight over length instead of in the order of the matching"
+    ] = False,
+) -> HareSchedule:
     """Run each job on one GPU, chosen by matchings of minimum total completion time.
 
     The paper: AlloX, a bipartite matching that knows all speeds, without parallelism within a job.
@@ -23,8 +30,7 @@ def sched_allox(instance: HareInstance, weighted: bool = False) -> HareSchedule:
     jobs matched to an idle GPU, the first in line starts; all others are matched again at the next
     event. Ties: see `match`.
 
-    `weighted`: of the jobs matched to an idle GPU, start the one with the largest weight / length
-    instead.
+    `weighted`: of the jobs matched to an idle GPU, start the one with the largest weight / length.
     """
     return simulate(instance, _matching_policy(weighted))
 

@@ -1,5 +1,7 @@
 """SRTF: shortest remaining time first, preemptive between rounds or not."""
 
+from typing import Annotated
+
 from schedgap.instances.hare import HareInstance, HareSchedule
 from schedgap.models.hare.baselines.simulation import (
     GpuCluster,
@@ -13,7 +15,16 @@ from schedgap.models.hare.baselines.simulation import (
 )
 
 
-def srtf(instance: HareInstance, backfill: bool = True, preempt: bool = True) -> HareSchedule:
+def srtf(
+    instance: HareInstance,
+    backfill: Annotated[
+        bool, "let later jobs start while too few GPUs are idle for the first"
+    ] = True,
+    preempt: Annotated[
+        bool,
+        "let a job lose its GPUs between rounds; false: it holds them until it completes",
+    ] = True,
+) -> HareSchedule:
     """Start rounds of the jobs with the shortest remaining time first, whatever their weight.
 
     The paper: always schedule the jobs that could complete earlier. Ours: preemptive between
@@ -21,10 +32,8 @@ def srtf(instance: HareInstance, backfill: bool = True, preempt: bool = True) ->
     the whole cluster, one per task, at most all. A round starts on the fastest idle GPUs once
     enough are idle. Ties: list order.
 
-    `backfill`: let later jobs start while too few GPUs are idle for the first. `preempt`: let a job
-    lose its GPUs between two of its rounds. Otherwise a job holds as many as its widest round has
-    tasks until it completes: the paper says that existing works forbid to preempt a job, but not
-    whether its SRTF does.
+    Without `preempt`, a job holds as many GPUs as its widest round has tasks until it completes:
+    the paper says that existing works forbid to preempt a job, but not whether its SRTF does.
     """
     policy = _shortest_remaining_time(backfill, preempt)
     return simulate(instance, policy, by_round=preempt)

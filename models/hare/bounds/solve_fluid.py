@@ -4,9 +4,10 @@ Joins `fluid` to HiGHS and to the certificates.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from annotated_types import Ge
 
 from schedgap.instances.hare import HareInstance, arrays
 from schedgap.models.hare.algorithms.algorithm_1 import algorithm_1
@@ -16,6 +17,8 @@ from schedgap.models.hare.bounds.certificates import certify
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers import EngineResult
 from schedgap.solvers.programs.arrays import Floats
+
+Cells = Annotated[int, "number of time cells up to the makespan of a list schedule", Ge(1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +39,15 @@ class FluidSolution:
 INTERIOR_POINT = {"solver": "ipm", "run_crossover": "off"}
 
 
-def solve_fluid(instance: HareInstance, call: RunContext) -> FluidSolution:
-    """Solve the fluid program with the options `cells` and `sync_rows` of a call."""
+def solve_fluid(
+    instance: HareInstance, call: RunContext, cells: int, *, sync_rows: bool = False
+) -> FluidSolution:
+    """Solve the fluid program; `cells`, `sync_rows` as in `fluid_lp`."""
     from schedgap.solvers.engines.solve import solve
 
     call.progress.phase("building the fluid program")
-    grid = default_grid(instance, call.options["cells"])
-    model = fluid.build(instance, grid, sync_rows=call.options.get("sync_rows", False))
+    grid = default_grid(instance, cells)
+    model = fluid.build(instance, grid, sync_rows=sync_rows)
     call.progress.phase("solving the fluid program")
     # Scaled by the largest weight, so that the tolerances of the engine fit weights of any size.
     size = float(model.program.cost.max()) or 1.0
@@ -70,9 +75,15 @@ def default_grid(instance: HareInstance, cells: int) -> Floats:
     return fluid.power_grid(end, cells)
 
 
-def fluid_lp(instance: HareInstance, call: RunContext) -> MethodResult:
+def fluid_lp(
+    instance: HareInstance,
+    call: RunContext,
+    *,
+    cells: Cells = 100,
+    sync_rows: Annotated[bool, "add rows that account for long synchronization"] = False,
+) -> MethodResult:
     """Return the bound that the duals of the fluid program prove."""
-    solution = solve_fluid(instance, call)
+    solution = solve_fluid(instance, call, cells, sync_rows=sync_rows)
     model, result = solution.model, solution.result
     trace: dict[str, object] = {
         "rows": len(model.program.row_lower),
@@ -91,7 +102,7 @@ def fluid_lp(instance: HareInstance, call: RunContext) -> MethodResult:
         certificate={
             "kind": "fluid-lp",
             "grid": model.grid.tolist(),
-            "sync_rows": call.options["sync_rows"],
+            "sync_rows": sync_rows,
             "duals": duals,
             "value": bound,
         },

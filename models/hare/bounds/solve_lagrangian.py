@@ -11,6 +11,9 @@ International Transactions in Operational Research 4 (1997): dual smoothing.
 
 import math
 from dataclasses import replace
+from typing import Annotated
+
+from annotated_types import Ge
 
 from schedgap.instances.hare import HareInstance
 from schedgap.models.hare.bounds import fluid, lagrangian
@@ -19,7 +22,7 @@ from schedgap.models.hare.bounds.certificates import (
     lagrangian_certificate,
     priced_certificate,
 )
-from schedgap.models.hare.bounds.solve_fluid import solve_fluid, unsolved
+from schedgap.models.hare.bounds.solve_fluid import Cells, solve_fluid, unsolved
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers import Clock
 from schedgap.solvers.programs.arrays import Floats
@@ -29,15 +32,22 @@ _SMOOTHING = 0.8
 _GAP = 1e-4  # relative gap between master and bound at which the prices are good enough
 
 
-def lagrangian_bound(instance: HareInstance, call: RunContext) -> MethodResult:
+def lagrangian_bound(
+    instance: HareInstance,
+    call: RunContext,
+    *,
+    cells: Cells = 100,
+    rounds: Annotated[int, "rounds of column generation that improve the prices", Ge(0)] = 40,
+    steps: Annotated[int, "time steps within the shortest task of a job", Ge(1)] = 16,
+) -> MethodResult:
     """Return the best of the bounds of critical paths, fluid prices and improved prices.
 
     Column generation prices on a coarse time step; its last prices are evaluated on a fine one.
     """
     path_bound, path_certificate = critical_certificate(instance)
     call.progress.bound(path_bound, path_certificate)
-    solution = solve_fluid(instance, replace(call, budget=call.budget.share(0.5)))
-    steps, grid = call.options["steps"], solution.model.grid
+    solution = solve_fluid(instance, replace(call, budget=call.budget.share(0.5)), cells)
+    grid = solution.model.grid
     first = lagrangian.GpuPrices(grid, fluid.capacity_prices(solution.model, solution.duals))
     begin = call.clock.elapsed()
     bound, certificate = lagrangian_certificate(instance, first, steps=steps)
@@ -45,7 +55,7 @@ def lagrangian_bound(instance: HareInstance, call: RunContext) -> MethodResult:
     trace: dict[str, object] = {"fluid_prices": bound, "rounds": 0}
     # What remains after the last evaluation, which may take three times as long as this one.
     remaining = call.clock.remaining() - 3 * (call.clock.elapsed() - begin)
-    if call.options["rounds"] and remaining > 0:
+    if rounds and remaining > 0:
         call.progress.phase("improving the prices by column generation")
         plans = lagrangian.PlanMaster(instance, first, steps=_COARSE)
 
@@ -59,7 +69,7 @@ def lagrangian_bound(instance: HareInstance, call: RunContext) -> MethodResult:
             clock=Clock(None if math.isinf(remaining) else remaining),
             smoothing=_SMOOTHING,
             gap=_GAP,
-            rounds=call.options["rounds"],
+            rounds=rounds,
             duals=plans.duals(first),
             threads=call.threads,
             seed=call.seed,

@@ -5,6 +5,7 @@ Joins `programs.solve_relaxation` and `relaxation_conic` to the certificates.
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Annotated
 
 from schedgap.errors import UsageError
 from schedgap.instances.hare import HareInstance, arrays
@@ -48,26 +49,45 @@ def _result(
     )
 
 
-def relaxed_miqcp(instance: HareInstance, call: RunContext) -> MethodResult:
+def relaxed_miqcp(
+    instance: HareInstance,
+    call: RunContext,
+    *,
+    horizon_cap: Annotated[
+        bool, "bound the starts by the horizon: a stronger relaxation (E31)"
+    ] = False,
+    literal: Annotated[bool, "keep the products as printed: nonconvex, Gurobi only (E3)"] = False,
+) -> MethodResult:
     """Return the engine's bound on Hare_Sched_RL as printed."""
     if reason := _too_large(instance, integer=True):
         return MethodResult(note=reason)
-    if call.options["literal"] and call.engine != "gurobi":
+    if literal and call.engine != "gurobi":
         raise UsageError("option literal=true is a nonconvex program: it needs --engine gurobi")
-    horizon_cap = call.options["horizon_cap"]
     return _result(
-        solve_literal(instance, call, horizon_cap=horizon_cap, on_bound=call.progress.bound)
+        solve_literal(
+            instance,
+            call,
+            horizon_cap=horizon_cap,
+            literal=literal,
+            on_bound=call.progress.bound,
+        )
     )
 
 
-def relaxed_prefix(instance: HareInstance, call: RunContext) -> MethodResult:
+def relaxed_prefix(
+    instance: HareInstance,
+    call: RunContext,
+    *,
+    integer: Annotated[bool | None, "keep y binary; by default if tasks x GPUs <= 400"] = None,
+    release_cuts: Annotated[
+        bool, "measure starts from the earliest release in the set: stronger rows"
+    ] = False,
+) -> MethodResult:
     """Return the bound with row (9) for all sets of tasks, certified if y is continuous."""
-    integer = call.options["integer"]
     if integer is None:
         integer = instance.number_of_tasks * len(instance.gpus) <= INTEGER_CELLS
     if reason := _too_large(instance, integer=integer):
         return MethodResult(note=reason)
-    release_cuts = call.options["release_cuts"]
     solution = solve_prefix(
         instance,
         call,

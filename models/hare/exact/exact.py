@@ -44,14 +44,14 @@ LAGRANGIAN_LARGE = 0.6  # of the time, for instances that are too large for comp
 MIN_SEARCH = 30.0  # seconds of local search without a time limit
 ROUNDED_SHARE = 0.7  # of the time, for the instance rounded down to integer times
 CLOSE = 5e-7  # relative; closer values count as equal if there is no grid
-LAGRANGIAN = {"cells": 100, "rounds": 40, "steps": 16}  # the defaults of the method `lagrangian`
 LARGE_TABLES = 2_000_000  # size of pricing tables beyond which the root bound takes long
 MAX_TASKS = 5000  # for complete searches
 
 
-def exact(instance: HareInstance, call: RunContext) -> MethodResult:
+def exact(
+    instance: HareInstance, call: RunContext, *, synchronization: Synchronization = "relaxed"
+) -> MethodResult:
     """Run the method `exact` within the time limit of a call."""
-    synchronization: Synchronization = call.options["synchronization"]
     try:
         steps(instance)
     except ScaleError as error:
@@ -309,7 +309,7 @@ def lagrangian_stage(
         return bound if scale is None else math.ceil(bound / scale * (1 - 1e-9) - 1e-6)
 
     progress = Relay(state, to_grid)
-    result = lagrangian_bound(instance, RunContext(LAGRANGIAN, "highs", budget, progress))
+    result = lagrangian_bound(instance, RunContext({}, "highs", budget, progress))
     if result.bound is not None:
         progress.bound(result.bound, result.certificate)
     return StageResult(trace={"bound": result.bound})

@@ -5,12 +5,15 @@ Joins `programs/` to the initial search state and to the engines.
 
 import math
 from dataclasses import replace
+from typing import Annotated, Literal
+
+from annotated_types import Ge
 
 from schedgap.instances.hare import HareInstance, arrays
 from schedgap.models.hare.bounds.certificates import certify
 from schedgap.models.hare.decode import to_steps
 from schedgap.models.hare.heuristics.initial import initial_state, list_value
-from schedgap.models.hare.integer_time import steps
+from schedgap.models.hare.integer_time import Synchronization, steps
 from schedgap.models.hare.programs import intervals, printed
 from schedgap.models.hare.programs import time_indexed as by_start
 from schedgap.models.method import MethodResult, RunContext
@@ -18,6 +21,7 @@ from schedgap.models.search_state import SearchState
 
 MAX_ROWS = 2_000_000  # big-M rows or intervals; building more takes minutes
 MAX_ENTRIES = 30_000_000  # nonzeros of the time-indexed program
+MaxColumns = Annotated[int, "build no program with more columns", Ge(1)]
 
 
 def _round_up(bound: float) -> int:
@@ -26,13 +30,12 @@ def _round_up(bound: float) -> int:
 
 
 def _initial(
-    instance: HareInstance, call: RunContext, size: int, what: str
+    instance: HareInstance, call: RunContext, synchronization: Synchronization, size: int, what: str
 ) -> SearchState | MethodResult:
     """Return the search state to start from, or the result if there is nothing to solve.
 
     There is nothing to solve if the program is too large, or the initial bounds meet.
     """
-    synchronization = call.options["synchronization"]
     steps(instance)  # ScaleError before any other refusal
     if size > MAX_ROWS:
         return MethodResult(note=f"too large: {what}, at most {MAX_ROWS} are built")
@@ -43,16 +46,22 @@ def _initial(
     return state
 
 
-def big_m(instance: HareInstance, call: RunContext) -> MethodResult:
+def big_m(
+    instance: HareInstance,
+    call: RunContext,
+    *,
+    pairwise: Annotated[bool, "write (7) for each pair of tasks, as printed"] = False,
+    synchronization: Synchronization = "relaxed",
+) -> MethodResult:
     """Solve the paper's program with big-M rows."""
-    view, synchronization = arrays(instance), call.options["synchronization"]
+    view = arrays(instance)
     rows = view.tasks**2 * view.gpus
-    state = _initial(instance, call, rows, f"about {rows} rows")
+    state = _initial(instance, call, synchronization, rows, f"about {rows} rows")
     if isinstance(state, MethodResult):
         return state
     model = printed.build(
         instance,
-        pairwise=call.options["pairwise"],
+        pairwise=pairwise,
         synchronization=synchronization,
         upper=int(state.upper or 0),
     )
@@ -66,21 +75,20 @@ def big_m(instance: HareInstance, call: RunContext) -> MethodResult:
     return state.outcome()
 
 
-def cp_sat(instance: HareInstance, call: RunContext) -> MethodResult:
-    """Solve the interval model with one cumulative constraint per kind of GPU."""
-    return _solve_intervals(instance, call, "kind")
+def cp_sat(
+    instance: HareInstance,
+    call: RunContext,
+    by: Literal["kind", "gpu"] = "kind",
+    *,
+    synchronization: Synchronization = "relaxed",
+) -> MethodResult:
+    """Solve the interval model.
 
-
-def cp_sat_gpu(instance: HareInstance, call: RunContext) -> MethodResult:
-    """Solve the interval model with one no-overlap constraint per GPU."""
-    return _solve_intervals(instance, call, "gpu")
-
-
-def _solve_intervals(instance: HareInstance, call: RunContext, by: intervals.By) -> MethodResult:
-    """Solve the interval model by kind of GPU or by GPU."""
-    view, synchronization = arrays(instance), call.options["synchronization"]
+    `by`: with one cumulative constraint per kind of GPU, or one no-overlap constraint per GPU.
+    """
+    view = arrays(instance)
     size = view.tasks * (len(view.class_gpus) if by == "kind" else view.gpus)
-    state = _initial(instance, call, size, f"{size} intervals")
+    state = _initial(instance, call, synchronization, size, f"{size} intervals")
     if isinstance(state, MethodResult):
         return state
     model = intervals.build(
@@ -101,10 +109,9 @@ def _solve_intervals(instance: HareInstance, call: RunContext, by: intervals.By)
     return state.outcome()
 
 
-def _too_large(instance: HareInstance, call: RunContext, upper: int) -> MethodResult | None:
+def _too_large(instance: HareInstance, limit: int, upper: int) -> MethodResult | None:
     """Return a result that says why the time-indexed program is too large, or None."""
     layout = by_start.layout(instance, upper)
-    limit = call.options["max_columns"]
     if layout.columns > limit:
         reason = f"{layout.columns} columns > max_columns={limit}"
     elif layout.entries > MAX_ENTRIES:
@@ -115,11 +122,13 @@ def _too_large(instance: HareInstance, call: RunContext, upper: int) -> MethodRe
     return MethodResult(note=f"too large: {reason}", trace=size)
 
 
-def time_indexed(instance: HareInstance, call: RunContext) -> MethodResult:
+def time_indexed(
+    instance: HareInstance, call: RunContext, *, max_columns: MaxColumns = 300_000
+) -> MethodResult:
     """Solve the time-indexed program, within the windows of a known schedule."""
     state = initial_state(instance, call, "relaxed")
     upper = int(state.upper or 0)
-    if refusal := _too_large(instance, call, upper):
+    if refusal := _too_large(instance, max_columns, upper):
         return refusal
     if state.closed:
         return state.outcome()
@@ -144,13 +153,15 @@ def time_indexed(instance: HareInstance, call: RunContext) -> MethodResult:
     return state.outcome()
 
 
-def time_indexed_lp(instance: HareInstance, call: RunContext) -> MethodResult:
+def time_indexed_lp(
+    instance: HareInstance, call: RunContext, *, max_columns: MaxColumns = 300_000
+) -> MethodResult:
     """Return the bound that duals of the linear time-indexed relaxation prove."""
     from schedgap.solvers.engines.solve import solve
 
     whole = steps(instance)
     upper = list_value(instance)
-    if refusal := _too_large(instance, call, upper):
+    if refusal := _too_large(instance, max_columns, upper):
         return refusal
     call.progress.phase("building the program")
     relaxed = replace(by_start.build(instance, upper=upper), integer=None)

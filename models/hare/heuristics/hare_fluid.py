@@ -9,18 +9,25 @@ M. X. Goemans, M. Queyranne, A. S. Schulz, M. Skutella, Y. Wang, "Single machine
 release dates", SIAM Journal on Discrete Mathematics 15 (2002): alpha-points.
 """
 
+from typing import Any
+
 import numpy as np
 
 from schedgap.instances.hare import HareInstance, arrays
 from schedgap.models.hare.algorithms.hare import place
 from schedgap.models.hare.bounds import fluid
-from schedgap.models.hare.bounds.solve_fluid import solve_fluid
+from schedgap.models.hare.bounds.solve_fluid import Cells, solve_fluid
 from schedgap.models.method import MethodResult, RunContext
 
 
-def hare_fluid(instance: HareInstance, call: RunContext) -> MethodResult:
-    """Run Algorithm 1 on the progress of the jobs in the fluid program."""
-    solution = solve_fluid(instance, call)
+def hare_fluid(
+    instance: HareInstance, call: RunContext, *, cells: Cells = 100, **rule: Any
+) -> MethodResult:
+    """Run Algorithm 1 on the progress of the jobs in the fluid program.
+
+    `rule`: options of `place`.
+    """
+    solution = solve_fluid(instance, call, cells)
     if solution.values is None:
         return MethodResult(note=f"the fluid program was not solved ({solution.result.status})")
     call.progress.phase("placing the tasks")
@@ -36,4 +43,4 @@ def hare_fluid(instance: HareInstance, call: RunContext) -> MethodResult:
         "relaxation_value": solution.result.objective,
     }
     # The fluid program, even if solved to optimality, is not the relaxation of the paper's lemmas.
-    return place(instance, call, start, gpu, relaxation_proved=False, trace=trace)
+    return place(instance, start, gpu, relaxation_proved=False, trace=trace, **rule)

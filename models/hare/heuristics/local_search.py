@@ -16,6 +16,9 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from random import Random
+from typing import Annotated, Literal
+
+from annotated_types import Ge
 
 from schedgap.instances.hare import HareInstance, HareSchedule
 from schedgap.models.hare.algorithms.algorithm_1 import GpuRule
@@ -226,9 +229,22 @@ def local_search(
     return incumbent
 
 
-def run_local_search(instance: HareInstance, call: RunContext) -> MethodResult:
-    """Run the local search with the options of a call."""
-    moves = call.options["moves"]
+def run_local_search(
+    instance: HareInstance,
+    call: RunContext,
+    *,
+    gpu_rule: Annotated[
+        Literal["finish", "available"],
+        "prefer the GPU that synchronizes the task first, or that is free first",
+    ] = "finish",
+    moves: Annotated[
+        int | None,
+        "moves to try (default: 2000; with a time limit, until it expires or a hundred kicks in "
+        "a row fail)",
+        Ge(0),
+    ] = None,
+) -> MethodResult:
+    """Run the local search within the time of a call."""
     if moves is None and call.clock.limit is None:
         moves = MOVES_WITHOUT_LIMIT
     call.progress.phase("searching")
@@ -236,7 +252,7 @@ def run_local_search(instance: HareInstance, call: RunContext) -> MethodResult:
         instance,
         budget=call.budget,
         moves=moves,
-        gpu_rule=call.options["gpu_rule"],
+        gpu_rule=gpu_rule,
         on_improvement=call.progress.incumbent,
     )
     return MethodResult(schedule)

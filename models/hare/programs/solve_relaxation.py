@@ -174,16 +174,18 @@ def solve_literal(
     call: RunContext,
     *,
     horizon_cap: bool = False,
+    literal: bool = False,
     choose_point: bool = False,
     on_bound: OnBound | None = None,
 ) -> RelaxationSolution:
     """Solve Hare_Sched_RL as printed: row (9) for the set of all tasks of a GPU only.
 
-    `horizon_cap`: bound the starts by the horizon (E31). `choose_point`: end with the canonical
-    point among the optima. `on_bound`: called with every improved bound, in the instance's units.
+    `horizon_cap`: bound the starts by the horizon (E31). `literal`: keep the products (E3).
+    `choose_point`: end with the canonical point among the optima. `on_bound`: called with every
+    improved bound, in the instance's units.
     """
     if call.engine == "gurobi":
-        return _solve_quadratic(instance, call, horizon_cap, choose_point, on_bound)
+        return _solve_quadratic(instance, call, horizon_cap, literal, choose_point, on_bound)
     return _solve_by_cuts(
         instance,
         call,
@@ -205,11 +207,11 @@ def _solve_quadratic(
     instance: HareInstance,
     call: RunContext,
     horizon_cap: bool,
+    literal: bool,
     choose_point: bool,
     on_bound: OnBound | None,
 ) -> RelaxationSolution:
     """Solve the Pyomo program with its quadratic rows by Gurobi."""
-    literal = bool(call.options.get("literal", False))
     model = relaxation.build(instance, horizon_cap=horizon_cap, literal=literal)
     options = _PRECISE["gurobi"] | _PRECISE_INTEGER["gurobi"]
     call.progress.phase("solving the quadratic program")

@@ -3,8 +3,10 @@
 import math
 from collections.abc import Callable
 from functools import partial
+from typing import Annotated, Any
 
 import numpy as np
+from annotated_types import Ge, Le
 
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import MethodResult, RunContext
@@ -86,7 +88,7 @@ def random_orders(
     table: RateTable,
     seed: int,
     *,
-    tries: int = 60,
+    tries: Annotated[int, "number of orders", Ge(1), Le(10**6)] = 60,
     stop: Callable[[], bool] = lambda: False,
     on_better: Callable[[Trial], None] = lambda trial: None,
 ) -> Trial | None:
@@ -125,8 +127,8 @@ def run_lpt_pack(instance: RingInstance, call: RunContext) -> MethodResult:
     return trial_result(instance, lpt_pack(rate_table(instance)), {})
 
 
-def run_random_orders(instance: RingInstance, call: RunContext) -> MethodResult:
-    """Run method `random-orders`."""
+def run_random_orders(instance: RingInstance, call: RunContext, **options: Any) -> MethodResult:
+    """Run method `random-orders`; `options`: those of `random_orders`."""
 
     def report(trial: Trial) -> None:
         call.progress.incumbent(trial_schedule(instance, trial), trial.makespan)
@@ -134,8 +136,8 @@ def run_random_orders(instance: RingInstance, call: RunContext) -> MethodResult:
     trial = random_orders(
         rate_table(instance),
         call.seed,
-        tries=call.options["tries"],
         stop=call.clock.expired,
         on_better=report,
+        **options,
     )
     return trial_result(instance, trial, {})

@@ -4,7 +4,9 @@ Module `events` describes the events of a run.
 """
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Annotated, Any, Literal
+
+from annotated_types import Ge, Le
 
 from schedgap.instances.ring import RingInstance, RingSchedule
 from schedgap.models.method import AlgorithmRun, MethodResult, RunContext
@@ -41,12 +43,29 @@ def sjf_bco(
     instance: RingInstance,
     *,
     events: bool = False,
-    bisection: Bisection = "improvement",
-    kappa: Kappa = "all",
-    ffp_rule: Literal["literal", "pack"] = "literal",
-    lbsgf_rule: Literal["literal", "list"] = "literal",
-    spread_factor: SpreadFactor = "job",
-    clock: Clock = "actual",
+    bisection: Annotated[
+        Bisection,
+        "lower the limit when the makespan improves (as printed, E17), while some run is "
+        "feasible, or scan all limits",
+    ] = "improvement",
+    kappa: Annotated[
+        Kappa, "jobs up to this size are placed by FA-FFP, others by LBSGF (E23)", Ge(1)
+    ] = "all",
+    ffp_rule: Annotated[
+        Literal["literal", "pack"],
+        "FA-FFP takes the least loaded GPUs (Algorithm 2), or packs (E19)",
+    ] = "literal",
+    lbsgf_rule: Annotated[
+        Literal["literal", "list"],
+        "LBSGF takes the least loaded GPUs of its servers, or server by server (E22)",
+    ] = "literal",
+    spread_factor: Annotated[
+        SpreadFactor, "lambda of Algorithm 3, one for all jobs, or each job's own", Ge(1), Le(1e6)
+    ] = "job",
+    clock: Annotated[
+        Clock,
+        "jobs release their GPUs when they complete, or after their estimated time (ours)",
+    ] = "actual",
     stop: Callable[[], bool] = lambda: False,
     hear: Callable[[RingSchedule], None] | None = None,
 ) -> AlgorithmRun:
@@ -182,10 +201,10 @@ def smallest_first(table: RateTable) -> list[int]:
     return sorted(range(len(table.size)), key=table.size.__getitem__)
 
 
-def run_sjf_bco(instance: RingInstance, call: RunContext) -> MethodResult:
-    """Run method `sjf-bco`."""
+def run_sjf_bco(instance: RingInstance, call: RunContext, **options: Any) -> MethodResult:
+    """Run method `sjf-bco`; `options`: those of `sjf_bco`."""
 
     def hear(schedule: RingSchedule) -> None:
         call.progress.incumbent(schedule, schedule.makespan)
 
-    return method_result(sjf_bco(instance, **call.options, stop=call.clock.expired, hear=hear))
+    return method_result(sjf_bco(instance, **options, stop=call.clock.expired, hear=hear))

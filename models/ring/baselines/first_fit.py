@@ -1,6 +1,8 @@
 """First-Fit (FF), Section 7, 2): the first idle GPUs, server by server."""
 
-from schedgap.models.ring.baselines.within_limit import limit_search_method
+from schedgap.instances.ring import RingInstance
+from schedgap.models.method import MethodResult, RunContext
+from schedgap.models.ring.baselines.within_limit import Order, run_within_limit
 from schedgap.models.ring.dispatch import ClusterState, Ints
 
 
@@ -14,4 +16,8 @@ def first_fit(job: int, cluster: ClusterState) -> Ints | None:
     return None if gpus is None else gpus[: cluster.table.size[job]]
 
 
-run_first_fit = limit_search_method(first_fit)
+def run_first_fit(
+    instance: RingInstance, call: RunContext, *, order: Order = "list"
+) -> MethodResult:
+    """Run method `first-fit`."""
+    return run_within_limit(instance, call, first_fit, order)

@@ -2,7 +2,9 @@
 
 import numpy as np
 
-from schedgap.models.ring.baselines.within_limit import limit_search_method
+from schedgap.instances.ring import RingInstance
+from schedgap.models.method import MethodResult, RunContext
+from schedgap.models.ring.baselines.within_limit import Order, run_within_limit
 from schedgap.models.ring.dispatch import ClusterState, Ints
 
 
@@ -18,4 +20,8 @@ def list_scheduling(job: int, cluster: ClusterState) -> Ints | None:
     return gpus[np.argsort(cluster.load[gpus], kind="stable")[: cluster.table.size[job]]]
 
 
-run_list_scheduling = limit_search_method(list_scheduling)
+def run_list_scheduling(
+    instance: RingInstance, call: RunContext, *, order: Order = "list"
+) -> MethodResult:
+    """Run method `list-scheduling`."""
+    return run_within_limit(instance, call, list_scheduling, order)

@@ -43,7 +43,7 @@ def random_placement(table: RateTable, seed: int, order: Order = "list") -> Tria
     return dispatch(table, job_order(table, order), choose, limit=table.horizon)
 
 
-def run_random(instance: RingInstance, call: RunContext) -> MethodResult:
+def run_random(instance: RingInstance, call: RunContext, *, order: Order = "list") -> MethodResult:
     """Run method `random`."""
-    trial = random_placement(rate_table(instance), call.seed, call.options["order"])
+    trial = random_placement(rate_table(instance), call.seed, order)
     return trial_result(instance, trial, {})

@@ -5,7 +5,7 @@ order, or smallest first.
 """
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Annotated, Literal
 
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import MethodResult, RunContext
@@ -20,9 +20,11 @@ from schedgap.models.ring.algorithms.limit_search import (
 )
 from schedgap.models.ring.algorithms.sjf_bco import smallest_first
 from schedgap.models.ring.dispatch import Choose
-from schedgap.models.ring.rates import RateTable, RunMethod, rate_table
+from schedgap.models.ring.rates import RateTable, rate_table
 
-Order = Literal["list", "sjf"]
+Order = Annotated[
+    Literal["list", "sjf"], "jobs in list order, or smallest first as in Algorithm 1 (E28)"
+]
 
 
 def job_order(table: RateTable, order: Order) -> list[int]:
@@ -50,20 +52,18 @@ def search_with(
     return search_limit(trials, [None], stop=stop, on_better=on_better)
 
 
-def limit_search_method(choose: Choose) -> RunMethod:
-    """Return the method, with option `order`, that searches the limit for a choice of GPUs.
+def run_within_limit(
+    instance: RingInstance, call: RunContext, choose: Choose, order: Order
+) -> MethodResult:
+    """Search the limit for a choice of GPUs, as a method.
 
-    `choose`: choice of GPUs, as for `dispatch`.
+    `choose`: choice of GPUs, as for `dispatch`. `order`: order of the jobs.
     """
-
-    def run(instance: RingInstance, call: RunContext) -> MethodResult:
-        result = search_with(
-            rate_table(instance),
-            choose,
-            call.options["order"],
-            stop=call.clock.expired,
-            on_better=incumbent_reporter(instance, call),
-        )
-        return method_result(algorithm_run(instance, result, {}))
-
-    return run
+    result = search_with(
+        rate_table(instance),
+        choose,
+        order,
+        stop=call.clock.expired,
+        on_better=incumbent_reporter(instance, call),
+    )
+    return method_result(algorithm_run(instance, result, {}))

@@ -4,7 +4,7 @@ Joins the pools of `all_schedules` and the programs to the engines.
 """
 
 import math
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import MethodResult, RunContext
@@ -52,9 +52,18 @@ def complete_pool(instance: RingInstance, call: RunContext) -> MethodResult:
     )
 
 
-def theta_feasible(instance: RingInstance, call: RunContext) -> MethodResult:
+def theta_feasible(
+    instance: RingInstance,
+    call: RunContext,
+    *,
+    form: Annotated[
+        Literal["compact", "pool"],
+        "any choice of GPUs (ours), or as printed: the choice among all schedules and GPU numbers "
+        "up to the end of a first schedule; tiny instances, for teaching",
+    ] = "compact",
+) -> MethodResult:
     """Run method `theta-feasible`: the least limit of (14)-(16) with the estimates of (15)."""
-    if call.options["form"] == "pool":
+    if form == "pool":
         return _pool_limit_bound(instance, call)
     return limit_bound(instance, call)
 

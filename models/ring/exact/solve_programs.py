@@ -4,6 +4,7 @@ Joins `programs.printed` and `programs.intervals` to the initial state and the e
 """
 
 from dataclasses import replace
+from typing import Annotated
 
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import MethodResult, NullProgress, RunContext
@@ -38,7 +39,13 @@ def rar_ddls(instance: RingInstance, call: RunContext, state: SearchState) -> Me
 
 
 @from_initial_state
-def rar_ddls_cp(instance: RingInstance, call: RunContext, state: SearchState) -> MethodResult:
+def rar_ddls_cp(
+    instance: RingInstance,
+    call: RunContext,
+    state: SearchState,
+    *,
+    pair_cuts: Annotated[bool, "add rows for pairs of rings that overlap on a server"] = True,
+) -> MethodResult:
     """Run method `rar-ddls-cp`: (1)-(9) by intervals, with contention slot by slot.
 
     `state`: initial state, given by `from_initial_state`.
@@ -50,7 +57,7 @@ def rar_ddls_cp(instance: RingInstance, call: RunContext, state: SearchState) ->
         horizon=instance.horizon if incumbent is None else incumbent.makespan,
         detail="slots",
         lower=int(state.lower),
-        pair_cuts=call.options["pair_cuts"],
+        pair_cuts=pair_cuts,
     )
     if program is None:
         return MethodResult(infeasible=True, note="some job cannot end within the horizon")

@@ -6,6 +6,7 @@ Joins `bounds.elementary`, `algorithms.packing` and SJF-BCO to a search state.
 import math
 from collections.abc import Callable
 from functools import wraps
+from typing import Any
 
 from schedgap.instances.ring import RingInstance, RingSchedule
 from schedgap.models.method import Budget, MethodResult, NullProgress, RunContext
@@ -15,7 +16,6 @@ from schedgap.models.ring.bounds.elementary import width_dff
 from schedgap.models.ring.dispatch import Trial, dispatch, trial_schedule
 from schedgap.models.ring.rates import (
     RateTable,
-    RunMethod,
     past_horizon,
     rate_table,
 )
@@ -85,17 +85,17 @@ def run_list_algorithms(
 
 
 def from_initial_state(
-    search: Callable[[RingInstance, RunContext, SearchState], MethodResult],
-) -> RunMethod:
+    search: Callable[..., MethodResult],
+) -> Callable[..., MethodResult]:
     """Decorate a search to run as a method, from an initial state unless that settles the instance.
 
-    `search`: (instance, call, state) -> result.
+    `search`: (instance, call, state, **options) -> result.
     """
 
     @wraps(search)
-    def method(instance: RingInstance, call: RunContext) -> MethodResult:
+    def method(instance: RingInstance, call: RunContext, **options: Any) -> MethodResult:
         state = initial_state(instance, call)
-        return settled_result(instance, state) or search(instance, call, state)
+        return settled_result(instance, state) or search(instance, call, state, **options)
 
     return method
 

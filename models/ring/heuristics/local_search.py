@@ -14,6 +14,9 @@ S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, "Optimization by simulated annealing
 import math
 from collections.abc import Callable
 from random import Random
+from typing import Annotated, Any
+
+from annotated_types import Ge, Le
 
 from schedgap.instances.ring import RingInstance, RingSchedule
 from schedgap.models.method import Budget, MethodResult, RunContext
@@ -84,8 +87,18 @@ def local_search(
     lower: int,
     upper: int,
     *,
-    orders: int = 30,
-    moves: int = 2000,
+    orders: Annotated[
+        int,
+        "number of orders for each job in the serial search of small instances",
+        Ge(0),
+        Le(10**6),
+    ] = 30,
+    moves: Annotated[
+        int,
+        "number of moves for each job and target makespan, in the first round",
+        Ge(1),
+        Le(10**6),
+    ] = 2000,
     rounds: int = 2,
     budget: Budget,
     on_better: Callable[[PlacedSchedule], None] = lambda schedule: None,
@@ -155,8 +168,11 @@ def _target_clock(clock: Clock) -> Clock:
     return clock.share(min(1.0, max(_TARGET_SHARE, least)))
 
 
-def run_local_search(instance: RingInstance, call: RunContext) -> MethodResult:
-    """Run method `local-search` between the closed-form bounds and the schedule of `lpt-pack`."""
+def run_local_search(instance: RingInstance, call: RunContext, **options: Any) -> MethodResult:
+    """Run method `local-search` between the closed-form bounds and the schedule of `lpt-pack`.
+
+    `options`: those of `local_search`.
+    """
     table = rate_table(instance)
     lower = max(int(table.longest), width_dff(table)[0])
     if lower > instance.horizon:
@@ -173,7 +189,7 @@ def run_local_search(instance: RingInstance, call: RunContext) -> MethodResult:
         state.schedule,
         lower,
         budget=call.budget,
-        **call.options,
+        **options,
     )
     if state.schedule is None:
         return MethodResult(note=NO_PLACE)

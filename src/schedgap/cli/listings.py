@@ -22,7 +22,9 @@ def methods(family: AnyFamily = None, as_json: AsJson = False) -> None:
     """
     from schedgap.analysis.pages import listing
 
-    _list(listing.methods(family), as_json, show.methods, family)
+    brief = family is None and not as_json
+    rows = [row for row, _ in listing.method_rows()] if brief else listing.methods(family)
+    _list(rows, as_json, show.methods, family)
 
 
 @app.command(epilog="Example:  schedgap engines")

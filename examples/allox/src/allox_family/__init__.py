@@ -4,7 +4,7 @@ from pathlib import Path
 
 import schedgap.extend as sg
 from allox_family import rules
-from allox_family.instance import GENERATOR, AlloxInstance, AlloxSchedule
+from allox_family.instance import AlloxInstance, AlloxSchedule
 
 
 def _at(name: str) -> sg.Lazy:
@@ -50,6 +50,6 @@ FAMILY: sg.Family[AlloxInstance, AlloxSchedule] = sg.Family(
     suite=_at("figures:suite"),
     experiments=_at("figures:experiments"),
     instances=AlloxInstance,
-    generator=GENERATOR,
+    generator=sg.load_presets(Path(__file__).with_name("presets.toml")),
     mutations=sg.Space({"jobs": 5}, fixed=frozenset({"cpus", "gpus"})),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Instances and schedules of AlloX, and the generator of random instances."""
+"""Instances and schedules of AlloX, and the draws of random instances."""
 
 from functools import cached_property
 from typing import Annotated, ClassVar, Literal, Self
@@ -79,16 +79,3 @@ def draw(request: sg.Request) -> sg.Generated:
         jobs.append({"id": f"j{k + 1}", "arrival": arrival, "cpu": gpu * speedup, "gpu": gpu})
     fields = {"cpus": values["cpus"], "gpus": values["gpus"], "jobs": jobs}
     return sg.Generated(fields, "random jobs (ours)", "slot")
-
-
-OPTIONS = (
-    sg.Option("jobs", "int", 8, "number of jobs", least=1, most=1000),
-    sg.Option("cpus", "int", 2, "number of CPUs", least=1, most=1000),
-    sg.Option("gpus", "int", 1, "number of GPUs", least=1, most=1000),
-    sg.Option("length", "range", (1, 5), "slots on a GPU", least=1, most=1000),
-    sg.Option("speedup", "range", (1, 10), "time on a CPU over time on a GPU", least=1, most=1000),
-    sg.Option("span", "int", 0, "last slot in which a job arrives", least=0, most=10**5),
-)
-QUEUED = sg.Preset("queued", "all jobs are in the queue at slot 0", draw, OPTIONS)
-ARRIVALS = sg.Preset("arrivals", "jobs arrive over time", draw, sg.with_defaults(OPTIONS, span=15))
-GENERATOR = sg.Generator((QUEUED, ARRIVALS), default="queued")
