@@ -22,7 +22,7 @@ from schedgap.solvers.proofs.tree import Proof
 Effort = Literal["auto", "off"] | float
 """`auto`: as long as the search took, and 10 s if it was shorter; where a certificate meets the
 objective, as long as the search took, at least 1 s and at most 10 s. A number: so many seconds.
-`off`: only say what is known."""
+`off`: only say what is known, by a proof of the search itself if it has one."""
 
 AUTO_SECONDS = 10.0
 LEAST_SECONDS = 1.0  # where a certificate meets the objective, and for a check
@@ -84,9 +84,9 @@ def with_evidence(
         return solution
     meets = certificate_meets(instance, solution)
     word: ProofKind = "certificate" if meets else "engine" if engines else "none"
-    if effort == "off":
+    if effort == "off" and written is None:
         return solution.with_proof(word)
-    seconds = solution.seconds if effort == "auto" else float(effort)
+    seconds = {"auto": solution.seconds, "off": 0.0}.get(effort, effort)
     if effort == "auto":
         seconds = max(seconds, LEAST_SECONDS if meets else AUTO_SECONDS)
         seconds = min(seconds, AUTO_SECONDS) if meets else seconds

@@ -173,10 +173,14 @@ def test_solve_prints_the_solution_that_it_writes(
     assert "objective  3" in plain.out and "bound      -" in plain.out
     shown = schedgap("solve", toy_file(3, 1, 2)).out
     assert "ratio      1 (reported by the method, not proved)" in shown
-    edge = tmp_path / "edge.json"
-    schedgap("generate", "edge", "--preset", "toy", "--out", edge)
-    for proof, words in (("off", "certified: cg-bound"), ("30", "proved by a tree")):
-        said = schedgap("solve", edge, "--method", "exact", "--proof", proof).out
+    for family, proof, words in (
+        ("elastic", "off", "certified: no-contention"),
+        ("elastic", "30", "proved by a tree"),
+        ("edge", "off", "proved by a tree"),  # which the search writes
+    ):
+        file = tmp_path / f"{family}.json"
+        schedgap("generate", family, "--preset", "toy", "--out", file)
+        said = schedgap("solve", file, "--method", "exact", "--proof", proof).out
         assert f"1 ({words})" in said
 
 

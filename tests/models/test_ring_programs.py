@@ -160,6 +160,6 @@ def test_a_program_beyond_reason_is_not_built() -> None:
 
 
 def test_a_stopped_search_keeps_schedule_and_bound() -> None:
-    jobs = [job(f"j{n}", 4 + n % 2, 60, 4 / 3) for n in range(8)]
-    outcome = run(BY_NAME["branch-simulate"], instance_of(jobs, [3] * 4, horizon=200), seconds=0.3)
+    jobs = [job(f"j{n}", 2 + n % 4, 60 + 7 * n, 4 / 3) for n in range(12)]
+    outcome = run(BY_NAME["branch-simulate"], instance_of(jobs, [3] * 4, horizon=400), seconds=0.3)
     assert outcome.schedule is not None and outcome.bound < outcome.schedule.makespan

@@ -60,7 +60,7 @@ def test_programs_for_cp_sat_stop_anywhere() -> None:
     ("start", "instance", "best"), [("usual", W1, 7), ("bad", THREE, 3), ("none", LATE, None)]
 )
 def test_exact_stops_anywhere(start: str, instance: RingInstance, best: int | None) -> None:
-    assert every_stop("exact", instance, best, first=3, spread=5, start=start) > 4
+    assert every_stop("exact", instance, best, first=3, spread=5, start=start) > 2
 
 
 @settings(max_examples=2, **QUIET)
