@@ -95,8 +95,8 @@ class SolveProgram(Wrapper, Generic[I, S]):
 
     Attributes
     ----------
-    build : callable
-        From an instance, what is `Known`, and the method's options as keywords to a
+    function : callable
+        The builder: from an instance, what is `Known`, and the method's options as keywords to a
         `BuiltProgram`, or to None if there is no schedule. NotBuiltError refuses it.
     initial : callable
         From an instance and a `RunContext` to the search state before any search, or to the result
@@ -110,18 +110,13 @@ class SolveProgram(Wrapper, Generic[I, S]):
         Whether it is built and solved in a child process, which can be stopped while it builds.
     """
 
-    build: Callable[..., BuiltProgram[S] | None]
+    function: Callable[..., BuiltProgram[S] | None]
     initial: "Callable[[I, RunContext[S]], SearchState[S] | MethodResult[S]]"
     engine_options: Callable[[I, str], Mapping[str, Any] | None] = field(
         default=lambda instance, engine: None
     )
     own: "Mapping[str, Callable[..., BuiltProgram[S] | None]]" = field(default_factory=dict)
     in_child: bool = False
-
-    @property
-    def function(self) -> Callable[..., Any]:
-        """The builder."""
-        return self.build
 
     def __call__(self, instance: I, call: RunContext[S], **options: Any) -> MethodResult[S]:
         """Run the method."""
@@ -134,7 +129,7 @@ class SolveProgram(Wrapper, Generic[I, S]):
         try:
             settings = self.engine_options(instance, engine)
             known = Known(state.schedule, state.lower)
-            build = self.own.get(engine, self.build)
+            build = self.own.get(engine, self.function)
             arguments = build, instance, known, options, engine, settings
             if self.in_child:
                 call.progress.phase(f"solving with {engine}")

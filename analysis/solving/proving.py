@@ -86,7 +86,7 @@ def with_evidence(
     word: ProofKind = "certificate" if meets else "engine" if engines else "none"
     if effort == "off" and written is None:
         return solution.with_proof(word)
-    seconds = {"auto": solution.seconds, "off": 0.0}.get(effort, effort)
+    seconds = 0.0 if effort == "off" else solution.seconds if effort == "auto" else float(effort)
     if effort == "auto":
         seconds = max(seconds, LEAST_SECONDS if meets else AUTO_SECONDS)
         seconds = min(seconds, AUTO_SECONDS) if meets else seconds
