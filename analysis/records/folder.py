@@ -20,6 +20,7 @@ from typing import Annotated, Any, Literal, cast
 from filelock import FileLock, Timeout
 from pydantic import Field
 
+from schedgap.analysis.records.sessions import utc_now
 from schedgap.errors import InputError
 from schedgap.instances.arguments import a_path, refuse
 from schedgap.instances.instance import Instance
@@ -34,6 +35,7 @@ from schedgap.instances.records import (
     write_json,
 )
 from schedgap.instances.solution import Kind, Sense, SolutionFile
+from schedgap.models.family import family
 from schedgap.models.proofs import proof_file, write_proof
 
 TaskOutcome = Literal["done", "skipped", "timeout", "memory", "crash", "invalid", "error"]
@@ -66,6 +68,9 @@ class Limits:
 
     time: float | None = None
     memory: float | None = None
+
+
+NO_LIMITS = Limits()
 
 
 class TaskRecord(Record):
@@ -237,6 +242,41 @@ def record_key(task: str, limits: Limits, session: str) -> str:
     """
     own = hashlib.sha256(canonical_json([asdict(limits), session]).encode()).hexdigest()
     return f"{task}-{own[:12]}"
+
+
+def record_data(
+    instance: Instance, task: str, limits: Limits = NO_LIMITS, session: str = "", **facts: object
+) -> dict[str, object]:
+    """Return the data of a new `TaskRecord`, which began at this moment.
+
+    `task`: as returned by `task_key`. `session`: id of the session that ran it. `facts`: the fields
+    that are neither determined by these nor empty.
+    """
+    owner = family(instance.family)
+    return {
+        "key": record_key(task, limits, session),
+        "version": RECORD_VERSION,
+        "task": task,
+        "session": session,
+        "started": utc_now(),
+        "outcome": "done",
+        "message": "",
+        "instance": {
+            "name": instance.name,
+            "family": instance.family,
+            "sha256": instance.sha256,
+            "grid": owner.grid(instance),
+        },
+        "engine": None,
+        "seed": None,
+        "sense": owner.sense(instance),
+        "solution": None,
+        "relaxed": [],
+        "progress": [],
+        "certificate": None,
+        "time_limit": limits.time,
+        "memory_limit": limits.memory,
+    } | facts
 
 
 class Folder:
