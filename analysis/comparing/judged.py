@@ -9,7 +9,7 @@ from typing import Any
 from schedgap.analysis.comparing.run import Run
 from schedgap.analysis.own.methods import check_name
 from schedgap.analysis.records.folder import JUDGED, Folder, record_data, task_key
-from schedgap.analysis.records.index import read_records
+from schedgap.analysis.records.index import Index
 from schedgap.analysis.records.ratios import RatioInterval, ratio_interval
 from schedgap.analysis.records.sources import family_code
 from schedgap.analysis.results.bounds import Scale, tighter
@@ -199,8 +199,8 @@ class JudgedSchedule:
             raise UsageError(f"'{self.name}' is a method of family {owner.name}: use another name")
         folder = Folder(run)
         if any(
-            record.method == self.name and record.own and not record.judged
-            for record in read_records(folder.tasks)
+            row.method == self.name and row.own and not row.judged
+            for row in Index(folder.path).rows()
         ):
             raise UsageError(f"'{self.name}' is a method of your own in {run}: use another name")
         folder.create()

@@ -88,7 +88,7 @@ def perform(
     spec = task.spec
     assert spec is not None  # only a task that was sent has none
     options = spec.recorded_options()
-    begun = record_data(
+    head = record_data(
         instance,
         task.key,
         task.limits,
@@ -104,7 +104,7 @@ def perform(
         problem=spec.family.problem(options),
         versions=spec.versions(),
     )
-    record = partial(_record, begun, spec)
+    record = partial(_record, head, spec)
     run: MethodRun | None = None
     one = spec.formulation
     try:
@@ -150,7 +150,7 @@ def perform(
 
 
 def _record(
-    begun: Mapping[str, object],
+    head: Mapping[str, object],
     spec: TaskSpec,
     run: MethodRun | None,
     outcome: TaskOutcome,
@@ -158,11 +158,11 @@ def _record(
 ) -> dict[str, object]:
     """Return the data of a record that has no solution yet.
 
-    `begun`: its data when the task began.
+    `head`: its data when the task began.
     """
     measured = (*TIMES, "peak_memory_mb", "cpu_seconds", "limited")
     return {
-        **begun,
+        **head,
         "outcome": outcome,
         "message": " ".join(message.split()),
         **{name: None if run is None else getattr(run, name) for name in measured},
