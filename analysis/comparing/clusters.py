@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -112,7 +113,8 @@ class DaskPool:
         if sha not in self.sent or self.sent[sha].status in ("cancelled", "error", "lost"):
             data = self.instances[sha].to_data()
             self.sent[sha] = self.client.submit(from_data, data, key=f"instance-{sha}-{attempt}")
-        there = self.client.submit(perform_there, self.sent[sha], task, self.base, pure=False)
+        sent = replace(task, spec=None)
+        there = self.client.submit(perform_there, self.sent[sha], sent, self.base, pure=False)
         self.open[result] = there
 
         def ended(future: Any) -> None:
@@ -177,7 +179,7 @@ def perform_there(
         )
     place = _place(base, tuple(sorted(task.versions.items())))
     place.measure()
-    data = perform(instance, task, place.session.id)
+    data = perform(instance, here, place.session.id)
     return data, place.data()
 
 

@@ -24,7 +24,8 @@ from schedgap.analysis.comparing.run import Run
 from schedgap.analysis.evaluations import experiments
 from schedgap.analysis.own.methods import Own
 from schedgap.analysis.records.folder import FAILURES, Folder, Limits, TaskRecord
-from schedgap.analysis.records.index import read_records
+from schedgap.analysis.records.index import Index
+from schedgap.analysis.records.rows import TaskRow
 from schedgap.analysis.records.sessions import REFERENCE, SPAN, new_id, new_session, write_session
 from schedgap.analysis.records.sources import refresh
 from schedgap.analysis.solving import live
@@ -209,10 +210,9 @@ def work(
     return Work(len(tasks), len(done), seconds, left * each if left else 0.0)
 
 
-def _seconds(record: TaskRecord) -> float:
+def _seconds(row: TaskRow) -> float:
     """Return the wall-clock time of a task; of one that failed, its CPU time."""
-    solution = record.solution
-    return (record.cpu_seconds or 0.0) if solution is None else solution.seconds
+    return (row.cpu_seconds or 0.0) if row.seconds is None else row.seconds
 
 
 def _an_outcome(value: object) -> str | None:
@@ -429,19 +429,19 @@ class _Plan:
     folder: Folder
     instances: Mapping[str, Instance]  # by hash
     retried: frozenset[str]  # outcomes of tasks that are run again
-    by_task: dict[str, list[TaskRecord]] = field(init=False)
-    reused: list[tuple[TaskRecord, Limits]] = field(default_factory=list)
+    by_task: dict[str, list[TaskRow]] = field(init=False)
+    reused: list[tuple[TaskRow, Limits]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.by_task = {}
-        for record in read_records(self.folder.tasks):
-            self.by_task.setdefault(record.task, []).append(record)
+        for row in Index(self.folder.path).rows():
+            self.by_task.setdefault(row.task, []).append(row)
 
-    def known(self, task: Task) -> list[TaskRecord]:
+    def known(self, task: Task) -> list[TaskRow]:
         """Return the records of a task that were in the folder at the start."""
         return self.by_task.get(task.key, [])
 
-    def reuse(self, task: Task, records: Sequence[TaskRecord]) -> bool:
+    def reuse(self, task: Task, records: Sequence[TaskRow]) -> bool:
         """Return whether one of the records answers the task."""
         same = [record for record in records if record.limits == task.limits]
         if any(record.outcome not in self.retried for record in same):
@@ -456,7 +456,7 @@ class _Plan:
     def store_reused(self) -> None:
         """Store the results of other limits that answer tasks."""
         for record, limits in self.reused:
-            self.folder.reuse(record, limits)
+            self.folder.reuse(Path(record.file), limits)
         self.reused.clear()
 
     def is_open(self, task: Task) -> bool:

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from schedgap.analysis.records.folder import TaskRecord
+from schedgap.analysis.records.rows import TaskRow
 from schedgap.analysis.records.stored import StoredRun
 
 Task = tuple[str, str, int | None]  # hash of the instance, label, seed
+COMPARED = ("outcome", "status", "objective", "bound", "proof")
 COLUMNS = [
     "family", "instance", "method", "seed", "what", "first", "second",
 ]  # fmt: skip
@@ -42,7 +43,7 @@ def differences(first: StoredRun, second: StoredRun) -> Differences:
     before, after = _by_task(first), _by_task(second)
     common = [task for task in before if task in after]
     rows = [
-        (one.instance.family, first.names[task[0]], task[1], task[2], what, old, new)
+        (one.family, first.names[task[0]], task[1], task[2], what, old, new)
         for task in common
         for one, other in ((before[task], after[task]),)
         for what, old, new in _changes(one, other)
@@ -61,41 +62,33 @@ def differences(first: StoredRun, second: StoredRun) -> Differences:
     )
 
 
-def _by_task(run: StoredRun) -> dict[Task, TaskRecord]:
-    found: dict[Task, TaskRecord] = {}
-    for record in run.records:
-        task = record.instance.sha256, record.label, record.seed
-        if task not in found or _rank(record) < _rank(found[task]):
-            found[task] = record
+def _by_task(run: StoredRun) -> dict[Task, TaskRow]:
+    found: dict[Task, TaskRow] = {}
+    for row in run.rows:
+        task = row.sha256, row.label, row.seed
+        if task not in found or _rank(row) < _rank(found[task]):
+            found[task] = row
     return found
 
 
-def _rank(record: TaskRecord) -> tuple[bool, float]:
-    solution = record.solution
-    if solution is None or solution.objective is None or solution.bound is None:
-        return record.outcome != "done", math.inf
-    return record.outcome != "done", abs(solution.objective - solution.bound)
+def _rank(row: TaskRow) -> tuple[bool, float]:
+    if row.objective is None or row.bound is None:
+        return row.outcome != "done", math.inf
+    return row.outcome != "done", abs(row.objective - row.bound)
 
 
-def _seconds(record: TaskRecord) -> float:
-    return 0.0 if record.solution is None else record.solution.seconds
+def _seconds(row: TaskRow) -> float:
+    return row.seconds or 0.0
 
 
-def _changes(one: TaskRecord, other: TaskRecord) -> list[tuple[str, object, object]]:
+def _changes(one: TaskRow, other: TaskRow) -> list[tuple[str, object, object]]:
     """Return what differs between two records of one task, with both values."""
     before, after = _facts(one), _facts(other)
     return [(what, old, after[what]) for what, old in before.items() if not _same(old, after[what])]
 
 
-def _facts(record: TaskRecord) -> dict[str, object]:
-    solution = record.solution
-    return {
-        "outcome": record.outcome,
-        "status": None if solution is None else solution.status,
-        "objective": None if solution is None else solution.objective,
-        "bound": None if solution is None else solution.bound,
-        "proof": None if solution is None or solution.proof is None else solution.proof.kind,
-    }
+def _facts(row: TaskRow) -> dict[str, object]:
+    return {name: getattr(row, name) for name in COMPARED}
 
 
 def _same(old: object, new: object) -> bool:

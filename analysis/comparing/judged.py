@@ -8,17 +8,9 @@ from typing import Any
 
 from schedgap.analysis.comparing.run import Run
 from schedgap.analysis.own.methods import check_name
-from schedgap.analysis.records.folder import (
-    JUDGED,
-    RECORD_VERSION,
-    Folder,
-    Limits,
-    record_key,
-    task_key,
-)
-from schedgap.analysis.records.index import read_records
+from schedgap.analysis.records.folder import JUDGED, Folder, record_data, task_key
+from schedgap.analysis.records.index import Index
 from schedgap.analysis.records.ratios import RatioInterval, ratio_interval
-from schedgap.analysis.records.sessions import utc_now
 from schedgap.analysis.records.sources import family_code
 from schedgap.analysis.results.bounds import Scale, tighter
 from schedgap.analysis.results.solution import Solution, load_solution
@@ -207,42 +199,28 @@ class JudgedSchedule:
             raise UsageError(f"'{self.name}' is a method of family {owner.name}: use another name")
         folder = Folder(run)
         if any(
-            record.method == self.name and record.own and not record.judged
-            for record in read_records(folder.tasks)
+            row.method == self.name and row.own and not row.judged
+            for row in Index(folder.path).rows()
         ):
             raise UsageError(f"'{self.name}' is a method of your own in {run}: use another name")
         folder.create()
         folder.store_instance(self.instance)
         task = task_key({"instance": self.instance.sha256, "judged": self.name})
-        relaxed = list(owner.omitted_rules(self.schedule))
         folder.store(
-            {
-                "key": record_key(task, Limits(), ""),
-                "version": RECORD_VERSION,
-                "task": task,
-                "code": family_code(owner.name) + JUDGED,
-                "started": utc_now(),
-                "outcome": "done",
-                "message": "",
-                "instance": {
-                    "name": self.instance.name,
-                    "family": self.instance.family,
-                    "sha256": self.instance.sha256,
-                    "grid": family(self.instance.family).grid(self.instance),
-                },
-                "method": self.name,
-                "label": self.name,
-                "kind": "algorithm",
-                "own": True,
-                "engine": None,
-                "options": {},
-                "seed": None,
-                "problem": "",
-                "sense": solution.sense,
-                "solution": solution.to_data(),
-                "relaxed": relaxed,
-                "versions": installed_versions(),
-            }
+            record_data(
+                self.instance,
+                task,
+                code=family_code(owner.name) + JUDGED,
+                method=self.name,
+                label=self.name,
+                kind="algorithm",
+                own=True,
+                options={},
+                problem="",
+                solution=solution.to_data(),
+                relaxed=list(owner.omitted_rules(self.schedule)),
+                versions=installed_versions(),
+            )
         )
 
     def _require_feasible(self) -> None:

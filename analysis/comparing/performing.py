@@ -3,18 +3,16 @@
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from schedgap.analysis.records.folder import (
-    RECORD_VERSION,
     TIMES,
     Limits,
     TaskOutcome,
-    record_key,
+    record_data,
     task_key,
 )
-from schedgap.analysis.records.sessions import utc_now
 from schedgap.analysis.records.sources import method_code
 from schedgap.analysis.solving.choices import Choice, label
 from schedgap.analysis.solving.proving import with_evidence
@@ -37,6 +35,7 @@ class Task:
     """One method on one instance; `key` is the part of a record's key that is the same anywhere.
 
     `code` is a hash of the source; `versions` are those of this package and the engines.
+    `spec`: what is run; None if the task was sent to another computer, which has a spec of its own.
     """
 
     key: str
@@ -46,6 +45,7 @@ class Task:
     seed: int | None
     code: str
     versions: Mapping[str, str]
+    spec: TaskSpec | None = field(default=None, compare=False)
 
 
 def new_task(instance: Instance, choice: Choice, limits: Limits, seed: int | None) -> Task:
@@ -54,7 +54,15 @@ def new_task(instance: Instance, choice: Choice, limits: Limits, seed: int | Non
     `choice`: the method with its engine and options. `limits`: limits of the task. `seed`: random
     seed.
     """
-    spec = _spec(instance, choice, limits, seed)
+    spec = task_spec(
+        instance,
+        choice.given,
+        engine=choice.engine,
+        time_limit=limits.time,
+        memory_limit=limits.memory,
+        seed=seed,
+        settings=dict(choice.settings),
+    )
     code = method_code(spec.family, spec.method)
     identity = {
         "instance": instance.sha256,
@@ -66,19 +74,7 @@ def new_task(instance: Instance, choice: Choice, limits: Limits, seed: int | Non
         "code": code,
     }
     key = task_key(identity)
-    return Task(key, instance.sha256, choice, limits, seed, code, spec.versions())
-
-
-def _spec(instance: Instance, choice: Choice, limits: Limits, seed: int | None) -> TaskSpec:
-    return task_spec(
-        instance,
-        choice.given,
-        engine=choice.engine,
-        time_limit=limits.time,
-        memory_limit=limits.memory,
-        seed=seed,
-        settings=dict(choice.settings),
-    )
+    return Task(key, instance.sha256, choice, limits, seed, code, spec.versions(), spec)
 
 
 def perform(
@@ -89,8 +85,26 @@ def perform(
     `task`: what to run. `session`: id of the session. `interrupt`: ends the task when set; used in
     threads, which do not receive Ctrl-C (see `run_child`).
     """
-    spec = _spec(instance, task.choice, task.limits, task.seed)
-    record = partial(_record, instance, task, spec, session, utc_now())
+    spec = task.spec
+    assert spec is not None  # only a task that was sent has none
+    options = spec.recorded_options()
+    head = record_data(
+        instance,
+        task.key,
+        task.limits,
+        session,
+        code=task.code,
+        method=spec.method.name,
+        label=label(spec),
+        kind=spec.method.kind,
+        own=spec.own is not None,
+        engine=spec.engine,
+        options=options,
+        seed=spec.seed,
+        problem=spec.family.problem(options),
+        versions=spec.versions(),
+    )
+    record = partial(_record, head, spec)
     run: MethodRun | None = None
     one = spec.formulation
     try:
@@ -136,52 +150,24 @@ def perform(
 
 
 def _record(
-    instance: Instance,
-    task: Task,
+    head: Mapping[str, object],
     spec: TaskSpec,
-    session: str,
-    started: str,
     run: MethodRun | None,
     outcome: TaskOutcome,
     message: str,
 ) -> dict[str, object]:
-    options = spec.recorded_options()
+    """Return the data of a record that has no solution yet.
+
+    `head`: its data when the task began.
+    """
+    measured = (*TIMES, "peak_memory_mb", "cpu_seconds", "limited")
     return {
-        "key": record_key(task.key, task.limits, session),
-        "version": RECORD_VERSION,
-        "task": task.key,
-        "code": task.code,
-        "session": session,
-        "started": started,
+        **head,
         "outcome": outcome,
         "message": " ".join(message.split()),
-        "instance": {
-            "name": instance.name,
-            "family": instance.family,
-            "sha256": instance.sha256,
-            "grid": spec.family.grid(instance),
-        },
-        "method": spec.method.name,
-        "label": label(spec),
-        "kind": spec.method.kind,
-        "own": spec.own is not None,
-        "engine": spec.engine,
-        "options": options,
-        "seed": spec.seed,
-        "problem": spec.family.problem(options),
-        "sense": spec.family.sense(instance),
-        "solution": None,
-        "relaxed": [],
-        "progress": [],
-        "certificate": None,
-        **{name: None if run is None else getattr(run, name) for name in TIMES},
-        "peak_memory_mb": None if run is None else run.peak_memory_mb,
-        "cpu_seconds": None if run is None else run.cpu_seconds,
-        "limited": None if run is None else run.limited,
-        "time_limit": task.limits.time,
-        "memory_limit": task.limits.memory,
-        "versions": spec.versions(),
-    } | _of_formulation(spec, run)
+        **{name: None if run is None else getattr(run, name) for name in measured},
+        **_of_formulation(spec, run),
+    }
 
 
 def _of_formulation(spec: TaskSpec, run: MethodRun | None) -> dict[str, object]:

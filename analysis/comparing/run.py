@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from schedgap.analysis.records.folder import UNKNOWN_GRID
+from schedgap.analysis.records.folder import UNKNOWN_GRID, read_record
 from schedgap.analysis.records.stored import StoredRun
 from schedgap.analysis.results.bounds import Scale
 from schedgap.analysis.results.solution import Solution
@@ -68,7 +68,8 @@ class Run(StoredRun):
         from schedgap.analysis.results.verifying import verify
 
         wrong = []
-        for record in self.records:
+        for row in self.rows:
+            record = read_record(Path(row.file))
             stored, certificate = record.solution, record.certificate
             proof = None if stored is None else stored.proof
             evidence = certificate is not None or (proof is not None and proof.file is not None)
@@ -77,7 +78,7 @@ class Run(StoredRun):
             instance = self.instance(record.instance.sha256)
             try:
                 solution = Solution.bind(instance, dict(stored))
-                with_file = solution.with_proof_file(self.file(record))
+                with_file = solution.with_proof_file(Path(row.file))
                 verdict = verify(instance, with_file, certificate)
             except (InputError, ContradictionError) as error:
                 wrong.append(f"{record.instance.name}: {record.label}: {error}")

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from schedgap.analysis.evaluations.judging import Row
 from schedgap.analysis.plots.csv_text import comma_separated
-from schedgap.analysis.records.folder import Folder, TaskRecord
+from schedgap.analysis.records.folder import Folder, read_record
+from schedgap.analysis.records.rows import TaskRow
 from schedgap.analysis.records.stored import StoredRun
 from schedgap.analysis.solving.choices import Choice, label
 from schedgap.analysis.solving.tasks import task_spec
@@ -87,9 +88,9 @@ def rows(run: StoredRun, experiment: Experiment) -> list[Row]:
     measured; its schedule still counts for the best known one. Of several records of a point, one
     that came to its end counts, and of these one with the default seed and the largest limit.
     """
-    records: dict[tuple[str, str], list[TaskRecord]] = {}
-    for record in run.records:
-        records.setdefault((record.instance.sha256, record.label), []).append(record)
+    tasks: dict[tuple[str, str], list[TaskRow]] = {}
+    for task in run.rows:
+        tasks.setdefault((task.sha256, task.label), []).append(task)
     numbers: dict[tuple[str, float | str, str, int], Row] = {}
 
     def add(measure: str, series: str, value: float | None) -> None:
@@ -101,9 +102,9 @@ def rows(run: StoredRun, experiment: Experiment) -> list[Row]:
         spec = task_spec(
             point.instance, choice.method, engine=choice.engine, settings=dict(choice.settings)
         )
-        known = records.get((point.instance.sha256, label(spec)), [])
-        ended = [each.solution for each in _by_seed(known, spec.seed) if _ended(each)]
-        solution = ended[-1] if ended else None
+        known = tasks.get((point.instance.sha256, label(spec)), [])
+        ended = [each for each in _by_seed(known, spec.seed) if _ended(each)]
+        solution = read_record(Path(ended[-1].file)).solution if ended else None
         schedule = None if solution is None else solution.schedule
         add(experiment.objective, point.series, None if solution is None else solution.objective)
         metrics = (
@@ -125,17 +126,15 @@ def rows(run: StoredRun, experiment: Experiment) -> list[Row]:
     return list(numbers.values())
 
 
-def _by_seed(records: Sequence[TaskRecord], seed: int | None) -> list[TaskRecord]:
-    """Return records in their order, those with a seed last."""
-    return sorted(records, key=lambda record: record.seed == seed)
+def _by_seed(tasks: Sequence[TaskRow], seed: int | None) -> list[TaskRow]:
+    """Return tasks in their order, those with a seed last."""
+    return sorted(tasks, key=lambda task: task.seed == seed)
 
 
-def _ended(record: TaskRecord) -> bool:
+def _ended(task: TaskRow) -> bool:
     """Return whether a method came to its end, rather than to its limit."""
-    if record.solution is None:
-        return False
-    note = str(record.solution.trace.get("note", ""))
-    return record.outcome == "done" and not note.startswith("stopped")
+    ended = task.outcome == "done" and task.status is not None
+    return ended and not task.note.startswith("stopped")
 
 
 def write_heads(folder: Folder, experiments: Iterable[str]) -> None:

@@ -3,69 +3,58 @@
 Runs of one configuration with several seeds, or on several computers, are repetitions.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 
-from schedgap.analysis.records.folder import TaskRecord, alike
+from schedgap.analysis.records.rows import TaskRow
 
 CODE_DIGITS = 4  # of the hash of the source, in a name, unless more are needed
-Part = Callable[[TaskRecord], str]
+Part = Callable[[TaskRow], str]
+Facts = tuple[object, ...]  # in which configurations of one method may differ
 
 
-def names(records: Iterable[TaskRecord]) -> dict[int, str]:
-    """Return the name of each record's configuration, by `id(record)`.
+def names(rows: Sequence[TaskRow]) -> list[str]:
+    """Return the name of each row's configuration.
 
-    The name is the method with its non-default engine and options. What differs between the
-    configurations of one family and method follows in brackets, as in `srtf [3 s]`; what they have
-    in common does not.
-
-    `records`: all records that are shown together.
+    `rows`: all rows that are shown together.
     """
-    known = list(records)
-    numbers, some = alike(known)
-    groups: dict[tuple[str, str], list[TaskRecord]] = {}
-    for record in some:
-        groups.setdefault((record.instance.family, record.label), []).append(record)
-    named: dict[int, str] = {}
-    for (_, label), group in groups.items():
-        parts = _parts(group)
-        texts: dict[tuple[object, ...], str] = {}
-        for record in group:
-            facts = _facts(record)
-            if facts not in texts:
-                shown = [text for text in (part(record) for part in parts) if text]
-                texts[facts] = f"{label} [{', '.join(shown)}]" if shown else label
-            named[id(record)] = texts[facts]
-    texts_of = [named[id(record)] for record in some]
-    return dict(zip(map(id, known), map(texts_of.__getitem__, numbers), strict=True))
+    groups: dict[tuple[str, str], dict[Facts, TaskRow]] = {}
+    for row in rows:
+        groups.setdefault((row.family, row.label), {})[_facts(row)] = row
+    named: dict[tuple[str, str], dict[Facts, str]] = {}
+    for key, group in groups.items():
+        parts = _parts(list(group.values()))
+        for facts, row in group.items():
+            shown = [text for text in (part(row) for part in parts) if text]
+            text = f"{row.label} [{', '.join(shown)}]" if shown else row.label
+            named.setdefault(key, {})[facts] = text
+    return [named[row.family, row.label][_facts(row)] for row in rows]
 
 
-def _facts(record: TaskRecord) -> tuple[object, ...]:
-    versions = tuple(sorted(record.versions.items()))
-    return record.time_limit, record.memory_limit, record.code, versions
+def _facts(row: TaskRow) -> Facts:
+    versions = tuple(sorted(row.versions.items()))
+    return row.time_limit, row.memory_limit, row.code, versions
 
 
-def _parts(group: list[TaskRecord]) -> list[Part]:
-    """Return what is to be said of each record of a method."""
-    kinds = {_facts(record): record for record in group}
-    if len(kinds) == 1:
+def _parts(group: list[TaskRow]) -> list[Part]:
+    """Return what is to be said of each of the rows of a method, which differ."""
+    if len(group) == 1:
         return []
     parts: list[Part] = []
-    some = list(kinds.values())
-    if len({record.time_limit for record in some}) > 1:
-        parts.append(lambda record: _limit(record.time_limit, "time", "s"))
-    if len({record.memory_limit for record in some}) > 1:
-        parts.append(lambda record: _limit(record.memory_limit, "memory", "MB"))
-    codes = {record.code for record in some}
+    if len({row.time_limit for row in group}) > 1:
+        parts.append(lambda row: _limit(row.time_limit, "time", "s"))
+    if len({row.memory_limit for row in group}) > 1:
+        parts.append(lambda row: _limit(row.memory_limit, "memory", "MB"))
+    codes = {row.code for row in group}
     if len(codes) > 1:
         digits = next(
             count
             for count in range(CODE_DIGITS, max(map(len, codes)) + CODE_DIGITS + 1)
             if len({_short(code, count) for code in codes}) == len(codes)
         )
-        parts.append(lambda record: f"code {_short(record.code, digits) or 'unknown'}")
-    for package in dict.fromkeys(name for record in some for name in record.versions):
-        if len({record.versions.get(package) for record in some}) > 1:
-            parts.append(lambda record, name=package: _version(record, name))  # type: ignore[misc]
+        parts.append(lambda row: f"code {_short(row.code, digits) or 'unknown'}")
+    for package in dict.fromkeys(name for row in group for name in row.versions):
+        if len({row.versions.get(package) for row in group}) > 1:
+            parts.append(lambda row, name=package: _version(row, name))  # type: ignore[misc]
     return parts
 
 
@@ -78,5 +67,5 @@ def _short(code: str, digits: int) -> str:
     return "+".join(part[:digits] for part in code.split("+"))
 
 
-def _version(record: TaskRecord, package: str) -> str:
-    return f"{package} {record.versions[package]}" if package in record.versions else ""
+def _version(row: TaskRow, package: str) -> str:
+    return f"{package} {row.versions[package]}" if package in row.versions else ""

@@ -11,7 +11,7 @@ one of the limits and the session.
 import gzip
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import Annotated, Any, Literal, cast
 from filelock import FileLock, Timeout
 from pydantic import Field
 
+from schedgap.analysis.records.sessions import utc_now
 from schedgap.errors import InputError
 from schedgap.instances.arguments import a_path, refuse
 from schedgap.instances.instance import Instance
@@ -34,6 +35,7 @@ from schedgap.instances.records import (
     write_json,
 )
 from schedgap.instances.solution import Kind, Sense, SolutionFile
+from schedgap.models.family import family
 from schedgap.models.proofs import proof_file, write_proof
 
 TaskOutcome = Literal["done", "skipped", "timeout", "memory", "crash", "invalid", "error"]
@@ -43,7 +45,6 @@ RECORD_VERSION = 3  # 1: without code, session, CPU seconds, and with the time l
 CLOCK_VERSION = 3  # the first in which `seconds` has no imports and no confirmation of answers
 TIMES = ("load_seconds", "build_seconds", "engine_seconds", "engine_cpu_seconds", "confirm_seconds")
 JUDGED = "+judged"  # ends the code of a record that `judge` has made
-MAX_SHARE = 0.5  # of its time limit, used by a method whose result counts for larger limits
 Triple = Annotated[tuple[float, float | None, float | None], Field(strict=False)]
 
 
@@ -66,6 +67,9 @@ class Limits:
 
     time: float | None = None
     memory: float | None = None
+
+
+NO_LIMITS = Limits()
 
 
 class TaskRecord(Record):
@@ -140,86 +144,10 @@ class TaskRecord(Record):
     statistics: dict[str, Any] = Field(default_factory=dict)
 
     @property
-    def judged(self) -> bool:
-        """Whether it is a schedule that `judge` has put into the folder, not a method's result."""
-        return self.own and self.code.endswith(JUDGED)
-
-    @property
-    def limits(self) -> Limits:
-        """The limits of the task."""
-        return Limits(self.time_limit, self.memory_limit)
-
-    @property
-    def certified(self) -> bool:
-        """Whether the bound has a certificate."""
-        return self.certificate is not None
-
-    @property
-    def shared(self) -> Any:
-        """An object that only the records of a group have in common; see `alike`."""
-        return self
-
-    @property
     def note(self) -> str:
         """Why the task failed or was skipped, or a remark of the method; mostly empty."""
         trace = {} if self.solution is None else self.solution.trace
         return self.message or str(trace.get("note") or "")
-
-    def answers(self, limits: Limits) -> bool:
-        """Return whether the task would have the same result under these limits.
-
-        `limits`: other limits. A proof, and a method that ended by itself long before its time
-        limit, count for all larger time limits; memory limits count only for tasks that exceed
-        them.
-        """
-        if self.limits == limits:
-            return True
-        if self.outcome not in ("done", "skipped", "timeout"):
-            return False
-        if self.outcome != "skipped" and not _at_least(limits.memory, self.memory_limit):
-            peak = self.peak_memory_mb
-            if peak is None or not _at_least(limits.memory, peak):
-                return False
-        if limits.time == self.time_limit:
-            return True
-        return _at_least(limits.time, self.time_limit) and self._ended_by_itself()
-
-    def _ended_by_itself(self) -> bool:
-        if self.outcome == "skipped":
-            return True
-        if self.outcome != "done" or self.solution is None:
-            return False
-        if self.solution.status in ("optimal", "infeasible"):
-            return True
-        assert self.time_limit is not None  # there is a larger one
-        return self.limited is False and self.solution.seconds <= MAX_SHARE * self.time_limit
-
-
-def alike(records: Iterable[TaskRecord]) -> tuple[list[int], list[TaskRecord]]:
-    """Return the number of each record's group, and a record of each group.
-
-    Records of a group have the same family, method, label, kind, engine, options, problem, sense,
-    relaxed rules, limits, versions, code and session, and are all the user's own or not. There may
-    be several groups with the same values: records that were not read from an index have a group
-    each.
-
-    `records`: records of any families.
-    """
-    places: dict[int, int] = {}
-    numbers: list[int] = []
-    some: list[TaskRecord] = []
-    for record in records:
-        key = id(record.shared)
-        place = places.get(key)
-        if place is None:
-            place = places[key] = len(some)
-            some.append(record)
-        numbers.append(place)
-    return numbers, some
-
-
-def _at_least(limit: float | None, other: float | None) -> bool:
-    return limit is None or (other is not None and limit >= other)
 
 
 def task_key(identity: Mapping[str, object]) -> str:
@@ -237,6 +165,41 @@ def record_key(task: str, limits: Limits, session: str) -> str:
     """
     own = hashlib.sha256(canonical_json([asdict(limits), session]).encode()).hexdigest()
     return f"{task}-{own[:12]}"
+
+
+def record_data(
+    instance: Instance, task: str, limits: Limits = NO_LIMITS, session: str = "", **facts: object
+) -> dict[str, object]:
+    """Return the data of a new `TaskRecord`, which began at this moment.
+
+    `task`: as returned by `task_key`. `session`: id of the session that ran it. `facts`: the fields
+    that are neither determined by these nor empty.
+    """
+    owner = family(instance.family)
+    return {
+        "key": record_key(task, limits, session),
+        "version": RECORD_VERSION,
+        "task": task,
+        "session": session,
+        "started": utc_now(),
+        "outcome": "done",
+        "message": "",
+        "instance": {
+            "name": instance.name,
+            "family": instance.family,
+            "sha256": instance.sha256,
+            "grid": owner.grid(instance),
+        },
+        "engine": None,
+        "seed": None,
+        "sense": owner.sense(instance),
+        "solution": None,
+        "relaxed": [],
+        "progress": [],
+        "certificate": None,
+        "time_limit": limits.time,
+        "memory_limit": limits.memory,
+    } | facts
 
 
 class Folder:
@@ -331,16 +294,16 @@ class Folder:
         for each in (file, proof_file(file), self.log_file(key)):
             each.unlink(missing_ok=True)
 
-    def reuse(self, record: TaskRecord, limits: Limits) -> dict[str, Any]:
+    def reuse(self, file: Path, limits: Limits) -> dict[str, Any]:
         """Store the result of a record for other limits too, and return the data.
 
-        `record`: a record of this folder that answers `limits`.
+        `file`: a record of this folder that answers `limits`.
         """
-        data = read_json(self.task_file(record.key))
+        data = read_json(file)
         options = {key: value for key, value in data["options"].items() if key != "time_limit"}
         data |= {
-            "key": record_key(record.task, limits, record.session),
-            "reused": record.reused or record.key,
+            "key": record_key(data["task"], limits, data.get("session", "")),
+            "reused": data.get("reused") or data["key"],
             "options": options | ({} if limits.time is None else {"time_limit": limits.time}),
             "time_limit": limits.time,
             "memory_limit": limits.memory,

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from schedgap.analysis.records.folder import TaskRecord
 from schedgap.analysis.records.ratios import Array, Bracket, Mask, compared
+from schedgap.analysis.records.rows import TaskRow
 
 Texts = NDArray[Any]
 
@@ -90,71 +90,65 @@ class Tasks:
         return done
 
 
-def refuted(record: TaskRecord, bracket: Bracket) -> bool:
+def refuted(row: TaskRow, bracket: Bracket) -> bool:
     """Return whether a verified schedule refutes the bound or the status of a record.
 
     `bracket`: best known schedule and bound of its instance.
     """
-    solution = record.solution
-    if solution is None or bracket.best is None or record.relaxed:
+    if row.status is None or bracket.best is None or row.relaxed:
         return False
-    if solution.status == "infeasible":
+    if row.status == "infeasible":
         return True
-    return solution.bound is not None and bracket.scale.refutes(bracket.best, solution.bound)
+    return row.bound is not None and bracket.scale.refutes(bracket.best, row.bound)
 
 
 def contradictions(
-    records: Sequence[TaskRecord], best_known: Mapping[tuple[str, str], Bracket]
+    rows: Sequence[TaskRow], best_known: Mapping[tuple[str, str], Bracket]
 ) -> list[str]:
     """Describe each pair of contradictory records and each invalid schedule of our methods.
 
     A wrong answer of an engine in a benchmark is a result of the benchmark: see `wrong_answers`.
 
-    `records`: records of any instances and methods. `best_known`: their `brackets`.
+    `rows`: rows of any instances and methods. `best_known`: their `brackets`.
     """
-    ours = [record for record in records if not record.formulation]
+    ours = [row for row in rows if not row.formulation]
     return _wrong([each for each in ours if not each.own], ours, best_known)
 
 
 def wrong_answers(
-    records: Sequence[TaskRecord], best_known: Mapping[tuple[str, str], Bracket]
+    rows: Sequence[TaskRow], best_known: Mapping[tuple[str, str], Bracket]
 ) -> list[str]:
     """Describe each wrong answer of an engine in a benchmark.
 
-    `records`: records of any instances and methods. `best_known`: their `brackets`.
+    `rows`: rows of any instances and methods. `best_known`: their `brackets`.
     """
-    found = [record for record in records if record.formulation]
+    found = [row for row in rows if row.formulation]
     return _wrong(found, found, best_known)
 
 
 def _wrong(
-    checked: Sequence[TaskRecord],
-    claiming: Sequence[TaskRecord],
+    checked: Sequence[TaskRow],
+    claiming: Sequence[TaskRow],
     best_known: Mapping[tuple[str, str], Bracket],
 ) -> list[str]:
     """Describe the invalid schedules of some records, and the claims that are refuted."""
     messages = [
-        f"{record.instance.name}: {record.label}: {record.message}"
-        for record in checked
-        if record.outcome == "invalid"
+        f"{row.instance}: {row.label}: {row.message}" for row in checked if row.outcome == "invalid"
     ]
-    for record in claiming:
-        solution = record.solution
-        if solution is None or (solution.bound is None and solution.status != "infeasible"):
+    for row in claiming:
+        bracket = best_known[row.sha256, row.problem]
+        if bracket.best is None or not refuted(row, bracket):
             continue
-        bracket = best_known[record.instance.sha256, record.problem]
-        if bracket.best is None or not refuted(record, bracket):
-            continue
-        if solution.status == "infeasible":
-            said = "says" if record.formulation else "proved"
+        if row.status == "infeasible":
+            said = "says" if row.formulation else "proved"
             messages.append(
-                f"{record.instance.name}: {record.label} {said} that no schedule exists, "
+                f"{row.instance}: {row.label} {said} that no schedule exists, "
                 f"{bracket.best_by} has one"
             )
         else:
-            claim = "optimum" if solution.status == "optimal" else "bound"
+            claim = "optimum" if row.status == "optimal" else "bound"
             messages.append(
-                f"{record.instance.name}: {record.label} claims the {claim} "
-                f"{solution.bound:.10g}, {bracket.best_by} has a schedule of {bracket.best:.10g}"
+                f"{row.instance}: {row.label} claims the {claim} "
+                f"{row.bound:.10g}, {bracket.best_by} has a schedule of {bracket.best:.10g}"
             )
     return messages

@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from schedgap.analysis.records.folder import TaskRecord, alike
+from schedgap.analysis.records.rows import TaskRow
 from schedgap.analysis.results.bounds import (
     MAX_ERROR,
     MAX_STEPS,
@@ -20,7 +20,7 @@ from schedgap.analysis.results.bounds import (
     Scale,
     tighter,
 )
-from schedgap.instances.solution import EVIDENCE, Evidence, Sense, SolutionFile
+from schedgap.instances.solution import EVIDENCE, Evidence, Sense
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -141,82 +141,66 @@ class Bracket:
 
 
 def brackets(
-    records: Iterable[TaskRecord], grids: Mapping[str, float | None] = MappingProxyType({})
+    rows: Iterable[TaskRow], grids: Mapping[str, float | None] = MappingProxyType({})
 ) -> dict[tuple[str, str], Bracket]:
     """Return the best verified schedule and the best bound by (instance hash, problem).
 
-    `records`: records of any instances and methods. `grids`: grids of instances by hash, for
-    records that do not have them.
+    `rows`: rows of any instances and methods. `grids`: grids of instances by hash, for rows that do
+    not have them.
     """
-    known = list(records)
-    numbers, some = alike(known)
-    facts = [(each.problem, bool(each.relaxed), each.label) for each in some]
-    groups: dict[tuple[str, str], list[Entry]] = {}
-    for record, number in zip(known, numbers, strict=True):
-        problem, relaxed, label = facts[number]
-        group = groups.setdefault((record.instance.sha256, problem), [])
-        if record.solution is not None and not relaxed:
-            group.append((record, record.solution, label))
+    groups: dict[tuple[str, str], list[TaskRow]] = {}
+    for row in rows:
+        group = groups.setdefault((row.sha256, row.problem), [])
+        if row.status is not None and not row.relaxed:
+            group.append(row)
     return {key: _bracket(group, grids) for key, group in groups.items()}
 
 
-Entry = tuple[TaskRecord, SolutionFile, str]  # a record, its solution and its label
-
-
-def _bracket(group: Sequence[Entry], grids: Mapping[str, float | None]) -> Bracket:
+def _bracket(group: Sequence[TaskRow], grids: Mapping[str, float | None]) -> Bracket:
     best: float | None = None
     bound: float | None = None
     best_by = bound_by = ""
-    scale = Scale("min")
     group = _without_wrong_bounds(group, grids)
-    for record, solution, label in group:
-        which = record.instance
-        scale = Scale(solution.sense, grids.get(which.sha256, which.grid))
-        value, own = solution.objective, solution.bound
+    scale = Scale("min")
+    if group:
+        scale = Scale(group[-1].sense, grids.get(group[-1].sha256, group[-1].grid))
+    for row in group:
+        value, own = row.objective, row.bound
         if value is not None and (
-            best is None or (value < best if solution.sense == "min" else value > best)
+            best is None or (value < best if row.sense == "min" else value > best)
         ):
-            best, best_by = value, label
-        if own is not None and tighter(bound, own, solution.sense) != bound:
-            bound, bound_by = own, label
+            best, best_by = value, row.label
+        if own is not None and tighter(bound, own, row.sense) != bound:
+            bound, bound_by = own, row.label
     found: list[Evidence] = [
-        strongest_evidence(record, solution)
-        for record, solution, _ in group
-        if bound is not None and solution.bound is not None and scale.implies(solution.bound, bound)
+        row.evidence
+        for row in group
+        if bound is not None
+        and row.evidence is not None
+        and row.bound is not None
+        and scale.implies(row.bound, bound)
     ]
     evidence: Evidence = max(found, key=EVIDENCE.index, default="reported")
     return Bracket(best, best_by, bound, bound_by, evidence, scale)
 
 
 def _without_wrong_bounds(
-    group: Sequence[Entry], grids: Mapping[str, float | None]
-) -> Sequence[Entry]:
+    group: Sequence[TaskRow], grids: Mapping[str, float | None]
+) -> Sequence[TaskRow]:
     """Leave out the answers of engines in a benchmark whose bounds a schedule refutes."""
-    if not any(record.formulation for record, _, _ in group):
+    if not any(row.formulation for row in group):
         return group
-    values = [solution.objective for _, solution, _ in group if solution.objective is not None]
+    values = [row.objective for row in group if row.objective is not None]
     if not values:
         return group
-    which, sense = group[0][0].instance, group[0][1].sense
-    scale = Scale(sense, grids.get(which.sha256, which.grid))
-    best = min(values) if sense == "min" else max(values)
+    first = group[0]
+    scale = Scale(first.sense, grids.get(first.sha256, first.grid))
+    best = min(values) if first.sense == "min" else max(values)
     return [
-        each
-        for each in group
-        if not each[0].formulation
-        or each[1].bound is None
-        or not scale.refutes(best, each[1].bound)
+        row
+        for row in group
+        if not row.formulation or row.bound is None or not scale.refutes(best, row.bound)
     ]
-
-
-def strongest_evidence(record: TaskRecord, solution: SolutionFile) -> Evidence:
-    """Return what the bound of a record rests on; a claim without its data is only reported."""
-    claim = solution.proof
-    if claim is not None and (
-        claim.kind == "search" or (claim.kind == "tree" and claim.file is not None)
-    ):
-        return claim.evidence
-    return "certified" if record.certified and solution.status != "infeasible" else "reported"
 
 
 @dataclass(frozen=True, slots=True)

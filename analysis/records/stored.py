@@ -3,29 +3,24 @@
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, cached_property
-from itertools import pairwise
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from schedgap.analysis.records import configurations
 from schedgap.analysis.records.folder import (
     CLOCK_VERSION,
-    FAULTS,
     UNKNOWN_GRID,
     Folder,
     TaskRecord,
-    alike,
+    read_record,
 )
 from schedgap.analysis.records.guarantees import Guarantees
-from schedgap.analysis.records.index import Facts, Index, generated_by, without_cycles
+from schedgap.analysis.records.index import Facts, Index, generated_by
 from schedgap.analysis.records.outcomes import contradictions, wrong_answers
 from schedgap.analysis.records.ratios import Bracket, brackets
+from schedgap.analysis.records.rows import TaskRow
 from schedgap.analysis.records.sessions import DRIFT, Session, drift, read_sessions
 from schedgap.analysis.records.sources import family_code, method_code
 from schedgap.analysis.results.bounds import Scale
@@ -58,37 +53,36 @@ class StoredRun:
     def __init__(self, *folders: str | os.PathLike[str], older: bool = False) -> None:
         self.folders = tuple(Folder(folder) for folder in folders)
         self._indices = [Index(folder.path) for folder in self.folders]
-        self._files: dict[int, tuple[Path, str]] = {}
-        with without_cycles():
-            found = _sorted(self._without_copies(self._read()))
-            self.older, self.includes_older = older_records(found), older
-            left_out = set() if older else {id(record) for record in self.older}
-            self.records = [record for record in found if id(record) not in left_out]
+        found = _sorted(self._without_copies())
+        older_ones = older_rows(found)
+        left_out = set() if older else {id(row) for row in older_ones}
+        self.rows = [row for row in found if id(row) not in left_out]
+        self._older, self.includes_older = older_ones, older
 
-    def _read(self) -> list[TaskRecord]:
-        """Return all records of all folders."""
-        found: list[TaskRecord] = []
+    def _without_copies(self) -> list[TaskRow]:
+        """Return the rows of all folders, each once, in an order that depends on content only."""
+        by_key: dict[str, list[TaskRow]] = {}
         for folder, index in zip(self.folders, self._indices, strict=True):
             folder.check()
-            for name, record in index.records():
-                self._files[id(record)] = folder.tasks, name
-                found.append(record)
-        return found
-
-    def _without_copies(self, found: list[TaskRecord]) -> list[TaskRecord]:
-        """Return the records, each once, in an order that depends on their content only."""
-        if len({record.key for record in found}) == len(found):
-            return found
-        by_key: dict[str, list[TaskRecord]] = {}
-        for record in found:
-            by_key.setdefault(record.key, []).append(record)
-        kept: list[TaskRecord] = []
+            for row in index.rows():
+                by_key.setdefault(row.key, []).append(row)
+        kept: list[TaskRow] = []
         for group in by_key.values():
             if len(group) > 1:
-                texts = {canonical_json(read_json(self.file(record))): record for record in group}
+                texts = {canonical_json(read_json(Path(row.file))): row for row in group}
                 group = [texts[text] for text in sorted(texts)]
             kept += group
         return kept
+
+    @cached_property
+    def records(self) -> list[TaskRecord]:
+        """The records with their schedules; all of their files are read."""
+        return [record_of(self, row) for row in self.rows]
+
+    @cached_property
+    def older(self) -> list[TaskRecord]:
+        """The records of older source code."""
+        return [record_of(self, row) for row in self._older]
 
     def file(self, record: TaskRecord) -> Path:
         """Return the file of a record.
@@ -98,12 +92,12 @@ class StoredRun:
         record : TaskRecord
             One of `records`.
         """
-        return Path(*self._files[id(record)])
+        return next(Path(file) for file, each in _known(self).items() if each is record)
 
     @cached_property
     def configurations(self) -> dict[int, str]:
         """Name of each record's configuration, by `id(record)`; see `configurations.names`."""
-        return configurations.names(self.records)
+        return dict(zip(map(id, self.records), configurations_of(self), strict=True))
 
     @cached_property
     def sessions(self) -> dict[str, Session]:
@@ -121,7 +115,7 @@ class StoredRun:
 
         This is how much the slowest reference task exceeds the fastest one of the same host.
         """
-        used = {record.session for record in groups(self)[1]}
+        used = {row.session for row in self.rows}
         moved = drift(each for key, each in self.sessions.items() if key in used)
         return max(moved.values(), default=None)
 
@@ -129,14 +123,11 @@ class StoredRun:
     def warnings(self) -> list[str]:
         """Lines on what a reader of the tables should know: other source code, and drift."""
         lines = []
-        left_out = 0 if self.includes_older else len(self.older)
+        left_out = 0 if self.includes_older else len(self._older)
         if left_out:
             which = "result is" if left_out == 1 else "results are"
             lines.append(f"{left_out} {which} of older code: left out; --older to include")
-        numbers, some = groups(self)
-        codes: Counter[tuple[str, str]] = Counter()
-        for record, count in zip(some, np.bincount(numbers).tolist(), strict=True):
-            codes[record.instance.family, record.code] += count
+        codes = Counter((row.family, row.code) for row in self.rows)
         other = sum(number for each, number in codes.items() if _is_other(*each))
         other = 0 if self.includes_older else other
         if other:
@@ -151,9 +142,7 @@ class StoredRun:
     def time_warnings(self) -> list[str]:
         """Those of `warnings` that concern times only."""
         lines = []
-        numbers, some = groups(self)
-        old = [record.version < CLOCK_VERSION and not record.judged for record in some]
-        count = int(np.array(old, bool)[numbers].sum())
+        count = sum(row.version < CLOCK_VERSION and not row.judged for row in self.rows)
         if count:
             lines.append(
                 f"{count} {'result is' if count == 1 else 'results are'} of an older version: the "
@@ -168,7 +157,7 @@ class StoredRun:
         return lines
 
     def __len__(self) -> int:
-        return len(self.records)
+        return len(self.rows)
 
     @checked(sha256=a_name)
     def instance(self, sha256: str) -> Instance:
@@ -248,8 +237,8 @@ class StoredRun:
     def names(self) -> dict[str, str]:
         """Instance names by hash; equal names are distinguished by a part of the hash."""
         names: dict[str, str] = {}
-        for which in {id(record.instance): record.instance for record in self.records}.values():
-            names[which.sha256] = min(which.name, names.get(which.sha256, which.name))
+        for row in self.rows:
+            names[row.sha256] = min(row.instance, names.get(row.sha256, row.instance))
         count = Counter(names.values())
         return {
             sha: name if count[name] == 1 else f"{name} #{sha[:6]}" for sha, name in names.items()
@@ -258,9 +247,9 @@ class StoredRun:
     @cached_property
     def brackets(self) -> dict[tuple[str, str], Bracket]:
         """Best verified schedule and best bound of any method, by (instance hash, problem)."""
-        refs = {record.instance.sha256: record.instance.grid for record in self.records}
-        unknown = [sha256 for sha256, grid in refs.items() if grid == UNKNOWN_GRID]
-        return brackets(self.records, {each: self._grid(each) for each in unknown})
+        grids = {row.sha256: row.grid for row in self.rows}
+        unknown = [sha256 for sha256, grid in grids.items() if grid == UNKNOWN_GRID]
+        return brackets(self.rows, {each: self._grid(each) for each in unknown})
 
     def _grid(self, sha256: str) -> float | None:
         """Return the grid of a stored instance; None if the instance cannot be read."""
@@ -282,83 +271,92 @@ class StoredRun:
     @cached_property
     def contradictions(self) -> list[str]:
         """Descriptions of all pairs of contradictory results; each one is a bug."""
-        return contradictions(self.records, self.brackets)
+        return contradictions(self.rows, self.brackets)
 
     @cached_property
     def wrong_answers(self) -> list[str]:
         """Descriptions of the wrong answers of engines in a benchmark."""
-        return wrong_answers(self.records, self.brackets)
+        return wrong_answers(self.rows, self.brackets)
 
     @property
     def failures(self) -> list[TaskRecord]:
         """Records of tasks that failed; one that used up its time did not."""
-        return [record for record in self.records if record.outcome in FAULTS]
+        return [record_of(self, row) for row in self.rows if row.failed]
 
     @property
     def incomplete(self) -> list[TaskRecord]:
         """Records of methods that came to their end or limit without a schedule or a bound."""
-        return [
-            record
-            for record in self.records
-            if record.outcome in ("done", "timeout")
-            and (record.solution is None or record.solution.status == "unknown")
-        ]
+        return [record_of(self, row) for row in self.rows if row.incomplete]
 
     @property
     def skipped(self) -> list[TaskRecord]:
         """Records of methods that do not support their instance."""
-        return [record for record in self.records if record.outcome == "skipped"]
+        return [record_of(self, row) for row in self.rows if row.outcome == "skipped"]
 
     def __repr__(self) -> str:
         instances = len(self.names)
         plural = "" if instances == 1 else "s"
         wrong = f", {len(self.contradictions)} contradictions" if self.contradictions else ""
+        failed = sum(row.failed for row in self.rows)
+        skipped = sum(row.outcome == "skipped" for row in self.rows)
         return (
-            f"<run of {len(self.records)} tasks on {instances} instance{plural}, "
-            f"{len(self.failures)} failed, {len(self.skipped)} skipped{wrong}>"
+            f"<run of {len(self)} tasks on {instances} instance{plural}, "
+            f"{failed} failed, {skipped} skipped{wrong}>"
         )
 
 
-def groups(run: StoredRun) -> tuple[NDArray[np.intp], list[TaskRecord]]:
-    """Return the place of each record's group, and a record of each group; see `folder.alike`."""
-    if "groups" not in run.tables:
-        numbers, some = alike(run.records)
-        run.tables["groups"] = np.array(numbers, np.intp), some
-    found: tuple[NDArray[np.intp], list[TaskRecord]] = run.tables["groups"]
+def _known(run: StoredRun) -> dict[str, TaskRecord]:
+    """Return the records that were read so far, by file."""
+    known: dict[str, TaskRecord] = run.tables.setdefault("records read", {})
+    return known
+
+
+def record_of(run: StoredRun, row: TaskRow) -> TaskRecord:
+    """Return the record of a row, which is read from its file once.
+
+    `row`: one of `run.rows`, or of older code.
+    """
+    known = _known(run)
+    if row.file not in known:
+        known[row.file] = read_record(Path(row.file))
+    return known[row.file]
+
+
+def configurations_of(run: StoredRun) -> list[str]:
+    """Return the name of each row's configuration; see `configurations.names`."""
+    if "configurations" not in run.tables:
+        run.tables["configurations"] = configurations.names(run.rows)
+    found: list[str] = run.tables["configurations"]
     return found
 
 
-def older_records(records: Sequence[TaskRecord]) -> list[TaskRecord]:
-    """Return the records of older source code than others of their family.
+def older_rows(rows: Sequence[TaskRow]) -> list[TaskRow]:
+    """Return the rows of older source code than others of their family.
 
     If records of a family are of the installed code, all others are older. If none is, as in a run
     of long ago, the code of its last record counts as present.
 
-    `records`: records of any families, sorted.
+    `rows`: rows of any families, sorted.
     """
-    codes: dict[str, set[str]] = {}
-    for record in alike(records)[1]:
-        codes.setdefault(record.instance.family, set()).add(record.code)
-    groups: dict[str, list[TaskRecord]] = {}
-    for record in records if any(len(each) > 1 for each in codes.values()) else ():
-        groups.setdefault(record.instance.family, []).append(record)
-    older: list[TaskRecord] = []
-    for name, group in groups.items():
-        if len({record.code for record in group}) == 1:
+    by_family: dict[str, list[TaskRow]] = {}
+    for row in rows:
+        by_family.setdefault(row.family, []).append(row)
+    older: set[int] = set()
+    for name, group in by_family.items():
+        if len({row.code for row in group}) == 1:
             continue
         present = _present(_installed(name), group, lambda code: code.partition("+")[0])
-        of_method: dict[str, list[TaskRecord]] = {}
-        for record in group:
-            if record.code.partition("+")[0] != present:
-                older.append(record)
+        of_method: dict[str, list[TaskRow]] = {}
+        for row in group:
+            if row.code.partition("+")[0] != present:
+                older.add(id(row))
             else:
-                of_method.setdefault(record.method, []).append(record)
+                of_method.setdefault(row.method, []).append(row)
         for method, each in of_method.items():
-            if len({record.code for record in each}) > 1:
+            if len({row.code for row in each}) > 1:
                 code = _present(_installed(name, method), each, lambda code: code)
-                older += [record for record in each if record.code != code]
-    chosen = {id(record) for record in older}
-    return [record for record in records if id(record) in chosen]
+                older |= {id(row) for row in each if row.code != code}
+    return [row for row in rows if id(row) in older]
 
 
 def _is_other(name: str, code: str) -> bool:
@@ -367,7 +365,7 @@ def _is_other(name: str, code: str) -> bool:
     return bool(installed) and code.partition("+")[0] != installed
 
 
-def _present(installed: str, group: Sequence[TaskRecord], part: Callable[[str], str]) -> str:
+def _present(installed: str, group: Sequence[TaskRow], part: Callable[[str], str]) -> str:
     """Return the installed code if a record has it, otherwise that of the last record."""
     codes = {part(record.code) for record in group}
     if installed in codes:
@@ -387,48 +385,19 @@ def _installed(name: str, method: str | None = None) -> str:
     return method_code(owner, found[0]) if found else ""
 
 
-def _sorted(records: Sequence[TaskRecord]) -> list[TaskRecord]:
-    """Return records by instance, then kind, then the family's order of methods."""
-    numbers, some = alike(records)
-    facts = attrgetter("kind", "method", "label", "code", "time_limit", "memory_limit")
-    methods = _ranks(((each.instance.family, *facts(each)) for each in some), _place)
-    known = {id(record.instance): record.instance for record in records}
+def _sorted(rows: Sequence[TaskRow]) -> list[TaskRow]:
+    """Return rows by instance, then kind, the family's order of methods, and repetition."""
     first: dict[str, str] = {}
-    for which in known.values():
-        first[which.sha256] = min(which.name, first.get(which.sha256, which.name))
-    places = _ranks((each.family, first[each.sha256], each.sha256) for each in known.values())
-    instances = dict(zip(known, places, strict=True))
-    first_key = [instances[id(record.instance)] for record in records]
-    keys = np.array(first_key, np.int64), np.array(methods, np.int64)[np.array(numbers, np.intp)]
-    order = np.lexsort(keys[::-1])
-    changes = np.any([np.diff(each[order]) != 0 for each in keys], axis=0)
-    starts = [0, *(np.flatnonzero(changes) + 1).tolist(), len(records)]
-    found = [records[place] for place in order.tolist()]
-    if len(starts) <= len(records):  # repetitions
-        for start, end in pairwise(starts):
-            found[start:end] = sorted(found[start:end], key=_repetition)
-    return found
+    for row in rows:
+        first[row.sha256] = min(row.instance, first.get(row.sha256, row.instance))
+    return sorted(rows, key=lambda row: (row.family, first[row.sha256], row.sha256, *_place(row)))
 
 
-def _repetition(record: TaskRecord) -> tuple[int, str, str]:
-    """Return a sort key of the records of one method and instance."""
-    return -1 if record.seed is None else record.seed, record.started or "", record.key
-
-
-def _ranks(
-    keys: Iterable[tuple[Any, ...]], order: Callable[[tuple[Any, ...]], Any] | None = None
-) -> list[int]:
-    """Return the place of each key among all different ones, sorted."""
-    every = list(keys)
-    places = {key: place for place, key in enumerate(sorted(dict.fromkeys(every), key=order))}
-    return [places[key] for key in every]
-
-
-def _place(method: tuple[Any, ...]) -> tuple[object, ...]:
-    """Return a sort key: kind, then the family's order of methods."""
-    family, kind, name, label, code, *limits = method
-    bounds = [math.inf if each is None else each for each in limits]
-    return KIND_ORDER.index(kind), _rank(family, name), label, code, *bounds
+def _place(row: TaskRow) -> tuple[object, ...]:
+    """Return a sort key of the rows of one instance."""
+    limits = [math.inf if each is None else each for each in (row.time_limit, row.memory_limit)]
+    method = KIND_ORDER.index(row.kind), _rank(row.family, row.method), row.label, row.code
+    return *method, *limits, -1 if row.seed is None else row.seed, row.started or "", row.key
 
 
 @cache

@@ -152,13 +152,13 @@ def _pairs(frame: pd.DataFrame) -> Table | None:
 
 def _tasks(run: StoredRun, tasks: pd.DataFrame, place: Path) -> Table:
     """Return a row for each task, with a link to the log of its engine."""
-    records = {record.key: record for record in run.records}
+    known = {each.key: each for each in run.rows}
     rows = []
     for row in tasks.head(MOST_TASKS).to_dict("records"):
-        record = records[row["key"]]
+        task = known[row["key"]]
         link = ""
-        if record.log:
-            file = run.file(record).parent.parent / "logs" / record.log
+        if task.log:
+            file = Path(task.file).parent.parent / "logs" / task.log
             link = Path(os.path.relpath(file, place)).as_posix()
         wrong = row["result"] == "wrong"
         rows.append(
@@ -173,7 +173,7 @@ def _tasks(run: StoredRun, tasks: pd.DataFrame, place: Path) -> Table:
                 _time(row["build_seconds"]),
                 _time(row["engine_seconds"]),
                 _number(row["nodes"], "{:.0f}"),
-                Cell("log" if link else "", link=link, download=record.log),
+                Cell("log" if link else "", link=link, download=task.log),
                 Cell(row["note"], look="bad" if wrong else ""),
             )
         )

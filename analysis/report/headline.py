@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 
-from schedgap.analysis.records.ratios import divide, strongest_evidence
+from schedgap.analysis.records.ratios import divide
 from schedgap.analysis.report.results import Means, ReportData
 from schedgap.analysis.report.words import (
     DIGITS,
@@ -55,12 +55,10 @@ def _known(report: ReportData, names: Iterable[str], digits: int) -> str:
     counts: Counter[str] = Counter()
     infeasible: dict[str, Evidence] = {}  # by instance: the strongest of any record
     run = report.run
-    for record in run.records:
-        sha256, solution = record.instance.sha256, record.solution
-        if solution is not None and solution.status == "infeasible" and not record.problem:
-            found = strongest_evidence(record, solution)
-            known = infeasible.get(sha256, found)
-            infeasible[sha256] = max(known, found, key=EVIDENCE.index)
+    for row in run.rows:
+        if row.status == "infeasible" and row.evidence is not None and not row.problem:
+            known = infeasible.get(row.sha256, row.evidence)
+            infeasible[row.sha256] = max(known, row.evidence, key=EVIDENCE.index)
     for sha256 in _instances(report, names):
         bracket = run.brackets.get((sha256, ""))
         if bracket is None:
@@ -140,8 +138,8 @@ def trouble(report: ReportData) -> str:
     `report`: what the report shows.
     """
     failed = sum(each.failed for each in report.results)
-    skipped = sum(each.record.outcome == "skipped" for each in report.results)
-    killed = sum(each.record.outcome == "timeout" for each in report.results)
+    skipped = sum(each.task.outcome == "skipped" for each in report.results)
+    killed = sum(each.task.outcome == "timeout" for each in report.results)
     parts = [(failed, "failed"), (killed, "killed at their limit"), (skipped, "skipped")]
     shown = listing(f"{number} {what}" for number, what in parts if number)
     return f"Of {count(len(report.results), 'run')}, {shown}." if shown else ""

@@ -4,6 +4,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
@@ -35,7 +36,7 @@ from schedgap.analysis.plots.curves import (
     ratio_distribution,
     time_profile,
 )
-from schedgap.analysis.records.index import IndexedRecord
+from schedgap.analysis.records.folder import read_record
 from schedgap.analysis.report.replay import Replay, replay
 from schedgap.analysis.report.results import MAX_COMPARED, ReportData, Result
 from schedgap.analysis.report.words import count, value_text
@@ -109,7 +110,7 @@ def family_figures(report: ReportData, name: str) -> list[tuple[str, str, str, F
     for row in report.rows:
         ratios.update({row.method: []} if row.family == name else {})
     for each in report.of(name):
-        if each.ratio[0] < math.inf and not each.record.relaxed:
+        if each.ratio[0] < math.inf and not each.task.relaxed:
             ratios[each.method].append((each.instance, *each.ratio))
     ratios = {method: intervals for method, intervals in ratios.items() if intervals}
     palette = method_colors(name, {row.method for row in report.rows if row.family == name})
@@ -218,17 +219,17 @@ def explorer(report: ReportData) -> tuple[list[dict[str, Any]], list[str]]:
     """
     by_instance: dict[str, list[Result]] = {}
     for each in report.results:
-        if each.record.outcome != "skipped":
-            by_instance.setdefault(each.record.instance.sha256, []).append(each)
+        if each.task.outcome != "skipped":
+            by_instance.setdefault(each.task.sha256, []).append(each)
     shown = _chosen(by_instance)
     entries: dict[str, dict[str, Any]] = {}
     remaining, left_out = MAX_BARS, 0
     faults: dict[str, None] = {}  # of families of other packages
-    for key in sorted(shown, key=lambda key: _weight(report, by_instance[key])):
-        traces = {each.record.key: _trace(each) for each in by_instance[key]}
+    for key in sorted(shown, key=lambda key: _weight(by_instance[key])):
+        traces = {each.task.key: _trace(each) for each in by_instance[key]}
         charts = {}
         for each in sorted(by_instance[key], key=_interest):
-            schedule = traces[each.record.key].schedule
+            schedule = traces[each.task.key].schedule
             if schedule is None:
                 continue
             try:
@@ -239,7 +240,7 @@ def explorer(report: ReportData) -> tuple[list[dict[str, Any]], list[str]]:
             if chart is None or len(chart.bars) > remaining:
                 left_out += 1
                 continue
-            charts[each.record.key] = chart
+            charts[each.task.key] = chart
             remaining -= len(chart.bars)
         points = {name: each.points for name, each in traces.items()}
         replays = _replays(report, by_instance[key], charts)
@@ -274,9 +275,9 @@ def _chosen(by_instance: Mapping[str, Sequence[Result]]) -> list[str]:
     return [key for key in by_instance if key in chosen]
 
 
-def _weight(report: ReportData, results: Iterable[Result]) -> int:
+def _weight(results: Iterable[Result]) -> int:
     """Return an estimate of the size of an instance's schedules: that of their files."""
-    return max(report.run.file(each.record).stat().st_size for each in results)
+    return max(Path(each.task.file).stat().st_size for each in results)
 
 
 class _Trace(NamedTuple):
@@ -287,13 +288,13 @@ class _Trace(NamedTuple):
 
 
 def _trace(result: Result) -> _Trace:
-    record = result.record.read() if isinstance(result.record, IndexedRecord) else result.record
+    record = read_record(Path(result.task.file))
     schedule = None if record.solution is None else record.solution.schedule
     return _Trace(_points(result, record.progress), schedule)
 
 
 def _chart(result: Result, schedule: Any, report: ReportData) -> Chart:
-    instance = report.run.instance(result.record.instance.sha256)
+    instance = report.run.instance(result.task.sha256)
     return family(result.family).chart(instance, schedule)
 
 
@@ -303,11 +304,11 @@ def _replays(
     """Return the replays of the papers' algorithms by record key."""
     found: dict[str, Replay] = {}
     for each in results:
-        record = each.record
-        if record.key in charts:
-            instance = report.run.instance(record.instance.sha256)
-            steps = replay(instance, record, charts[record.key])
-            found |= {} if steps is None else {record.key: steps}
+        task = each.task
+        if task.key in charts:
+            instance = report.run.instance(task.sha256)
+            steps = replay(instance, task, charts[task.key])
+            found |= {} if steps is None else {task.key: steps}
     return found
 
 
@@ -320,9 +321,9 @@ def _entry(
     """Return the data of one instance for the page; all mappings are by record key."""
     times = Counter(each.method for each in results)
     names = {
-        each.record.key: each.method
+        each.task.key: each.method
         if times[each.method] == 1
-        else f"{each.method} #{each.record.key[:6]}"
+        else f"{each.method} #{each.task.key[:6]}"
         for each in results
     }
     points = {names[key]: steps for key, steps in progress.items()}
@@ -332,18 +333,18 @@ def _entry(
     groups = sorted({bar.group for chart in charts.values() for bar in chart.bars}, key=natural)
     palette = colors(groups)
     shades = method_colors(results[0].family, names.values())
-    shown = [each for each in results if each.record.key in charts]
+    shown = [each for each in results if each.task.key in charts]
     return {
         "label": f"{results[0].instance} ({results[0].family})",
         "progress": {
-            "traces": progress_traces(points, results[0].record.sense, shades),
+            "traces": progress_traces(points, results[0].task.sense, shades),
             "csv": table,
             "methods": list(points),
             "provers": _provers(results, names),
         },
         "schedules": [
-            _embedded(each, names[each.record.key], charts[each.record.key], palette)
-            | _steps(replays.get(each.record.key))
+            _embedded(each, names[each.task.key], charts[each.task.key], palette)
+            | _steps(replays.get(each.task.key))
             for each in shown
         ],
         "groups": groups,
@@ -357,7 +358,7 @@ def _entry(
 
 def _provers(results: Iterable[Result], names: Mapping[str, str]) -> list[str]:
     """Return the exact methods and bounds; none if no method is exact."""
-    kinds = {names[each.record.key]: each.record.kind for each in results}
+    kinds = {names[each.task.key]: each.task.kind for each in results}
     provers = [name for name, kind in kinds.items() if kind in ("exact", "bound")]
     return provers if "exact" in kinds.values() else []
 
@@ -374,7 +375,7 @@ def _points(result: Result, progress: Iterable[Point]) -> list[Point]:
 
 def _interest(result: Result) -> int:
     """Return a sort key: best schedules first, then those of algorithms."""
-    return 0 if result.ratio[0] <= 1 else 1 if result.record.kind == "algorithm" else 2
+    return 0 if result.ratio[0] <= 1 else 1 if result.task.kind == "algorithm" else 2
 
 
 def _first_pair(results: Sequence[Result]) -> list[int]:
@@ -386,7 +387,7 @@ def _first_pair(results: Sequence[Result]) -> list[int]:
 
 def _worst(results: Iterable[Result]) -> float:
     """Return the largest lower end of the ratios of algorithms, or 0 if there is none."""
-    algorithms = [each.ratio[0] for each in results if each.record.kind == "algorithm"]
+    algorithms = [each.ratio[0] for each in results if each.task.kind == "algorithm"]
     return max((ratio for ratio in algorithms if ratio < math.inf), default=0.0)
 
 
@@ -396,7 +397,7 @@ def _embedded(
     """Return the data with which the page draws a schedule: Plotly traces and lane axis."""
     title = f"{name}: {value_text(result.objective)}"
     title += ", optimal" if result.status == "optimal" else ""
-    title += f" ({outside(result.record.relaxed)})" if result.record.relaxed else ""
+    title += f" ({outside(result.task.relaxed)})" if result.task.relaxed else ""
     return {
         "label": title,
         "title": plain(title),

@@ -7,7 +7,7 @@ and are shown only if that run returns the stored schedule.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from schedgap.analysis.records.folder import TaskRecord
+from schedgap.analysis.records.rows import TaskRow
 from schedgap.instances.instance import Instance
 from schedgap.models.family import Chart, family
 from schedgap.models.method import Lazy
@@ -32,14 +32,13 @@ class Replay(NamedTuple):
     placed: dict[str, int]
 
 
-def replay(instance: Instance, record: TaskRecord, chart: Chart) -> Replay | None:
-    """Return the replay of a record's algorithm, or None if there is none."""
-    name = record.instance.family
-    known = FUNCTIONS.get((name, record.method))
-    solution = record.solution
-    if known is None or solution is None or record.label != record.method:
+def replay(instance: Instance, task: TaskRow, chart: Chart) -> Replay | None:
+    """Return the replay of a task's algorithm, or None if there is none."""
+    name = task.family
+    known = FUNCTIONS.get((name, task.method))
+    if known is None or task.seconds is None or task.label != task.method:
         return None
-    if len(chart.bars) > MAX_BARS or solution.seconds > MAX_SECONDS:
+    if len(chart.bars) > MAX_BARS or task.seconds > MAX_SECONDS:
         return None
     function, placing = known
     run = Lazy(f"schedgap.models.{function}").load()(instance, events=True)

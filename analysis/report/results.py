@@ -11,8 +11,8 @@ import numpy as np
 
 from schedgap.analysis.evaluations.experiments import written
 from schedgap.analysis.records.finds import Find, finds
-from schedgap.analysis.records.folder import FAULTS, TaskRecord
-from schedgap.analysis.records.stored import StoredRun
+from schedgap.analysis.records.rows import TaskRow
+from schedgap.analysis.records.stored import StoredRun, configurations_of
 from schedgap.analysis.records.switches import Variant, switches, variant
 from schedgap.analysis.statistics.comparisons import gaps, pairs, profile
 from schedgap.analysis.statistics.summary import summary
@@ -41,13 +41,13 @@ UNKNOWN: Pair = (math.nan, math.nan)
 
 
 class Result(NamedTuple):
-    """One record with the ratios of its schedule to the optimum and of the optimum to its bound.
+    """One task with the ratios of its schedule to the optimum and of the optimum to its bound.
 
     `method` is the name of the configuration; `instance` is a label that is unique in the report;
     `seconds` is wall-clock time.
     """
 
-    record: TaskRecord
+    task: TaskRow
     method: str
     instance: str
     ratio: Pair
@@ -58,34 +58,33 @@ class Result(NamedTuple):
     @property
     def family(self) -> str:
         """The family's name."""
-        return self.record.instance.family
+        return self.task.family
 
     @property
     def failed(self) -> bool:
         """Whether the run failed; one that used up its time did not."""
-        return self.record.outcome in FAULTS
+        return self.task.failed
 
     @property
     def objective(self) -> float | None:
         """The recomputed objective of the schedule, if there is one."""
-        return None if self.record.solution is None else self.record.solution.objective
+        return self.task.objective
 
     @property
     def bound(self) -> float | None:
         """The proved bound, if there is one."""
-        return None if self.record.solution is None else self.record.solution.bound
+        return self.task.bound
 
     @property
     def status(self) -> str:
         """The status of the solution, and how the run ended unless it ended regularly."""
-        solution = self.record.solution
-        ended = "" if self.record.outcome == "done" else self.record.outcome
-        return ", ".join(part for part in (ended, solution.status if solution else "") if part)
+        ended = "" if self.task.outcome == "done" else self.task.outcome
+        return ", ".join(part for part in (ended, self.task.status) if part)
 
     @property
     def inside(self) -> bool:
         """Whether there is a schedule that obeys all rules of the unmodified problem."""
-        return self.objective is not None and not self.record.relaxed and not self.record.problem
+        return self.objective is not None and not self.task.relaxed and not self.task.problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,15 +201,13 @@ class ReportData:
         return _rows(self.run, self._by_method, by_preset=by_preset)
 
     @cached_property
-    def _by_method(self) -> Mapping[tuple[str, str], TaskRecord]:
-        """A record of each method, by family and method."""
-        return {(each.family, each.method): each.record for each in self.results}
+    def _by_method(self) -> Mapping[tuple[str, str], TaskRow]:
+        """A task of each method, by family and method."""
+        return {(each.family, each.method): each.task for each in self.results}
 
-    def methods(self, name: str) -> dict[str, TaskRecord]:
-        """Return a record of each method of a family, by its name in the tables."""
-        return {
-            method: record for (owner, method), record in self._by_method.items() if owner == name
-        }
+    def methods(self, name: str) -> dict[str, TaskRow]:
+        """Return a task of each method of a family, by its name in the tables."""
+        return {method: task for (owner, method), task in self._by_method.items() if owner == name}
 
     def ours(self, name: str, method: str) -> bool:
         """Return whether a method is not the paper's.
@@ -236,7 +233,7 @@ class ReportData:
     def _by_family(self) -> dict[str, list[Result]]:
         found: dict[str, list[Result]] = {}
         for each in self.results:
-            found.setdefault(each.record.instance.family, []).append(each)
+            found.setdefault(each.family, []).append(each)
         return found
 
     def heuristics(self, name: str) -> list[str]:
@@ -255,7 +252,7 @@ class ReportData:
     def hashes(self) -> Mapping[str, list[str]]:
         """Hashes of the instances by family, in the order of the results."""
         return {
-            name: list(dict.fromkeys(each.record.instance.sha256 for each in found))
+            name: list(dict.fromkeys(each.task.sha256 for each in found))
             for name, found in self._by_family.items()
         }
 
@@ -270,7 +267,7 @@ def collect(run: StoredRun) -> ReportData:
     columns = (frame[name].tolist() for name in SHOWN)
     method, instance, low, high, below, above, seconds, note = columns
     pairs_of = (list(zip(*both, strict=True)) for both in ((low, high), (below, above)))
-    values = run.records, method, instance, *pairs_of, seconds, map(str, note)
+    values = run.rows, method, instance, *pairs_of, seconds, map(str, note)
     return ReportData(run, tuple(map(Result._make, zip(*values, strict=True))))
 
 
@@ -284,7 +281,7 @@ def _records(frame: "pd.DataFrame") -> list[dict[str, Any]]:
 
 
 def _rows(
-    run: StoredRun, records: Mapping[tuple[str, str], TaskRecord], *, by_preset: bool
+    run: StoredRun, tasks: Mapping[tuple[str, str], TaskRow], *, by_preset: bool
 ) -> tuple[Row, ...]:
     found = _finds(run, by_preset=by_preset)
     return tuple(
@@ -293,8 +290,8 @@ def _rows(
             preset=facts["preset"],
             method=facts["method"],
             kind=facts["kind"],
-            ours=_ours(records[facts["family"], facts["method"]]),
-            own=records[facts["family"], facts["method"]].own,
+            ours=_ours(tasks[facts["family"], facts["method"]]),
+            own=tasks[facts["family"], facts["method"]].own,
             facts={str(key): value for key, value in facts.items()},
             exceeded=int(facts["exceeded"]),
             finds=found.get((facts["family"], facts["preset"], facts["method"]), ()),
@@ -309,18 +306,14 @@ def _finds(run: StoredRun, *, by_preset: bool) -> dict[tuple[str, str, str], tup
     These have the objective and the switches of some instance that the method ran on.
     """
     found: dict[tuple[str, str, str], dict[int, Find]] = {}
-    for record in run.records:
-        name, sha256 = record.instance.family, record.instance.sha256
-        known = [each for each in finds(name) if each.method == record.method]
-        if not known or record.own or record.problem:
+    for row, configuration in zip(run.rows, configurations_of(run), strict=True):
+        name, sha256 = row.family, row.sha256
+        known = [each for each in finds(name) if each.method == row.method]
+        if not known or row.own or row.problem:
             continue
-        here = (record.sense, _variant(run, name, sha256))
-        options = changed_options(record)
-        key = (
-            name,
-            preset_of(run.facts[sha256]) if by_preset else "",
-            run.configurations[id(record)],
-        )
+        here = (row.sense, _variant(run, name, sha256))
+        options = changed_options(row)
+        key = name, preset_of(run.facts[sha256]) if by_preset else "", configuration
         found.setdefault(key, {}).update(
             (id(each), each)
             for each in known
@@ -337,12 +330,12 @@ def _variant(run: StoredRun, name: str, sha256: str) -> Variant:
     return variant(name, run.instance_data(sha256))
 
 
-def _ours(record: TaskRecord) -> bool:
+def _ours(task: TaskRow) -> bool:
     """Return whether a method is not the paper's; False if it is unknown."""
-    if record.own:
+    if task.own:
         return True
     try:
-        return family(record.instance.family).method(record.method).ours
+        return family(task.family).method(task.method).ours
     except UsageError:
         return False
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from markupsafe import Markup
 
 from schedgap.analysis.evaluations.judging import JUDGED, judge, sentences
-from schedgap.analysis.records.folder import TaskRecord
+from schedgap.analysis.records.rows import TaskRow
 from schedgap.analysis.report.results import Pair, ReportData, Result, Row
 from schedgap.analysis.report.words import (
     UNKNOWN,
@@ -398,8 +398,8 @@ def result_table(results: Iterable[Result]) -> Table:
             Cell(each.status, look="bad" if each.failed else ""),
             _seconds(each.seconds),
             Cell(each.family),
-            Cell(each.record.kind),
-            Cell("; ".join(filter(None, (_outside(each.record), each.note)))),
+            Cell(each.task.kind),
+            Cell("; ".join(filter(None, (_outside(each.task), each.note)))),
         )
         for each in results
     ]
@@ -411,10 +411,10 @@ def result_table(results: Iterable[Result]) -> Table:
     )
 
 
-def _outside(record: TaskRecord) -> str:
+def _outside(task: TaskRow) -> str:
     """Return a text that says if a result belongs to a variant of the problem."""
-    parts = [f"problem: {record.problem}"] if record.problem else []
-    return "; ".join(filter(None, [*parts, outside(record.relaxed)]))
+    parts = [f"problem: {task.problem}"] if task.problem else []
+    return "; ".join(filter(None, [*parts, outside(task.relaxed)]))
 
 
 def missing_table(results: Iterable[Result]) -> Table | None:
@@ -424,8 +424,8 @@ def missing_table(results: Iterable[Result]) -> Table | None:
     """
     counted: dict[tuple[str, str, str], list[str]] = {}
     for each in results:
-        if each.failed or each.record.outcome in ("timeout", "skipped"):
-            key = f"{each.method} ({each.family})", each.record.outcome, each.record.message
+        if each.failed or each.task.outcome in ("timeout", "skipped"):
+            key = f"{each.method} ({each.family})", each.task.outcome, each.task.message
             counted.setdefault(key, []).append(each.instance)
     if not counted:
         return None
@@ -460,7 +460,7 @@ def settings_table(results: Iterable[Result]) -> Table:
     by_method: dict[str, dict[str, dict[str, None]]] = {}
     for each in results:
         facts = by_method.setdefault(f"{each.method} ({each.family})", {name: {} for name in names})
-        for name, value in zip(names, _settings(each.record), strict=True):
+        for name, value in zip(names, _settings(each.task), strict=True):
             if value:
                 facts[name][value] = None
     rows = tuple(
@@ -473,19 +473,19 @@ def settings_table(results: Iterable[Result]) -> Table:
     )
 
 
-def _settings(record: TaskRecord) -> tuple[str, str, str, str, str]:
-    options = {name: value for name, value in record.options.items() if name != "time_limit"}
+def _settings(task: TaskRow) -> tuple[str, str, str, str, str]:
+    options = {name: value for name, value in task.options.items() if name != "time_limit"}
     limits = [
         f"{limit:g} {unit}"
-        for limit, unit in ((record.time_limit, "s"), (record.memory_limit, "MB"))
+        for limit, unit in ((task.time_limit, "s"), (task.memory_limit, "MB"))
         if limit is not None
     ]
     return (
-        record.engine or "",
+        task.engine or "",
         ", ".join(f"{name}={_plain(value)}" for name, value in options.items()),
         ", ".join(limits),
-        "" if record.seed is None else str(record.seed),
-        ", ".join(f"{name} {version}" for name, version in record.versions.items()),
+        "" if task.seed is None else str(task.seed),
+        ", ".join(f"{name} {version}" for name, version in task.versions.items()),
     )
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from schedgap.analysis.records.folder import TaskRecord
 from schedgap.analysis.records.ratios import Bracket
+from schedgap.analysis.records.rows import TaskRow
 from schedgap.analysis.records.stored import StoredRun
 from schedgap.analysis.statistics.aggregates import SCHEDULED, compared, groups, wide
 from schedgap.analysis.statistics.estimators import (
@@ -434,32 +434,31 @@ def _watched(
 
 def _curve(run: StoredRun, row: dict[str, Any]) -> Curve:
     """Return the gaps of one record; none, which is 1 throughout, for a wrong answer."""
-    record = run.records[row["place"]]
-    bracket = run.brackets[record.instance.sha256, record.problem]
-    points = [] if row["result"] == "wrong" else list(_confirmed(record))
+    task = run.rows[row["place"]]
+    points = [] if row["result"] == "wrong" else list(_confirmed(task))
+    bracket = run.brackets[task.sha256, task.problem]
     return Curve(row["instance"], row["seed"], _gaps(points, bracket))
 
 
-def _confirmed(record: TaskRecord) -> Iterator[tuple[float, float | None, float | None]]:
+def _confirmed(row: TaskRow) -> Iterator[tuple[float, float | None, float | None]]:
     """Yield the points of progress that the record's own result confirms, and that result.
 
     A bound that is tighter than that of the result is only reported, and likewise an objective
     better than that of the verified schedule.
     """
-    solution = record.solution
-    if solution is None or record.relaxed:
+    if row.seconds is None or row.relaxed:
         return
-    sign = 1.0 if record.sense == "min" else -1.0
-    best, last = solution.objective, solution.bound
+    sign = 1.0 if row.sense == "min" else -1.0
+    best, last = row.objective, row.bound
     slack = 1e-9 * max(abs(best or 0.0), abs(last or 0.0))
     objective = bound = None
-    for seconds, value, limit in sorted(record.progress, key=lambda point: point[0]):
+    for seconds, value, limit in sorted(row.points(), key=lambda point: point[0]):
         if value is not None and best is not None and sign * (value - best) >= -slack:
             objective = value if objective is None else sign * min(sign * objective, sign * value)
         if limit is not None and last is not None and sign * (limit - last) <= slack:
             bound = limit if bound is None else sign * max(sign * bound, sign * limit)
-        yield min(seconds, solution.seconds), objective, bound
-    yield solution.seconds, best, last
+        yield min(seconds, row.seconds), objective, bound
+    yield row.seconds, best, last
 
 
 def _gaps(

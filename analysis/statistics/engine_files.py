@@ -13,8 +13,8 @@ from typing import Any
 
 import pandas as pd
 
-from schedgap.analysis.records.folder import TaskRecord
-from schedgap.analysis.records.stored import StoredRun
+from schedgap.analysis.records.rows import TaskRow
+from schedgap.analysis.records.stored import StoredRun, configurations_of
 from schedgap.analysis.statistics.engines import configurations, engine_tasks
 from schedgap.errors import InputError, UsageError
 from schedgap.instances.records import write_text
@@ -40,16 +40,12 @@ def paver(run: StoredRun) -> dict[str, str]:
     seeds of an instance are instances of their own, as in benchmarks of performance variability.
     A wrong answer has the statuses of an error and no objective.
     """
-    names = run.configurations
     tasks = {row["key"]: row for row in engine_tasks(run).to_dict("records")}
     files: dict[str, str] = {}
     for configuration in configurations(run):
-        some = [
-            record
-            for record in run.records
-            if record.formulation and names[id(record)] == configuration
-        ]
-        limits = [record.time_limit for record in some if record.time_limit is not None]
+        named = zip(configurations_of(run), run.rows, strict=True)
+        some = [row for name, row in named if row.formulation and name == configuration]
+        limits = [row.time_limit for row in some if row.time_limit is not None]
         columns = ",".join(TRACE)
         lines = [
             "* Trace Record Definition",
@@ -61,7 +57,7 @@ def paver(run: StoredRun) -> dict[str, str]:
             "* NODELIMIT,2100000000",
             "* GAPLIMIT,0",
         ]
-        lines += [_trace(run, record, tasks[record.key], configuration) for record in some]
+        lines += [_trace(run, row, tasks[row.key], configuration) for row in some]
         name = re.sub(r"[^\w.@=+-]+", "-", configuration).strip("-")
         while f"{name}.trc" in files:
             name += "-"
@@ -69,18 +65,18 @@ def paver(run: StoredRun) -> dict[str, str]:
     return files
 
 
-def _trace(run: StoredRun, record: TaskRecord, task: Mapping[Any, Any], name: str) -> str:
+def _trace(run: StoredRun, row: TaskRow, task: Mapping[Any, Any], name: str) -> str:
     """Return the trace record of a task."""
-    model, solver = _statuses(record, str(task["result"]))
+    model, solver = _statuses(row, str(task["result"]))
     answered = model in (OPTIMAL, INTEGER_SOLUTION)
     values = {
-        "InputFileName": _plain(_data_name(run, record)),
+        "InputFileName": _plain(_data_name(run, row)),
         "ModelType": "MIP",
         "SolverName": _plain(name),
         "NLP": "",
-        "MIP": record.engine or "",
-        "JulianDate": _day(record.started),
-        "Direction": 0 if record.sense == "min" else 1,
+        "MIP": row.engine or "",
+        "JulianDate": _day(row.started),
+        "Direction": 0 if row.sense == "min" else 1,
         "NumberOfEquations": _number(task["rows"]),
         "NumberOfVariables": _number(task["columns"]),
         "NumberOfDiscreteVariables": _number(task["integers"]),
@@ -95,22 +91,22 @@ def _trace(run: StoredRun, record: TaskRecord, task: Mapping[Any, Any], name: st
         "NumberOfIterations": _number(task["iterations"]),
         "NumberOfDomainViolations": 0,
         "NumberOfNodes": _number(task["nodes"]),
-        "#User1": record.key,
+        "#User1": row.key,
     }
     return ",".join(str(values[column]) for column in TRACE)
 
 
-def _statuses(record: TaskRecord, result: str) -> tuple[int, int]:
+def _statuses(row: TaskRow, result: str) -> tuple[int, int]:
     """Return the model status and the solver status of GAMS."""
     if result == "wrong":
         return ERROR, FAILED
     if result == "skipped":
         absent = ("licence", "not installed", "cannot be loaded")
-        missing = any(words in record.message for words in absent)
+        missing = any(words in row.message for words in absent)
         return NO_SOLUTION, LICENCE if missing else INCAPABLE
-    if record.solution is None:
-        return NO_SOLUTION, TIME if record.outcome == "timeout" else FAILED
-    status = record.solution.status
+    if row.status is None:
+        return NO_SOLUTION, TIME if row.outcome == "timeout" else FAILED
+    status = row.status
     if status == "optimal":
         return OPTIMAL, NORMAL
     if status == "infeasible":
@@ -137,10 +133,10 @@ def _number(value: Any) -> str:
     return f"{int(value)}" if float(value).is_integer() else f"{float(value):.10g}"
 
 
-def _data_name(run: StoredRun, record: TaskRecord) -> str:
+def _data_name(run: StoredRun, row: TaskRow) -> str:
     """Return the name of the instance, and behind it which repetition it is."""
-    name = run.names[record.instance.sha256]
-    return f"{name}~s{record.seed or 0}p{record.permutation or 0}"
+    name = run.names[row.sha256]
+    return f"{name}~s{row.seed or 0}p{row.permutation or 0}"
 
 
 def write_paver(run: StoredRun, folder: Path) -> list[Path]:
@@ -172,9 +168,8 @@ def benchopt(run: StoredRun) -> pd.DataFrame:
     """
     tasks = engine_tasks(run)
     wrong = tasks["result"] == "wrong"
-    names = run.configurations
-    sessions = [run.sessions.get(each.session) for each in run.records if each.formulation]
-    assert list(tasks["method"]) == [names[id(each)] for each in run.records if each.formulation]
+    sessions = [run.sessions.get(row.session) for row in run.rows if row.formulation]
+    assert len(sessions) == len(tasks)
     order = tasks.sort_values(["seed", "permutation"], kind="stable")
     repetition = order.groupby(["family", "instance", "method"]).cumcount()
     return pd.DataFrame(

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 
 from schedgap.analysis.benchmarks.formulation import recorded_version, shown
-from schedgap.analysis.records.folder import TaskRecord
-from schedgap.analysis.records.stored import StoredRun
+from schedgap.analysis.records.folder import TIMES
+from schedgap.analysis.records.rows import TaskRow
+from schedgap.analysis.records.stored import StoredRun, configurations_of
 from schedgap.analysis.statistics.aggregates import OPTIMAL, SCHEDULED, compared, groups, wide
 from schedgap.analysis.statistics.comparisons import pairs
 from schedgap.analysis.statistics.estimators import gap, shifted_geometric_mean
@@ -26,13 +27,13 @@ Part = Literal["", "size", "model", "engine"]
 
 def is_benchmark(run: StoredRun) -> bool:
     """Return whether a run has tasks of a benchmark of engines."""
-    return any(record.formulation for record in run.records)
+    return any(row.formulation for row in run.rows)
 
 
 def configurations(run: StoredRun) -> list[str]:
     """Return the names of the configurations of engines in a run, as in its tables."""
-    names = run.configurations
-    return list(dict.fromkeys(names[id(each)] for each in run.records if each.formulation))
+    named = zip(configurations_of(run), run.rows, strict=True)
+    return list(dict.fromkeys(name for name, row in named if row.formulation))
 
 
 def engine_tasks(run: StoredRun) -> pd.DataFrame:
@@ -52,45 +53,35 @@ def engine_tasks(run: StoredRun) -> pd.DataFrame:
         key.
     """
     frame = records(run)
-    rows = [place for place, record in enumerate(run.records) if record.formulation]
+    rows = [place for place, row in enumerate(run.rows) if row.formulation]
     found = frame.iloc[rows].reset_index(drop=True)
-    some = [run.records[place] for place in rows]
-    known = [record.statistics for record in some]
-    best = [run.brackets[each.instance.sha256, each.problem].best for each in some]
+    some = [run.rows[place] for place in rows]
+    known = [row.statistics for row in some]
+    best = [run.brackets[row.sha256, row.problem].best for row in some]
     facts: dict[str, Any] = {
-        "formulation": [_formulation(record) for record in some],
-        "engine": [record.engine or "" for record in some],
-        "version": [_version(record) for record in some],
-        "options": [str(record.options.get("engine_options", "")) for record in some],
-        "threads": [record.threads for record in some],
-        "workers": [record.workers for record in some],
-        "permutation": [record.permutation for record in some],
-        "seed": [record.seed for record in some],
+        "formulation": [_formulation(row) for row in some],
+        "engine": [row.engine or "" for row in some],
+        "version": [recorded_version(row.engine or "", row.versions) for row in some],
+        "options": [str(row.options.get("engine_options", "")) for row in some],
+        **{name: [getattr(row, name) for row in some] for name in _SAME},
         "gap": [
             gap(value, bound) if not (math.isnan(value) or math.isnan(bound)) else math.nan
             for value, bound in zip(found["objective"], found["bound"], strict=True)
         ],
-        **{
-            name: [getattr(record, name) for record in some]
-            for name in ("build_seconds", "engine_seconds", "engine_cpu_seconds")
-        },
-        **{name: [getattr(each, name) for each in some] for name in ("confirm_seconds", "log")},
-        "load_seconds": [record.load_seconds for record in some],
         **{name: [each.get(name) for each in known] for name in (*SIZES, *STATISTICS)},
         "root_gap": [
             math.nan if value is None or each.get("root_bound") is None
             else gap(each["root_bound"], value)
             for each, value in zip(known, best, strict=True)
         ],
-        "pinned": [" ".join(map(str, record.pinned)) for record in some],
+        "pinned": [" ".join(map(str, row.pinned)) for row in some],
     }  # fmt: skip
     found = found.assign(**facts)
-    numbers = [*SIZES, *STATISTICS, "build_seconds", "engine_seconds", "engine_cpu_seconds",
-               "confirm_seconds", "load_seconds"]  # fmt: skip
-    found = found.astype(dict.fromkeys(numbers, float))
+    found = found.astype(dict.fromkeys([*SIZES, *STATISTICS, *TIMES], float))
     return found[TASK_COLUMNS]
 
 
+_SAME = ("threads", "workers", "permutation", "seed", "log", *TIMES)  # as in the row
 TASK_COLUMNS = [
     "family", "preset", "instance", "formulation", "engine", "version", "options", "threads",
     "workers", "method", "seed", "permutation", "outcome", "result", "status", "objective", "bound",
@@ -100,15 +91,11 @@ TASK_COLUMNS = [
 ]  # fmt: skip
 
 
-def _formulation(record: TaskRecord) -> str:
-    """Return the name of a record's program: `paper` for the paper's."""
-    if record.instance.family not in FAMILIES:
-        return record.formulation
-    return shown(family(record.instance.family), record.formulation)
-
-
-def _version(record: TaskRecord) -> str:
-    return recorded_version(record.engine or "", record.versions)
+def _formulation(row: TaskRow) -> str:
+    """Return the name of a row's program: `paper` for the paper's."""
+    if row.family not in FAMILIES:
+        return row.formulation
+    return shown(family(row.family), row.formulation)
 
 
 def engines(run: StoredRun, by: Part = "", *, shift: float = SHIFT) -> pd.DataFrame:

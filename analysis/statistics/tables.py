@@ -2,25 +2,24 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial, wraps
-from operator import attrgetter, itemgetter
+from functools import cache, wraps
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from schedgap.analysis.records.folder import TIMES, TaskRecord
+from schedgap.analysis.records.folder import TIMES
 from schedgap.analysis.records.generated import settings
 from schedgap.analysis.records.index import Facts
 from schedgap.analysis.records.outcomes import Tasks
-from schedgap.analysis.records.ratios import Bracket, Mask, as_array, strongest_evidence
+from schedgap.analysis.records.ratios import Bracket, Mask, as_array
 from schedgap.analysis.records.ratios import ratios as ratio_arrays
-from schedgap.analysis.records.stored import StoredRun, groups
+from schedgap.analysis.records.rows import TaskRow
+from schedgap.analysis.records.stored import StoredRun, configurations_of
 from schedgap.analysis.statistics.aggregates import by_instance
 from schedgap.errors import UsageError
 from schedgap.instances.families import FAMILIES
-from schedgap.instances.solution import SolutionFile
 from schedgap.models.family import family
 
 Columns = dict[str, Any]  # lists, arrays or Series, with a value for each record
@@ -65,38 +64,42 @@ def table(run: StoredRun) -> pd.DataFrame:
         `schedgap.analysis.records.generated.settings`), such as `jobs`, with `_setting` behind a
         name that is taken.
     """
-    records = run.records
-    values = list(map(vars, records))
-    found = [_solution(each["solution"]) for each in values]
-    brackets = _brackets(run)
+    known = columns(run)
     tasks = _tasks(run)
-    ratio = ratio_arrays(tasks.objective, tasks.bound, tasks.largest, brackets)
-    columns: Columns = {
-        **_identity(run, records),
-        "outcome": tasks.outcome,
-        "result": tasks.results(),
-        "status": [each["status"] for each in found],
-        "objective": tasks.objective,
-        "bound": tasks.bound,
-        "seconds": [each["seconds"] for each in found],
-        "proof": ["" if each["proof"] is None else each["proof"].kind for each in found],
-        "problem": _shared(run, lambda record: record.problem),
-        "sense": _shared(run, lambda record: record.sense),
-        "ratio_low": ratio.low,
-        "ratio_high": ratio.high,
-        "bound_low": ratio.bound_low,
-        "bound_high": ratio.bound_high,
-        "outside": _shared(run, lambda record: ", ".join(record.relaxed)),
-        "note": [record.note for record in records],
-        **_circumstances(run, values),
-        "key": [each["key"] for each in values],
-    }  # fmt: skip
+    ratio = ratio_arrays(tasks.objective, tasks.bound, tasks.largest, _brackets(run))
+    names, hosts = configurations_of(run), {key: each.host for key, each in run.sessions.items()}
+    frame = _frame(
+        {
+            **{name: known[name] for name in TABLE_COLUMNS if name in known},
+            **_of_instances(run),
+            "method": names,
+            "configuration": names,
+            "outcome": tasks.outcome,
+            "result": tasks.results(),
+            "objective": tasks.objective,
+            "bound": tasks.bound,
+            "proof": [each or "" for each in known["proof"]],
+            "ratio_low": ratio.low,
+            "ratio_high": ratio.high,
+            "bound_low": ratio.bound_low,
+            "bound_high": ratio.bound_high,
+            "outside": [", ".join(each) for each in known["relaxed"]],
+            "load_seconds": [
+                row.start_seconds if row.load_seconds is None else row.load_seconds
+                for row in run.rows
+            ],
+            "engine": [each or "" for each in known["engine"]],
+            "options": list(map(_options, known["options"])),
+            "schedgap": [each.get("schedgap", "") for each in known["versions"]],
+            "host": [hosts.get(each, "") for each in known["session"]],
+            "started": [each or "" for each in known["started"]],
+        }
+    )[TABLE_COLUMNS]
     numbers = [
         "objective", "bound", "ratio_low", "ratio_high", "bound_low", "bound_high", "seconds",
         "time_limit", "memory_limit", "cpu_seconds", *TIMES, "verify_seconds", "peak_memory_mb",
         "load", "load_reached",
     ]  # fmt: skip
-    frame = pd.DataFrame(columns, columns=TABLE_COLUMNS)
     frame = frame.astype(dict.fromkeys(numbers, float) | {"seed": "Int64"})
     generated = settings(run).rename(
         columns=lambda name: f"{name}_setting" if name in TABLE_COLUMNS else name
@@ -104,79 +107,56 @@ def table(run: StoredRun) -> pd.DataFrame:
     return frame.join(generated, on="instance")
 
 
-def _solution(found: SolutionFile | None) -> dict[str, Any]:
-    return _NO_SOLUTION if found is None else vars(found)
+def _frame(values: Columns) -> pd.DataFrame:
+    """Return a table whose columns hold texts, and not numbers, if it has no row."""
+    return pd.DataFrame({name: pd.Series(each) for name, each in values.items()})
 
 
-_NO_SOLUTION = dict.fromkeys(("status", "objective", "bound", "seconds", "proof", "sense"))
+def columns(run: StoredRun) -> Mapping[str, list[Any]]:
+    """Return the values of the rows of a run by field of `TaskRow`."""
+    if "columns" not in run.tables:
+        run.tables["columns"] = {
+            name: [row[place] for row in run.rows] for place, name in enumerate(TaskRow._fields)
+        }
+    found: Mapping[str, list[Any]] = run.tables["columns"]
+    return found
 
 
 def _tasks(run: StoredRun) -> Tasks:
     """Return what the tasks of a run ended with, as arrays."""
     if "tasks" not in run.tables:
-        found = [_solution(record.solution) for record in run.records]
-        known = [
-            "" if each.solution is None else strongest_evidence(each, each.solution)
-            for each in run.records
-        ]
+        known, best = columns(run), _brackets(run)
         run.tables["tasks"] = Tasks(
-            outcome=np.array([record.outcome for record in run.records], str),
-            kind=_shared(run, lambda record: record.kind).to_numpy(str),
-            status=np.array([each["status"] or "" for each in found], str),
-            relaxed=_shared(run, lambda record: bool(record.relaxed)).to_numpy(bool),
-            evidence=np.array(known, str),
-            objective=as_array(each["objective"] for each in found),
-            bound=as_array(each["bound"] for each in found),
-            best=as_array(each.best for each in _brackets(run)),
-            grid=as_array(each.scale.grid for each in _brackets(run)),
-            largest=np.array([each["sense"] == "max" for each in found], bool),
+            outcome=np.array(known["outcome"], str),
+            kind=np.array(known["kind"], str),
+            status=np.array([each or "" for each in known["status"]], str),
+            relaxed=np.array(list(map(bool, known["relaxed"])), bool),
+            evidence=np.array([each or "" for each in known["evidence"]], str),
+            objective=as_array(known["objective"]),
+            bound=as_array(known["bound"]),
+            best=as_array(each.best for each in best),
+            grid=as_array(each.scale.grid for each in best),
+            largest=np.array(known["sense"], str) == "max",
         )
     tasks: Tasks = run.tables["tasks"]
     return tasks
 
 
 def _brackets(run: StoredRun) -> list[Bracket]:
-    """Return the best known schedule and bound of each record's instance."""
-    if "brackets" not in run.tables:
-        numbers, some = groups(run)
-        problems = [record.problem for record in some]
-        run.tables["brackets"] = [
-            run.brackets[record.instance.sha256, problems[number]]
-            for record, number in zip(run.records, numbers.tolist(), strict=True)
-        ]
-    found: list[Bracket] = run.tables["brackets"]
-    return found
+    """Return the best known schedule and bound of each row's instance."""
+    known = run.brackets
+    return [known[row.sha256, row.problem] for row in run.rows]
 
 
-def _shared(run: StoredRun, value: Callable[[TaskRecord], object]) -> "pd.Series[Any]":
-    """Return a column whose values are those of the records' groups; see `folder.alike`."""
-    numbers, some = groups(run)
-    return _taken([value(record) for record in some], numbers)
-
-
-def _taken(values: list[Any], places: NDArray[np.intp]) -> "pd.Series[Any]":
-    """Return a column from its different values and the place of each row's value."""
-    return pd.Series(values).take(places).reset_index(drop=True)
-
-
-def _identity(run: StoredRun, records: Sequence[TaskRecord]) -> Columns:
-    """Return the columns that say which task each record belongs to."""
-    names, facts = run.names, run.facts
-    instances = [
-        (preset_of(facts[sha256]), name, *_load(facts[sha256])) for sha256, name in names.items()
-    ]
-    order = {sha256: place for place, sha256 in enumerate(names)}
-    which = np.array([order[record.instance.sha256] for record in records], np.intp)
-    texts = ["preset", "instance", "trace", "load", "load_reached"]
-    return {
-        "family": _shared(run, lambda record: record.instance.family),
-        **{
-            name: _taken([each[place] for each in instances], which)
-            for place, name in enumerate(texts)
-        },
-        "method": _shared(run, lambda record: run.configurations[id(record)]),
-        "kind": _shared(run, lambda record: record.kind),
+def _of_instances(run: StoredRun) -> Columns:
+    """Return the columns that say which instance each row belongs to."""
+    facts = {
+        sha256: (name, preset_of(run.facts[sha256]), *_load(run.facts[sha256]))
+        for sha256, name in run.names.items()
     }
+    values = [facts[row.sha256] for row in run.rows]
+    texts = ["instance", "preset", "trace", "load", "load_reached"]
+    return {name: [each[place] for each in values] for place, name in enumerate(texts)}
 
 
 def preset_of(facts: Facts) -> str:
@@ -195,27 +175,6 @@ def _load(facts: Facts) -> tuple[str, float | None, float | None]:
     numbers = [parts.get(key) for key in ("asked", "reached")]
     asked, reached = (each if isinstance(each, int | float) else None for each in numbers)
     return trace if isinstance(trace, str) else "", asked, reached
-
-
-def _circumstances(run: StoredRun, values: Sequence[Mapping[str, Any]]) -> Columns:
-    """Return the columns that say with what, where and when each task was run."""
-    hosts = {key: session.host for key, session in run.sessions.items()}
-    own = ("seed", "reused", "cpu_seconds", *TIMES[1:], "verify_seconds", "peak_memory_mb")
-    shared = ("label", "time_limit", "memory_limit", "code", "session")
-    return {
-        **{name: list(map(itemgetter(name), values)) for name in own},
-        "load_seconds": [
-            each["start_seconds"] if each["load_seconds"] is None else each["load_seconds"]
-            for each in values
-        ],
-        **{name: _shared(run, attrgetter(name)) for name in shared},
-        "configuration": _shared(run, lambda record: run.configurations[id(record)]),
-        "engine": _shared(run, lambda record: record.engine or ""),
-        "options": _shared(run, lambda record: _options(record.options)),
-        "schedgap": _shared(run, lambda record: record.versions.get("schedgap", "")),
-        "host": _shared(run, lambda record: hosts.get(record.session, "")),
-        "started": [each["started"] or "" for each in values],
-    }
 
 
 def _options(options: Mapping[str, object]) -> str:
@@ -251,19 +210,17 @@ def ratios(run: StoredRun) -> pd.DataFrame:
     """
     every = table(run)
     rows = np.flatnonzero(every["objective"].notna())
-    brackets = [_brackets(run)[row] for row in rows]
-    different = list({id(each): each for each in brackets}.values())
-    order = {id(each): place for place, each in enumerate(different)}
-    places = np.array([order[id(each)] for each in brackets], np.intp)
+    every_bracket = _brackets(run)
+    brackets = [every_bracket[row] for row in rows]
     frame = every[[*_KEPT, "ratio_low", "ratio_high"]].iloc[rows].reset_index(drop=True)
     frame = frame.rename(columns={"ratio_low": "low", "ratio_high": "high"})
     frame = frame.assign(
         **{
-            name: _taken([getattr(each, name) for each in different], places)
+            name: pd.Series([getattr(each, name) for each in brackets])
             for name in ("best", "best_by", "bound", "bound_by")
         },
         exact=frame["low"] == frame["high"],
-        **_guarantees(run, rows.tolist(), frame["low"].to_numpy(float)),
+        **_guarantees(run, [run.rows[row] for row in rows], frame["low"].to_numpy(float)),
     )
     run.guarantees.save()
     numbers = ["objective", "best", "bound", "low", "high", "guarantee"]
@@ -280,11 +237,15 @@ _KEPT = [
 ]  # fmt: skip
 
 
-def _guarantees(run: StoredRun, rows: Sequence[int], low: NDArray[np.float64]) -> Columns:
-    """Return the paper's guarantee for each row of `table`: its method, options and instance."""
-    promises = list(map(cache(partial(_promise, run)), groups(run)[0][rows].tolist()))
-    hashes = [run.records[row].instance.sha256 for row in rows]
-    found = [promise(sha256) for promise, sha256 in zip(promises, hashes, strict=True)]
+def _guarantees(run: StoredRun, rows: Sequence[TaskRow], low: NDArray[np.float64]) -> Columns:
+    """Return the paper's guarantee for each row: of its method, options and instance."""
+    promises: dict[tuple[object, ...], Callable[[str], Mapping[str, Any]]] = {}
+    found = []
+    for row in rows:
+        key = row.family, row.method, row.own, row.problem, str(row.options)
+        if key not in promises:
+            promises[key] = _promise(run, row)
+        found.append(promises[key](row.sha256))
     factor = as_array(each["factor"] if each else None for each in found)
     holds = np.array([bool(each) and each["holds"] for each in found], bool)
     exceeded = low > factor * (1 + 1e-9)
@@ -306,28 +267,26 @@ def _where(known: Mask, values: Mask) -> "pd.Series[Any]":
     return pd.Series(found, dtype=object)
 
 
-def _promise(run: StoredRun, number: int) -> Callable[[str], Mapping[str, Any]]:
-    """Return the guarantee of the method of a group with its options, by hash of the instance."""
-    record = groups(run)[1][number]
-    changed = None if record.problem or record.own else changed_options(record)
+def _promise(run: StoredRun, row: TaskRow) -> Callable[[str], Mapping[str, Any]]:
+    """Return the guarantee of a row's method with its options, by hash of the instance."""
+    changed = None if row.problem or row.own else changed_options(row)
     if changed is None:
         return lambda sha256: {}
-    owner = family(record.instance.family)
-    return run.guarantees.of(owner, record.method, changed, run.instance)
+    return run.guarantees.of(family(row.family), row.method, changed, run.instance)
 
 
-def changed_options(record: TaskRecord) -> dict[str, object] | None:
-    """Return the options of a record's method that do not have their defaults.
+def changed_options(row: TaskRow) -> dict[str, object] | None:
+    """Return the options of a row's method that do not have their defaults.
 
     None if this version has no such method, or none with these options.
 
-    `record`: a record of a method of the family, not of the user's own.
+    `row`: of a method of the family, not of the user's own.
     """
     try:
         options = {
-            option: option.parse(record.options[option.name])
-            for option in family(record.instance.family).method(record.method).options
-            if option.name in record.options
+            option: option.parse(row.options[option.name])
+            for option in family(row.family).method(row.method).options
+            if option.name in row.options
         }
     except UsageError:
         return None
@@ -352,8 +311,8 @@ def records(run: StoredRun) -> pd.DataFrame:
     limit = frame["time_limit"]
     known = limit.fillna(math.inf)
     return frame.assign(
-        rank=_shared(run, _rank),
-        seed=list(map(_repetition, run.records)),
+        rank=[_rank(row.family, row.method) for row in run.rows],
+        seed=list(map(_repetition, run.rows)),
         limit=limit,
         completed=ended,
         at_limit=frame["seconds"].where(ended, known),
@@ -361,20 +320,21 @@ def records(run: StoredRun) -> pd.DataFrame:
     )
 
 
-def _repetition(record: TaskRecord) -> str:
+def _repetition(row: TaskRow) -> str:
     """Return the seed as text, and behind it the permutation of an engine's program."""
-    if record.seed is None:
+    if row.seed is None:
         return ""
-    return f"{record.seed}.{record.permutation}" if record.formulation else str(record.seed)
+    return f"{row.seed}.{row.permutation}" if row.formulation else str(row.seed)
 
 
-def _rank(record: TaskRecord) -> int:
+@cache
+def _rank(name: str, method: str) -> int:
     """Return the place of a method in its family's table; unknown methods come last."""
-    if record.instance.family not in FAMILIES:
+    if name not in FAMILIES:
         return 0
-    owner = family(record.instance.family)
+    owner = family(name)
     try:
-        return owner.methods.index(owner.method(record.method))
+        return owner.methods.index(owner.method(method))
     except UsageError:
         return len(owner.methods)
 
@@ -388,15 +348,9 @@ def instances(run: StoredRun) -> pd.DataFrame:
 def progress(run: StoredRun) -> pd.DataFrame:
     """Return a table with a row for each point of progress: seconds, objective, bound."""
     rows = [
-        (
-            record.instance.family,
-            run.names[record.instance.sha256],
-            run.configurations[id(record)],
-            *point,
-            record.key,
-        )
-        for record in run.records
-        for point in record.progress
+        (row.family, run.names[row.sha256], name, *point, row.key)
+        for row, name in zip(run.rows, configurations_of(run), strict=True)
+        for point in row.points()
     ]
-    columns = ["family", "instance", "method", "seconds", "objective", "bound", "key"]
-    return pd.DataFrame(rows, columns=columns).astype({"objective": float, "bound": float})
+    names = ["family", "instance", "method", "seconds", "objective", "bound", "key"]
+    return pd.DataFrame(rows, columns=names).astype({"objective": float, "bound": float})

@@ -565,11 +565,12 @@ def test_the_index_keeps_what_a_benchmark_records(run, tmp_path):
     for number in range(LEAST + 1):
         file = tasks / f"{record.task}-{number:012d}.json"
         file.write_text(json.dumps(data | {"key": file.stem}))
-    Index(tmp_path).records()
-    _, again = Index(tmp_path).records()[0]
-    assert type(again).__name__ == "IndexedRecord"
-    for name in ("formulation", "threads", "workers", "permutation", "pinned", "log", "statistics"):
+    Index(tmp_path).rows()
+    assert (tmp_path / "index.jsonl").exists()
+    again = Index(tmp_path).rows()[0]
+    for name in ("formulation", "threads", "workers", "permutation", "log", "statistics"):
         assert getattr(again, name) == getattr(record, name), name
+    assert again.pinned == [*record.pinned]
 
 
 def test_threads_and_confirmation_are_recorded(toy, tmp_path):

@@ -13,6 +13,7 @@ from toy_family import toy
 from schedgap.analysis.comparing.compare import compare
 from schedgap.analysis.comparing.run import Run
 from schedgap.analysis.records.folder import Limits, TaskRecord, read_record
+from schedgap.analysis.records.index import Index
 from schedgap.errors import InputError, UsageError
 
 HERE = str(Path(__file__).parent)
@@ -103,7 +104,8 @@ def test_which_limits_a_record_answers(
 ) -> None:
     quick(tmp_path, "first", targets=DOWN)
     edit(tmp_path, "first", **changes)
-    assert records(tmp_path)[0].answers(limits) is answers
+    (row,) = Index(tmp_path).rows()
+    assert row.answers(limits) is answers
 
 
 def test_a_method_that_looks_at_the_fraction_of_its_time_is_run_again(tmp_path: Path) -> None:

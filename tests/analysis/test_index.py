@@ -13,10 +13,10 @@ from toy_family import toy
 from schedgap.analysis.comparing.compare import compare
 from schedgap.analysis.comparing.run import Run
 from schedgap.analysis.records import index
-from schedgap.analysis.records.folder import TaskRecord, alike
+from schedgap.analysis.records.folder import TaskRecord
+from schedgap.analysis.records.rows import TaskRow
 from schedgap.errors import InputError
 from schedgap.instances.records import read_json
-from schedgap.instances.solution import SolutionFile
 
 TARGETS = [toy(6, 4, 2, name="down"), toy(2, 5, 8, 9, sense="max", name="up")]
 
@@ -54,10 +54,14 @@ def test_a_run_from_the_index_is_the_run(folder: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(index, "read_record", lambda file: read.append(file) or original(file))
     indexed = Run(folder)
     assert indexed.table().equals(plain.table()) and read == []
-    assert {type(record) for record in indexed.records} == {index.IndexedRecord}
+    assert [row._replace(progress=None) for row in indexed.rows] == [
+        row._replace(progress=None) for row in plain.rows
+    ]
     assert indexed.facts == plain.facts
     assert indexed.summary().equals(plain.summary())
-    assert indexed.progress().equals(plain.progress()) and read
+    assert indexed.progress().equals(plain.progress())
+    assert {len(row.progress) for row in indexed.rows if row.progress is not None} == {0}
+    assert max(len(row.points()) for row in indexed.rows) > 0
     assert indexed.brackets == plain.brackets and indexed.contradictions == plain.contradictions
     assert indexed.verify() == plain.verify() == []
     for one, other in zip(indexed.records, plain.records, strict=True):
@@ -87,28 +91,19 @@ def test_an_index_is_read_in_batches(
         assert Run(folder).table().equals(expected) and read == []
 
 
-def test_records_of_a_group_differ_in_nothing_that_is_evaluated_once_a_group(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_records_have_in_common_is_in_the_index_once(folder: Path) -> None:
     for file in list((folder / "tasks").glob("*.json")):
         key = f"{file.stem}-again"
         (folder / f"tasks/{key}.json").write_text(json.dumps(read_json(file) | {"key": key}))
-    Run(folder)
-    indexed = Run(folder).records
-    numbers, some = alike(indexed)
-    assert len(indexed) == 24 and len(some) <= 12
-    for record, number in zip(indexed, numbers, strict=True):
-        assert record.instance.family == some[number].instance.family
-        assert all(getattr(record, name) == getattr(some[number], name) for name in index.COMMON)
-    single = whole(folder, monkeypatch).records
-    assert alike(single) == ([*range(24)], single)
+    plain = Run(folder)
+    assert len(plain) == 24 and Run(folder).table().equals(plain.table())
+    lines = (folder / index.NAME).read_text().splitlines()
+    assert sum('{"common"' in line for line in lines) <= 12
 
 
-def test_every_field_of_a_record_is_in_the_index_or_read_from_its_file() -> None:
-    fields = {*index.COMMON, *index.OWN, "instance", "solution", "progress", "certificate"}
-    assert fields == set(TaskRecord.model_fields)
-    kept = {*index.SOLUTION_COMMON, *index.SOLUTION_OWN, "schedule", "trace"}
-    assert kept == set(SolutionFile.model_fields)
+def test_every_field_of_a_record_is_in_its_row_or_read_from_its_file() -> None:
+    whole = {"certificate"}
+    assert set(TaskRecord.model_fields) - whole - {"solution"} <= set(TaskRow._fields)
 
 
 def test_a_changed_record_is_read_again(folder: Path) -> None:
@@ -199,9 +194,9 @@ def test_a_damaged_index_is_made_again(
     text = file.read_text()
     texts = {"half": text[: len(text) // 2], "types": text + '["x"]\n'}
     lines = text.splitlines(keepends=True)
-    row = next(json.loads(line[9:].partition("\t")[0]) for line in lines if line[9:10] == "[")
+    row = next(json.loads(line[9:]) for line in lines if line[9:10] == "[")
     texts["row"] = text + index._line(json.dumps([*row[:4], 1, 2, 3])) + "\n"
-    texts["edited"] = text.replace('["feasible", 6.0', '["feasible", 3.0')
+    texts["edited"] = text.replace('"feasible", 6.0', '"feasible", 3.0')
     texts["preset"] = text.replace('"meta": {', '"meta": {"trace": "philly", ', 1)
     assert text not in (texts["edited"], texts["preset"])
     file.write_text(texts.get(damage, damage))

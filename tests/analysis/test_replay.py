@@ -21,13 +21,15 @@ def run(tmp_path_factory):
 
 
 def of(run, method):
-    record = next(record for record in run.records if record.method == method)
-    return record, family("ring").chart(W1, record.solution.schedule)
+    row, record = next(
+        each for each in zip(run.rows, run.records, strict=True) if each[0].method == method
+    )
+    return row, family("ring").chart(W1, record.solution.schedule)
 
 
 def test_every_job_is_placed_at_its_event(run):
-    record, chart = of(run, "sjf-bco")
-    found = replay(W1, record, chart)
+    row, chart = of(run, "sjf-bco")
+    found = replay(W1, row, chart)
     assert set(found.placed) == {bar.group for bar in chart.bars}
     for job, step in found.placed.items():
         assert ": place (" in found.steps[step] and f"job {job}," in found.steps[step]
@@ -35,10 +37,10 @@ def test_every_job_is_placed_at_its_event(run):
 
 
 def test_a_schedule_that_the_algorithm_does_not_return_has_no_replay(run):
-    record, _ = of(run, "sjf-bco")
-    other = family("ring").chart(W1, of(run, "first-fit")[0].solution.schedule)
+    row, _ = of(run, "sjf-bco")
+    _, other = of(run, "first-fit")
     changed = other.__class__(other.lanes, other.bars[:-1], other.unit)
-    assert replay(W1, record, changed) is None
+    assert replay(W1, row, changed) is None
 
 
 @pytest.mark.parametrize(("name", "value"), [("MAX_BARS", 0), ("MAX_SECONDS", 0.0),
@@ -85,8 +87,8 @@ def test_a_reader_goes_through_the_steps(run, tmp_path, browse):
     page = report.write_report(run.folders[0].path, tmp_path / "report.html").read_text("utf-8")
     acting = page.replace("</body>", f"<script>{PATIENCE}{STEPS}</script></body>")
     seen = seen_of(browse(acting, SEEN))
-    record, chart = of(run, "sjf-bco")
-    found = replay(W1, record, chart)
+    row, chart = of(run, "sjf-bco")
+    found = replay(W1, row, chart)
     last, jobs = len(found.steps), len(found.placed)
     assert seen[0] == [str(last), f"The schedule after all {last} steps.", 0]
     assert seen[1] == [str(last - 1), f"Step {last} of {last}. {found.steps[-1]}", 0]

@@ -8,6 +8,7 @@ import pytest
 from test_comparisons import exact, row, store
 
 from schedgap.analysis.comparing.run import Run
+from schedgap.analysis.records.folder import Folder
 from schedgap.analysis.statistics.export import export
 from schedgap.analysis.statistics.readable import _guarantee_text, as_html, readable
 from schedgap.analysis.statistics.summary import _guarantees
@@ -41,6 +42,15 @@ def test_a_table_is_a_copy_and_another_question_another_table(run: Run) -> None:
     assert row(run.summary(), method="first")["n"] == 1
 
 
+def test_tables_of_an_empty_run_hold_texts(tmp_path: Path) -> None:
+    """An expression on a column of texts means the same before the first task has ended."""
+    Folder(tmp_path).create()
+    empty = Run(tmp_path)
+    for table in (empty.table(), empty.ratios(), empty.engine_tasks()):
+        assert len(table) == 0
+        assert table["instance"].str.len().tolist() == table["method"].str.len().tolist() == []
+
+
 def test_skipped_tasks_are_not_counted_and_unknown_methods_come_last(run: Run) -> None:
     summary = run.summary()
     assert summary["method"].tolist() == ["scan", "first", "luck", "able"]
@@ -59,15 +69,14 @@ def test_a_method_that_is_no_more_has_no_guarantee(run: Run) -> None:
     ratios = run.ratios()
     assert set(ratios.loc[ratios["guarantee"].notna(), "method"]) == {"first"}
     assert "able" in set(ratios["method"]) & set(run.summary()["method"])
-    (able, *_) = (record for record in run.records if record.method == "able")
+    (able, *_) = (row for row in run.rows if row.method == "able")
     assert changed_options(able) is None
-    here = {"family": "ring", "name": "a", "sha256": "0" * 64}
-    ring = able.model_copy(update={"method": "sjf-bco", "instance": here})
+    ring = able._replace(method="sjf-bco", family="ring", instance="a", sha256="0" * 64)
     assert changed_options(ring) == {}
     usual = {each.name: each.default for each in family("ring").method("sjf-bco").options}
-    assert changed_options(ring.model_copy(update={"options": usual})) == {}
+    assert changed_options(ring._replace(options=usual)) == {}
     for options, found in (({"kappa": 2}, {"kappa": 2}), ({"kappa": "no number"}, None)):
-        assert changed_options(ring.model_copy(update={"options": options})) == found
+        assert changed_options(ring._replace(options=options)) == found
 
 
 def test_what_lies_outside_the_program_is_in_no_comparison(tmp_path: Path) -> None:

@@ -199,11 +199,9 @@ def show_run(
 ) -> None:
     """Show the results of run folders, together, as 'compare' does at its end."""
     from schedgap.analysis.comparing.run import Run
-    from schedgap.analysis.records.index import without_cycles
 
-    with without_cycles():
-        stored = Run(*runs, older=older)
-        show.run(stored, as_json=as_json, every=every)
+    stored = Run(*runs, older=older)
+    show.run(stored, as_json=as_json, every=every)
     raise typer.Exit(ContradictionError.exit_code if stored.contradictions else 0)
 
 
@@ -259,7 +257,6 @@ def table(
 ) -> None:
     """Write a table of run folders as CSV, Parquet, LaTeX or Markdown."""
     from schedgap.analysis.comparing.run import Run
-    from schedgap.analysis.records.index import without_cycles
     from schedgap.analysis.statistics.export import FORMATS, export
 
     if of not in TABLES:
@@ -280,15 +277,14 @@ def table(
         check_place(out)
     elif chosen == "parquet":
         raise UsageError("--format parquet: need --out FILE")
-    with without_cycles():
-        stored = Run(*runs, older=older)
-        part = {} if by is None else {"by": by}
-        text = export(getattr(stored, TABLES[of])(**part), chosen, out)
-        if out is None:
-            show.plain_text(str(text))
-        if of.startswith("engine"):
-            show.wrong_answers(stored)
-        show.warnings(stored, times=of in TIMED)
+    stored = Run(*runs, older=older)
+    part = {} if by is None else {"by": by}
+    text = export(getattr(stored, TABLES[of])(**part), chosen, out)
+    if out is None:
+        show.plain_text(str(text))
+    if of.startswith("engine"):
+        show.wrong_answers(stored)
+    show.warnings(stored, times=of in TIMED)
     raise typer.Exit(ContradictionError.exit_code if stored.contradictions else 0)
 
 
@@ -328,15 +324,13 @@ def report(
 ) -> None:
     """Write a report of a run: one HTML page with ratios, profiles, bounds and schedules."""
     from schedgap.analysis.records.folder import Folder
-    from schedgap.analysis.records.index import without_cycles
     from schedgap.analysis.report.page import write_report
 
     for folder in runs:
         Folder(folder).check()
     target = runs[0] / "report.html" if out is None else out
     check_place(target)
-    with without_cycles():
-        written = write_report(runs, target, older=older)
+    written = write_report(runs, target, older=older)
     show.out().print(f"{written}", markup=False, soft_wrap=True)
 
 

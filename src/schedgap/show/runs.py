@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from schedgap.analysis.comparing.run import Run
     from schedgap.analysis.evaluations.judging import Judgement
     from schedgap.analysis.records.folder import TaskRecord
+    from schedgap.analysis.records.rows import TaskRow
 
 from schedgap.show.console import json_document, lines, note, number, one_line, out, table
 
@@ -211,14 +212,18 @@ def run(result: "Run", *, as_json: bool, every: bool = False, stored: bool = Tru
     several families. `stored`: whether the run folder exists after the command.
     """
     timed = False
-    several = len({record.instance.family for record in result.records}) > 1
+    several = len({row.family for row in result.rows}) > 1
     summary = result.summary(by_preset=as_json or not several)
     if as_json:
         rows = json.loads(summary.to_json(orient="records", double_precision=15))
         folders = [str(folder.path) for folder in result.folders]
         document = {"run": folders, "summary": rows, "contradictions": result.contradictions}
         document |= {"warnings": result.warnings, "drift": result.drift()}
-        json_document(document | {"failed": len(result.failures), "skipped": len(result.skipped)})
+        counts = {
+            "failed": sum(row.failed for row in result.rows),
+            "skipped": sum(row.outcome == "skipped" for row in result.rows),
+        }
+        json_document(document | counts)
     elif not len(result):
         places = " ".join(str(folder.path) for folder in result.folders)
         lines(f"{places}: nothing has been run yet")
@@ -247,21 +252,21 @@ def run(result: "Run", *, as_json: bool, every: bool = False, stored: bool = Tru
         after = f"schedgap report {places}" if stored else "not stored: --run DIR keeps the results"
         for text in ("", *result.headline(), "", repr(result), after):
             out().print(text, markup=False, soft_wrap=True)
-        for record in result.failures:
-            note(f"{record.instance.name}: {record.label}: {record.outcome}: {record.message}")
-        for record in result.incomplete:
-            missing = "bound" if record.kind == "bound" else "schedule"
-            note(f"{record.instance.name}: {record.label}: no {missing}: {_reason(record)}")
+        for row in result.rows:
+            if row.failed:
+                note(f"{row.instance}: {row.label}: {row.outcome}: {row.message}")
+        for row in result.rows:
+            if row.incomplete:
+                missing = "bound" if row.kind == "bound" else "schedule"
+                note(f"{row.instance}: {row.label}: no {missing}: {_reason(row)}")
     warnings(result, times=timed)
 
 
-def _reason(record: "TaskRecord") -> str:
+def _reason(row: "TaskRow") -> str:
     """Return why a task has ended without a schedule or a bound."""
-    if record.note:
-        return record.note
-    if record.solution is not None and record.solution.status == "infeasible":
-        return "infeasible"
-    ended = record.outcome == "done" and record.limited is False
+    if row.note:
+        return row.note
+    ended = row.outcome == "done" and row.limited is False
     return "ended before its limit" if ended else "stopped at its limit"
 
 
