@@ -183,7 +183,7 @@ def main() -> None:
 
 
 def _leave(code: int) -> NoReturn:
-    """End the process; the records of a large run are not freed one by one, which takes long."""
+    """End the process without freeing each object, which takes a fifth of a short command."""
     if _first:  # Python resets its own handler while it ends, and Ctrl-C would then kill it
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     if threading.active_count() > 1:
