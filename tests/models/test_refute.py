@@ -21,7 +21,9 @@ from schedgap.solvers import Clock
 from strategies.ring import optimum
 from strategies.ring_examples import W1, instance_of, job
 
-BUDGET = Budget(Clock(120))
+
+def budget() -> Budget:
+    return Budget(Clock(120))
 
 
 class Heard:
@@ -58,7 +60,7 @@ def shown(instance: Instance, found: StageResult, claimed: float | None) -> bool
 def test_an_optimum_is_found_and_proved(known: int | None) -> None:
     """The optimum of W1 is 7."""
     heard = Heard(W1)
-    found = refute_stage(heard, W1, ring.prove_goal, 1, known, budget=BUDGET)
+    found = refute_stage(heard, W1, ring.prove_goal, 1, known, budget=budget())
     assert found.complete and not found.infeasible
     assert heard.bounds == [7] and heard.values[-1:] == ([] if known == 7 else [7])
     assert heard.values == sorted(heard.values, reverse=True)
@@ -67,7 +69,7 @@ def test_an_optimum_is_found_and_proved(known: int | None) -> None:
 
 def test_the_bound_is_raised_step_by_step() -> None:
     heard = Heard(W1)
-    found = refute_stage(heard, W1, ring.prove_goal, 4, 7, step=0.2, budget=BUDGET)
+    found = refute_stage(heard, W1, ring.prove_goal, 4, 7, step=0.2, budget=budget())
     assert heard.bounds == [5, 6, 7] and found.complete
     assert found.trace["rounds"] == 3
 
@@ -80,7 +82,7 @@ def test_a_stopped_stage_keeps_the_proof_of_its_bound() -> None:
         more = {"budget": Budget(Clock(0))} if goal > 4 else more
         return ring.prove_goal(instance, goal, **more)
 
-    found = refute_stage(Heard(W1), W1, stopped, 4, 7, step=0.2, budget=BUDGET)
+    found = refute_stage(Heard(W1), W1, stopped, 4, 7, step=0.2, budget=budget())
     assert calls == [4, 5]
     assert not found.complete and found.proved == 5
     assert shown(W1, found, 5) and not shown(W1, found, 8)
@@ -90,7 +92,7 @@ def test_a_stopped_stage_keeps_the_proof_of_its_bound() -> None:
 def test_that_there_is_no_schedule_is_proved() -> None:
     late = instance_of([job(name, 4, 24, 4 / 3) for name in "ab"], [3, 3, 3], horizon=6)
     assert optimum(late) is None
-    found = refute_stage(Heard(late), late, ring.prove_goal, 1, None, budget=BUDGET)
+    found = refute_stage(Heard(late), late, ring.prove_goal, 1, None, budget=budget())
     assert found.complete and found.infeasible and shown(late, found, None)
 
 
@@ -101,7 +103,7 @@ def test_schedules_are_read_from_the_edge_program(batch: bool) -> None:
     assert isinstance(instance, EdgeInstance) and instance.is_batch == batch
     sense = -1 if batch else 1
     heard, known = Heard(instance), 0.0 if batch else 200.0
-    found = refute_stage(heard, instance, edge.prove_goal, -9, known, sense=sense, budget=BUDGET)
+    found = refute_stage(heard, instance, edge.prove_goal, -9, known, sense=sense, budget=budget())
     assert found.complete and heard.values
     assert heard.bounds == [sense * heard.values[-1]]
     assert shown(instance, found, heard.values[-1])
@@ -116,7 +118,7 @@ def test_a_width_stays_open_where_values_have_no_grid() -> None:
     best = sg.solve(instance, "exact", time_limit=60).objective
     assert best is not None
     heard = Heard(instance)
-    kind = {"sense": -1, "grid": 0.0, "budget": BUDGET}
+    kind = {"sense": -1, "grid": 0.0, "budget": budget()}
     found = refute_stage(heard, instance, dmlrs.prove_goal, -2 * best, -best, **kind)
     assert found.complete and shown(instance, found, best)
     assert heard.bounds == [pytest.approx(-best * (1 + 5e-7), rel=1e-12)]
@@ -128,5 +130,5 @@ def test_a_width_stays_open_where_values_have_no_grid() -> None:
 def test_what_is_too_large_is_said() -> None:
     jobs = [job(f"j{n}", 2, 4, 0.5) for n in range(101)]
     large = instance_of(jobs, [3, 3])
-    found = refute_stage(Heard(large), large, ring.prove_goal, 1, 400, budget=BUDGET)
+    found = refute_stage(Heard(large), large, ring.prove_goal, 1, 400, budget=budget())
     assert not found.complete and "more than 100 jobs" in found.trace["note"]
