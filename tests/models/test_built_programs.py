@@ -1,16 +1,25 @@
 """Programs as their builders return them, and the method that solves any of them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from schedgap import generate
-from schedgap.errors import ContradictionError, ScaleError
-from schedgap.instances.edge import EdgeInstance
+from schedgap.errors import ContradictionError, ScaleError, UsageError
+from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.edge.exact.build_programs import milp_mode
 from schedgap.models.edge.heuristics.initial import initial_state
 from schedgap.models.family import family
 from schedgap.models.method import Budget, NullProgress, RunContext
-from schedgap.models.program import BuiltProgram, NotBuiltError, Program, SolveProgram, check_size
+from schedgap.models.program import (
+    BuiltProgram,
+    Known,
+    NotBuiltError,
+    Program,
+    SolveProgram,
+    check_size,
+)
 from schedgap.models.search_state import SearchState
 from schedgap.solvers import Clock, solve
 from schedgap.solvers.programs.arrays import LinearProgram
@@ -109,3 +118,23 @@ def test_cp_sat_gets_whole_numbers_only(name: str) -> None:
         kind["demand"]["gpu"] *= 1.00001
     with pytest.raises(ScaleError, match="no whole steps"):
         owner.run(method, STOPPED["nearly equal"].from_data(data), asked)
+
+
+def test_a_builder_knows_the_list_and_the_engine_starts_from_it() -> None:
+    known: list[Known] = []
+    starts: list[EdgeSchedule] = []
+
+    def build(instance: EdgeInstance, given: Known) -> BuiltProgram:
+        known.append(given)
+        return replace(milp_mode(instance, given), start=starts.append)
+
+    found = SolveProgram(build, initial_state)(TOY_A, call())
+    assert found.bound == found.schedule.value(TOY_A) == 5
+    assert [each.lower for each in known] == [4]
+    assert [each.schedule for each in known] == starts and starts[0].value(TOY_A) >= 5
+
+
+def test_an_engine_gets_the_options_of_the_instance() -> None:
+    method = SolveProgram(milp_mode, initial_state, lambda instance, engine: {engine: "x"})
+    with pytest.raises(UsageError, match="no option highs"):
+        method(TOY_A, call())
