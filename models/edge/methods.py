@@ -130,6 +130,7 @@ ALIASES = {
     "paper": "milp-literal",
     "lp": "cg-bound",
     "job-bound": "job-alone",
+    "srpt-bound": "type-bound",
     "local-search": "list",
     "lp-mode": "cg-bound",
     "batch-cp-sat": "cp-sat",
