@@ -10,9 +10,11 @@ import pytest
 from toy_family import toy
 
 import schedgap as sg
+from schedgap.analysis.solving import proving
 from schedgap.analysis.solving.proving import find_evidence, with_evidence
 from schedgap.errors import InputError
 from schedgap.instances.edge import EdgeInstance
+from schedgap.models.elastic.exact.prove import prove_goal
 from schedgap.models.hare.exact.branch_and_price import BranchAndPrice
 from schedgap.models.hare.heuristics.initial import starting_schedule
 from schedgap.models.hare.integer_time import steps
@@ -298,3 +300,12 @@ def test_a_family_without_proofs_says_so() -> None:
     assert search_again(instance, 2, seconds=1) is None
     data = proof_data(instance, 2, vectors=[], cuts=[], tree=[])
     assert check_proof(instance, data).reason == "/family: no proofs for family toy"
+
+
+def test_a_proof_of_more_than_its_claim_is_written_with_its_own_goal() -> None:
+    """The toy's optimum is 27: a proof that excludes 26 shows the bound 21, too."""
+    instance = sg.generate("elastic", preset="toy")
+    proof = prove_goal(instance, 26, budget=Budget(Clock(60))).proof
+    assert proof is not None
+    found = proving._checked(instance, 20, replace(proof, goal=26), Clock(60))
+    assert (found.kind, found.data and found.data["goal"]) == ("tree", 26)

@@ -17,8 +17,9 @@ from schedgap.solvers.engines.highs import Relaxation
 from schedgap.solvers.proofs.covers import CoverSeparator
 from schedgap.solvers.proofs.prover import Proved, linear_program, prove
 
-FEW_RUNS = 500  # which need no prices
-NEAR = (0.3, 1.0)  # of the delay that the goal leaves to each job: of the runs that are priced
+FEW_RUNS = 500  # so few need no prices
+# Of the delay that the goal leaves to a job; the relaxation has no later runs.
+NEAR = (0.3, 1.0)
 PRICE_BITS = 10
 
 
@@ -49,7 +50,7 @@ def prove_goal(
 
 
 def reduced(model: Model, budget: Budget) -> list[dict[str, Any]]:
-    """Leave out runs by prices, and return these as pools of a proof file.
+    """Leave out the runs that prices exclude; return the prices as pools of a proof file.
 
     The first prices come from the relaxation over runs that end early.
     """
@@ -57,13 +58,8 @@ def reduced(model: Model, budget: Budget) -> list[dict[str, Any]]:
     for share in NEAR:
         if sum(map(len, model.runs)) <= FEW_RUNS:
             break
-        every, least = (
-            model.runs,
-            [
-                min((model.cost(j, run) for run in own), default=0)
-                for j, own in enumerate(model.runs)
-            ],
-        )
+        every = model.runs
+        least = [min((model.cost(j, run) for run in own), default=0) for j, own in enumerate(every)]
         late = share * (model.goal - sum(least))
         model.runs = [
             [run for run in own if model.cost(j, run) <= first + late]
