@@ -121,9 +121,9 @@ def test_its_own_tests_pass(outsider: Outsider) -> None:
 
 def test_lists_know_the_family(outsider: Outsider) -> None:
     """In a process of its own, as a user would start it, and after other commands."""
-    command = [outsider.python, "-m", "schedgap", "methods", "allox"]
+    command = [outsider.python, "-m", "schedgap", "methods", "allox", "--all"]
     listed = subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout
-    assert listed == outsider.said["methods allox"]
+    assert listed == outsider.said["methods allox --all"]
     assert re.findall(r"^allox +(\S+) +(\S+)", listed, re.MULTILINE) == [
         ("exact", "exact"), ("allox", "algorithm"), ("best-fit", "baseline"),  # to start with
         ("lp", "bound"), ("shortest-queue", "baseline"), ("shortest-first", "baseline"),

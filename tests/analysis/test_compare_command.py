@@ -16,6 +16,7 @@ from schedgap.cli import run
 from schedgap.cli.entry import _with_retry
 from schedgap.instances.records import write_json
 from schedgap.show import RETRIES
+from schedgap.show.runs import LINES
 
 HERE = str(Path(__file__).parent)
 COMMAND = """
@@ -65,6 +66,22 @@ def test_on_a_pipe_each_finished_task_is_a_line(tmp_path: Path) -> None:
         "scan: optimal, ", "fails: error"
     }  # fmt: skip
     assert {line.split()[1] for line in lines[1:3]} == {"1/2", "2/2"}
+
+
+def test_on_a_pipe_many_tasks_have_few_lines_and_each_failure_has_one(tmp_path: Path) -> None:
+    files = [tmp_path / f"t{n}.json" for n in range(11)]
+    for n, file in enumerate(files):
+        write_json(file, toy(n + 1, name=file.stem).to_data())
+    with command(tmp_path, "--methods", "first,fails", *map(str, files[1:])) as process:
+        _, said = process.communicate()
+        assert process.returncode == 0
+    lines = [line.removeprefix("schedgap: ") for line in said.splitlines()]
+    progress = [line for line in lines if line.endswith("of 22 tasks are done")]
+    assert len(progress) == 1 + LINES and [progress[0], progress[-1]] == [
+        "0 of 22 tasks are done", "22 of 22 tasks are done"
+    ]  # fmt: skip
+    assert sum(line.endswith(" fails: error") for line in lines) == 11
+    assert not any(": scan: " in line or ": first: " in line for line in lines)
 
 
 @pytest.mark.parametrize(

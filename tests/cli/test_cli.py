@@ -120,7 +120,7 @@ def test_without_arguments_the_help_is_shown() -> None:
 
 
 def test_methods_as_a_table_and_as_a_list(schedgap: Call) -> None:
-    done = schedgap("methods", "toy")
+    done = schedgap("methods", "toy", "--all")
     assert done.code == 0 and "= scan" in done.out and "Seconds to wait." in done.out
     rows = schedgap("methods", "toy", "--json").json
     assert rows[0] == {

@@ -140,7 +140,11 @@ def test_methods_to_start_with_come_first(schedgap: Call, name: str) -> None:
     assert len(first) == 4 and first[0] == "exact"
     kinds = [methods[each]["kind"] for each in first]  # a KeyError for a name that does not exist
     assert kinds[1] == "algorithm" and not methods[first[1]]["ours"]
-    head, _, rest = schedgap("methods", name).out.partition("All others:")
+    brief = schedgap("methods", name).out
+    head, _, rest = schedgap("methods", name, "--all").out.partition("All others:")
+    assert brief.startswith(head.rstrip()) and "All others:" not in brief
+    more = sum(not row["alias_of"] for row in methods.values()) - len(first)
+    assert f"schedgap methods {name} --all lists {more} more methods." in brief
     listed = [line.split()[1] for line in head.splitlines()[2:] if line.startswith(name)]
     assert listed == list(first)
     others, _, names = rest.partition("Further names: ")

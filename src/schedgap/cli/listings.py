@@ -1,6 +1,7 @@
 """Commands that list engines, methods, presets and programs."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,16 +16,23 @@ from schedgap.errors import (
 
 
 @app.command(epilog="Example:  schedgap methods hare")
-def methods(family: AnyFamily = None, as_json: AsJson = False) -> None:
+def methods(
+    family: AnyFamily = None,
+    all_of_them: Annotated[
+        bool, typer.Option("--all", help="All methods of the family, not only the first four.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
     """List the methods of one family or of all families, with kind, engines and source.
 
-    With a family, also list the options of each method.
+    With a family, list the methods to start with and their options; with --all, all of them.
+    --json always lists all.
     """
     from schedgap.analysis.pages import listing
 
     brief = family is None and not as_json
     rows = [row for row, _ in listing.method_rows()] if brief else listing.methods(family)
-    _list(rows, as_json, show.methods, family)
+    _list(rows, as_json, partial(show.methods, all_of_them=all_of_them), family)
 
 
 @app.command(epilog="Example:  schedgap engines")

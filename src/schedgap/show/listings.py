@@ -9,11 +9,12 @@ if TYPE_CHECKING:
 from schedgap.show.console import lines, out, table
 
 
-def methods(rows: Sequence[Mapping[str, Any]], *, options: bool) -> None:
-    """Print tables of methods: those to start with, the others, and further names.
+def methods(rows: Sequence[Mapping[str, Any]], *, options: bool, all_of_them: bool = False) -> None:
+    """Print a table of methods; with options, first those of one family to start with.
 
     `rows`: as returned by `schedgap.analysis.pages.listing.methods`. `options`: whether the methods
-    are of one family: then also print the options of each method.
+    are of one family: then also print the options of each printed method. `all_of_them`: whether to
+    print the other methods of the family and further names, too.
     """
     from schedgap.analysis.pages.listing import beginners, rounding
 
@@ -21,19 +22,22 @@ def methods(rows: Sequence[Mapping[str, Any]], *, options: bool) -> None:
     if not options:
         _methods(plain)
         return
-    first = beginners(plain[0]["family"])
+    family = plain[0]["family"]
+    first = [row for name in beginners(family) for row in plain if row["method"] == name]
+    others = [row for row in plain if row not in first]
     lines("Start with these:")
-    _methods([row for name in first for row in plain if row["method"] == name])
-    others = [row for row in plain if row["method"] not in first]
-    if others:
+    _methods(first)
+    if others and all_of_them:
         lines("\nAll others:")
         _methods(others)
-    if text := rounding(plain[0]["family"]):
+    if all_of_them and (text := rounding(family)):
         out().print(f"\n{text}", markup=False)
     aliases = [f"{row['method']} = {row['alias_of']}" for row in rows if row["alias_of"]]
-    if aliases:
+    if aliases and all_of_them:
         out().print(f"\nFurther names: {', '.join(aliases)}", markup=False)
-    _settings("method", plain)
+    _settings("method", plain if all_of_them else first)
+    if others and not all_of_them:
+        lines(f"\nschedgap methods {family} --all lists {len(others)} more methods.")
 
 
 def _methods(rows: Sequence[Mapping[str, Any]]) -> None:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 from schedgap.show.console import json_document, lines, note, number, one_line, out, table
 
+FEW_TASKS = 20  # a pipe receives a line for each of so few
+LINES = 10  # of progress on a pipe for more tasks
+
 RETRIES = {"timeout", "memory", "crash", "invalid", "error", "all"}  # kinds of `compare --retry`
 
 
@@ -33,8 +36,9 @@ def warn_if_capped(workers: int | None) -> None:
 def comparing() -> Iterator[Any]:
     """Show a progress bar, proved optima, widest gap and remaining time during a comparison.
 
-    If standard error is not a terminal, there is a line for each finished task instead. Yields the
-    callback for `compare`.
+    If standard error is not a terminal, there is a line for each finished task instead; with many
+    tasks, one for each task that failed and for every tenth part. Yields the callback for
+    `compare`.
     """
     if not sys.stderr.isatty():
         yield _line
@@ -82,6 +86,10 @@ def _line(record: "TaskRecord | None", done: int, total: int) -> None:
         note(f"{done} of {total} tasks are done")
         return
     solution = record.solution
+    if total > FEW_TASKS and done * LINES // total > (done - 1) * LINES // total:
+        note(f"{done} of {total} tasks are done")
+    if total > FEW_TASKS and record.outcome in ("done", "timeout", "skipped"):
+        return
     facts: list[str] = [] if record.outcome == "done" and solution is not None else [record.outcome]
     if solution is not None:
         facts += [solution.status, number(solution.objective), f"{solution.seconds:.3g} s"]
