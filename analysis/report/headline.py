@@ -3,8 +3,9 @@
 import math
 from collections import Counter
 from collections.abc import Iterable
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN
 
-from schedgap.analysis.records.ratios import divide
+from schedgap.analysis.records.ratios import divide, rounded
 from schedgap.analysis.report.results import Means, ReportData
 from schedgap.analysis.report.words import (
     DIGITS,
@@ -17,6 +18,7 @@ from schedgap.analysis.report.words import (
     times_the_optimum,
 )
 from schedgap.instances.solution import EVIDENCE, Evidence
+from schedgap.models.family import family
 
 VARIANT = "with results on a variant of the problem only"
 CONTRADICTORY = "with a schedule that refutes a bound"
@@ -25,8 +27,9 @@ CONTRADICTORY = "with a schedule that refutes a bound"
 def headline(report: ReportData, digits: int = DIGITS) -> tuple[str, list[str]]:
     """Return the headline and the sentences below it.
 
-    `report`: what the report shows. `digits`: decimals of ratios, as in the table that the
-    sentences comment on.
+    Over several families, the headline says how far the papers' algorithms are from the optimum;
+    the first sentence says how well the optima are known. `report`: what the report shows.
+    `digits`: decimals of ratios, as in the table that the sentences comment on.
     """
     names = report.families
     if not names:
@@ -41,7 +44,31 @@ def headline(report: ReportData, digits: int = DIGITS) -> tuple[str, list[str]]:
         return heads[0], [text for text in tails if text]
     every = count(len(_instances(report, names)), "instance")
     sentences = [" ".join(filter(None, both)) for both in zip(heads, tails, strict=True)]
-    return f"{every} of {len(names)} families: {_known(report, names, digits)}.", sentences
+    known = f"{every} of {len(names)} families: {_known(report, names, digits)}."
+    finding = _finding(report, digits)
+    return (finding, [known, *sentences]) if finding else (known, sentences)
+
+
+def _finding(report: ReportData, digits: int) -> str:
+    """Return a sentence on the mean ratios of the papers' algorithms; empty if one is infinite."""
+    papers = [
+        (name, method)
+        for name in report.families
+        for method in _chosen(report, name)
+        if not report.ours(name, method)
+    ]
+    known = (report.own_means.get(key) for key in papers)
+    means = [each.mean for each in known if each is not None and each.n]
+    if len(means) < 2 or not all(math.isfinite(end) for mean in means for end in mean):
+        return ""
+    low, high = min(means), max(means, key=lambda mean: mean[1])
+    texts = [
+        rounded(mean[end], ROUND_HALF_EVEN if mean[0] == mean[1] else outwards, digits - 1)
+        for mean, end, outwards in ((low, 0, ROUND_FLOOR), (high, 1, ROUND_CEILING))
+    ]
+    return (
+        f"On average, the papers’ algorithms miss the optimum by factors of {' to '.join(texts)}."
+    )
 
 
 def _instances(report: ReportData, names: Iterable[str]) -> list[str]:
@@ -78,11 +105,8 @@ def _known(report: ReportData, names: Iterable[str], digits: int) -> str:
     return tightness(optimal, gaps, counts, digits)
 
 
-def _algorithms(report: ReportData, name: str, digits: int) -> str:
-    """Return a sentence for each of the paper's algorithms with default options, else of ours.
-
-    The methods of the user's own come last.
-    """
+def _chosen(report: ReportData, name: str) -> list[str]:
+    """Return the paper's algorithms with default options; those of ours if there are no others."""
     records = report.methods(name)
     ours = {
         method: report.ours(name, method)
@@ -90,17 +114,31 @@ def _algorithms(report: ReportData, name: str, digits: int) -> str:
         if record.kind == "algorithm" and not record.own
     }
     only_ours = all(ours.values())
-    plain = [method for method, record in records.items() if record.label == record.method]
-    chosen = [method for method in plain if ours.get(method) == only_ours]
+    plain = [method for method in ours if records[method].label == records[method].method]
+    return [method for method in plain if ours[method] == only_ours]
+
+
+def _algorithms(report: ReportData, name: str, digits: int) -> str:
+    """Return a sentence for each of the paper's algorithms with default options, else of ours.
+
+    The methods of the user's own come last.
+    """
+    records = report.methods(name)
+    chosen = _chosen(report, name)
+    only_ours = any(report.ours(name, method) for method in chosen)
     who = "The paper’s algorithm" if len(chosen) == 1 else "The paper’s"
     sentences = []
 
     def add(subject: str, method: str) -> None:
         sentences.append(_sentence(subject, report.own_means.get((name, method)), digits))
 
+    equal: dict[tuple[Means | None, int], list[str]] = {}
     for method in chosen:
-        add(f"Our {method}" if only_ours else f"{who} {method}", method)
-        exceeded = report.exceeded[name, method]
+        facts = report.own_means.get((name, method)), report.exceeded[name, method]
+        equal.setdefault(facts, []).append(method)
+    for (_, exceeded), (method, *others) in equal.items():
+        same = f" (and {listing(others)}, equally)" if others else ""
+        add(f"Our {method}{same}" if only_ours else f"{who} {method}{same}", method)
         if exceeded and not only_ours:
             where = count(exceeded, "instance")
             sentences.append(f"On {where} it exceeds its guarantee although the assumptions hold.")
@@ -130,6 +168,27 @@ def _sentence(who: str, means: Means | None, digits: int) -> str:
     if means.wrong:
         text += f". On {count(means.wrong, 'instance')} its result is wrong"
     return f"{text}."
+
+
+def news(report: ReportData) -> list[str]:
+    """Return sentences on exceeded guarantees of the papers, and on claims that are refuted.
+
+    `report`: what the report shows.
+    """
+    rows = [row for row in report.rows if row.kind == "algorithm" and not row.ours and row.plain]
+    exceeded = [
+        f"Family {row.family}: {row.method} exceeds its guarantee on {count(row.exceeded, 'instance')}."
+        for row in rows
+        if row.exceeded
+    ]
+    refuted = dict.fromkeys(
+        f"{family(row.family).paper.guarantees[find.refutes].source} ({row.family})"
+        for row in rows
+        for find in row.finds
+        if find.refutes
+    )
+    text = f"Instances of the library of worst cases refute {listing(refuted)}."
+    return [*exceeded, *([text] if refuted else [])]
 
 
 def trouble(report: ReportData) -> str:

@@ -21,8 +21,9 @@ from markupsafe import Markup
 from schedgap.analysis.records.stored import StoredRun
 from schedgap.analysis.report.engines import engine_section
 from schedgap.analysis.report.finds import finds_table
-from schedgap.analysis.report.headline import headline, trouble
+from schedgap.analysis.report.headline import headline, news, trouble
 from schedgap.analysis.report.loads import load_figures
+from schedgap.analysis.report.overview import overview_figure
 from schedgap.analysis.report.pictures import (
     Figure,
     explorer,
@@ -34,6 +35,7 @@ from schedgap.analysis.report.results import ReportData, collect
 from schedgap.analysis.report.tables import (
     finds_id,
     missing_table,
+    overview_rows,
     overview_table,
     pairs_table,
     result_table,
@@ -153,7 +155,9 @@ def render(report: ReportData, folder: Path | None = None) -> str:
         runs=names,
         headline=head,
         sentences=sentences,
+        news=news(report),
         overview=overview_table(report),
+        overview_figure=overview_figure(overview_rows(report)),
         trouble=trouble(report),
         contradictions=report.run.contradictions,
         warnings=report.run.warnings,

@@ -47,7 +47,6 @@ class Cell:
     number: bool = False
     look: str = ""
     whisker: Span | None = None  # ends of mean and of worst ratio, each in [0, 100]
-    limit: float | None = None  # the guarantee on the same scale
     link: str = ""  # address
     download: str = ""  # name of the file, if the link has one
 
@@ -93,10 +92,9 @@ def _whisker_svg(cell: Cell) -> str:
     if cell.whisker is None:
         return ""
     low, high, *worst = cell.whisker
-    limit = "" if cell.limit is None else f'<path class="limit" d="M{cell.limit} 0V10"/>'
     return (
         '<svg class="whisker" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
-        f'<path class="track" d="M4 5H96"/>{limit}'
+        f'<path class="track" d="M4 5H96"/>'
         f'<path class="worst" d="M{worst[0]} 1V9M{worst[1]} 1V9"/>'
         f'<path class="mean" d="M{low} 5H{high}"/></svg>'
     )
@@ -174,18 +172,13 @@ def overview_table(report: ReportData) -> Table | None:
 
     `report`: what the report shows.
     """
-    rows = [row for row in report.rows if row.kind == "algorithm" and not row.ours and row.plain]
-    rows = [_over_own_instances(report, row) for row in rows]
-    rows = [row for row in rows if math.isfinite(row.pair("mean")[0])]
+    rows = overview_rows(report)
     if not rows:
         return None
-    tops = [end for row in rows for name in ("worst", "guarantee") for end in row.pair(name)]
-    top = max((end for end in tops if 1 <= end < math.inf), default=1.0)
     verdicts = {name: _verdicts(report, name) for name in report.families}
     columns: list[tuple[str, list[Cell]]] = [
         ("family", [Cell(row.family) for row in rows]),
         ("algorithm", [Cell(row.method) for row in rows]),
-        ("", [Cell("", whisker=_whisker(row, top), limit=_limit(row, top)) for row in rows]),
         ("mean ratio", [_mean(row) for row in rows]),
         ("n", [_sample(row) for row in rows]),
         ("worst ratio", [_ratio(row.pair("worst")) for row in rows]),
@@ -196,17 +189,26 @@ def overview_table(report: ReportData) -> Table | None:
     columns = [
         (name, cells)
         for name, cells in columns
-        if any(cell.whisker or cell.text not in ("", UNKNOWN) for cell in cells)
+        if any(cell.text not in ("", UNKNOWN) for cell in cells)
     ]
     known = any(name == "worst found" for name, _ in columns)
     return Table(
         "overview-table",
-        "Ratio to the optimum: the bar is the interval that contains the mean over n instances, "
-        "the ticks those of the worst, and the dashed line is the largest guarantee. 1 is optimal; "
-        "the scale is logarithmic." + (f" {WORST_FOUND}" if known else ""),
+        "Ratio to the optimum: the interval that contains the mean over n instances, and the worst "
+        "of them. 1 is optimal." + (f" {WORST_FOUND}" if known else ""),
         tuple((name, cells[0].number) for name, cells in columns),
         tuple(zip(*(cells for _, cells in columns), strict=True)),
     )
+
+
+def overview_rows(report: ReportData) -> list[Row]:
+    """Return the papers' algorithms with finite mean ratios, over their own instances.
+
+    `report`: what the report shows.
+    """
+    rows = [row for row in report.rows if row.kind == "algorithm" and not row.ours and row.plain]
+    rows = [_over_own_instances(report, row) for row in rows]
+    return [row for row in rows if math.isfinite(row.pair("mean")[0])]
 
 
 def _over_own_instances(report: ReportData, row: Row) -> Row:
@@ -267,11 +269,6 @@ def _verdicts(report: ReportData, name: str) -> str:
     return ", ".join(f"{count[word]} {word}" for word in JUDGED if count[word])
 
 
-def _limit(row: Row, top: float) -> float | None:
-    high = row.pair("guarantee")[1]
-    return _place(high, top) if math.isfinite(high) else None
-
-
 def _sample(row: Row) -> Cell:
     count = int(row.facts["bound_n" if row.kind == "bound" else "n"])
     return number(str(count) if count else UNKNOWN, count or None)
@@ -316,17 +313,19 @@ def _interval(pair: Pair) -> Cell:
 
 
 def _guarantee(row: Row) -> Cell:
-    """Return the guaranteed factor and the share of instances on which its assumptions hold."""
+    """Return the guaranteed factor, and for how many instances its assumptions hold."""
     low, high = row.pair("guarantee")
     if math.isnan(high):
         return number(UNKNOWN, None)
     factor = f"{high:.3g}" if low == high else f"{low:.3g} – {high:.3g}"
     if row.exceeded:
         return Cell(f"{factor}: exceeded on {row.exceeded}", high, number=True, look="bad")
-    applies = f"applies to {100 * float(row.facts['holds']):.0f}\u00a0%"
+    share = float(row.facts["holds"])
+    where = f"on {100 * share:.0f}\u00a0% of the instances" if share else "on no instance"
+    text = factor if share == 1 else f"{factor}; its assumptions hold {where}"
     if row.facts["beyond"]:
-        applies += f", exceeded on {row.facts['beyond']} of the rest"
-    return Cell(f"{factor} ({applies})", high, number=True, look="wrap")
+        text += f", exceeded on {row.facts['beyond']} of the others"
+    return Cell(text, high, number=True, look="" if share == 1 else "wrap")
 
 
 def _worst_found(row: Row) -> Cell:

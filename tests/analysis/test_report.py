@@ -14,9 +14,15 @@ from schedgap.analysis.comparing.run import Run
 from schedgap.analysis.records.folder import Folder
 from schedgap.analysis.report import page as report
 from schedgap.analysis.report import pictures, words
-from schedgap.analysis.report.headline import headline, trouble
+from schedgap.analysis.report.headline import headline, news, trouble
+from schedgap.analysis.report.overview import overview_figure
 from schedgap.analysis.report.results import collect
-from schedgap.analysis.report.tables import overview_table, pairs_table, summary_table
+from schedgap.analysis.report.tables import (
+    overview_rows,
+    overview_table,
+    pairs_table,
+    summary_table,
+)
 from schedgap.cli import run as command_line
 from schedgap.errors import InputError
 from strategies.hare_examples import THREE_UNIT_TASKS
@@ -318,8 +324,62 @@ def test_the_papers_algorithms_come_first_with_ratio_guarantee_and_verdicts(page
     assert ids.index("overview-table") < ids.index("family-1") < ids.index("every-result")
     (row,) = (row for row in reader.rows if row[:2] == ["toy", "first"])
     # first: 1.5, [1.25, 1.5] and [1, unknown]
-    assert row[3:6] == ["≥ 1.250", "3", "≥ 1.500"]
-    assert "limit" in {attributes.get("class") for _, attributes in reader.elements}
+    assert row[2:5] == ["≥ 1.250", "3", "≥ 1.500"]
+    assert "ratios" in {attributes.get("class") for _, attributes in reader.elements}
+
+
+def _two_families(folder):
+    """Store an algorithm of two families each: `first` 3 / 1, `hare` 6.4 / [6, 6.4]."""
+    store(folder, toy(30, 10), "first", objective=30.0)
+    store(folder, toy(30, 10), "scan", kind="exact", objective=10.0, bound=10.0, place=1)
+    plan = {"assignments": [
+        {"job": job.id, "round": 1, "task": 1, "gpu": "g", "start": float(start)}
+        for start, job in enumerate(THREE_UNIT_TASKS.jobs[::-1])
+    ]}  # fmt: skip
+    for method, kind in (("hare", "algorithm"), ("big-m", "exact")):
+        store(folder, THREE_UNIT_TASKS, method, kind=kind, objective=6.4, bound=6.0, schedule=plan)
+    return collect(Run(folder))
+
+
+def test_over_several_families_the_finding_is_the_headline(tmp_path):
+    """`first` is 3 times the optimum, and `hare` 1 to 6.4 / 6 = 1.0667 times."""
+    found = _two_families(tmp_path)
+    head, sentences = headline(found)
+    assert head == "On average, the papers’ algorithms miss the optimum by factors of 1.00 to 3.00."
+    assert sentences[0].startswith("2 instances of 2 families: 1 proved optimal and 1 within")
+    assert news(found) == [
+        "Family toy: first exceeds its guarantee on 1 instance.",
+        "Instances of the library of worst cases refute Theorem 4 (hare).",
+    ]
+    page = Reader(report.render(found))
+    assert ("h1", {}) in page.elements and head in page.text
+
+
+def test_the_figure_shows_mean_worst_and_guarantee_on_one_axis(tmp_path):
+    rows = overview_rows(_two_families(tmp_path))
+    picture = overview_figure(rows)
+    names = re.findall(r'class="name"[^>]*>([^<]*)<', picture)
+    means = [
+        tuple(map(float, pair)) for pair in re.findall(r'"mean" d="M(\S+) \d+H(\S+)"', picture)
+    ]
+    one = float(re.search(r'class="one" d="M(\S+) ', picture)[1])
+    assert names == ["hare", "toy first"]
+    (low, high), (three, same) = means
+    assert low == one < high < three == same  # hare: [1, 1.0667]; first: 3
+    assert math.log(16 / 15) / math.log(3) == pytest.approx((high - one) / (three - one), abs=0.01)
+    assert ">1.00 – 1.07<" in picture or ">≤ 1.07<" in picture
+    assert 'class="limit exceeded"' in picture  # of 2, by `first`
+    assert overview_figure([]) is None
+
+
+def test_equal_algorithms_share_a_line_of_the_figure(tmp_path):
+    for method in ("first", "luck"):
+        store(tmp_path, toy(20, 10, 10, 10), method, objective=20.0)
+    store(tmp_path, toy(20, 10, 10, 10), "scan", kind="exact", objective=10.0, bound=10.0, place=1)
+    rows = overview_rows(collect(Run(tmp_path)))
+    assert [row.method for row in rows] == ["first", "luck"]
+    names = re.findall(r'class="name"[^>]*>([^<]*)<', overview_figure(rows))
+    assert names == ["toy first (+ 1 equal)"]
 
 
 def test_methods_are_compared_pair_by_pair(tmp_path):
