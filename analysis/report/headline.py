@@ -177,7 +177,8 @@ def news(report: ReportData) -> list[str]:
     """
     rows = [row for row in report.rows if row.kind == "algorithm" and not row.ours and row.plain]
     exceeded = [
-        f"Family {row.family}: {row.method} exceeds its guarantee on {count(row.exceeded, 'instance')}."
+        f"Family {row.family}: {row.method} exceeds its guarantee "
+        f"on {count(row.exceeded, 'instance')}."
         for row in rows
         if row.exceeded
     ]

@@ -213,8 +213,9 @@ def judgements(items: "Sequence[Judgement]", *, as_json: bool) -> None:
 def run(result: "Run", *, as_json: bool, every: bool = False, stored: bool = True) -> None:
     """Print a run: summary table, headline, failures, and contradictions in red.
 
-    The table has a row for each preset and method. As text and with several families, it has a row
-    for each algorithm of the papers, or with `every` for each method.
+    The table has a row for each preset and method. As text and with several families, the headline
+    comes first, and the table has a row for each algorithm of the papers, or with `every` for each
+    method.
 
     `as_json`: whether to print JSON instead of text. `every`: whether to print all methods of
     several families. `stored`: whether the run folder exists after the command.
@@ -240,6 +241,11 @@ def run(result: "Run", *, as_json: bool, every: bool = False, stored: bool = Tru
         from schedgap.instances.verdict import outside
 
         brief = several and not every
+        head, *sentences = result.headline()
+        if several:
+            out().print(f"{head}\n", markup=False, soft_wrap=True)
+        else:
+            sentences.insert(0, head)
         shown = by_family(summary) if brief else readable(summary) if len(summary) else summary
         cells = [[str(cell) for cell in row] for row in shown.to_numpy()]
         spare = (
@@ -252,13 +258,15 @@ def run(result: "Run", *, as_json: bool, every: bool = False, stored: bool = Tru
         if hidden:
             where = f" (schedgap table {places})" if stored else ""
             note(f"not shown at this width: {', '.join(hidden)}{where}")
+        if brief:
+            lines("means are over the n instances on which all compared methods have a ratio")
         if brief and stored:
             lines(f"all methods: schedgap show {places} --all")
         _loads(result)
         for rules in sorted(set(summary["outside"]) - {""}) if len(summary) else ():
             out().print(f"{outside([rules])}: no ratio", markup=False, soft_wrap=True)
         after = f"schedgap report {places}" if stored else "not stored: --run DIR keeps the results"
-        for text in ("", *result.headline(), "", repr(result), after):
+        for text in ("", *sentences, "", repr(result), after):
             out().print(text, markup=False, soft_wrap=True)
         for row in result.rows:
             if row.failed:
