@@ -13,7 +13,7 @@ WORKERS ?= 2
 TESTERS ?= 3
 SOURCES := pyproject.toml setup.py
 
-.PHONY: help compare test coverage check format nightly bench docs notebooks dist clean
+.PHONY: help compare test coverage check format nightly bench docs site notebooks dist clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -66,6 +66,11 @@ bench: $(VENV)/dev.stamp  ## measure speed, memory and gaps
 docs: $(VENV)/run.stamp  ## generate the families' pages from the source
 	$(BIN)/python -m schedgap.analysis.pages docs
 
+site: $(VENV)/run.stamp  ## build the documentation in site/html; the first time runs the notebooks
+	$(BIN)/python -m pip install --quiet --editable '.[site]'
+	rm -rf site/html
+	$(BIN)/python -m sphinx -E -W --keep-going -q -c docs -d site/doctrees . site/html
+
 notebooks: $(VENV)/dev.stamp  ## open the notebooks
 	$(BIN)/jupyter lab notebooks
 
@@ -73,4 +78,4 @@ dist: $(VENV)/dev.stamp  ## build the source archive and the wheel
 	$(BIN)/python -m build
 
 clean:  ## remove what the other targets created, except runs
-	rm -rf $(VENV) build dist *.egg-info .coverage* .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist site *.egg-info .coverage* .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -264,7 +264,7 @@ class HareInstance(Instance):
 
     @property
     def number_of_tasks(self) -> int:
-        """|D|, the number of tasks of all jobs."""
+        """Number of tasks of all jobs."""
         return sum(job.number_of_tasks for job in self.jobs)
 
     def warnings(self) -> tuple[str, ...]:

@@ -1,0 +1,60 @@
+"""The site has every public name and every page, and its links lead somewhere."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import schedgap
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+PAGES = [*DOCS.rglob("*.md"), ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+LINK = re.compile(r"\]\(([^)\s#]*)(?:#[^)\s]*)?\)")
+
+
+def toctrees(page: Path) -> Iterator[Path]:
+    """Yield the pages in the toctrees of a page."""
+    text = page.read_text(encoding="utf-8")
+    for block in re.findall(r"^```\{toctree\}\n(.*?)^```", text, re.M | re.S):
+        for line in block.split("\n"):
+            if line and not line.startswith(":"):
+                path = page.parent / line
+                found = [
+                    *path.parent.glob(path.name + ".md"),
+                    *path.parent.glob(path.name + ".ipynb"),
+                ]
+                assert found, f"{page.name}: there is no page {line}"
+                yield from (each.resolve() for each in found)
+
+
+def test_every_public_name_is_on_one_page_of_the_interface() -> None:
+    text = "\n".join(page.read_text(encoding="utf-8") for page in (DOCS / "api").glob("*.md"))
+    documented = re.findall(r"^\.\. auto(?:class|data|function):: (\w+)$", text, re.M)
+    assert sorted(documented) == sorted(schedgap.__all__)
+
+
+def test_every_page_can_be_reached_from_the_first() -> None:
+    reached: set[Path] = set()
+    waiting = [DOCS / "index.md"]
+    while waiting:
+        page = waiting.pop()
+        if page not in reached:
+            reached.add(page)
+            waiting += toctrees(page) if page.suffix == ".md" else []
+    left_out = {*PAGES, *NOTEBOOKS} - reached
+    assert not left_out, "add these pages to a toctree, such as that of docs/guide.md"
+
+
+def test_links_lead_somewhere() -> None:
+    broken = []
+    for page in [*PAGES, *NOTEBOOKS, ROOT / "README.md"]:
+        for target in LINK.findall(page.read_text(encoding="utf-8")):
+            if re.match(r"\w+:", target):
+                parts = urlsplit(target)
+                if parts.scheme != "https" or "." not in parts.netloc:
+                    broken.append((page.name, target))
+            elif target and not (page.parent / target).exists():
+                broken.append((page.name, target))
+    assert not broken
