@@ -26,6 +26,16 @@ class Reports:
         places = np.flatnonzero(values != 0)
         self.incumbents.append((objective, places, values[places]))
 
+    def values(self, place: int, columns: int) -> Floats:
+        """Return the values of the columns in an incumbent.
+
+        `place`: of the incumbent. `columns`: how many the program has.
+        """
+        values = np.zeros(columns)
+        _, places, entries = self.incumbents[place]
+        values[places] = entries
+        return values
+
 
 class Checks:
     """The rows, sides and costs of a program, by which values of its columns are checked.
@@ -70,6 +80,18 @@ class Checks:
                     f"have {self._stated(own)}"
                 )
 
+    def incumbents(self, reports: Reports) -> None:
+        """Check each incumbent that the engine has reported.
+
+        Raises
+        ------
+        ContradictionError
+            If the values of one break a row or a side, or do not have its objective.
+        """
+        for place, (value, *_) in enumerate(reports.incumbents):
+            columns = len(self.program.cost)
+            self.values(reports.values(place, columns), value, "the values that it reported")
+
     def reports(self, reports: Reports, objective: float | None) -> None:
         """Check what the engine has reported against the objective that it states at its end.
 
@@ -78,12 +100,8 @@ class Checks:
         ContradictionError
             If an incumbent is wrong by itself, or better than the answer, or a bound is past it.
         """
-        best = math.inf
-        for value, places, entries in reports.incumbents:
-            values = np.zeros(len(self.program.cost))
-            values[places] = entries
-            self.values(values, value, "the values that it reported")
-            best = min(best, value)
+        self.incumbents(reports)
+        best = min((value for value, *_ in reports.incumbents), default=math.inf)
         if objective is None:
             return
         near = CHECK * max(1.0, abs(objective))

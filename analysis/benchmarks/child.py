@@ -334,24 +334,24 @@ def read_values(
     instance: Instance,
     key: str,
     formulation: Formulation,
-    objective: float,
-    values: Floats,
+    reports: Reports,
+    place: int,
 ) -> Any:
     """Return, in this (child) process, the schedule of an incumbent of a killed engine.
 
-    `send`: not used. `objective`: as the engine states it, in units of the instance. `values`: by
-    column.
+    `send`: not used. `reports`: what the engine has reported, objectives in units of the instance.
+    `place`: of the incumbent.
 
     Raises
     ------
     ContradictionError
-        If the values break a row or do not have the objective.
+        If the values of any incumbent break a row or do not have its objective.
     """
     owner = family_of(module)
     made = built(owner, instance, key, narrow=formulation.narrow)
-    which = "the values that it reported"
-    made.checks(formulation.engine).values(values, objective / made.factor, which)
-    return made.read(made.program.rounded(values))
+    own = [(value / made.factor, places, entries) for value, places, entries in reports.incumbents]
+    made.checks(formulation.engine).incumbents(Reports(own))
+    return made.read(made.program.rounded(reports.values(place, len(made.program.cost))))
 
 
 def _sizes(made: Built) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import psutil
 
@@ -22,6 +22,9 @@ from schedgap.models.family import Family
 from schedgap.models.method import Method, MethodResult, RunContext
 from schedgap.solvers.engines.availability import is_installed
 from schedgap.solvers.engines.registry import ENGINES, find_engine
+
+if TYPE_CHECKING:
+    from schedgap.analysis.benchmarks.answers import Reports
 
 PREFIX = "model:"  # of the method's name
 PAPER = "paper"
@@ -158,16 +161,22 @@ class Formulation:
         """
         return (CHILD, module, instance, self.key(owner), self, limit, str(log), cores)
 
-    def incumbent(
-        self, module: str, instance: Instance, objective: float, values: Any
-    ) -> "Incumbent":
-        """Return the schedule that the values of the columns give, when it is asked for.
+    @staticmethod
+    def reports() -> "Reports":
+        """Return a place for what the engine reports."""
+        from schedgap.analysis.benchmarks.answers import Reports
 
-        `objective`: as the engine states it, in units of the instance. `values`: by column.
+        return Reports()
+
+    def incumbent(self, module: str, instance: Instance, reports: "Reports") -> "Incumbent":
+        """Return the schedule of the incumbent that was reported last, when it is asked for.
+
+        `reports`: what the engine has reported until then, and what it goes on to report.
         """
         from schedgap.models.family import family
 
-        return Incumbent(module, self.key(family(instance.family)), self, objective, values)
+        key, place = self.key(family(instance.family)), len(reports.incumbents) - 1
+        return Incumbent(module, key, self, reports, place)
 
     def check(
         self,
@@ -206,28 +215,32 @@ class Formulation:
 
 @dataclass(frozen=True, slots=True)
 class Incumbent:
-    """The values of the last incumbent of a killed engine; its schedule is read when asked for."""
+    """An incumbent of a killed engine; its schedule is read when it is asked for.
+
+    `reports`: all that the engine has reported. `place`: of the incumbent in it.
+    """
 
     module: str
     key: str
     formulation: Formulation
-    objective: float
-    values: Any
+    reports: "Reports"
+    place: int
 
     def to_data(self, instance: Instance) -> dict[str, object]:
-        """Return the schedule as plain JSON data.
+        """Return the schedule as plain JSON data, after a check of all reported incumbents.
 
         Raises
         ------
         ContradictionError
-            If the values break a row, do not have their objective, or give no schedule.
+            If values break a row or do not have their objective, or those of this incumbent give no
+            schedule.
         """
         from schedgap.solvers.children.processes import run_child
 
-        how = self.formulation, self.objective, self.values
+        how = self.formulation, self.reports, self.place
         schedule = run_child(READ, self.module, instance, self.key, *how).result()
         if schedule is None:
-            raise ContradictionError("the values of the last incumbent give no schedule")
+            raise ContradictionError("the values of the best incumbent give no schedule")
         data: dict[str, object] = schedule.to_data(instance)
         return data
 

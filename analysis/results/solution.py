@@ -150,6 +150,12 @@ class Solution(SolutionFile):
         return self._certificate
 
     @property
+    def limited(self) -> bool | None:
+        """Whether a time limit may have had an influence; None if that is not known."""
+        limited = self.trace.get("limited")
+        return limited if isinstance(limited, bool) else None
+
+    @property
     def partial(self) -> Any:
         """Incomplete schedule of a method that found no complete one, for inspection, or None."""
         return self._partial

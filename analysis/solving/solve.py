@@ -429,6 +429,8 @@ def _trace(run: MethodRun, certificate: Mapping[str, object] | None) -> dict[str
             if isinstance(value, str | int | float | list | dict)
         }
     trace["load_seconds"] = round(run.load_seconds, 6)
+    if run.limited is not None:
+        trace["limited"] = run.limited
     return {key: _plain(value) for key, value in trace.items()}
 
 

@@ -294,6 +294,7 @@ def run_task(
 
     run = run or MethodRun()
     sense = spec.family.sense(instance)
+    reports = None if spec.formulation is None else spec.formulation.reports()
 
     def receive(message: Message) -> None:
         if message[0] == "schedule":
@@ -307,7 +308,9 @@ def run_task(
                 return
             message = ("incumbent", seconds, value, schedule)
         elif message[0] == "incumbent" and spec.formulation is not None:
-            incumbent = spec.formulation.incumbent(spec.module, instance, *message[2:])
+            assert reports is not None
+            reports.add(message[2], message[3])
+            incumbent = spec.formulation.incumbent(spec.module, instance, reports)
             message = (*message[:3], incumbent)
         run.receive(message, sense)
         if on_message is not None and message[0] != "facts":

@@ -59,8 +59,11 @@ def lie(program, request):
     found = solve_request(program, request)
     if kind.startswith("hang") and len(program.cost) > 9:  # not where its options are tried
         low, high, zero = found.objective - 1.0, found.objective + 1.0, 0 * found.values
-        request.incumbent(*((zero,) if "values" in kind else (found.values,)),
-                          low if "objective" in kind else None)
+        wrong = "values" in kind or "earlier" in kind
+        request.incumbent(*((zero,) if wrong else (found.values,)),
+                          {"objective": low, "earlier": high}.get(kind.split()[-1]))
+        if "earlier" in kind:  # one more, which is right and no better than the wrong one
+            request.incumbent(found.values)
         request.bound(high if "bound" in kind else low)
         time.sleep(600)
     if kind == "reported objective":
@@ -259,6 +262,7 @@ def test_of_an_engine_that_hangs_the_last_incumbent_counts_and_no_proof(toy, lia
     (record,) = of(run)
     best = run.brackets[record.instance.sha256, ""].best
     assert (record.outcome, record.solution.status) == ("timeout", "feasible")
+    assert record.solution.trace["limited"] is True
     assert record.solution.objective == best and record.solution.bound is None
     assert record.statistics["columns"] > 0 and record.build_seconds > 0
     row = run.engines().iloc[0]
@@ -267,13 +271,14 @@ def test_of_an_engine_that_hangs_the_last_incumbent_counts_and_no_proof(toy, lia
 
 
 def test_of_an_engine_that_hangs_what_it_has_reported_is_checked(toy, liar):
-    lies = ("hang values", "hang objective", "hang bound")
+    lies = ("hang values", "hang objective", "hang bound", "hang earlier")
     engines = [f"liar:lie={lie}" for lie in lies]
     run = sg.bench(toy, models="paper", engines=engines, time_limit=3, reference="none",
                    run=liar / "hanging-lies")  # fmt: skip
     frame = run.engines().set_index("options")
-    assert list(frame["wrong"]) == [1, 1, 1] and frame["found"].sum() == 0
-    for lie, said in zip(lies, ("break row", "states the objective", "the bound"), strict=True):
+    assert list(frame["wrong"]) == [1, 1, 1, 1] and frame["found"].sum() == 0
+    texts = ("break row", "states the objective", "the bound", "break row")
+    for lie, said in zip(lies, texts, strict=True):
         assert said in next(each.message for each in of(run) if f"[lie={lie}]" in each.label)
 
 
@@ -342,7 +347,7 @@ def test_an_engine_without_an_answer_has_not_reached_its_limit(toy, liar, capsys
     run = sg.bench(toy, models="paper", engines="liar:lie=silent", reference="none", time_limit=60)
     assert (run.engines().iloc[0]["wrong"], of(run)[0].outcome) == (0, "done")
     show.run(run, as_json=False)
-    assert "no schedule: ended before its limit" in capsys.readouterr().err
+    assert "no schedule: ended before any limit" in capsys.readouterr().err
 
 
 def test_the_reason_of_a_failure_is_printed(toy, liar, capsys):

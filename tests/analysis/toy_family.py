@@ -177,6 +177,7 @@ METHODS = (
     method("weak", "bound", bounds(-0.25)),
     method("past", "bound", bounds(+0.25)),
     method("silent", "bound", lambda i, c: MethodResult(note="too large: 17 columns")),
+    method("mute", "bound", lambda i, c: MethodResult()),
     method("broken", "algorithm", lambda i, c: MethodResult(Pick(99))),
     method(
         "liar", "exact", lambda i, c: MethodResult(Pick(0), bound=1e9 if i.sense == "min" else -1e9)

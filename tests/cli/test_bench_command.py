@@ -52,6 +52,7 @@ def test_table_writes_the_engines(schedgap, folder, tmp_path):
     [
         (("bench", "hare", "--threads", "x"), "--threads x: need numbers"),
         (("bench", "hare", "--threads", "9999"), "this process may use"),
+        (("bench", "hare", "--methods", "exact"), "compare ... --methods exact compares methods"),
         (("bench", "hare", "--engines", "hihgs"), "did you mean 'highs'"),
         (("bench", "hare", "--engine-set", "highs"), "need ENGINE:OPTION=VALUE"),
         (("bench", "hare", "--engine-set", "highs:presolve"), "need NAME=VALUE"),

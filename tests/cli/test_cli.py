@@ -191,6 +191,7 @@ def test_solve_prints_the_solution_that_it_writes(
         ("weak", 0, "bound", None),
         ("none", 3, "infeasible", "t.json: none: infeasible: job 'j1' cannot end"),
         ("silent", 4, "unknown", "t.json: silent: unknown: too large: 17 columns"),
+        ("mute", 4, "unknown", "t.json: mute: unknown: ended before any limit"),
         ("partial", 4, "unknown", "t.json: partial: unknown: 1 of 2 jobs left"),
     ],
 )

@@ -53,6 +53,7 @@ def bench(
             rich_help_panel=WHAT,
         ),
     ] = None,
+    methods: Annotated[str | None, typer.Option(hidden=True)] = None,
     reference: Annotated[
         str,
         typer.Option(
@@ -156,6 +157,11 @@ def bench(
     from schedgap.analysis.comparing.bench import bench as run_all
     from schedgap.analysis.comparing.bench import option
 
+    if methods is not None:
+        raise UsageError(
+            "--methods: bench runs programs on engines: give --model and --engines; "
+            f"schedgap compare ... --methods {methods} compares methods"
+        )
     if confirm not in ("off", "on"):
         raise UsageError(f"--confirm {confirm}: need off or on")
     options: dict[str, dict[str, object]] = {}

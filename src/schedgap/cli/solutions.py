@@ -106,7 +106,7 @@ def solve(
     reason = result.trace.get("note") or result.trace.get("stopped", "")
     if result.exit_code or reason:
         if not reason and result.status == "unknown":
-            reason = "stopped at its limit"
+            reason = show.ended(result.limited)
         words = (f"{instance}", result.method, result.status, reason)
         show.note(": ".join(word for word in words if word))
     raise typer.Exit(result.exit_code)

@@ -282,8 +282,15 @@ def _reason(row: "TaskRow") -> str:
     """Return why a task has ended without a schedule or a bound."""
     if row.note:
         return row.note
-    ended = row.outcome == "done" and row.limited is False
-    return "ended before its limit" if ended else "stopped at its limit"
+    return ended(row.limited if row.outcome == "done" else None)
+
+
+def ended(limited: bool | None) -> str:
+    """Return in words why a method has ended without a result.
+
+    `limited`: whether a limit may have had an influence; None if that is not known.
+    """
+    return "ended before any limit" if limited is False else "stopped at its limit"
 
 
 def warnings(*results: "Run", times: bool) -> None:
