@@ -31,7 +31,8 @@ class Equation:
 
     `modelled`: by the rows named in `by`. `implied`: by these rows, for the reason in `note`.
     `replaced`: by these rows, because of the erratum in `note`. `checked`: the function in `by`
-    evaluates it on a schedule. `background`: it constrains no schedule.
+    evaluates it on a schedule. `background`: it constrains no schedule. `tex` states the equation
+    as LaTeX, with the paper's symbols.
     """
 
     __pydantic_config__ = _STRICT
@@ -39,6 +40,7 @@ class Equation:
     status: EquationStatus
     by: tuple[str, ...] = ()
     note: str = ""
+    tex: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,11 @@ from schedgap.models.paper import Equation
 
 def page(name: str) -> str:
     """Return a family's page in Markdown."""
-    owner, places, computed = family(name), _places(name), _places(name, first="algorithms")
+    owner, places, computed = (
+        family(name),
+        files_of_names(name),
+        files_of_names(name, first="algorithms"),
+    )
     paper = owner.paper
     parts = [
         f"# Family `{name}`: {owner.title}",
@@ -84,9 +88,9 @@ def _equation(
     return _where(name, item.by, places if rows else computed)
 
 
-def _places(name: str, first: str = "programs") -> dict[str, str]:
+def files_of_names(name: str, first: str = "programs") -> dict[str, str]:
     """Return the first file with each name of a row or function, the paper's folders first."""
-    folder = _folder(name)
+    folder = family_folder(name)
     rooms = ("programs", "algorithms", "baselines", "bounds", "heuristics", "exact")
 
     def rank(file: Path) -> tuple[int, bool, str]:
@@ -114,7 +118,7 @@ def _places(name: str, first: str = "programs") -> dict[str, str]:
 
 def _lines_of(name: str, label: str, several: bool) -> str:
     """Return links to the files that cite lines of an algorithm, most lines first."""
-    folder = _folder(name)
+    folder = family_folder(name)
     tag = re.compile(rf"# A{re.escape(label)} L\d" if several else r"# L\d")
     counts = {
         file.relative_to(folder).as_posix(): len(tag.findall(file.read_text(encoding="utf-8")))
@@ -134,7 +138,7 @@ def _module(name: str) -> Path:
     return Path(str(importlib.import_module(FAMILIES[name].models).__file__))
 
 
-def _folder(name: str) -> Path:
+def family_folder(name: str) -> Path:
     return _module(name).parent
 
 
