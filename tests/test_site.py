@@ -9,6 +9,7 @@ import pytest
 
 import schedgap
 from schedgap.analysis.pages.equations import equations_page
+from schedgap.instances.families import OWN
 from schedgap.models import family
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -66,12 +67,13 @@ def test_links_lead_somewhere() -> None:
     assert not broken
 
 
-@pytest.mark.parametrize("name", ["hare", "ring"])
+@pytest.mark.parametrize("name", OWN)
 def test_every_equation_is_stated_above_the_rows_that_model_it(name: str) -> None:
     page = equations_page(name)
     for label, item in family(name).paper.equations.items():
         part = page.partition(f"\n### ({label})\n")[2].partition("\n### ")[0]
-        assert item.tex and item.tex in part, label
+        stated = item.tex and item.tex in part
+        assert stated or item.note.startswith("not in our copy of the paper"), label
         rows = [row for row in item.by if row.startswith("eq_")]
         shown = re.findall(r"literalinclude} \.\./\.\./(\S+)\n.*\n:lines: (\d+)-(\d+)", part)
         text = "\n".join(
