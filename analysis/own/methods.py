@@ -4,18 +4,21 @@ They run in child processes with the limits of every method, and their schedules
 every schedule is. Their failures are outcomes of a task, never contradictions.
 """
 
+import io
 import os
 import re
 import shlex
 import shutil
 import tempfile
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from types import CodeType
+from typing import Any, ClassVar
 
 from schedgap.analysis.own.child import (
     PLACES,
@@ -38,6 +41,7 @@ from schedgap.models.family import Family
 from schedgap.models.method import Method, MethodResult, RunContext
 from schedgap.solvers.children.processes import run_child
 
+NO_FILE = "<dynamic-code>"  # in the place of the file, by cloudpickle
 MOST_DATA = 64 << 20  # bytes of a function with what it refers to
 MEMORY_MB = 4096.0  # limit where none is given
 LOAD_SECONDS = 60.0  # within which a source file must have run
@@ -349,15 +353,32 @@ def _pickled(function: Callable[..., Any], modules: set[str]) -> bytes:
 
     import cloudpickle
 
+    class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+        """A pickler that keeps the files of functions, which messages name; 3.1.3 drops them."""
+
+        dispatch_table: ClassVar[Any] = ChainMap(
+            {CodeType: _with_file}, cloudpickle.Pickler.dispatch_table
+        )
+
+    packed = io.BytesIO()
     with _pickling:
         fresh = modules - set(cloudpickle.list_registry_pickle_by_value())
         for name in fresh:
             cloudpickle.register_pickle_by_value(sys.modules[name])
         try:
-            return bytes(cloudpickle.dumps(function))
+            Pickler(packed).dump(function)
         finally:
             for name in fresh:
                 cloudpickle.unregister_pickle_by_value(sys.modules[name])
+    return packed.getvalue()
+
+
+def _with_file(code: CodeType) -> tuple[Any, ...]:
+    """Return how to build a function's code again, with the name of its file."""
+    import cloudpickle
+
+    build, arguments = cloudpickle.Pickler.dispatch_table[CodeType](code)
+    return build, tuple(code.co_filename if each == NO_FILE else each for each in arguments)
 
 
 def schedule_data(instance: Instance, text: str, name: str) -> PlainSchedule:
