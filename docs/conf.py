@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from latex2mathml.converter import convert
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import TextLexer, get_lexer_for_filename
@@ -29,7 +28,13 @@ author = copyright = "The schedgap developers"
 root_doc = "docs/index"
 include_patterns = ["docs/**", "notebooks/*.ipynb", "CHANGELOG.md", "CONTRIBUTING.md"]
 exclude_patterns = ["site", ".venv", "build", "runs", "**/.ipynb_checkpoints"]
-extensions = ["myst_nb", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.linkcode"]
+extensions = [
+    "myst_nb",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.linkcode",
+    "sphinx-mathjax-offline",
+]
 
 myst_enable_extensions = ["amsmath", "attrs_block", "colon_fence", "dollarmath"]
 myst_heading_anchors = 3
@@ -47,7 +52,6 @@ numpydoc_class_members_toctree = False
 
 templates_path = ["_templates"]
 html_theme = "pydata_sphinx_theme"
-html_math_renderer = "mathml"
 html_title = "schedgap"
 html_additional_pages = {"index": "redirect.html"}
 html_show_sourcelink = False
@@ -142,23 +146,9 @@ def linkcode_resolve(domain: str, info: dict[str, str]) -> str | None:
     return f"source:{file.relative_to(ROOT).as_posix()}#L{line}" if ROOT in file.parents else None
 
 
-def inline_math(translator: Any, node: nodes.math) -> None:
-    """Write a formula as MathML, which browsers show without a script from elsewhere."""
-    translator.body.append(convert(node.astext()))
-    raise nodes.SkipNode
-
-
-def block_math(translator: Any, node: nodes.math_block) -> None:
-    """Write a displayed formula as MathML."""
-    formula = convert(re.sub(r"\\(no)?number\b", "", node.astext()), display="block")
-    translator.body.append(f'<div class="formula">{formula}</div>\n')
-    raise nodes.SkipNode
-
-
 def setup(app: Any) -> None:
     """Connect the functions above, and write the pages that contain line numbers."""
     write_equations(ROOT / "docs" / "papers")
-    app.add_html_math_renderer("mathml", (inline_math, None), (block_math, None))
     app.connect("source-read", read_source)
     app.connect("doctree-resolved", resolve_links)
     app.connect("html-collect-pages", source_pages)

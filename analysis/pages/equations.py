@@ -17,7 +17,7 @@ STATUS = {
     "modelled": "Modelled by",
     "implied": "Implied by",
     "replaced": "Replaced by",
-    "checked": "Evaluated on a schedule by",
+    "checked": "Evaluated by",
     "background": "Background",
 }
 
