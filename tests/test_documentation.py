@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import schedgap
-from schedgap import extend, solvers
+from schedgap import extend, solvers, teach
 
 ROOT = Path(__file__).resolve().parents[1]
 STEPS = ("dmlrs", "edge", "elastic", "hare", "ring")
@@ -23,7 +23,7 @@ SOURCE = re.compile(  # authors, "title", where (year)
 
 def public() -> dict[tuple[str, str], Any]:
     """Return what users call, and the methods of what they call, by module and qualified name."""
-    modules = [schedgap, extend, solvers]
+    modules = [schedgap, extend, solvers, teach]
     modules += [importlib.import_module(f"schedgap.steps.{family}") for family in STEPS]
     found: dict[tuple[str, str], Any] = {}
     for module in modules:

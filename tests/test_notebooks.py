@@ -11,6 +11,7 @@ from nbclient import NotebookClient
 
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[1] / "notebooks").glob("*.ipynb"))
 PUBLIC = {"schedgap", "schedgap.extend", "schedgap.proof", "schedgap.errors", "schedgap.steps"}
+PUBLIC |= {"schedgap.teach"}
 PUBLIC |= {f"schedgap.steps.{family}" for family in ("dmlrs", "edge", "elastic", "hare", "ring")}
 
 

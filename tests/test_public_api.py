@@ -20,7 +20,7 @@ import pydantic
 import pytest
 
 import schedgap
-from schedgap import extend, proof
+from schedgap import extend, proof, teach
 
 SNAPSHOT = Path(__file__).parent / "data" / "public_api.txt"
 WIDTH = 100
@@ -147,6 +147,10 @@ def public_api() -> str:
         "# schedgap.proof",
         *(described(name, getattr(proof, name)) for name in proof.__all__),
     ]
+    names += [
+        "# schedgap.teach",
+        *(described(name, getattr(teach, name)) for name in sorted(teach.__all__)),
+    ]
     for family in STEPS:
         steps = importlib.import_module(f"schedgap.steps.{family}")
         lines = [plain(name, getattr(steps, name)) for name in sorted(steps.__all__)]
@@ -168,7 +172,9 @@ def test_the_public_names_and_signatures_are_the_ones_on_file() -> None:
         )
 
 
-@pytest.mark.parametrize("name", ["", ".extend", ".proof", *(f".steps.{each}" for each in STEPS)])
+@pytest.mark.parametrize(
+    "name", ["", ".extend", ".proof", ".teach", *(f".steps.{each}" for each in STEPS)]
+)
 def test_names_are_at_run_time_what_type_checkers_take_them_for(name: str) -> None:
     """Two steps may have the same parameters, so that the signatures do not tell them apart.
 
