@@ -3,16 +3,14 @@
 import math
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import schedgap as sg
+from schedgap.analysis.pages.listing import Listing
 from schedgap.errors import UsageError
 from schedgap.instances.arguments import a_text, checked
 from schedgap.instances.instance import Instance
 from schedgap.teach.answers import Feedback, Judge, example, number, pair, schedule, word
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 LIMIT = 20.0  # seconds for each solve of a check
 
@@ -478,22 +476,22 @@ def _book(name: str) -> str:
     return name.rpartition("-")[0]
 
 
-def exercises(notebook: str | None = None) -> "pd.DataFrame":
-    """Return the exercises: name and question.
+def exercises(notebook: str | None = None) -> Listing:
+    """Return the exercises as a list of dicts with `exercise` and `question`, shown as a table.
 
     Parameters
     ----------
     notebook : str, optional
         The beginning of the names, such as "ring"; by default those of all notebooks.
     """
-    import pandas as pd
-
     books = sorted({_book(name) for name in EXERCISES})
     if notebook is not None and notebook not in books:
         raise UsageError(f"no exercises '{notebook}': choose from {', '.join(books)}")
-    chosen = [name for name in EXERCISES if notebook in (None, _book(name))]
-    frame = pd.DataFrame({"question": [EXERCISES[name].question for name in chosen]}, index=chosen)
-    return frame.rename_axis("exercise")
+    return Listing(
+        {"exercise": name, "question": item.question}
+        for name, item in EXERCISES.items()
+        if notebook in (None, _book(name))
+    )
 
 
 @checked(name=a_text)

@@ -78,16 +78,22 @@ class Replay:
         return f'<div style="max-height: 22em; overflow: auto">{table}</div>'
 
     def _ipython_display_(self) -> None:
-        """Show the table and the last schedule; a slider, where there is one, takes their place."""
+        """Show the table and the last schedule; a slider, if there is one, takes their place.
+
+        Pages that draw no widgets, such as those of `jupyter nbconvert`, keep table and picture.
+        """
         from IPython.display import display
 
         still = f"still-{uuid.uuid4()}"
-        page = f'<div class="{still}">{self._repr_html_()}</div>'
+        picture = (self.figure()._repr_mimebundle_() or {}).get("text/html", "")
+        page = f'<div class="{still}">{self._repr_html_()}{picture}</div>'
         display({"text/plain": repr(self), "text/html": page}, raw=True)
-        display(self.figure())
         slider = self._slider()
         if slider is not None:
-            display(slider)
+            import ipywidgets
+
+            hiding = ipywidgets.HTML(f"<style>.{still} {{ display: none; }}</style>")
+            display(ipywidgets.VBox([*slider.children, hiding]))
 
     def _slider(self) -> Any:
         """Return a slider over the events, or None where there are no widgets."""
