@@ -52,7 +52,7 @@ def test_a_notebook_is_stored_without_outputs(path: Path) -> None:
             assert not cell.outputs and cell.execution_count is None
 
 
-OLD = {"dmlrs", "edge", "elastic", "proofs"}  # not lessons yet
+OLD = {"proofs"}  # not a lesson yet
 LESSONS = [path for path in NOTEBOOKS if path.stem not in OLD | {"solutions"}]
 LONGEST = 15  # lines of a cell
 
