@@ -10,7 +10,7 @@ from schedgap.models.method import Budget, I, MethodResult, RunContext, S
 from schedgap.models.options import Wrapper
 
 if TYPE_CHECKING:  # they load NumPy
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     from schedgap.models.search_state import SearchState, StageProgress, StageResult
     from schedgap.solvers.programs.indices import Indices, Key

@@ -10,7 +10,7 @@ from schedgap.models.family import Family, family
 from schedgap.models.program import BuiltProgram
 
 if TYPE_CHECKING:
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     from schedgap.solvers.programs.arrays import LinearProgram
 
@@ -105,6 +105,8 @@ def model(
     >>> str(program.eq_5["J1", 1, 2].expr)[:42]
     'y[J1,1,2,GPU1] + y[J1,1,2,GPU2] + y[J1,1,2'
     """
+    import pyomo.environ  # noqa: F401 - registers the solvers and writers that the caller may use
+
     owner = family(instance.family)
     key = program_name(owner, name)
     built = build(instance, key, narrow=narrow)
@@ -150,7 +152,7 @@ def build_program(instance: Instance, key: str, *, narrow: bool = False) -> Buil
 
     `narrow`: as for `model`.
     """
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     from schedgap.solvers.programs.arrays import LinearProgram
 
@@ -164,7 +166,7 @@ def build_program(instance: Instance, key: str, *, narrow: bool = False) -> Buil
 
 def relax_integers(built: "pyo.ConcreteModel") -> None:
     """Make all variables of a model continuous, in place; bounds stay."""
-    import pyomo.environ as pyo
+    import pyomo.environ as pyo  # registers the transformation
 
     if any(not each.is_continuous() for each in built.component_data_objects(pyo.Var)):
         pyo.TransformationFactory("core.relax_integer_vars").apply_to(built)

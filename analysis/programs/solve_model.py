@@ -21,7 +21,7 @@ from schedgap.models.family import Family, family
 from schedgap.models.program import Program
 
 if TYPE_CHECKING:
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     from schedgap.solvers.engines.results import EngineResult, EngineStatus
     from schedgap.solvers.programs.arrays import LinearProgram
@@ -346,7 +346,7 @@ def solve_arrays(
 
 def _load_duals(program: "pyo.ConcreteModel", arrays: "PyomoArrays", duals: Any) -> None:
     """Store dual values in the suffix `dual`, as Pyomo's solvers do."""
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     if duals is None or arrays.quadratics:
         return
@@ -535,7 +535,7 @@ def _readers(
 
     They read the program as its builder returns it, with the values of a solved model.
     """
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     owner = family(instance.family)
     program = owner.programs[origin.program]

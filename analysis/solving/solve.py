@@ -42,7 +42,7 @@ from schedgap.models.family import Family, family_of
 from schedgap.models.method import check_instance
 
 if TYPE_CHECKING:
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
 
 @checked(

@@ -370,7 +370,7 @@ def fills_the_result(engine: Engine) -> None:
 
 def solves_pyomo_models(engine: Engine) -> None:
     """A Pyomo model that is maximised, with its values and the duals of its rows."""
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     for program, optimum in _programs(engine):
         model = pyo.ConcreteModel()

@@ -26,7 +26,7 @@ from schedgap.solvers.engines.results import (
 
 if TYPE_CHECKING:
     import cvxpy
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
     from ortools.sat.python import cp_model
 
     from schedgap.solvers.programs.arrays import LinearProgram

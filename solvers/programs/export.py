@@ -10,7 +10,7 @@ from schedgap.solvers.programs.arrays import LinearProgram
 from schedgap.solvers.programs.pyomo import PyomoArrays, Quadratic, compile_model
 
 if TYPE_CHECKING:
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
 _ONE = "ONE"  # a column fixed at 1, because solvers read a constant in the objective differently
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from schedgap.solvers.programs.arrays import LinearProgram
 
 if TYPE_CHECKING:
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
 Key = tuple[Any, ...]
 _NAME = re.compile(r"([^\[\]]+)((?:\[[^\[\]]*\])*)")
@@ -84,7 +84,7 @@ def rename_indices(model: "pyo.ConcreteModel", indices: Indices) -> None:
     Pyomo has no public way to rename an index, so this sets the dictionary of a component, the
     index of its members, and its index set. The version of Pyomo is pinned in `pyproject.toml`.
     """
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     own_sets = {each.local_name for each in model.component_objects(pyo.Set)}
     for name in own_sets & set(indices.kinds):
@@ -138,7 +138,7 @@ def as_model(
     `program`: with or without names. `sense`: of the model; a program to be maximised is minus the
     one that is minimised. `unit`: factor of the objective, > 0.
     """
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     model = pyo.ConcreteModel(name=name)
     rows, width = program.matrix.shape
@@ -195,7 +195,7 @@ def _blocks(names: Iterable[str] | None, prefix: str, count: int) -> dict[str, d
 
 def _row(program: LinearProgram, i: int, columns: Sequence[Any]) -> Any:
     """Return row i with its finite sides."""
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     matrix, inf = program.matrix, float("inf")
     entries = slice(matrix.indptr[i], matrix.indptr[i + 1])

@@ -14,7 +14,7 @@ from schedgap.solvers.programs.arrays import Floats, LinearProgram
 from schedgap.solvers.programs.sparse import sparse
 
 if TYPE_CHECKING:
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
 
 FEASIBLE = 1e-6  # relative tolerance of rows, as of the engines
@@ -75,7 +75,7 @@ class PyomoArrays:
 
         `values` [j]: values of the columns.
         """
-        import pyomo.environ as pyo
+        import pyomo.core as pyo
 
         for variable, value in zip(self.variables, values.tolist(), strict=True):
             whole = not variable.is_continuous()
@@ -99,7 +99,7 @@ def compile_model(model: "pyo.ConcreteModel", *, quadratic: bool = False) -> Pyo
     InfeasibleModelError
         If a row without variables is violated.
     """
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
     from pyomo.common.errors import InfeasibleConstraintException, InvalidExpressionError
 
     objectives = list(model.component_data_objects(pyo.Objective, active=True))
@@ -133,7 +133,7 @@ def compile_model(model: "pyo.ConcreteModel", *, quadratic: bool = False) -> Pyo
 
 def _compile_rows(model: "pyo.ConcreteModel") -> PyomoArrays:
     """Compile the linear rows, without those of fixed variables that only round-off violates."""
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
     from pyomo.common.errors import InfeasibleConstraintException
 
     try:
@@ -152,7 +152,7 @@ def _compile_rows(model: "pyo.ConcreteModel") -> PyomoArrays:
 
 def _nearly_met(row: Any) -> bool:
     """Return whether a constant row holds up to the tolerance of the engines."""
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     body, low, high = pyo.value(row.body, exception=False), row.lb, row.ub  # no limit is None
     if body is None:  # zero times a variable without a value
@@ -243,7 +243,7 @@ def _check_numbers(*numbers: Any) -> None:
 
 def _compile_linear(model: "pyo.ConcreteModel") -> PyomoArrays:
     """Compile the linear rows; Pyomo gives a range row as two rows, which are joined."""
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     form = _standard_form(model)
     constraints: list[Any] = []
@@ -288,7 +288,7 @@ def _with_quadratics(
     arrays: PyomoArrays, curved: Iterable["pyo.Constraint | pyo.Objective"]
 ) -> PyomoArrays:
     """Add the quadratic rows, and the columns that occur only in them."""
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
     from pyomo.repn import generate_standard_repn
 
     variables = list(arrays.variables)

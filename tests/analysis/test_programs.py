@@ -1,6 +1,9 @@
 """Programs as Pyomo models in the user's hand: indices, relaxations, duals."""
 
 import copy
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -220,6 +223,23 @@ def test_the_rounded_program_is_the_one_that_the_algorithm_solves() -> None:
     assert np.array_equal(mine.program.cost, solver.cost) and not mine.program.is_mixed
     names = [name.split("[")[0] for name in solver.row_names or ()]
     assert [name.split("[")[0] for name in mine.named().row_names or ()] == names
+
+
+def test_only_a_model_for_the_caller_loads_all_of_pyomo(tmp_path: Path) -> None:
+    """The plugins of `pyomo.environ` take longer to import than a toy takes to solve."""
+    file = tmp_path / "toy.lp"
+    code = (
+        "import sys, schedgap as sg\n"
+        "from schedgap.analysis.programs.models import build, program_name\n"
+        "from schedgap.models.family import family\n"
+        "from schedgap.solvers.programs.pyomo import compile_model\n"
+        "toy = sg.generate('dmlrs', preset='toy')\n"
+        "compile_model(build(toy, program_name(family('dmlrs'), 'paper')))\n"
+        "assert 'pyomo.core' in sys.modules and 'pyomo.environ' not in sys.modules\n"
+        f"sg.model(toy).write({str(file)!r})\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert "\ns.t.\n" in file.read_text()
 
 
 def test_tables_read_well() -> None:

@@ -223,7 +223,7 @@ def restricted_program(
     worth no more at these prices than all its machines can hold. `options`: the options of each job
     at these prices, slot by slot from its arrival on. `target`: least value of the schedules.
     """
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     model = aggregate.build(instance)
     for key, var in model.y.items():

@@ -135,7 +135,7 @@ def model(slot: SlotState, workers: int, *, relax: bool = False) -> "ConcreteMod
     `slot`: state of the slot for the job. `workers`: n, an allowed number of workers. `relax`:
     whether to relax integrality, as Algorithm 4 does before it rounds.
     """
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     job_bundles = slot.job.bundles
     ps = int(job_bundles.ps[int(np.searchsorted(job_bundles.workers, workers))])

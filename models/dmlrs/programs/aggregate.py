@@ -40,7 +40,7 @@ def size(instance: DmlrsInstance) -> int:
 
 def build(instance: DmlrsInstance) -> "ConcreteModel":
     """Return the program as a Pyomo `ConcreteModel`; it is not solved."""
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     view, jobs, T = arrays(instance), candidate_jobs(instance), instance.horizon
     model = pyo.ConcreteModel(name=instance.name)

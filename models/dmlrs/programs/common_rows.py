@@ -84,7 +84,7 @@ def add_completions(
 
     `model`: gets `y`, `objective` and `lin_once`.
     """
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     T, view = instance.horizon, arrays(instance)
     model.y = pyo.Var(
@@ -128,7 +128,7 @@ def add_work(
     single machine and across machines, as expressions. `cuts`: whether to add the rows of slots
     before T, and a row on the sum of both modes.
     """
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     T = instance.horizon
     by_job = {job.index: job for job in jobs}
@@ -170,7 +170,7 @@ def add_capacity(
     machine h and resource r to the demand there: an expression, or 0. `symmetry`: whether to break
     the symmetry of equal machines and of equal jobs.
     """
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     T, H, R = instance.horizon, len(instance.machines), len(instance.resources)
     capacity = arrays(instance).capacity
@@ -208,7 +208,7 @@ def add_job_order(
 
     `model`: with `y`; gets `cut_jobs`.
     """
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     T = instance.horizon
     first = {job.index: job.first for job in jobs}

@@ -102,7 +102,7 @@ def build_primal(instance: DmlrsInstance) -> "ConcreteModel":
     UsageError
         When there are too many schedules.
     """
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     schedules = all_schedules(instance)
     capacity = arrays(instance).capacity_milli.sum(axis=0) / STEP
@@ -142,7 +142,7 @@ def build(instance: DmlrsInstance) -> "ConcreteModel":
     UsageError
         When there are too many schedules.
     """
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     schedules = all_schedules(instance)
     capacity = arrays(instance).capacity_milli.sum(axis=0) / STEP

@@ -38,7 +38,7 @@ def build(instance: DmlrsInstance, *, symmetry: bool = True, cuts: bool = True) 
     `symmetry`: whether to order equal machines and equal jobs. `cuts`: whether to add rows that
     only tighten the relaxation.
     """
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     view, jobs = arrays(instance), candidate_jobs(instance)
     T, H = instance.horizon, len(instance.machines)
@@ -165,7 +165,7 @@ def _add_exact_ratio(
     room for two ratios, and the error grows with n. They are the first multiples of the smallest
     pair.
     """
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     pair = {}
     for i in {key[0] for key in (*inside, *across)}:

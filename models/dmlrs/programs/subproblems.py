@@ -108,7 +108,7 @@ def build_15(subproblem: JobSubproblem) -> "ConcreteModel":
 
     `subproblem`: job and cluster.
     """
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     model = _single_job(subproblem)
     utility = subproblem.job.utility
@@ -122,7 +122,7 @@ def build_16(subproblem: JobSubproblem, completion: int | None = None) -> "Concr
 
     `subproblem`: job and cluster. `completion`: that slot; by default T.
     """
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     model = _single_job(subproblem)
     last = subproblem.instance.horizon if completion is None else completion
@@ -133,7 +133,7 @@ def build_16(subproblem: JobSubproblem, completion: int | None = None) -> "Concr
 
 def _single_job(subproblem: JobSubproblem) -> "ConcreteModel":
     """Return (3)-(7) for one job in the free capacity, with its cost as an expression."""
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     data = subproblem.instance.to_data()
     data["jobs"] = [data["jobs"][subproblem.job.index]]
@@ -161,7 +161,7 @@ def build_19(slot: SlotState, inside: int, across: int) -> "ConcreteModel":
     `slot`: state of the slot for the job. `inside`, `across`: ceil(v c) in the two modes, the least
     numbers of workers that train v samples.
     """
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     job, (H, R) = slot.job, slot.free.shape
     pairs = list(zip(job.bundles.workers.tolist(), job.bundles.ps.tolist(), strict=True))
@@ -210,7 +210,7 @@ def build_22(slot: SlotState, workers: int) -> "ConcreteModel":
 
     `slot`: state of the slot for the job. `workers`: n, an allowed number of workers.
     """
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     job_bundles = slot.job.bundles
     k = int(np.searchsorted(job_bundles.workers, workers))
@@ -232,7 +232,7 @@ def build_22(slot: SlotState, workers: int) -> "ConcreteModel":
 
 def _add_places(model: "ConcreteModel", slot: SlotState) -> None:
     """Add w_h and s_h, the workers and PSs on each machine in the mode across machines."""
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     for name, max_units, what in zip("ws", slot.max_units, ("workers", "PSs"), strict=True):
         var = pyo.Var(

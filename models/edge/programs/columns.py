@@ -17,7 +17,7 @@ from schedgap.models.edge.placements import (
 )
 
 if TYPE_CHECKING:
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
 
 def all_runs(instance: EdgeInstance) -> list[PlacedRun]:
@@ -33,7 +33,7 @@ def all_runs(instance: EdgeInstance) -> list[PlacedRun]:
 
 def build(instance: EdgeInstance) -> "pyo.ConcreteModel":
     """Return the program as a Pyomo model, which has the runs of its columns as `runs`."""
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     view = compiled(instance)
     task_of = {task.job: task for task in view.tasks}

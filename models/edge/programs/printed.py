@@ -15,7 +15,7 @@ from schedgap.models.edge.decisions import CompiledInstance, compiled
 from schedgap.models.edge.placements import valid_schedule
 
 if TYPE_CHECKING:
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
 
 def size(instance: EdgeInstance) -> int:
@@ -33,7 +33,7 @@ def build(instance: EdgeInstance) -> "pyo.ConcreteModel":
     its workers and its PS on server s; yt_st and zt_st are those in use in slot t. The latter exist
     only from slot a_j + Delta_js on, and y_s > 0 forbids the job to run before (2i).
     """
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     view, given = compiled(instance), arrays(instance)
     J = [task.job for task in view.tasks]
@@ -190,7 +190,7 @@ def _by_type(view: CompiledInstance) -> tuple[dict[int, list[int]], dict[int, li
 
 def _row(used: Any, capacity: int) -> Any:
     """Return a capacity row; an empty sum needs none, and Pyomo refuses constant relations."""
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     return pyo.Constraint.Feasible if isinstance(used, int) else used <= capacity
 

@@ -24,7 +24,7 @@ from schedgap.models.program import BuiltProgram, Known, NotBuiltError, check_si
 from schedgap.solvers.engines.registry import find_engine
 
 if TYPE_CHECKING:
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
 MAX_RUNS = 50_000  # largest number of rows of the dual in a file
 MAX_RATIO = 1e7  # of two amounts of a resource, for engines in floating point

@@ -15,7 +15,7 @@ from schedgap.models.elastic.programs.whole_numbers import check_whole, whole_we
 from schedgap.models.elastic.time_windows import ElasticWindows
 
 if TYPE_CHECKING:
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
     from ortools.sat.python import cp_model
 
 CapacityRow = tuple[int, int, int]  # server, resource, slot
@@ -68,7 +68,7 @@ def _objective_coefficient(instance: ElasticInstance, run: ElasticRun) -> float:
 
 def build(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> "pyo.ConcreteModel":
     """Build the program (8)/(17) over given runs, which it has as `runs`; it solves nothing."""
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     view = cluster(instance)
     # max sum w_j x_l (or min sum w_j c_l x_l) with (8a) sum_l f_l x_l <= C for each server,
@@ -116,7 +116,7 @@ def build_dual(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> "pyo.Co
     `delta` are prices of units. For the weighted completion time the primal is a minimisation with
     equality rows (2a): its dual is a maximum of sum u_j - sum C delta, with u free in sign.
     """
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     view, batch = cluster(instance), instance.is_batch
     rows = _usage(instance, runs)

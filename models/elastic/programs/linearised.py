@@ -19,7 +19,7 @@ from schedgap.models.elastic.programs.columns import run_at, schedule_of
 from schedgap.models.elastic.time_windows import ElasticWindows
 
 if TYPE_CHECKING:
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
     from pyomo.core.expr.numeric_expr import NumericExpression
 
 
@@ -47,7 +47,7 @@ def build(instance: ElasticInstance, *, span: ElasticWindows) -> "pyo.ConcreteMo
     mode on one server, with the PSs; the run is then central by the rules, and longer than it has
     to be.
     """
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     view, given = cluster(instance), arrays(instance)
     J, H = range(len(instance.jobs)), range(len(view.servers))

@@ -18,7 +18,7 @@ from schedgap.models.elastic.programs.columns import run_at, schedule_of
 from schedgap.models.elastic.time_windows import ElasticWindows
 
 if TYPE_CHECKING:
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
     from pyomo.core.expr.numeric_expr import NumericExpression
 
 
@@ -45,7 +45,7 @@ def build(instance: ElasticInstance, *, span: ElasticWindows) -> "pyo.ConcreteMo
     depends on q. The row is d N >= E D K / rho with PSs, and N d N >= E D K (N / rho) in the ring,
     where 1 / rho has N in the denominator (14).
     """
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     view, given = cluster(instance), arrays(instance)
     J, H = range(len(instance.jobs)), range(len(view.servers))

@@ -21,7 +21,7 @@ from schedgap.models.elastic.programs.columns import run_at, schedule_of
 from schedgap.models.elastic.time_windows import ElasticWindows
 
 if TYPE_CHECKING:
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
     from pyomo.core.expr.numeric_expr import NumericExpression
 
 
@@ -48,7 +48,7 @@ def build(instance: ElasticInstance, *, span: ElasticWindows) -> "pyo.ConcreteMo
     A copy is a triple (j, k, t). A central copy chooses one server, `c`; a split one has workers
     `Y`, PSs `S` and the server of the PSs, `P`. Amounts are in the units of `modes.ElasticCluster`.
     """
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     view = cluster(instance)
     J, H = range(len(instance.jobs)), range(len(view.servers))

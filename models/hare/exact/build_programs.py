@@ -23,7 +23,7 @@ from schedgap.models.search_state import SearchState
 from schedgap.solvers.programs.arrays import LinearProgram
 
 if TYPE_CHECKING:
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
 MAX_ENTRIES = 30_000_000  # nonzeros of the time-indexed program
 CELLS = 100  # of the fluid program's grid
@@ -182,7 +182,7 @@ def time_indexed_lp(
 
 def relaxed_conic(instance: HareInstance) -> "pyo.ConcreteModel":
     """Build Hare_Sched_RL with continuous y."""
-    import pyomo.environ as pyo
+    import pyomo.environ as pyo  # registers the transformation
 
     model = relaxation.build(instance, horizon_cap=True)
     pyo.TransformationFactory("core.relax_integer_vars").apply_to(model)

@@ -15,7 +15,7 @@ from schedgap.models.hare.decode import left_shifted, rounds_of, to_schedule
 from schedgap.models.hare.integer_time import Synchronization, latest_completions, steps
 
 if TYPE_CHECKING:
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
 
 def build(
@@ -42,7 +42,7 @@ def build(
     ScaleError
         If the times are not multiples of a common step.
     """
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     view, whole = arrays(instance), steps(instance)
     step = whole.step

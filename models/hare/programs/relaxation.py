@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from schedgap.instances.hare import HareInstance, arrays
 
 if TYPE_CHECKING:
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
 
 def start_limit(instance: HareInstance, *, horizon_cap: bool) -> float:
@@ -59,7 +59,7 @@ def build(
     Source: Hare_Sched_RL, Section 5.2. (6) is needed only for tasks of the last round. (7) is
     written with one barrier b_r per round; the barrier of the last round is C_n.
     """
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     view = arrays(instance)
     train = view.train[:, view.gpu_class].tolist()  # c [i][m]

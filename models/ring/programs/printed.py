@@ -20,7 +20,7 @@ from schedgap.models.ring.rates import NEVER, RateTable, rate_table
 from schedgap.models.ring.simulator import schedule_of
 
 if TYPE_CHECKING:
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
 MOST_COLUMNS = 200_000
 LARGEST = 100_000  # right-hand side of (9) over its gcd: the tolerance 1e-6 then forgives nothing
@@ -106,7 +106,7 @@ def build(instance: RingInstance, *, horizon: int, lower: int | None = None) -> 
     sum_p (rate(p) - rate(p + 1)) lev[j, t, p], which telescopes to the rate at p_j[t], and (9) sums
     it over the slots. The rows `cut_*` are implied by the others or break symmetries.
     """
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     table = rate_table(instance)
     columns = size(instance, horizon)

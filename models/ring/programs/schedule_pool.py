@@ -12,7 +12,7 @@ from schedgap.models.ring.programs.load_limit import estimated_loads
 from schedgap.models.ring.rates import rate_table
 
 if TYPE_CHECKING:
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
     from ortools.sat.python.cp_model import CpModel
 
 Pool = Sequence[RingSchedule]
@@ -28,7 +28,7 @@ def build(instance: RingInstance, pool: Pool, *, relaxed: bool = False) -> "pyo.
     -----
     T_j is the last slot of a job, a_j + rho_j - 1 (E6). Rows (12) of consecutive jobs suffice.
     """
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     model = _choice(instance, pool, relaxed)
     ends = [[schedule.runs[job.id].end for schedule in pool] for job in instance.jobs]
@@ -47,7 +47,7 @@ def build_limit(instance: RingInstance, pool: Pool) -> "pyo.ConcreteModel":
 
     `pool`: schedules of the instance with GPU numbers, at least one.
     """
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     model = _choice(instance, pool, False)
     table = rate_table(instance)
@@ -69,7 +69,7 @@ def build_limit(instance: RingInstance, pool: Pool) -> "pyo.ConcreteModel":
 
 def _choice(instance: RingInstance, pool: Pool, relaxed: bool) -> "pyo.ConcreteModel":
     """Return a model with (11)-(13) alone."""
-    import pyomo.environ as pyo
+    import pyomo.core as pyo
 
     model = pyo.ConcreteModel(name=instance.name)
     model.pool = pool
