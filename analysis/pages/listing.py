@@ -40,7 +40,8 @@ class Listing(list[dict[str, Any]]):
         import pandas as pd
 
         with pd.option_context("display.max_colwidth", None):
-            return str(self.frame().to_html(index=False, na_rep="", justify="left", border=0))
+            table = str(self.frame().to_html(index=False, na_rep="", justify="left", border=0))
+        return table.replace("<td>", '<td style="text-align: left">')  # Jupyter aligns right
 
 
 def _cell(key: str, value: Any) -> Any:

@@ -75,6 +75,7 @@ class Replay:
     def _repr_html_(self) -> str:
         rows = self.table().reset_index()
         table = rows.to_html(index=False, border=0, justify="left")
+        table = table.replace("<td>", '<td style="text-align: left">')  # Jupyter aligns right
         return f'<div style="max-height: 22em; overflow: auto">{table}</div>'
 
     def _ipython_display_(self) -> None:
