@@ -181,6 +181,19 @@ def covered(bars: Any) -> set[tuple[str, str, float]]:
     }
 
 
+def test_a_replay_of_many_runs_starts_each_anew_and_ends_with_the_answer() -> None:
+    toy = sg.generate("ring", preset="toy")
+    run = ring.sjf_bco(toy, events=True)
+    drawn = teach.replay(toy, run.events)._drawn
+    for event, bars in zip(run.events, drawn, strict=True):
+        assert len(bars) <= 4 and (bars or event["event"] in ("order", "limit", "run"))
+        assert not bars or event["event"] != "run"
+    assert [event["event"] for event in run.events].count("run") == 2
+    rows = run.schedule.to_data(toy)["jobs"]
+    placed = {(row["job"], server): n for row in rows for server, n in row["placement"].items()}
+    assert placed == {(bar.group, bar.lane): int(bar.text.split()[-1]) for bar in drawn[-1]}
+
+
 def test_bars_of_a_lane_do_not_overlap() -> None:
     toy = sg.generate("ring", preset="toy")
     for bars in teach.replay(toy, ring.sjf_bco(toy, events=True).events)._drawn:

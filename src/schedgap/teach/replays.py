@@ -167,14 +167,22 @@ def _drawn(family: str, events: tuple[Event, ...]) -> Iterator[tuple[Bar, ...]]:
 def _states(
     pieces: "Callable[[Event, Event], Iterator[_Piece]]", events: tuple[Event, ...]
 ) -> Iterator[list[_Piece]]:
-    """Yield what is placed after each event. A `run` begins with an empty cluster."""
+    """Yield what is placed after each event.
+
+    A `run` begins with an empty cluster, and an `answer` takes the schedule of one of the runs.
+    """
     state: list[_Piece] = []
     finish: Event = {}
+    runs: dict[tuple[object, object], list[_Piece]] = {}
     for k, event in enumerate(events):
         if event["event"] == "run":  # it ends with the next `finish`, which has all times
             finish = next((each for each in events[k:] if each["event"] == "finish"), {})
             state = []
         state = [*state, *pieces(event, finish)]
+        if event["event"] == "finish":
+            runs[event["theta"], event["kappa"]] = state
+        if event["event"] == "answer":
+            state = runs.get((event["theta"], event["kappa"]), state)
         yield state
 
 
