@@ -433,7 +433,7 @@ def _hoards(engine: Engine, folder: Path) -> None:
     def more(*_: object) -> None:
         hoard = []
         while True:
-            hoard.append(bytearray(os.urandom(1) * (60 << 20)))
+            hoard.append(bytearray(os.urandom(1)) * (60 << 20))
             time.sleep(0.05)
 
     if "mixed-integer" in engine.takes:

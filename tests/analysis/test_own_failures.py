@@ -96,7 +96,7 @@ def allocates(instance: Any) -> Any:
 def hoards(instance: Any) -> Any:
     held = []
     while True:
-        held.append(bytearray(os.urandom(1) * (20 << 20)))
+        held.append(bytearray(os.urandom(1)) * (20 << 20))
         time.sleep(0.01)
 
 
@@ -121,7 +121,7 @@ def fairly_deep(instance: Any) -> Any:
 
 
 FAILURES: dict[str, tuple[Rule, str, str]] = {  # what a function does, its outcome, the message
-    "endless": (endless, "timeout", "still running after its limit of 1 s"),
+    "endless": (endless, "timeout", "still running after its limit of 0.2 s"),
     "spinning": (spinning, "timeout", "still running"),
     "vanishes": (vanishes, "crash", "exit code 3"),
     "exits": (exits, "error", "SystemExit: 3 (test_own_failures.py, line "),
@@ -164,7 +164,7 @@ def test_every_failure_is_an_outcome_with_a_reason(what: str) -> None:
         return actions[what](good)
 
     _, expected, message = FAILURES[what]
-    record = outcome(fails, seconds=1 if expected == "timeout" else 30, what=what)
+    record = outcome(fails, seconds=0.2 if expected == "timeout" else 30, what=what)
     assert record.outcome == expected, record.message
     assert message in record.message
     assert record.solution is None or record.solution.objective is None

@@ -307,7 +307,7 @@ def measured(name: str, program: str, limit: float = 30.0) -> dict[str, Any]:
 
 
 def test_a_program_that_takes_too_long_is_a_row() -> None:
-    small = sg.generate("elastic", preset="small", seed=1)
+    small = sg.generate("hare", preset="small", seed=1)
     table = sg.formulations(small, best=1.0, time_limit=0.01, relaxations=False)
     assert table["lp_bound"].isna().all() and (table["note"] != "").all()
 

@@ -54,7 +54,7 @@ def leave(send: Any, code: int) -> None:
 def hog(send: Any, step_mb: int, pause: float) -> None:
     hoard = []
     while True:
-        hoard.append(bytearray(os.urandom(1) * (step_mb << 20)))
+        hoard.append(bytearray(os.urandom(1)) * (step_mb << 20))
         time.sleep(pause)
 
 

@@ -186,7 +186,7 @@ def go_wrong(send: Any, engine: str, kind: str, how: str) -> None:
             ctypes.string_at(0)
         hoard = []
         while True:
-            hoard.append(bytearray(os.urandom(1) * (60 << 20)))
+            hoard.append(bytearray(os.urandom(1)) * (60 << 20))
             time.sleep(0.05)
 
     made = model("lp" if kind == "cvxpy" else "mip", kind)
