@@ -48,8 +48,8 @@ check: $(VENV)/dev.stamp  ## check style, types and import contracts, on the pac
 	$(BIN)/ruff format --check .
 # Otherwise setuptools would install stale files from build/lib.
 	rm -rf build && mkdir -p build/check
-	$(BIN)/python -m pip install --quiet --no-deps --target build/check/site .
-	cd build/check && PYTHONPATH=site "$(abspath $(BIN))/python" -m mypy --config-file ../../pyproject.toml -p schedgap
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --target build/check/site .
+	cd build/check && PYTHONPATH=site "$(abspath $(BIN))/python" -m mypy --config-file ../../pyproject.toml --cache-dir ../../.mypy_cache -p schedgap
 	cd build/check && PYTHONPATH=site "$(abspath $(BIN))/lint-imports" --config ../../pyproject.toml --no-cache
 
 format: $(VENV)/dev.stamp  ## format the source with ruff
