@@ -93,7 +93,10 @@ def test_slot_cuts_of_family_dmlrs_are_named_as_assumptions(tmp_path: Path) -> N
 @pytest.fixture(scope="module", params=["weighted_completion", "scheduled_weight"])
 def elastic(request: pytest.FixtureRequest) -> tuple[ElasticInstance, dict[str, Any]]:
     """Return a proof with pools."""
-    instance = sg.generate("elastic", preset="small", seed=5, objective=request.param)
+    settings = {"jobs": 5}
+    instance = sg.generate(
+        "elastic", preset="small", seed=5, settings=settings, objective=request.param
+    )
     assert isinstance(instance, ElasticInstance)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(elastic_prove, "FEW_RUNS", -1)  # also small programs have pools
