@@ -39,8 +39,8 @@ METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
            unsupported_reason=_at("exact.all_schedules:unsupported_reason")),
     # bounds
     Method("bounds", "bound", _at("bounds.solve_bounds:run_bounds"),
-           "the best of job-alone, area, area with dual-feasible functions, and a linear "
-           "relaxation over classes of equal servers",
+           "the best of job-alone, area, area with dual-feasible functions, a linear relaxation "
+           "over classes of equal servers, and configuration-lp if a job fits into no server",
            "ours", ours=True, engines=("highs",)),
     Method("job-alone", "bound", _at("bounds.solve_bounds:run_job_alone"),
            "the longest job by itself at its best rate", "ours", ours=True),
@@ -51,6 +51,10 @@ METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
            "column generation over GPU patterns (sequences of whole jobs), which refutes "
            "makespans; one knapsack for each class of servers",
            "column generation (cutting stock)", ours=True, engines=("highs",)),
+    Method("configuration-lp", "bound", _at("bounds.solve_bounds:run_configuration_lp"),
+           "column generation over sets of jobs that run in the same slot; sees that rings slow "
+           "each other",
+           "column generation", ours=True, engines=("highs",)),
     Method("theta-feasible", "bound", _at("exact.solve_pools:theta_feasible"),
            "least limit theta on the estimated load of a GPU; integer program over kinds of jobs",
            "(14)-(16)", engines=("highs",), seeded=True),

@@ -2,8 +2,10 @@
 
 import math
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +16,17 @@ from schedgap.models.method import Budget, MethodResult, Progress, RunContext
 from schedgap.models.ring import FAMILY
 from schedgap.models.ring.bounds import class_lp
 from schedgap.models.ring.bounds.certificates import KINDS, check_certificate
+from schedgap.models.ring.bounds.configuration_lp import (
+    ALONE,
+    COMPANY,
+    Levels,
+    best_configurations,
+    bound,
+    facets,
+    least_paid,
+    levels,
+    too_large,
+)
 from schedgap.models.ring.bounds.elementary import (
     area_bound,
     inside_slots,
@@ -33,7 +46,7 @@ from schedgap.solvers.children.clock import Clock
 from strategies.ring import optimum, ring_instances
 from strategies.ring_examples import W1, W2, W3, instance_of, job
 
-NAMES = ("bounds", "job-alone", "area", "pattern-lp")
+NAMES = ("bounds", "job-alone", "area", "configuration-lp", "pattern-lp")
 BY_NAME = {method.name: method for method in METHODS if method.name in NAMES}
 
 
@@ -76,7 +89,8 @@ def test_the_worked_examples() -> None:
     """W1: 4 each, 2 x 4 x 4 / 9 < 4. W2: 12 / 2 = 6. W3: 5 + 12 + 6 + 12 + 2 = 37, / 6 is 7."""
     for instance, expected in ((W1, (4, 4)), (W2, (3, 6)), (W3, (6, 7))):
         assert (run("job-alone", instance).bound, run("area", instance).bound) == expected
-        assert run("bounds", instance).bound == max(expected)
+        trace = run("bounds", instance).trace
+        assert max(trace[name] for name in ("longest", "area", "width-dff")) == max(expected)
 
 
 def test_execution_times_of_the_two_modes() -> None:
@@ -196,6 +210,101 @@ def test_no_bound_exceeds_the_optimum(instance: RingInstance) -> None:
     below(instance)
 
 
+def test_rings_that_must_share_slow_each_other() -> None:
+    """W1: a ring needs 24 iterations, and makes 7 in a slot alone, 3 in company.
+
+    Three slots alone and one in company are enough for each: 3 + 1 + 3 slots.
+    """
+    assert [(job.alone, job.company) for job in levels(rate_table(W1))] == [(7, 3)] * 2
+    assert run("configuration-lp", W1).bound == run("bounds", W1).bound == optimum_of(W1) == 7
+    assert run("area", W1).bound == 4
+
+
+def test_rings_that_have_servers_of_their_own_do_not() -> None:
+    """W1 on four servers: each ring is alone on two of them."""
+    apart = of([dict(each.model_dump(exclude_none=True)) for each in W1.jobs], [3, 3, 3, 3])
+    assert run("configuration-lp", apart).bound == optimum_of(apart) == 4
+
+
+def test_levels_of_jobs_that_fit_into_a_server() -> None:
+    """W3: as rings on two servers, of which W3 has two; a and e are single workers."""
+    found = levels(rate_table(W3))
+    assert [job.servers for job in found] == [0, 2, 2, 2, 0]
+    assert [job.inside for job in found] == [5, 6, 3, 3, 2]
+    assert [-(-job.required // job.alone) for job in found if job.servers] == [9, 5, 5]
+
+
+@given(st.integers(1, 9), st.integers(0, 9), st.integers(1, 60))
+def test_facets_hold_for_all_slots_of_a_ring_and_are_attained(
+    alone: int, company: int, required: int
+) -> None:
+    job = Levels(NEVER, 2, alone, min(alone, company), required)
+    most = -(-required // alone)
+    points = [
+        (a, b)
+        for a, b in product(range(most + 1), range(required + 1))
+        if job.alone * a + job.company * b >= required
+    ]
+    for u, v, w in facets(job):
+        assert min(u * a + v * b for a, b in points) == w
+        assert least_paid(job, (0, u, v)) == w
+
+
+SIZES = st.lists(st.integers(1, 5), min_size=1, max_size=4)
+PAID = st.lists(st.tuples(*[st.integers(0, 5)] * 3), min_size=4, max_size=4)
+
+
+@given(SIZES, st.lists(st.integers(1, 4), min_size=2, max_size=4), PAID)
+@settings(max_examples=150, deadline=None)
+def test_the_best_configuration_is_that_of_an_enumeration(
+    sizes: list[int], servers: list[int], paid: list[tuple[int, int, int]]
+) -> None:
+    """Of all sets of jobs with levels: the GPUs suffice, and rings alone have servers to spare."""
+    instance = of([job("", size, 24, 4 / 3) for size in sizes], servers)
+    if no_schedule(instance):
+        return
+    value = paid[: len(sizes)]
+    table = rate_table(instance)
+    best = 0
+    options = [
+        [
+            None,
+            *(
+                level
+                for level, usable in enumerate((job.inside != NEVER, job.servers, job.company))
+                if usable
+            ),
+        ]
+        for job in levels(table)
+    ]
+    for chosen in product(*options):
+        gpus = sum(g for g, level in zip(table.size, chosen, strict=True) if level is not None)
+        taken = sum(
+            job.servers for job, level in zip(levels(table), chosen, strict=True) if level == ALONE
+        )
+        shared = sum(g for g, level in zip(table.size, chosen, strict=True) if level == COMPANY)
+        left = sum(sorted(table.server_gpus)[taken:])
+        room = left if len(table.server_gpus) - taken >= 2 else 0
+        if gpus <= table.gpus and taken <= len(table.server_gpus) and shared <= room:
+            worth = (v[level] for v, level in zip(value, chosen, strict=True) if level is not None)
+            best = max(best, sum(worth))
+    found = best_configurations(table, np.array(value))
+    assert max(worth for worth, _ in found) == best
+    for worth, configuration in found:
+        assert worth == sum(value[j][level] for j, level in configuration)
+
+
+@given(ring_instances(max_jobs=3, placeable=True), st.data())
+@settings(max_examples=40, deadline=None)
+def test_any_prices_of_slots_prove_a_bound(instance: RingInstance, data: st.DataObject) -> None:
+    if no_schedule(instance) or too_large(rate_table(instance)):
+        return
+    best = optimum(instance)
+    for _ in range(5):
+        prices = [data.draw(st.tuples(*[st.integers(0, 20)] * 3)) for _ in instance.jobs]
+        assert best is None or bound(rate_table(instance), prices) <= best
+
+
 @pytest.mark.nightly
 @given(ring_instances(max_jobs=4, placeable=True))
 @settings(max_examples=300, deadline=None)
@@ -247,6 +356,8 @@ def test_bounds_are_told_as_they_come() -> None:
         ({"kind": "class-lp", "classes": {"3": 1.0}, "jobs": {}}, "no class 3"),
         ({"kind": "class-lp", "classes": {}, "jobs": {"z": 1.0}}, "no job z"),
         ({"kind": "pattern-lp", "slots": 1, "jobs": {"z": 1}}, "no job z"),
+        ({"kind": "configuration-lp", "jobs": {"z": [1, 1, 1]}}, "no job z"),
+        ({"kind": "configuration-lp", "jobs": {"a": [1, 1]}}, r"jobs\.a"),
     ],
 )
 def test_a_certificate_that_proves_nothing_is_refused(
@@ -262,6 +373,7 @@ WHOLE: dict[str, dict[str, Any]] = {
     "width-dff": {"k": 0},
     "class-lp": {"classes": {"2": 1.0}, "jobs": {"a": 1.0}},
     "pattern-lp": {"slots": 5, "jobs": {"a": 3, "b": 3, "c": 2, "d": 2, "e": 2}},
+    "configuration-lp": {"jobs": {"a": [1, 0, 0], "b": [1, 0, 0]}},
 }
 RUBBISH = (None, True, [], {}, [1], "", "z", -1, 1.5, math.nan, math.inf, 1e308, 10**400)
 

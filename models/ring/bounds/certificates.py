@@ -4,7 +4,7 @@ References
 ----------
 A. Neumaier, O. Shcherbina, "Safe bounds in linear and mixed-integer linear programming",
 Mathematical Programming 99 (2004): dual values of any quality prove a bound. The inequalities of
-each kind are in the modules `elementary`, `class_lp` and `pattern_lp`.
+each kind are in the modules `elementary`, `class_lp`, `configuration_lp` and `pattern_lp`.
 """
 
 from collections.abc import Mapping
@@ -16,10 +16,13 @@ from schedgap.instances.records import Id, NonNegative
 from schedgap.instances.ring import RingInstance
 from schedgap.models.certificates import Certificate, proved, read
 from schedgap.models.mechanisms.dual_feasible_functions import threshold
+from schedgap.models.ring.bounds import configuration_lp
 from schedgap.models.ring.bounds.class_lp import ClassDuals, class_program, dual_bound
 from schedgap.models.ring.bounds.elementary import area_bound
 from schedgap.models.ring.bounds.pattern_lp import Refutation, refutes
 from schedgap.models.ring.rates import RateTable, no_schedule, rate_table
+
+SlotPrice = Annotated[int, Field(ge=0, le=10**9)]
 
 
 class LongestCertificate(Certificate):
@@ -52,6 +55,12 @@ class PatternLpCertificate(Certificate):
     jobs: dict[str, Annotated[int, Field(ge=0, le=2**62)]]
 
 
+class ConfigurationLpCertificate(Certificate):
+    """Prices of a slot of jobs by id: inside a server, alone, in company; 0 for those left out."""
+
+    jobs: dict[str, Annotated[tuple[SlotPrice, SlotPrice, SlotPrice], Field(strict=False)]]
+
+
 Price = TypeVar("Price", int, float)
 
 KINDS: Mapping[str, type[Certificate]] = {
@@ -60,6 +69,7 @@ KINDS: Mapping[str, type[Certificate]] = {
     "width-dff": WidthDffCertificate,
     "class-lp": ClassLpCertificate,
     "pattern-lp": PatternLpCertificate,
+    "configuration-lp": ConfigurationLpCertificate,
 }
 
 
@@ -96,7 +106,21 @@ def _bound(instance: RingInstance, record: Certificate) -> float:
             if not refutes(table, refutation):
                 raise ValueError("the prices refute nothing")
             return slots + 1
+        case ConfigurationLpCertificate():
+            return _configuration_bound(instance, table, record)
     return area_bound(table, table.size)
+
+
+def _configuration_bound(
+    instance: RingInstance, table: RateTable, record: ConfigurationLpCertificate
+) -> int:
+    if reason := configuration_lp.too_large(table):
+        raise ValueError(f"the pricing problem is too large: {reason}")
+    by_level = [
+        _by_position(instance, {job: price[level] for job, price in record.jobs.items()}, 0)
+        for level in range(3)
+    ]
+    return configuration_lp.bound(table, list(zip(*by_level, strict=True)))
 
 
 def _class_bound(instance: RingInstance, table: RateTable, record: ClassLpCertificate) -> float:

@@ -1,6 +1,7 @@
 """The bounds as methods, each with a certificate that is evaluated without an engine.
 
-Joins `elementary`, `class_lp` and `pattern_lp` to the clock, the engine and the certificates.
+Joins `elementary`, `class_lp`, `configuration_lp` and `pattern_lp` to the clock, the engine and the
+certificates.
 """
 
 import math
@@ -9,7 +10,7 @@ from collections.abc import Mapping
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import MethodResult, NullProgress, Progress, RunContext
 from schedgap.models.ring.algorithms.packing import lpt_pack
-from schedgap.models.ring.bounds import class_lp
+from schedgap.models.ring.bounds import class_lp, configuration_lp
 from schedgap.models.ring.bounds.elementary import width_dff
 from schedgap.models.ring.bounds.pattern_lp import Refutation, pattern_bound
 from schedgap.models.ring.rates import past_horizon, rate_table
@@ -59,16 +60,38 @@ def _class_lp(instance: RingInstance, call: RunContext) -> MethodResult:
     return within_horizon(instance, _proved(value, certificate, lp=result.objective))
 
 
+def run_configuration_lp(instance: RingInstance, call: RunContext) -> MethodResult:
+    """Run method `configuration-lp`."""
+    table = rate_table(instance)
+    if reason := configuration_lp.too_large(table):
+        return MethodResult(note=f"the pricing problem is too large: {reason}")
+    found = configuration_lp.configuration_bound(table, call.clock)
+    if found is None:
+        return MethodResult(note="stopped before the first bound")
+    prices = zip(instance.jobs, found.prices, strict=True)
+    certificate: dict[str, object] = {
+        "kind": "configuration-lp",
+        "jobs": {job.id: list(price) for job, price in prices if any(price)},
+    }
+    return within_horizon(instance, _proved(found.slots, certificate, lp=found.objective))
+
+
 def run_bounds(instance: RingInstance, call: RunContext) -> MethodResult:
-    """Run method `bounds`: the best of `job-alone`, `area`, `width_dff` and `class_lp`."""
+    """Run method `bounds`: the best of the bounds that take little time.
+
+    `configuration_lp` is one of them if a job fits into no server; otherwise `class_lp` is as good.
+    """
     best = MethodResult(note="stopped before the first bound")
     trace = {}
-    for name, run in (
+    runs = [
         ("longest", run_job_alone),
         ("area", run_area),
         ("width-dff", _width_dff),
         ("class-lp", _class_lp),
-    ):
+    ]
+    if max(rate_table(instance).fewest_servers) > 1:
+        runs.append(("configuration-lp", run_configuration_lp))
+    for name, run in runs:
         result = run(instance, call)
         if result.infeasible:
             return result
