@@ -112,7 +112,7 @@ def facets(job: Levels) -> list[tuple[int, int, int]]:
         return [(job.alone, job.company, job.required)]
     hull: list[list[int]] = []
     for point in _slots(job).tolist():
-        while len(hull) >= 2 and _turn(*hull[-2:], point) <= 0:
+        while len(hull) >= 2 and _turn(hull[-2], hull[-1], point) <= 0:
             hull.pop()
         hull.append(point)
     rows = [(1, 0, hull[0][0]), (0, 1, hull[-1][1])]
