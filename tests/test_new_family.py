@@ -1,5 +1,6 @@
 """`schedgap new-family`: what it writes is installed and used as by an outsider."""
 
+import json
 import re
 import tomllib
 from collections.abc import Iterator
@@ -67,7 +68,15 @@ def test_every_command_knows_it(outsider: Outsider) -> None:
     assert outsider("verify", "runs/new").out.strip().endswith("no violations found")
     outsider("report", "runs/new")
     assert "identical machines" in (outsider.folder / "runs/new/report.html").read_text("utf-8")
-    outsider("judge", "one.json", "best.json", "--gantt", "plan.html")
+
+
+def test_its_broken_plan_is_drawn_with_marks(outsider: Outsider) -> None:
+    outsider("generate", NAME, "--out", "two.json")
+    jobs = json.loads((outsider.folder / "two.json").read_text())["jobs"]
+    plan = [{"job": job["id"], "machine": 1, "start": 0} for job in jobs]
+    (outsider.folder / "plan.json").write_text(json.dumps({"jobs": plan}))
+    assert "V3" in outsider("judge", "two.json", "plan.json", "--gantt", "plan.html", code=1).out
+    assert "breaks V3" in (outsider.folder / "plan.html").read_text("utf-8")
 
 
 def test_an_existing_family_is_refused(outsider: Outsider) -> None:
