@@ -131,7 +131,7 @@ def test_a_broken_plan_is_drawn_and_has_no_ratio() -> None:
         program = sg.model(instance)
         program.eq_8_first.deactivate()
         program.eq_8_second.deactivate()
-        return sg.solve(instance, program)
+        return program
 
     (record,) = sg.compare([toy], methods=[overlaps], workers=1).records
     assert "a solution without a schedule: its solution is no schedule of" in record.message
