@@ -259,7 +259,8 @@ def run(result: "Run", *, as_json: bool, every: bool = False, stored: bool = Tru
             where = f" (schedgap table {places})" if stored else ""
             note(f"not shown at this width: {', '.join(hidden)}{where}")
         if brief:
-            lines("means are over the n instances on which all compared methods have a ratio")
+            lines("means are over the n instances on which all compared methods have a ratio;")
+            lines("the sentences below count all instances on which the algorithm has one")
         if brief and stored:
             lines(f"all methods: schedgap show {places} --all")
         _loads(result)
