@@ -352,8 +352,8 @@ def side_by_side(first: Any, second: Any) -> Any:
     if not hasattr(second, "_chart") and second is not None:
         raise UsageError(f"no chart: need a solution to compare with, not {type(second).__name__}")
     drawn = [first] if second is None else [first, second]
-    charts = [each._chart() for each in drawn]
-    return gantt(*charts, titles=tuple(each._title() for each in drawn))
+    below = None if second is None else second._chart()
+    return gantt(first._chart(), below, titles=tuple(each._title() for each in drawn))
 
 
 def certificate_file(file: str | os.PathLike[str]) -> Path:

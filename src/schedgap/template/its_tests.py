@@ -6,7 +6,8 @@ import pytest
 
 import schedgap as sg
 from schedgap.extend import InputError
-from schedgap.template import FAMILY, TemplateInstance, exact, rules
+from schedgap.template import FAMILY, exact, rules
+from schedgap.template.instance import TemplateInstance
 
 SEEDS = range(10)
 
