@@ -22,7 +22,7 @@ _NEXT = """\
 docs/adding-a-paper.md explains each part."""
 
 
-@app.command(epilog="Example:  schedgap new-family mypaper --out mypaper")
+@app.command("new-family", epilog="Example:  schedgap new-family mypaper --out mypaper")
 def new_family(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the family.")],
     out: Annotated[
