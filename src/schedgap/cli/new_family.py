@@ -14,7 +14,7 @@ from schedgap.errors import InputError, UsageError
 
 _NEXT = """\
 {folder}: family {name}, jobs on identical machines; replace its files part by part
-  pip install --editable {folder}
+  pip install --editable "{folder}[test]"
   python -m pytest {folder}
   schedgap methods {name}
   schedgap generate {name} --out {name}.json
