@@ -60,8 +60,8 @@ def by_family(frame: pd.DataFrame) -> pd.DataFrame:
             cells = (str(row["n"]), *ratios, _guarantee_text(row))
             key = cells if row["n"] else (*cells, row["method"])
             equal.setdefault(key, []).append(row["method"])
-        for key, (first, *others) in equal.items():
-            shown = f"{first} (+ {len(others)} equal)" if others else first
+        for key, (first, *same) in equal.items():
+            shown = f"{first} (+ {len(same)} equal)" if same else first
             rows.append((name, shown, *key[:4], *ends))
         if papers.empty:
             rows.append((name, "-", "", "-", "-", "-", *ends))
