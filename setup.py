@@ -4,7 +4,8 @@ from setuptools import find_packages, setup
 
 ROOMS = ("models", "solvers", "instances", "analysis")
 package_dir = {"schedgap": "src/schedgap"}
-packages = ["schedgap", "schedgap.cli", "schedgap.show", "schedgap.steps", "schedgap.teach"]
+packages = ["schedgap"]
+packages += [f"schedgap.{name}" for name in ("cli", "show", "steps", "teach", "template")]
 for room in ROOMS:
     package_dir[f"schedgap.{room}"] = room
     packages += [f"schedgap.{room}", *(f"schedgap.{room}.{name}" for name in find_packages(room))]

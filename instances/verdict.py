@@ -27,7 +27,11 @@ def outside(relaxed: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """Violation of a rule: where, by how much, and a message."""
+    """Violation of a rule: where, by how much, and a message.
+
+    `where` names jobs, or a machine and the slot, or the first and the last slot; a chart of the
+    schedule marks what it names.
+    """
 
     rule: str
     where: tuple[str, ...]

@@ -60,12 +60,16 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A Gantt chart: lanes from top to bottom, bars on them, the unit of time, and links."""
+    """A Gantt chart: lanes from top to bottom, bars on them, the unit of time, and links.
+
+    `marks` frame where rules are broken; the group of a mark is the rule.
+    """
 
     lanes: tuple[str, ...]
     bars: tuple[Bar, ...]
     unit: str
     links: tuple[Link, ...] = ()
+    marks: tuple[Bar, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

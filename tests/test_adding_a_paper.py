@@ -1,102 +1,21 @@
-"""The package in examples/allox: installed and used as by an outsider, and the page that builds it.
-
-It is installed into an environment of its own, which sees the dependencies of this one.
-"""
+"""The package in examples/allox, used as by an outsider, and the page that builds it."""
 
 import ast
 import json
-import os
 import re
-import shutil
 import subprocess
-import sys
-import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
+
+from outsider import Outsider, run
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "examples" / "allox"
 SOURCE = sorted((EXAMPLE / "src").rglob("*.py"))
 PAGE = (ROOT / "docs" / "adding-a-paper.md").read_text(encoding="utf-8")
 MOST_LINES = 400  # of code: not blank, no docstring
-
-# Runs command lines of schedgap and of pytest: one JSON list per line of input, one line of answer.
-# All share the imported modules and the warm child processes.
-COMMAND_LINES = """
-import contextlib, io, json, sys
-import pytest
-from schedgap.cli import run
-
-answers, sys.stdout = sys.stdout, sys.stderr
-if __name__ == "__main__":
-    for line in sys.stdin:
-        out, err = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            program, *words = json.loads(line)
-            code = run(words) if program == "schedgap" else int(pytest.main(words))
-        print(json.dumps([code, out.getvalue(), err.getvalue()]), file=answers, flush=True)
-"""
-
-
-class Done(NamedTuple):
-    """How a command ended."""
-
-    code: int
-    out: str
-    err: str
-
-
-class Outsider:
-    """An environment with the package, and a folder to work in."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder / "work"
-        self.said: dict[str, str] = {}  # what the commands of the page printed
-        self.folder.mkdir()
-        environment = folder / "environment"
-        run(sys.executable, "-m", "venv", "--without-pip", environment)
-        scripts = "Scripts" if os.name == "nt" else "bin"
-        self.python = environment / scripts / Path(sys.executable).name
-        if not self.python.exists():
-            self.python = environment / scripts / ("python.exe" if os.name == "nt" else "python")
-        paths = {"base": str(environment), "platbase": str(environment)}
-        site = Path(sysconfig.get_path("purelib", "venv", paths))
-        here = sysconfig.get_path("purelib")
-        (site / "dependencies.pth").write_text(f"import site; site.addsitedir({here!r})\n")
-        shutil.copytree(
-            EXAMPLE, folder / "allox", ignore=shutil.ignore_patterns("build", "*.egg-info")
-        )
-        run(sys.executable, "-m", "pip", "--python", self.python, "install", "--quiet", "--no-deps",
-            "--no-build-isolation", "--no-index", "--disable-pip-version-check",
-            folder / "allox")  # fmt: skip
-
-        self.shell = subprocess.Popen(
-            [self.python, "-c", COMMAND_LINES],
-            cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8",
-        )  # fmt: skip
-
-    def __call__(self, *words: object, program: str = "schedgap", code: int = 0) -> Done:
-        """Run a command line."""
-        assert self.shell.stdin and self.shell.stdout
-        print(json.dumps([program, *map(str, words)]), file=self.shell.stdin, flush=True)
-        done = Done(*json.loads(self.shell.stdout.readline()))
-        assert done.code == code, f"{words}: {done}"
-        assert "Traceback" not in done.err
-        return done
-
-    def close(self) -> None:
-        assert self.shell.stdin
-        self.shell.stdin.close()
-        assert self.shell.wait(60) == 0
-
-
-def run(*command: object) -> None:
-    done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-
 
 COMMANDS = [line.partition("#")[0].split()
             for line in re.findall(r"^schedgap (?!:)(.*)$", PAGE, re.MULTILINE)]  # fmt: skip
@@ -106,7 +25,7 @@ COMMANDS = [line.partition("#")[0].split()
 def outsider(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outsider]:
     """An environment in which the commands of the page have been run, in their order."""
     pytest.importorskip("pip")
-    made = Outsider(tmp_path_factory.mktemp("outsider"))
+    made = Outsider(tmp_path_factory.mktemp("outsider"), EXAMPLE)
     for words in COMMANDS:
         made.said[" ".join(words)] = made(*words).out
     yield made

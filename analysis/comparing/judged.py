@@ -8,12 +8,13 @@ from typing import Any
 
 from schedgap.analysis.comparing.run import Run
 from schedgap.analysis.own.methods import check_name
+from schedgap.analysis.plots.marks import broken_chart, broken_title
 from schedgap.analysis.records.folder import JUDGED, Folder, record_data, task_key
 from schedgap.analysis.records.index import Index
 from schedgap.analysis.records.ratios import RatioInterval, ratio_interval
 from schedgap.analysis.records.sources import family_code
 from schedgap.analysis.results.bounds import Scale, tighter
-from schedgap.analysis.results.solution import Solution, load_solution
+from schedgap.analysis.results.solution import Solution, load_solution, side_by_side
 from schedgap.analysis.results.verifying import is_schedule, verify, verify_file
 from schedgap.analysis.solving.tasks import installed_versions
 from schedgap.errors import InputError, UsageError
@@ -21,7 +22,7 @@ from schedgap.instances.arguments import a_name, a_path, an_instance, checked
 from schedgap.instances.instance import Instance, html_table
 from schedgap.instances.records import plain, read_json
 from schedgap.instances.verdict import Verdict, Violation, outside
-from schedgap.models.family import family
+from schedgap.models.family import Chart, family
 
 BY_HAND = "by-hand"  # name of a schedule without one
 
@@ -121,25 +122,25 @@ class JudgedSchedule:
     def gantt(self, compare_with: "Solution | JudgedSchedule | None" = None) -> Any:
         """Return a Gantt chart of the schedule as a Plotly figure.
 
-        A schedule that breaks rules is drawn too, as far as it can be read.
+        A schedule that breaks rules is drawn too, as far as it can be read. Hatched frames mark the
+        violations.
 
         Parameters
         ----------
         compare_with : Solution or JudgedSchedule, optional
             Another schedule of the instance, drawn below on the same time axis.
         """
-        from schedgap.analysis.plots.charts import gantt
+        return side_by_side(self, compare_with)
 
+    def _chart(self) -> Chart:
         if self.feasible:
-            other = (
-                compare_with.solution if isinstance(compare_with, JudgedSchedule) else compare_with
-            )
-            return self.solution.gantt(other)
-        try:
-            chart = family(self.instance.family).chart(self.instance, self.schedule)
-        except Exception:  # noqa: BLE001 - charts trust what the rules have accepted
-            raise InputError(f"{self.name} cannot be drawn: {self._first()}") from None
-        return gantt(chart, titles=(f"{self.name}: {self._first()}", ""))
+            return self.solution._chart()
+        return broken_chart(self.instance, self.schedule, self.violations)
+
+    def _title(self) -> str:
+        if self.feasible:
+            return self.solution._title()
+        return broken_title(self.name, self.violations)
 
     @checked(file=a_path)
     def save(self, file: str | os.PathLike[str]) -> None:
@@ -277,6 +278,8 @@ def ratio(solution: Reference, *references: Reference | Run) -> RatioInterval:
         If the solutions belong to different instances or problems, if one breaks a rule, or if
         `solution` has no schedule.
     """
+    if isinstance(solution, Solution) and solution.schedule is None:
+        raise UsageError(f"no ratio: {solution._no_schedule()}")
     given = known(solution)
     others = [each for reference in references for each in _known_by(given, reference)]
     return interval(given, others)

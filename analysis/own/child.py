@@ -4,6 +4,7 @@ Nothing of what the method does is trusted. Its schedule is returned as JSON tex
 parent process needs none of the user's classes, and is verified in another process.
 """
 
+import importlib
 import inspect
 import json
 import os
@@ -346,8 +347,11 @@ def _run_function(
 ) -> tuple[str | None, float]:
     extra = _extra(call, {})
     begun = now()
+    clock = Clock(call.limit)
     try:
         found = function(instance, **call.options, **extra)
+        if is_model(found):
+            found = _solved(found, instance, call.seed, clock)
         if isinstance(found, Iterator):
             found = _stream(found, instance, begun, send)
             if found is None:
@@ -358,6 +362,19 @@ def _run_function(
         raise
     except BaseException as error:  # noqa: BLE001 - the function may raise anything
         _fail(error)
+
+
+def is_model(value: object) -> bool:
+    """Return whether a value is a Pyomo model, without importing Pyomo."""
+    return any(kind.__module__.startswith("pyomo.") for kind in type(value).__mro__)
+
+
+def _solved(model: Any, instance: Instance, seed: int, clock: Clock) -> Any:
+    """Solve a model of the instance; its schedule counts, and its bound does not."""
+    # By name, because this module must not import programs.
+    solve = importlib.import_module("schedgap.analysis.programs.solve_model").solve_model
+    limit = None if clock.limit is None else max(0.1, clock.remaining())
+    return solve(instance, model, time_limit=limit, seed=seed)
 
 
 def _extra(call: Call, state: object) -> dict[str, Any]:

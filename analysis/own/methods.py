@@ -28,6 +28,7 @@ from schedgap.analysis.own.child import (
     Function,
     Online,
     Source,
+    is_model,
     parameters,
 )
 from schedgap.analysis.own.fingerprint import command_code, file_code, function_code
@@ -182,8 +183,8 @@ def own(code: "Callable[..., Any] | str | Own", *, name: str | None = None) -> O
     Parameters
     ----------
     code : callable or str
-        A function from an instance to a schedule, `FILE.py:FUNCTION`, or `cmd:PROGRAM ARGUMENTS`.
-        See docs/own-algorithms.md.
+        A function from an instance to a schedule or a model (docs/programs.md),
+        `FILE.py:FUNCTION`, or `cmd:PROGRAM ARGUMENTS`. See docs/own-algorithms.md.
     name : str, optional
         Its name in tables; by default that of the function or of the program.
 
@@ -201,8 +202,8 @@ def own(code: "Callable[..., Any] | str | Own", *, name: str | None = None) -> O
         found = read
     elif is_model(code):
         raise UsageError(
-            "a model belongs to one instance: give a function that builds it, changes it and "
-            "returns schedgap.solve(instance, model); see docs/programs.md"
+            "a model belongs to one instance: give a function that builds it and changes it; see "
+            "docs/programs.md"
         )
     elif callable(code):
         found = from_function(code)
@@ -211,14 +212,6 @@ def own(code: "Callable[..., Any] | str | Own", *, name: str | None = None) -> O
     if name is not None:
         check_name(name)
     return found if name is None else replace(found, name=name)
-
-
-def is_model(method: object) -> bool:
-    """Return whether an object is a Pyomo model, without importing Pyomo.
-
-    `method`: such as given to `solve`.
-    """
-    return any(kind.__module__.startswith("pyomo.") for kind in type(method).__mro__)
 
 
 def check_name(name: str) -> None:

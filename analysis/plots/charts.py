@@ -6,7 +6,7 @@ backgrounds are transparent.
 """
 
 import html
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 PALETTE = ("#4477AA", "#EE6677", "#228833", "#CCBB44", "#66CCEE", "#AA3377")
 LEGEND_LIMIT = 12  # groups; with more, colours are ambiguous and only hover texts name them
+MARK = "#CC0000"  # frames what breaks a rule
 GAP = 62  # pixels between two charts, for ticks and a title
 OUTLINE_LIMIT = 2_000  # bars; with more, white outlines would hide thin bars
 THIN = 0.12  # least share of a lane's height that is drawn
@@ -150,6 +151,8 @@ def gantt(
                 {**trace, "xaxis": f"x{axis}", "yaxis": f"y{axis}"}
                 | ({"showlegend": False} if place > 1 else {})
             )
+        for trace in _mark_traces(each):
+            figure.add_trace({**trace, "xaxis": f"x{axis}", "yaxis": f"y{axis}"})
         bottom = max(0.0, top - share * height)
         figure.layout[f"yaxis{axis}"] = {**lanes_axis(each), "domain": [bottom, top]}
         figure.layout[f"xaxis{axis}"] = {
@@ -167,7 +170,7 @@ def gantt(
         template=TEMPLATE,
         barmode="overlay",
         height=sum(heights) + GAP * (len(charts) - 1) + frame_height(len(palette)),
-        showlegend=1 < len(palette) <= LEGEND_LIMIT,
+        showlegend=1 < len(palette) <= LEGEND_LIMIT or any(each.marks for each in charts),
     )
     return figure.drawn_by(lambda: gantt_matplotlib(chart, compare_with, titles))
 
@@ -229,6 +232,31 @@ def gantt_traces(chart: Chart, palette: Mapping[str, str]) -> list[dict[str, obj
             }
         )
     return traces
+
+
+def _mark_traces(chart: Chart) -> Iterator[dict[str, object]]:
+    """Yield a Plotly trace of hatched frames for each rule that is broken."""
+    lanes = {lane: place for place, lane in enumerate(chart.lanes)}
+    soft_below = any(bar.soft for bar in chart.bars)
+    for (rule, _), marks in _by_group(chart.marks).items():
+        yield {
+            "type": "bar",
+            "orientation": "h",
+            "name": plain(f"breaks {rule}"),
+            "showlegend": True,
+            "base": [mark.start for mark in marks],
+            "x": [round(mark.end - mark.start, 9) for mark in marks],
+            "y": [lanes[mark.lane] for mark in marks],
+            "hovertext": [plain(mark.text) for mark in marks],
+            "hoverinfo": "text",
+            "textposition": "none",
+            **_heights(marks, *_band(False, soft_below)),
+            "marker": {
+                "color": "rgba(0,0,0,0)",
+                "pattern": {"shape": "/", "fgcolor": MARK, "bgcolor": "rgba(0,0,0,0)", "size": 6},
+                "line": {"width": 2, "color": MARK},
+            },
+        }
 
 
 def _band(soft: bool, soft_below: bool) -> tuple[float, float]:
@@ -336,12 +364,7 @@ def gantt_matplotlib(
         lanes = {lane: place for place, lane in enumerate(each.lanes)}
         soft_below = any(bar.soft for bar in each.bars)
         for (group, soft), bars in _by_group(each.bars).items():
-            corners = [
-                ((b.start, y + low), (b.end, y + low), (b.end, y + high), (b.start, y + high))
-                for b in bars
-                for y in (lanes[b.lane],)
-                for low, high in (_edges(b, *_band(soft, soft_below)),)
-            ]
+            corners = _corners(bars, lanes, _band(soft, soft_below))
             outlined = not soft and len(each.bars) <= OUTLINE_LIMIT
             pane.add_collection(
                 PolyCollection(
@@ -351,6 +374,16 @@ def gantt_matplotlib(
                     edgecolors="white" if outlined else "none",
                     linewidths=0.3 if outlined else 0,
                     label=None if soft else literal(group),
+                )
+            )
+        for (rule, _), marks in _by_group(each.marks).items():
+            pane.add_collection(
+                PolyCollection(
+                    _corners(marks, lanes, _band(False, soft_below)),
+                    facecolors="none",
+                    edgecolors=MARK,
+                    hatch="////",
+                    label=literal(f"breaks {rule}"),
                 )
             )
         for link in each.links:
@@ -368,13 +401,26 @@ def gantt_matplotlib(
             pane.spines[side].set_visible(False)
     panes[-1].set_xlim(*time_range(charts))
     panes[-1].set_xlabel(literal(f"time ({chart.unit})"), fontsize=8)
-    if 1 < len(palette) <= LEGEND_LIMIT:
-        handles, names = panes[0].get_legend_handles_labels()
+    if 1 < len(palette) <= LEGEND_LIMIT or any(each.marks for each in charts):
+        labelled: dict[str, Any] = {}
+        for pane in panes:
+            for handle, label in zip(*pane.get_legend_handles_labels(), strict=True):
+                labelled.setdefault(label, handle)
         figure.legend(
-            handles, names, loc="outside lower left", ncols=6, fontsize=7, frameon=False,
-            handlelength=1, handleheight=0.8,
+            labelled.values(), labelled.keys(), loc="outside lower left", ncols=6, fontsize=7,
+            frameon=False, handlelength=1, handleheight=0.8,
         )  # fmt: skip
     return figure
+
+
+def _corners(bars: Iterable[Bar], lanes: Mapping[str, int], band: tuple[float, float]) -> list[Any]:
+    """Return the corners of bars; `lanes`: place of each lane; `band`: as of `_band`."""
+    return [
+        ((b.start, y + low), (b.end, y + low), (b.end, y + high), (b.start, y + high))
+        for b in bars
+        for y in (lanes[b.lane],)
+        for low, high in (_edges(b, *band),)
+    ]
 
 
 def literal(text: str) -> str:

@@ -9,7 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from pydantic import PrivateAttr
 
+from schedgap.analysis.plots.marks import broken_chart, broken_title
 from schedgap.analysis.programs.models import ORIGIN, Origin, as_pyomo, build_program, model
 from schedgap.analysis.results.bounds import Scale, derive_status
 from schedgap.analysis.results.solution import Solution
@@ -17,7 +19,8 @@ from schedgap.errors import InputError, UsageError
 from schedgap.instances.instance import Instance
 from schedgap.instances.settings import whole_number
 from schedgap.instances.solution import Kind
-from schedgap.models.family import Family, family
+from schedgap.instances.verdict import Violation
+from schedgap.models.family import Chart, Family, family
 from schedgap.models.program import Program
 
 if TYPE_CHECKING:
@@ -42,8 +45,10 @@ class ProgramSolution(Solution):
 
     A changed program is another problem: its bound is in `program`, and `bound` stays None. The
     schedule counts if it obeys all rules of the instance, and `objective` is then its value for the
-    instance; otherwise `broken` names the rules that it breaks.
+    instance; otherwise `broken` names the rules that it breaks, and `gantt` marks where.
     """
+
+    _violations: tuple[Violation, ...] = PrivateAttr(default=())  # of the partial schedule
 
     @property
     def program(self) -> Mapping[str, Any]:
@@ -55,6 +60,16 @@ class ProgramSolution(Solution):
     def broken(self) -> tuple[str, ...]:
         """The rules of the instance that the program's solution breaks."""
         return tuple(self.trace.get("broken", ()))
+
+    def _chart(self) -> Chart:
+        if not self._violations:
+            return super()._chart()
+        return broken_chart(self.of_instance, self.partial, self._violations)
+
+    def _title(self) -> str:
+        if not self._violations:
+            return super()._title()
+        return broken_title(self.method, self._violations)
 
     def _facts(self) -> dict[str, str]:
         changed = "changed program" if self.program["changed"] else "program"
@@ -400,7 +415,8 @@ class _Outcome:
     schedule: Any = None
     objective: float | None = None
     broken: tuple[str, ...] = ()
-    note: str = ""
+    invalid: Any = None  # a schedule that breaks rules
+    violations: tuple[Violation, ...] = ()
 
     @property
     def owner(self) -> Family:
@@ -422,33 +438,38 @@ class _Outcome:
         for reader in (literal, read):
             if reader is None:
                 continue
-            data, wrong = self._schedule(reader)
+            data, violations, wrong = self._schedule(reader)
             if not wrong:
                 value = float(self.owner.objective(self.instance, data))
                 if reader is read and self._is_worse(value, said) and self.broken:
                     continue
-                self.schedule, self.objective, self.broken = data, value, ()
+                self.schedule, self.objective = data, value
+                self.broken, self.violations = (), ()
                 return
             self.broken = self.broken or wrong
+            if violations and not self.violations:
+                self.invalid, self.violations = data, violations
 
     def _is_worse(self, value: float, said: float) -> bool:
         sign = 1.0 if self.owner.sense(self.instance) == "min" else -1.0
         return sign * (value - said) > 1e-6 * max(1.0, abs(said))
 
-    def _schedule(self, reader: Callable[[], Any]) -> tuple[Any, tuple[str, ...]]:
-        """Return the data of a schedule, and the rules that it breaks."""
+    def _schedule(
+        self, reader: Callable[[], Any]
+    ) -> tuple[Any, tuple[Violation, ...], tuple[str, ...]]:
+        """Return the data of a schedule, the rules that it breaks, and what is wrong with it."""
         try:
             found = reader()
             data = None if found is None else found.to_data(self.instance)
         except Exception as error:  # noqa: BLE001 - values of a changed program may be anything
-            return None, (f"its values give no schedule ({type(error).__name__}: {error})",)
+            return None, (), (f"its values give no schedule ({type(error).__name__}: {error})",)
         if data is None:
-            return None, ("its values give no valid schedule",)
+            return None, (), ("its values give no valid schedule",)
         try:
-            violations = list(self.owner.check(self.instance, data, {}))
+            violations = tuple(self.owner.check(self.instance, data, {}))
         except InputError as error:
-            return None, (str(error),)
-        return data, tuple(f"{each.rule}: {each.message}" for each in violations)
+            return None, (), (str(error),)
+        return data, violations, tuple(f"{each.rule}: {each.message}" for each in violations)
 
     def solution(
         self,
@@ -494,7 +515,9 @@ class _Outcome:
                 "versions": {},
             },
             progress=(*progress, last) if kind == "exact" else (last,),
+            partial=self.invalid if self.violations else None,
         ).as_verified()
+        found._violations = self.violations
         return found.with_proof("engine") if status in ("optimal", "infeasible") else found
 
     def _kind(self) -> Kind:

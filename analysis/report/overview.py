@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from schedgap.analysis.plots.charts import shorten
 from schedgap.analysis.report.results import Pair, Row
 from schedgap.analysis.report.words import count, ratio_text
 
-WIDTH, HEIGHT = 640, 30  # of the picture, and of one algorithm; all lengths are in pixels
-LEFT, RIGHT = 190, 90  # room for names, and for mean ratios
+WIDTH, HEIGHT = 530, 30  # of the picture, and of one algorithm; all lengths are in pixels
+LEFT, RIGHT = 202, 56  # room for names, and for mean ratios
 TOP, BOTTOM = 8, 40
 TICKS = (1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 MIN_DISTANCE = 34  # between the labels of two ticks
@@ -85,7 +86,7 @@ def _line(same: Sequence[Row], k: int, last: float) -> str:
 def _name(same: Sequence[Row]) -> str:
     row, equal = same[0], len(same) - 1
     name = row.family if row.method == row.family else f"{row.family} {row.method}"
-    return f"{name} (+ {equal} equal)" if equal else name
+    return shorten(f"{name} (+ {equal} equal)" if equal else name, 26)
 
 
 def _text(mean: Pair) -> str:

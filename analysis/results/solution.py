@@ -26,7 +26,7 @@ from schedgap.instances.records import (
 )
 from schedgap.instances.solution import EXIT_CODES, ProofClaim, ProofKind, SolutionFile
 from schedgap.instances.verdict import outside
-from schedgap.models.family import family
+from schedgap.models.family import Chart, family
 from schedgap.models.proofs import MAX_BYTES, parse_proof, proof_file, proof_width, write_proof
 
 Progress = tuple[tuple[float, float | None, float | None], ...]  # (seconds, objective, bound)
@@ -289,23 +289,17 @@ class Solution(SolutionFile):
         InputError
             If a solution has no schedule.
         """
-        from schedgap.analysis.plots.charts import gantt
+        return side_by_side(self, compare_with)
 
-        if not isinstance(compare_with, Solution | None):
-            raise UsageError(
-                f"no chart: need a solution to compare with, not {type(compare_with).__name__}"
-            )
-        both = [self] if compare_with is None else [self, compare_with]
-        charts = [solution._chart() for solution in both]
-        titles = tuple(solution._title() for solution in both)
-        return gantt(charts[0], compare_with=charts[1] if compare_with else None, titles=titles)
-
-    def _chart(self) -> Any:
+    def _chart(self) -> Chart:
         if self.schedule is None:
-            note = self.trace.get("note")
-            reason = f"; {note}" if isinstance(note, str) and note else ""
-            raise InputError(f"{self.method} has no schedule (status {self.status}){reason}")
+            raise InputError(self._no_schedule())
         return family(self.family).chart(self._instance, self.schedule)
+
+    def _no_schedule(self) -> str:
+        note = self.trace.get("note")
+        reason = f"; {note}" if isinstance(note, str) and note else ""
+        return f"{self.method} has no schedule (status {self.status}){reason}"
 
     @property
     def outside(self) -> str:
@@ -346,6 +340,20 @@ class Solution(SolutionFile):
     def _repr_html_(self) -> str:
         title = f"<b>{html.escape(self.method)}</b> on {html.escape(self.instance)}"
         return title + html_table(self._facts())
+
+
+def side_by_side(first: Any, second: Any) -> Any:
+    """Return the Gantt chart of a schedule, and of another one below it unless that is None.
+
+    `first`, `second`: solutions or judged schedules.
+    """
+    from schedgap.analysis.plots.charts import gantt
+
+    if not hasattr(second, "_chart") and second is not None:
+        raise UsageError(f"no chart: need a solution to compare with, not {type(second).__name__}")
+    drawn = [first] if second is None else [first, second]
+    below = None if second is None else second._chart()
+    return gantt(first._chart(), below, titles=tuple(each._title() for each in drawn))
 
 
 def certificate_file(file: str | os.PathLike[str]) -> Path:

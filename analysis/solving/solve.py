@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from schedgap.analysis.own.methods import Own, is_model
+from schedgap.analysis.own.child import is_model
+from schedgap.analysis.own.methods import Own
 from schedgap.analysis.programs.solve_model import solve_model
 from schedgap.analysis.results.bounds import Scale, derive_status, tighter
 from schedgap.analysis.results.solution import Solution

@@ -29,9 +29,10 @@ def as_html(run: StoredRun) -> str:
 def by_family(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a summary as text cells with a row for each of the papers' algorithms.
 
-    Beside each algorithm stand, of its family, the heuristic (algorithm of ours or baseline) with
-    the smallest and the one with the greatest mean ratio. Means are those of the summary, over the
-    instances that the compared methods have in common.
+    Algorithms with equal ratios share a row. Beside each algorithm stand, of its family, the
+    heuristic (algorithm of ours or baseline) with the smallest and the one with the greatest mean
+    ratio. Means are those of the summary, over the instances that the compared methods have in
+    common.
 
     `frame`: as returned by `summary` with `by_preset=False`.
 
@@ -50,13 +51,18 @@ def by_family(frame: pd.DataFrame) -> pd.DataFrame:
         others = others[others["kind"].isin(("algorithm", "baseline"))]
         ranked = others[others["mean_high"].notna()].sort_values("mean_high", kind="stable")
         ends = [_named_mean(ranked.iloc[place]) if len(ranked) else "-" for place in (0, -1)]
+        equal: dict[tuple[str, ...], list[str]] = {}
         for _, row in papers.iterrows():
             ratios = [
                 interval_text(row[f"{which}_low"], row[f"{which}_high"])
                 for which in ("mean", "worst")
             ]
-            count, guarantee = str(row["n"]), _guarantee_text(row)
-            rows.append((name, row["method"], count, *ratios, guarantee, *ends))
+            cells = (str(row["n"]), *ratios, _guarantee_text(row))
+            key = cells if row["n"] else (*cells, row["method"])
+            equal.setdefault(key, []).append(row["method"])
+        for key, (first, *same) in equal.items():
+            shown = f"{first} (+ {len(same)} equal)" if same else first
+            rows.append((name, shown, *key[:4], *ends))
         if papers.empty:
             rows.append((name, "-", "", "-", "-", "-", *ends))
     return pd.DataFrame(rows, columns=FAMILY_COLUMNS)

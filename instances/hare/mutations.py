@@ -4,14 +4,28 @@ from typing import Any
 
 from schedgap.instances.mutations import Space
 
+MOST_TASKS = 256  # with 1,400 tasks, no optimum is proved within a minute
+
+
+def _tasks(job: dict[str, Any]) -> int:
+    """Return the tasks of a job whose rounds are all alike."""
+    tasks: int = max(0, job.get("rounds", 0)) * max(0, job.get("tasks_per_round", 0))
+    return tasks
+
 
 def _repair(data: dict[str, Any]) -> None:
     """Drop kinds without a GPU, and times on kinds and GPUs that are gone; weight 0 becomes 1.
 
-    Jobs of weight 0 would show only how an algorithm breaks ties.
+    Jobs of weight 0 would show only how an algorithm breaks ties. If there are more than
+    `MOST_TASKS` tasks, the largest jobs get smaller.
     """
     kinds = {gpu["kind"] for gpu in data["gpus"]}
     data["gpu_kinds"] = [kind for kind in data["gpu_kinds"] if kind["id"] in kinds]
+    while sum(map(_tasks, data["jobs"])) > MOST_TASKS:
+        largest = max(data["jobs"], key=_tasks)
+        if _tasks(largest) == 1:
+            break
+        largest["rounds" if largest["rounds"] > 1 else "tasks_per_round"] //= 2
     known = kinds | {gpu["id"] for gpu in data["gpus"]}
     for job in data["jobs"]:
         job["weight"] = job["weight"] or 1

@@ -28,7 +28,7 @@ def chart(instance: HareInstance, schedule: Mapping[str, object]) -> Chart:
         sync = float(view.sync[i, view.gpu_class[m]])
         number = i - int(view.round_tasks[q]) + 1
         place = q - int(view.job_rounds[view.task_job[i]]) + 1
-        text = f"{job}, round {place}, task {number} on {lanes[m]} ({kinds[m]})"
+        text = f"{job} round {place} task {number} on {lanes[m]} ({kinds[m]})"
         bars.append(Bar(lanes[m], start, start + train, job, text))
         if sync > 0:
             end = start + train + sync

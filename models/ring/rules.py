@@ -297,7 +297,8 @@ def _within_capacity(
             elif since:
                 slots = f"slot {since}" if slot == since + 1 else f"slots {since}-{slot - 1}"
                 message = f"{server.id}, {slots}: {worst} workers on {server.gpus} GPUs"
-                yield Violation("V7", (server.id, str(since)), worst - server.gpus, message)
+                where = (server.id, str(since), str(slot - 1))
+                yield Violation("V7", where, worst - server.gpus, message)
                 since, worst = 0, 0
 
 

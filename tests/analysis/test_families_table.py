@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from reports import store
 from toy_family import toy
@@ -24,5 +25,12 @@ def test_a_family_is_its_algorithm_between_the_best_and_the_worst_heuristic(
     assert (row["family"], row["algorithm"], row["n"]) == ("toy", "first", "1")
     assert row["mean ratio"] == row["worst ratio"] == "2.0000"
     assert row["best heuristic"] == "weak 1.5000" and row["worst heuristic"] == "luck 3.0000"
+    frame = Run(tmp_path).summary(by_preset=False)
+    first = frame[frame["method"] == "first"]
+    names = ("a-online", "a-online-printed", "a-maxsche")
+    same = pd.concat([first.assign(family="edge", method=name) for name in names])
+    equal, unlike = by_family(same.assign(worst_high=[2.0, 2.0, 3.0]))["algorithm"]
+    assert (equal, unlike) == ("a-online (+ 1 equal)", "a-maxsche")
+    assert len(by_family(same.assign(n=0))) == 3  # without a ratio, nothing is equal
     hidden = show.table(["a", "b"], [["x" * 100, "y" * 100]], spare=("b",))
     assert hidden == ["b"] and "y" not in capsys.readouterr().out

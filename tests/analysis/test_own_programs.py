@@ -52,6 +52,10 @@ def test_a_program_without_a_rule_gives_no_schedule(name: str) -> None:
     assert mine.program["changed"] and mine.program["status"] == "optimal"
     assert mine.status == "unknown" and mine.schedule is None and mine.bound is None
     assert mine.broken and "no schedule of the instance" in repr(mine)
+    drawn = mine.gantt()
+    assert f"breaks {mine.broken[0].split(':')[0]}" in drawn.layout.annotations[0].text
+    marked = any(trace.name.startswith("breaks V") for trace in drawn.data)
+    assert marked == (name != "edge")  # there, a job is not scheduled, so no bar can be marked
     with pytest.raises(UsageError, match="no ratio"):
         sg.ratio(mine, sg.solve(instance, "exact", time_limit=30))
 
@@ -316,3 +320,52 @@ def test_a_power_of_fixed_variables_is_one_line() -> None:
     program.y["J2", :, :, "GPU1"].fix(0.5)
     with pytest.raises(UsageError, match=r"eq_9\[GPU1\].* equal bounds"):
         sg.solve(TINY["hare"], program)
+
+
+WAITS = """
+import pyomo.environ as pyo
+import schedgap as sg
+
+def plain(instance):
+    return sg.model(instance)
+
+def waits(instance, by=3):
+    program = sg.model(instance)
+    program.mine = pyo.Constraint(expr=program.x[instance.jobs[0].id, 1, 1] >= by)
+    return program
+
+def nothing(instance):
+    program = sg.model(instance)
+    program.never = pyo.Constraint(expr=program.x[instance.jobs[0].id, 1, 1] >= 10**6)
+    return program
+"""
+
+
+def test_functions_that_return_models_are_compared(tmp_path: Any) -> None:
+    file = tmp_path / "waits.py"
+    file.write_text(WAITS)
+    space: dict[str, Any] = {}
+    exec(WAITS, space)
+    toys = [TINY["hare"], TINY["hare"].replace(name="again", jobs=TOYS["hare"].jobs[1:])]
+    methods = [space["waits"], f"late={file}:waits:by=5", f"{file}:plain", f"{file}:nothing"]
+    run = sg.compare(toys, methods=["exact", *methods], workers=2, time_limit=30)
+    table = run.table().set_index(["instance", "method"])
+    for toy in toys:
+        rows = table.loc[toy.name]
+        best = rows.objective["exact"]
+        assert (
+            rows.objective["plain"]
+            == best
+            <= rows.objective["waits"]
+            <= rows.objective["late:by=5"]
+        )
+        for name, by in (("waits", 3), ("late:by=5", 5)):
+            by_hand = sg.solve(toy, space["waits"](toy, by=by))
+            assert rows.objective[name] == by_hand.objective
+            assert rows.status[name] == "feasible"
+    own = [each.solution for each in run.records if each.method != "exact" and each.solution]
+    assert len(own) == 6  # and not even the unchanged program has a bound: the file is not trusted
+    assert all(each.bound is None and each.status == "feasible" for each in own)
+    failed = [record for record in run.records if record.method == "nothing"]
+    assert len(failed) == 2
+    assert all("program is infeasible; this says nothing" in each.message for each in failed)

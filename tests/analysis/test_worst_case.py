@@ -17,6 +17,7 @@ from schedgap.analysis.studies.shrinking import shrink
 from schedgap.analysis.studies.targets import Target
 from schedgap.errors import InputError, UsageError
 from schedgap.instances.families import OWN
+from schedgap.instances.hare.mutations import MOST_TASKS
 from schedgap.instances.mutations import mutate, space, valid
 from schedgap.models.family import family
 
@@ -54,6 +55,21 @@ def test_mutations_stay_valid_and_reach_every_kind_of_change(family: str) -> Non
     assert all(sizes_of <= most for each in sizes
                for sizes_of, most in zip(each, (max(most, len(start[name]))
                for name, most in allowed.lists.items()), strict=True))  # fmt: skip
+
+
+def test_a_search_keeps_hare_small_enough_for_a_proof() -> None:
+    data = sg.generate("hare", preset="small", seed=1).to_data()
+    rounds = [(900, 3), (1, 700), (-900, -3), (2, 2), (1, 1), (1, 1)]
+    for job, (count, tasks) in zip(data["jobs"], rounds, strict=True):
+        job |= {"rounds": count, "tasks_per_round": tasks}
+    space("hare").repair(data)
+    sizes = [(job["rounds"], job["tasks_per_round"]) for job in data["jobs"]]
+    assert 128 < sum(max(0, a) * max(0, b) for a, b in sizes) <= MOST_TASKS
+    assert sizes[2:] == rounds[2:]
+    many = {"jobs": [{"rounds": 1, "tasks_per_round": 1, "weight": 1} for _ in range(300)]}
+    same = {**many, "gpus": [], "gpu_kinds": []}
+    space("hare").repair(same)
+    assert same["jobs"] == many["jobs"]
 
 
 def test_fixed_keys_keep_the_values_of_the_preset() -> None:

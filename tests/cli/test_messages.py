@@ -114,20 +114,24 @@ def test_a_model_among_the_methods_of_compare() -> None:
         sg.compare([toy], methods=["exact", sg.model(toy)])  # type: ignore[list-item]
 
 
-def test_no_chart_of_a_broken_plan() -> None:
+def test_a_broken_plan_is_drawn_and_has_no_ratio() -> None:
     toy = sg.generate("hare", preset="toy")
     program = sg.model(toy)
     program.eq_8_first.deactivate()
     program.eq_8_second.deactivate()
     overlapping = sg.solve(toy, program)
-    with pytest.raises(InputError, match=r"has no schedule .*no schedule of the instance: V5"):
-        overlapping.gantt()
+    assert overlapping.schedule is None
+    drawn = overlapping.gantt(compare_with=sg.solve(toy, "srtf"))
+    assert drawn.layout.annotations[0].text.startswith("model:big-m breaks V5 (")
+    assert [each.name for each in drawn.data if each.name.startswith("breaks")] == ["breaks V5"]
+    with pytest.raises(UsageError, match=r"no ratio: .* no schedule of the instance: V5"):
+        sg.ratio(overlapping, sg.solve(toy, "srtf"))
 
     def overlaps(instance: Any) -> Any:
         program = sg.model(instance)
         program.eq_8_first.deactivate()
         program.eq_8_second.deactivate()
-        return sg.solve(instance, program)
+        return program
 
     (record,) = sg.compare([toy], methods=[overlaps], workers=1).records
     assert "a solution without a schedule: its solution is no schedule of" in record.message

@@ -108,12 +108,12 @@ def test_v6_the_end_is_the_simulated_one(end, amount):
 def test_v7_no_more_workers_than_gpus():
     # slot 4 only: 3 of b and 1 of a on the 3 GPUs of s2
     crowded = changed(BEST, 1, placement={"s2": 3, "s3": 1})
-    assert found(W1, crowded) == [("V7", ("s2", "4"), 1, "s2, slot 4: 4 workers on 3 GPUs")]
+    assert found(W1, crowded) == [("V7", ("s2", "4", "4"), 1, "s2, slot 4: 4 workers on 3 GPUs")]
     # W2: a, b 3 slots, c 2: three at once on two GPUs in slots 1-2, then d and e in turn
     rows = [row(name, 1, 3, {"s1": 1}) for name in "ab"] + [row("c", 1, 2, {"s1": 1})]
     rows += [row("d", 4, 5, {"s1": 1}), row("e", 4, 5, {"s1": 1})]
     assert found(W2, {"jobs": rows}) == [
-        ("V7", ("s1", "1"), 1, "s1, slots 1-2: 3 workers on 2 GPUs")
+        ("V7", ("s1", "1", "2"), 1, "s1, slots 1-2: 3 workers on 2 GPUs")
     ]
 
 

@@ -4,6 +4,7 @@
 from schedgap.cli.parser import app
 from schedgap.cli.listings import engines, methods, models, presets
 from schedgap.cli.instances import generate, schema
+from schedgap.cli.new_family import new_family
 from schedgap.cli.solutions import export, judge, solve, verify
 from schedgap.cli.runs import compare, diff, figure, report, show_run, table
 from schedgap.cli.benchmarks import bench
@@ -23,6 +24,7 @@ __all__ = [
     "main",
     "methods",
     "models",
+    "new_family",
     "presets",
     "report",
     "run",

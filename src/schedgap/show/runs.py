@@ -213,8 +213,8 @@ def judgements(items: "Sequence[Judgement]", *, as_json: bool) -> None:
 def run(result: "Run", *, as_json: bool, every: bool = False, stored: bool = True) -> None:
     """Print a run: summary table, headline, failures, and contradictions in red.
 
-    The table has a row for each preset and method. As text and with several families, the headline
-    comes first, and the table has a row for each algorithm of the papers, or with `every` for each
+    The table has a row for each preset and method. As text and with several families, the findings
+    come first, and the table has a row for each algorithm of the papers, or with `every` for each
     method.
 
     `as_json`: whether to print JSON instead of text. `every`: whether to print all methods of
@@ -237,13 +237,16 @@ def run(result: "Run", *, as_json: bool, every: bool = False, stored: bool = Tru
         places = " ".join(str(folder.path) for folder in result.folders)
         lines(f"{places}: nothing has been run yet")
     else:
+        from schedgap.analysis.report.headline import news
+        from schedgap.analysis.report.results import collect
         from schedgap.analysis.statistics.readable import by_family, readable
         from schedgap.instances.verdict import outside
 
         brief = several and not every
         head, *sentences = result.headline()
         if several:
-            out().print(f"{head}\n", markup=False, soft_wrap=True)
+            for text in (head, *news(collect(result)), ""):
+                out().print(text, markup=False, soft_wrap=True)
         else:
             sentences.insert(0, head)
         shown = by_family(summary) if brief else readable(summary) if len(summary) else summary
@@ -259,7 +262,8 @@ def run(result: "Run", *, as_json: bool, every: bool = False, stored: bool = Tru
             where = f" (schedgap table {places})" if stored else ""
             note(f"not shown at this width: {', '.join(hidden)}{where}")
         if brief:
-            lines("means are over the n instances on which all compared methods have a ratio")
+            lines("means are over the n instances on which all compared methods have a ratio;")
+            lines("the sentences below count all instances on which the algorithm has one")
         if brief and stored:
             lines(f"all methods: schedgap show {places} --all")
         _loads(result)
