@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from numpy.random import default_rng
 
 from schedgap.errors import InputError
+from schedgap.instances.generate import generate
 from schedgap.instances.hare import HareInstance, arrays
-from schedgap.models.hare.bounds import fluid
+from schedgap.models.hare.bounds import fluid, solve_lagrangian
 from schedgap.models.hare.bounds.certificates import check_certificate, lagrangian_certificate
 from schedgap.models.hare.bounds.lagrangian import (
     GpuPrices,
@@ -19,6 +20,7 @@ from schedgap.models.hare.bounds.lagrangian import (
     job_plan,
 )
 from schedgap.models.hare.bounds.solve_fluid import INTERIOR_POINT
+from schedgap.models.method import Budget, NullProgress, RunContext
 from schedgap.solvers import Clock, solve
 from strategies.hare import brute_force, hare_instances, instance_of
 
@@ -190,3 +192,35 @@ def test_a_certificate_that_does_not_fit_is_refused(change: dict) -> None:
     assert check_certificate(instance, certificate) == pytest.approx(3)
     with pytest.raises(InputError, match="certificate"):
         check_certificate(instance, certificate | change)
+
+
+def test_a_bound_comes_before_the_large_fluid_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At full scale the fluid program of 10 cells takes a second, that of 50 several."""
+    steps: list[object] = []
+    solve_fluid = solve_lagrangian.solve_fluid
+
+    def noted(instance: HareInstance, call: RunContext, cells: int) -> object:
+        steps.append(f"{cells} cells")
+        return solve_fluid(instance, call, cells)
+
+    class Ear(NullProgress):
+        def bound(self, value: float, certificate: object = None, **more: object) -> None:
+            steps.append(value)
+
+    monkeypatch.setattr(solve_lagrangian, "solve_fluid", noted)
+    instance = generate("hare", preset="medium", seed=6)
+    call = RunContext({}, "highs", Budget(), Ear())
+    found = solve_lagrangian.lagrangian_bound(instance, call, rounds=0)
+    path, few, first, many, *_ = steps
+    assert (few, many) == ("10 cells", "50 cells")
+    assert isinstance(path, float) and isinstance(first, float) and path < first
+    assert found.bound == max(each for each in steps if isinstance(each, float)) >= first
+
+
+def test_prices_that_reach_the_end_of_their_box_go_on() -> None:
+    """In the first box, column generation ends after 4 rounds, at 332.0."""
+    instance = generate("hare", preset="small", seed=4)
+    call = RunContext({}, "highs", Budget(), NullProgress())
+    found = solve_lagrangian.lagrangian_bound(instance, call)
+    assert found.bound is not None and 337 < found.bound <= 357  # the best known schedule
+    assert found.trace["rounds"] > 4

@@ -5,7 +5,7 @@ import pytest
 from schedgap.instances.generate import generate
 from schedgap.instances.hare import HareInstance
 from schedgap.models.hare import FAMILY
-from schedgap.models.hare.exact import exact
+from schedgap.models.hare.exact import exact, stages
 from schedgap.models.hare.heuristics.initial import starting_schedules
 from schedgap.models.hare.methods import METHODS
 from schedgap.models.method import Budget, NullProgress, RunContext
@@ -23,7 +23,7 @@ def sent(instance: HareInstance) -> list[float]:
             heard.append(value)
 
     found = SearchState(RunContext({}, None, Budget(Clock(20)), Ear()), lambda schedule: 0)
-    report = found.child("lagrangian", exact.lagrangian_stage, instance, engine="highs")
+    report = found.child("lagrangian", stages.lagrangian_stage, instance, engine="highs")
     assert report is not None and not report.complete and found.schedule is None
     return heard
 

@@ -276,3 +276,24 @@ def test_an_expired_clock_leaves_the_list_schedule():
     instance = generate("hare", preset="medium", seed=0)
     schedule = local_search(instance, budget=Budget(Clock(0)))
     assert schedule.start.tolist() == list_wspt(instance).start.tolist()
+
+
+def test_a_search_in_parts_is_the_same_search():
+    instance = generate("hare", preset="medium", seed=3)
+    once, parts = (PlanSearch(instance, "finish", Budget(ENDLESS, 5)) for _ in range(2))
+    once.improve(ENDLESS, 60)
+    for moves in (0, 25, 35):
+        parts.improve(ENDLESS, moves)
+    assert (once.value, once.best.plan) == (parts.value, parts.best.plan)
+    assert once.incumbent.start.tolist() == parts.incumbent.start.tolist()
+
+
+def test_a_search_that_was_stopped_among_its_first_plans_goes_on():
+    instance = generate("hare", preset="medium", seed=3)
+    search = PlanSearch(instance, "finish", Budget(ENDLESS, 5))
+    search.improve(Clock(0), 60)
+    assert search.best is None
+    search.improve(ENDLESS, 60)
+    other = PlanSearch(instance, "finish", Budget(ENDLESS, 5))
+    other.improve(ENDLESS, 60)
+    assert search.value == other.value

@@ -9,8 +9,9 @@ from schedgap.instances.generate import generate
 from schedgap.instances.hare import HareInstance
 from schedgap.models.hare.baselines.gavel_fifo import gavel_fifo
 from schedgap.models.hare.bounds.certificates import check_certificate
-from schedgap.models.hare.exact import branch_and_price, exact
+from schedgap.models.hare.exact import branch_and_price, stages
 from schedgap.models.hare.heuristics import initial
+from schedgap.models.hare.heuristics.local_search import PlanSearch
 from schedgap.models.hare.integer_time import steps
 from schedgap.models.hare.methods import METHODS
 from schedgap.models.method import Budget
@@ -103,7 +104,15 @@ def test_local_search_stopped_anywhere_offers_schedules_only() -> None:
         for k in range(1, 40, 3):
             judge = Judge(instance, optimum)
             found = whole_bracket(instance, judge.call(StopAt(k)))
-            exact._search(instance, found, found.call.budget, 20)
+            budget = found.call.budget
+            search = PlanSearch(
+                instance,
+                "finish",
+                budget,
+                on_improvement=lambda best, _, at=found: at.incumbent(best),
+            )
+            stages.improve(found, search, budget, 20)
+            stages.improve(found, search, budget, 20)
             judge.outcome(found.outcome())
             assert found.schedule is not None and found.lower == float("-inf")
 
@@ -115,7 +124,7 @@ def test_prices_of_gpu_time_stopped_anywhere_prove_what_they_claim() -> None:
             judge = Judge(instance, optimum)
             clock = StopAt(k)
             found = whole_bracket(instance, judge.call(clock))
-            exact.lagrangian_stage(found, instance, budget=Budget(clock))
+            stages.lagrangian_stage(found, instance, budget=Budget(clock))
             outcome = found.outcome()
             assert outcome.bound is not None and outcome.certificate is not None
             judge.outcome(outcome)
@@ -147,7 +156,7 @@ def test_exact_stopped_anywhere_claims_no_more_than_it_has_proved(
     start: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if start == "fifo":  # and no search before the complete ones
-        monkeypatch.setattr(exact, "MOVES", 0)
+        monkeypatch.setattr(stages, "MOVES", 0)
         monkeypatch.setattr(
             initial, "starting_schedules", lambda instance, variant: [gavel_fifo(instance)]
         )

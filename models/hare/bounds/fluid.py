@@ -17,6 +17,7 @@ New here: jobs of synchronised rounds; `build` shows why each row is valid.
 """
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +45,7 @@ class TaskBlocks:
     train: Floats  # [b, k] T^c
     sync: Floats  # [b, k] T^s
     task_block: Ints  # [i]
+    rounds: list[list[tuple[int, int]]]  # [q] blocks of a round, each with its number of tasks
 
     @property
     def share(self) -> Floats:
@@ -63,12 +65,18 @@ class FluidProgram:
     cell: Ints  # [j] q
 
 
+@lru_cache(maxsize=8)
 def task_blocks(view: HareArrays) -> TaskBlocks:
-    """Return the blocks of all jobs."""
+    """Return the blocks of all jobs; they are computed once per instance."""
     width = np.diff(view.round_tasks)[view.task_round]
     key = np.column_stack([view.task_job, width, view.train, view.sync])
     rows, inverse, size = np.unique(key, axis=0, return_inverse=True, return_counts=True)
     classes = view.train.shape[1]
+    rounds: list[list[tuple[int, int]]] = [[] for _ in range(view.rounds)]
+    pairs = np.column_stack([view.task_round, inverse.ravel()])
+    members, number = np.unique(pairs, axis=0, return_counts=True)
+    for (q, b), tasks in zip(members.tolist(), number.tolist(), strict=True):
+        rounds[q].append((b, tasks))
     return TaskBlocks(
         job=rows[:, 0].astype(np.int64),
         size=size.astype(float),
@@ -76,6 +84,7 @@ def task_blocks(view: HareArrays) -> TaskBlocks:
         train=rows[:, 2 : 2 + classes],
         sync=rows[:, 2 + classes :],
         task_block=inverse.ravel().astype(np.int64),
+        rounds=rounds,
     )
 
 

@@ -13,6 +13,8 @@ References
 ----------
 M. L. Fisher, "The Lagrangian relaxation method for solving integer programming problems",
 Management Science 27 (1981).
+R. E. Marsten, W. W. Hogan, J. W. Blankenship, "The boxstep method for large-scale optimization",
+Operations Research 23 (1975).
 J. M. van den Akker, C. A. J. Hurkens, M. W. P. Savelsbergh, "Time-indexed formulations for machine
 scheduling problems: column generation", INFORMS Journal on Computing 12 (2000): the decomposition
 by job of a time-indexed program. New here: prices by cells of an arbitrary grid, and a safe path
@@ -34,6 +36,7 @@ from schedgap.solvers.programs.arrays import Floats
 Ints = NDArray[np.int64]
 MAX_STEPS = 200_000  # time steps of a job whose rounds consist of identical tasks
 MAX_WINDOW_STEPS = 400  # of a job with unlike tasks in a round; tables are quadratic in it
+_BOX, _WIDE = 1.5, 0.05  # duals are at most this times the first price, plus this of the largest
 _MIN_USE = 1e-8  # of GPU time in a cell; HiGHS refuses smaller coefficients
 _EPS = float(np.finfo(float).eps)
 
@@ -73,7 +76,7 @@ class _PricedTasks:
     train: Floats  # [k]
     duration: Floats  # [k]
     steps: Ints  # [k] steps that surely pass before such a task is synchronized
-    cost: Floats  # [k, j] minimum price of one task that starts in [t_j, t_{j+1}]
+    cost: Floats  # [k, j] minimum price of all of them if they start in [t_j, t_{j+1}]
 
 
 def job_plan(
@@ -99,7 +102,7 @@ def job_plan(
     last round of identical tasks, price and completion are traded off for every start.
     Time: O(R k T) for T steps, plus O(T^2) for each round with unlike tasks.
     """
-    blocks_of_rounds = _rounds(view, block, n)
+    blocks_of_rounds = block.rounds[view.job_rounds[n] : view.job_rounds[n + 1]]
     grid, paid, arrival = prices.grid, prices.cumulative(), float(view.arrival[n])
     delta, slack, count = _time_steps(view, block, n, blocks_of_rounds, float(grid[-1]), steps)
     times: Floats = arrival + delta * np.arange(count, dtype=np.float64)  # t_j
@@ -133,11 +136,15 @@ def job_plan(
     for before, after, row in zip(ready[-3::-1], ready[-2:0:-1], rounds[-2::-1], strict=True):
         j, chosen = _predecessor(before, after, row, j)
         starts.append(chosen)
+    runs = [
+        (k, task.count, times[j], times[j] + task.train[k])
+        for row, chosen in zip(reversed(rounds), starts, strict=True)
+        for task, (k, j) in zip(row, chosen, strict=True)
+    ]
+    kind, number, begin, end = np.array(runs).T[..., None]
     use = np.zeros(prices.price.shape)
-    for row, chosen in zip(reversed(rounds), starts, strict=True):
-        for task, (k, j) in zip(row, chosen, strict=True):
-            inside = np.clip([times[j], times[j] + task.train[k]], grid[:-1, None], grid[1:, None])
-            use[k] += task.count * np.diff(inside, axis=1)[:, 0]
+    inside = np.diff(np.clip(grid, begin, end), axis=1)  # time of each run in each cell
+    np.add.at(use, kind[:, 0].astype(np.int64), number * inside)
     return JobPlan(value, completion, use)
 
 
@@ -173,7 +180,7 @@ def evaluation_size(view: HareArrays, end: float, cells: int, steps: int) -> flo
     """
     block, total = task_blocks(view), float(view.class_size.size * cells)
     for n in range(view.jobs):
-        rounds = _rounds(view, block, n)
+        rounds = block.rounds[view.job_rounds[n] : view.job_rounds[n + 1]]
         *_, count = _time_steps(view, block, n, rounds, end, steps)
         priced = len({each for row in rounds for each in row})
         total += view.class_size.size * (
@@ -181,16 +188,6 @@ def evaluation_size(view: HareArrays, end: float, cells: int, steps: int) -> flo
             + sum(count if len(row) == 1 else len(row) * count**2 for row in rounds)
         )
     return total
-
-
-def _rounds(view: HareArrays, block: TaskBlocks, n: int) -> list[list[tuple[int, int]]]:
-    """Return for each round of job n its blocks, each with its number of tasks."""
-    rounds = []
-    for q in range(view.job_rounds[n], view.job_rounds[n + 1]):
-        members = block.task_block[view.round_tasks[q] : view.round_tasks[q + 1]]
-        numbers, counts = np.unique(members, return_counts=True)
-        rounds.append(list(zip(numbers.tolist(), counts.tolist(), strict=True)))
-    return rounds
 
 
 def _priced(
@@ -210,7 +207,7 @@ def _priced(
     if b in cache and cache[b].count == count:
         return cache[b]
     train, duration = block.train[b], block.train[b] + block.sync[b]
-    cost = _min_prices(train, prices.grid, paid, times)
+    cost = count * _min_prices(train, prices.grid, paid, times)
     steps = np.floor(duration / step).astype(np.int64)
     cache[b] = _PricedTasks(float(count), train, duration, steps, cost)
     return cache[b]
@@ -243,7 +240,7 @@ def _next_ready(ready: Floats, row: Sequence[_PricedTasks]) -> Floats:
     following = np.full(len(ready), np.inf)
     for k, step in enumerate(task.steps):
         reached = max(0, len(ready) - step)
-        cost = ready[:reached] + task.count * task.cost[k, :reached]
+        cost = ready[:reached] + task.cost[k, :reached]
         np.minimum(following[step:], cost, out=following[step:])
     return np.asarray(np.minimum.accumulate(following))
 
@@ -258,7 +255,7 @@ def _predecessor(
     (task,) = row
     first = int(np.searchsorted(-after, -after[j]))  # `after` decreases; the round ends here
     costs = [
-        before[first - step] + task.count * task.cost[k, first - step] if step <= first else np.inf
+        before[first - step] + task.cost[k, first - step] if step <= first else np.inf
         for k, step in enumerate(task.steps)
     ]
     k = int(np.argmin(costs))
@@ -281,7 +278,7 @@ def _windows(row: Sequence[_PricedTasks]) -> Floats:
                 np.minimum.accumulate(started, axis=1)[:, :reached],
                 out=least[:, step:],
             )
-        total += task.count * least
+        total += least
     return total
 
 
@@ -324,7 +321,8 @@ class PlanMaster:
 
     Rows: the shares of each job's plans sum to 1; the GPU time used in each class and cell is at
     most the capacity. It starts with the plans at given prices, and with columns that buy capacity
-    at more than any of these prices.
+    at somewhat more than these prices. They keep the duals in a box around the prices (boxstep), so
+    the value of the master may be less than that over all plans.
 
     `start`: prices of the first plans; their grid is that of the master. `steps`: as in `job_plan`.
     """
@@ -337,9 +335,10 @@ class PlanMaster:
         self._capacity = master.rows("capacity", start.price.shape, upper=capacity)
         self.master = master
         master.begin(self._columns(self._plans(start)))
-        dear = 2 * float(start.price.max(initial=0.0)) + float(view.weight.max())
+        most = float(start.price.max(initial=0.0)) or float(view.weight.max())
+        dear = (_BOX * start.price + _WIDE * most).ravel()
         extra = [{row: -1.0} for row in self._capacity.positions.ravel().tolist()]
-        master.begin(master.columns(np.full(len(extra), dear), extra))
+        master.begin(master.columns(dear, extra))
 
     def prices(self, duals: Floats) -> GpuPrices:
         """Return the prices in duals of the master, rounded as in a certificate.

@@ -11,6 +11,7 @@ International Transactions in Operational Research 4 (1997): dual smoothing.
 
 import math
 from dataclasses import replace
+from operator import itemgetter
 from typing import Annotated
 
 from annotated_types import Ge
@@ -22,21 +23,23 @@ from schedgap.models.hare.bounds.certificates import (
     lagrangian_certificate,
     priced_certificate,
 )
-from schedgap.models.hare.bounds.solve_fluid import Cells, solve_fluid, unsolved
+from schedgap.models.hare.bounds.solve_fluid import Cells, FluidSolution, solve_fluid, unsolved
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers import Clock
 from schedgap.solvers.programs.arrays import Floats
 
-_COARSE = 2  # time steps in a job's shortest task during column generation
+_FEW = 10  # cells of the first fluid program, whose prices come within seconds at full scale
+_COARSE = 8  # time steps in a job's shortest task during column generation
 _SMOOTHING = 0.8
 _GAP = 1e-4  # relative gap between master and bound at which the prices are good enough
+_LAST = 2.5  # largest time of the last evaluation, relative to that of the first
 
 
 def lagrangian_bound(
     instance: HareInstance,
     call: RunContext,
     *,
-    cells: Cells = 100,
+    cells: Cells = 50,
     rounds: Annotated[int, "rounds of column generation that improve the prices", Ge(0)] = 40,
     steps: Annotated[int, "time steps within the shortest task of a job", Ge(1)] = 16,
 ) -> MethodResult:
@@ -44,48 +47,61 @@ def lagrangian_bound(
 
     Column generation prices on a coarse time step; its last prices are evaluated on a fine one.
     """
-    path_bound, path_certificate = critical_certificate(instance)
-    call.progress.bound(path_bound, path_certificate)
-    solution = solve_fluid(instance, replace(call, budget=call.budget.share(0.5)), cells)
-    grid = solution.model.grid
-    first = lagrangian.GpuPrices(grid, fluid.capacity_prices(solution.model, solution.duals))
+    best = critical_certificate(instance)
+    call.progress.bound(*best)
+
+    def evaluate(prices: lagrangian.GpuPrices, steps: int) -> None:
+        nonlocal best
+        best = max(best, lagrangian_certificate(instance, prices, steps=steps), key=itemgetter(0))
+        call.progress.bound(*best)
+
+    solution = solve_fluid(instance, replace(call, budget=call.budget.share(0.3)), min(_FEW, cells))
+    prices = fluid_prices(solution)
     begin = call.clock.elapsed()
-    bound, certificate = lagrangian_certificate(instance, first, steps=steps)
-    call.progress.bound(bound, certificate)
-    trace: dict[str, object] = {"fluid_prices": bound, "rounds": 0}
-    # What remains after the last evaluation, which may take three times as long as this one.
-    remaining = call.clock.remaining() - 3 * (call.clock.elapsed() - begin)
-    if rounds and remaining > 0:
+    evaluate(prices, min(_COARSE, steps))
+    reserve = _LAST * (call.clock.elapsed() - begin)
+    trace: dict[str, object] = {"fluid_prices": best[0], "rounds": 0}
+    if cells > _FEW and call.clock.remaining() > reserve:
+        finer = solve_fluid(instance, replace(call, budget=call.budget.share(0.5)), cells)
+        if finer.result.duals is not None:
+            solution, prices = finer, fluid_prices(finer)
+    remaining = call.clock.remaining() - reserve
+    clock = Clock(None if math.isinf(remaining) else remaining)
+    left, raised = rounds, remaining > 0
+    while left > 0 and raised and not clock.expired():  # one box of duals after another
         call.progress.phase("improving the prices by column generation")
-        plans = lagrangian.PlanMaster(instance, first, steps=_COARSE)
+        plans = lagrangian.PlanMaster(instance, prices, steps=_COARSE)
 
-        def better(value: float, duals: Floats) -> None:
-            call.progress.bound(
-                value, priced_certificate(plans.prices(duals), value, steps=_COARSE)
-            )
+        def better(value: float, duals: Floats, plans: lagrangian.PlanMaster = plans) -> None:
+            nonlocal best
+            if value > best[0]:
+                best = value, priced_certificate(plans.prices(duals), value, steps=_COARSE)
+                call.progress.bound(*best)
 
+        before = best[0]
         solved = plans.master.solve(
-            lambda duals: None if call.clock.expired() else plans.pricing(duals),
-            clock=Clock(None if math.isinf(remaining) else remaining),
+            lambda duals, plans=plans: None if call.clock.expired() else plans.pricing(duals),
+            clock=clock,
             smoothing=_SMOOTHING,
             gap=_GAP,
-            rounds=rounds,
-            duals=plans.duals(first),
+            rounds=left,
+            duals=plans.duals(prices),
             threads=call.threads,
             seed=call.seed,
             on_bound=better,
         )
-        trace |= {"rounds": solved.result.rounds, "master": solved.result.objective}
+        left -= max(1, solved.result.rounds)
+        raised = best[0] > before + _GAP * abs(before)
+        trace |= {"rounds": rounds - left, "master": solved.result.objective}
         if solved.duals is not None:
-            last = plans.prices(solved.duals)
-            if solved.bound is not None and solved.bound > bound:
-                bound = solved.bound
-                certificate = priced_certificate(last, bound, steps=_COARSE)
-            value, fine_certificate = lagrangian_certificate(instance, last, steps=steps)
-            if value > bound:
-                bound, certificate = value, fine_certificate
-    if path_bound > bound:
-        bound, certificate = path_bound, path_certificate
+            prices = plans.prices(solved.duals)
+    evaluate(prices, steps)
     return MethodResult(
-        bound=bound, trace=trace, certificate=certificate, note=unsolved(solution.result)
+        bound=best[0], trace=trace, certificate=best[1], note=unsolved(solution.result)
     )
+
+
+def fluid_prices(solution: FluidSolution) -> lagrangian.GpuPrices:
+    """Return the prices of GPU time in the duals of a fluid program."""
+    model = solution.model
+    return lagrangian.GpuPrices(model.grid, fluid.capacity_prices(model, solution.duals))

@@ -25,6 +25,7 @@ from schedgap.models.hare.algorithms.algorithm_1 import GpuRule
 from schedgap.models.hare.algorithms.list_wspt import list_wspt
 from schedgap.models.hare.heuristics.dispatch import PartialSchedule, Slot, to_schedule, workload
 from schedgap.models.method import Budget, MethodResult, RunContext
+from schedgap.solvers import Clock
 
 # Price of time on a GPU that is the fastest for every task, in mean weights of a job. With 0 a
 # batch never waits for a cheaper GPU.
@@ -62,10 +63,19 @@ class DecodedPlan:
 class PlanSearch:
     """Decoder and neighbourhood of plans for one instance.
 
-    `gpu_rule`: whether batches prefer slots by their ends or by their starts.
+    `gpu_rule`: whether batches prefer slots by their ends or by their starts. `budget`: its clock
+    and seed. `on_improvement`: called with every better schedule and its value, first with that of
+    `list_wspt`.
     """
 
-    def __init__(self, instance: HareInstance, gpu_rule: GpuRule, budget: Budget) -> None:
+    def __init__(
+        self,
+        instance: HareInstance,
+        gpu_rule: GpuRule,
+        budget: Budget,
+        on_improvement: OnImprovement = lambda schedule, value: None,
+    ) -> None:
+        self.instance, self.on_improvement = instance, on_improvement
         split = instance.number_of_tasks <= SPLIT
         self.work = work = workload(instance, split=split)
         self.by_end = gpu_rule == "finish"
@@ -82,6 +92,19 @@ class PlanSearch:
             arrival + work.rest[b]
             for arrival, b in zip(work.arrival, work.job_batches[:-1], strict=True)
         ]
+        self.incumbent, self.value = list_wspt(instance, gpu_rule), math.inf
+        self._report(self.incumbent)
+        self._first = self.first_plans()
+        self.best: DecodedPlan | None = None
+        self.current: DecodedPlan | None = None
+        self.stalled, self.kicks, self.patience = 0, 0, PATIENCE
+
+    def _report(self, schedule: HareSchedule) -> None:
+        """Make a schedule the incumbent if it is better."""
+        value = schedule.value(self.instance)
+        if value < self.value:
+            self.incumbent, self.value = schedule, value
+            self.on_improvement(schedule, value)
 
     def first_plans(self) -> Iterator[PriorityPlan]:
         """Yield plans with whole jobs in Smith's order, with and without regard to arrivals."""
@@ -167,6 +190,41 @@ class PlanSearch:
         order = rest[:target] + [n] * len(moved) + rest[target:]
         return PriorityPlan(order, plan.batch_at, plan.prices), min(here, target)
 
+    def improve(self, clock: Clock, moves: int | None = None) -> None:
+        """Search until the clock expires or the moves are used up; a later call continues.
+
+        `moves`: number of neighbours to try, >= 0, after the first plans; None ends after
+        `PATIENCE` kicks without improvement. The search also ends at the critical-path bound.
+        """
+        self.clock = clock
+        for plan in () if clock.expired() else self._first:
+            decoded = self.decode(plan, self.best.value if self.best else math.inf)
+            if decoded is not None:
+                self.best = self.current = decoded
+                self._report(to_schedule(self.instance, self.work, decoded.placed))
+            if clock.expired():
+                return
+        if self.best is None or self.current is None:
+            return
+        path_bound, tried = PartialSchedule(self.work).lower_bound(), 0
+        while self.best.value > path_bound and tried != moves and not clock.expired():
+            tried += 1
+            if self.stalled > STALL * len(self.work.batches):  # kick: a few moves at any cost
+                self.current, self.stalled, self.kicks = self.best, 0, self.rng.randint(1, 4)
+                self.patience -= 1
+                if moves is None and self.patience < 0:
+                    break
+            plan, first = self.neighbor(self.current)
+            limit = math.inf if self.kicks > 0 else self.current.value
+            decoded = self.decode(plan, limit, self.current, first)
+            self.kicks -= 1
+            better = decoded is not None and decoded.value < self.current.value
+            self.stalled = 0 if better else self.stalled + 1
+            self.current = decoded or self.current
+            if self.current.value < self.best.value:
+                self.best, self.patience = self.current, PATIENCE
+                self._report(to_schedule(self.instance, self.work, self.best.placed))
+
 
 def local_search(
     instance: HareInstance,
@@ -180,53 +238,15 @@ def local_search(
 
     `budget`: limit of the search, though the schedule of `list_wspt` is always computed (0.3 s for
     24,000 tasks), and its seed. The same seed with an endless clock gives the same schedule.
-    `moves`: maximum number of neighbours to try, >= 0; None ends after `PATIENCE` kicks without
-    improvement. `gpu_rule`: whether tasks prefer slots that synchronize them first, or that start
-    first. `on_improvement`: called with every better schedule and its value, first with that of
-    `list_wspt`.
+    `moves`, `gpu_rule`, `on_improvement`: as for `PlanSearch`.
 
     Notes
     -----
-    Ours: iterated local search with first improvement; never worse than `list_wspt`. It ends early
-    if it reaches the critical-path bound.
+    Ours: iterated local search with first improvement; never worse than `list_wspt`.
     """
-    search = PlanSearch(instance, gpu_rule, budget)
-    work, rng = search.work, search.rng
-    incumbent = list_wspt(instance, gpu_rule)
-    value = incumbent.value(instance)
-    on_improvement(incumbent, value)
-
-    def report(decoded: DecodedPlan) -> None:
-        nonlocal incumbent, value
-        schedule = to_schedule(instance, work, decoded.placed)
-        if schedule.value(instance) < value:
-            incumbent, value = schedule, schedule.value(instance)
-            on_improvement(incumbent, value)
-
-    best: DecodedPlan | None = None
-    for plan in search.first_plans():
-        best = search.decode(plan, best.value if best else math.inf) or best
-    if best is None:
-        return incumbent
-    report(best)
-    current, tried, stalled, kicks, patience = best, 0, 0, 0, PATIENCE
-    path_bound = PartialSchedule(work).lower_bound()
-    while best.value > path_bound and tried != moves and not budget.clock.expired():
-        tried += 1
-        if stalled > STALL * len(work.batches):  # kick: accept the next few moves at any cost
-            current, stalled, kicks = best, 0, rng.randint(1, 4)
-            patience -= 1
-            if moves is None and patience < 0:
-                break
-        plan, first = search.neighbor(current)
-        decoded = search.decode(plan, math.inf if kicks > 0 else current.value, current, first)
-        kicks -= 1
-        stalled = 0 if decoded and decoded.value < current.value else stalled + 1
-        current = decoded or current
-        if current.value < best.value:
-            best, patience = current, PATIENCE
-            report(best)
-    return incumbent
+    search = PlanSearch(instance, gpu_rule, budget, on_improvement)
+    search.improve(budget.clock, moves)
+    return search.incumbent
 
 
 def run_local_search(

@@ -1,0 +1,137 @@
+"""The stages of `exact`: local search here, every stage that needs an engine in a child process."""
+
+import math
+
+from schedgap.instances.hare import HareInstance, HareSchedule
+from schedgap.instances.hare.scale import grid
+from schedgap.models.hare.bounds.solve_lagrangian import lagrangian_bound
+from schedgap.models.hare.decode import to_steps, value_of
+from schedgap.models.hare.exact.branch_and_price import BranchAndPrice, refusal
+from schedgap.models.hare.exact.build_programs import cp_sat
+from schedgap.models.hare.heuristics.local_search import PlanSearch
+from schedgap.models.hare.integer_time import Synchronization, steps
+from schedgap.models.mechanisms.branch_and_price import OUT_OF_TIME
+from schedgap.models.method import Budget, RunContext
+from schedgap.models.program import Known, program_stage
+from schedgap.models.search_state import Relay, SearchState, StageProgress, StageResult
+
+MOVES = 150  # of the first local search, per task
+SEARCH_SHARE, SEARCH_SECONDS = 0.08, 4.0
+
+
+def first_search(instance: HareInstance, state: SearchState) -> PlanSearch:
+    """Run the local search for a short time, and return it, to be continued."""
+    search = PlanSearch(
+        instance,
+        "finish",
+        state.call.budget,
+        on_improvement=lambda schedule, value: state.incumbent(schedule),
+    )
+    tasks = instance.number_of_tasks
+    improve(
+        state, search, state.call.budget.share(SEARCH_SHARE, most=SEARCH_SECONDS), MOVES * tasks
+    )
+    return search
+
+
+def improve(state: SearchState, search: PlanSearch, budget: Budget, moves: int) -> None:
+    """Continue the local search, whose schedules reach the search state."""
+    state.call.progress.phase("local search")
+    search.improve(budget.clock, moves)
+
+
+def run_cp_sat(
+    instance: HareInstance, state: SearchState, budget: Budget, synchronization: Synchronization
+) -> bool:
+    """Run CP-SAT in a child process; return whether its search was complete."""
+    state.call.progress.phase("CP-SAT")
+    result = state.child(
+        "cp-sat",
+        program_stage,
+        cp_sat,
+        instance,
+        Known(state.schedule, state.lower),
+        {"synchronization": synchronization},
+        "cp-sat",
+        budget=budget,
+        engine="cp-sat",
+    )
+    return result is not None and result.complete
+
+
+def branch_and_price(instance: HareInstance, state: SearchState, budget: Budget) -> bool:
+    """Run branch and price in a child process; return whether it gave up before its time limit."""
+    state.call.progress.phase("branch and price")
+    result = state.child(
+        "branch-and-price",
+        branch_and_price_stage,
+        instance,
+        state.schedule,
+        budget=budget,
+        engine="highs",
+    )
+    return result is not None and result.value == "given up"
+
+
+def branch_and_price_stage(
+    state: StageProgress,
+    instance: HareInstance,
+    schedule: HareSchedule,
+    *,
+    budget: Budget,
+) -> StageResult:
+    """Run branch and price from a schedule.
+
+    `state`: receives schedules and bounds.
+    """
+    upper = value_of(instance, to_steps(instance, schedule), schedule.gpu)
+    if reason := refusal(instance, upper):
+        return StageResult(value="given up", trace={"note": reason})
+    search = BranchAndPrice(
+        instance,
+        schedule,
+        budget=budget,
+        on_incumbent=state.incumbent,
+        on_bound=state.bound,
+    )
+    result = search.run()
+    root = steps(instance).to_objective(result.root) if math.isfinite(result.root) else None
+    trace: dict[str, object] = {
+        "root_bound": root,
+        "nodes": result.nodes,
+        "columns": result.columns,
+        "seconds": round(budget.clock.elapsed(), 3),  # since the method was called
+    }
+    if result.stopped:
+        trace["stopped"] = result.stopped
+    return StageResult(
+        complete=result.lower >= result.upper,
+        trace=trace,
+        value="given up" if result.stopped not in ("", OUT_OF_TIME) else None,
+        proof=result.proof,
+        proved=result.proved,
+    )
+
+
+def lagrangian(instance: HareInstance, state: SearchState, budget: Budget) -> None:
+    """Run the method `lagrangian` in a child process."""
+    state.call.progress.phase("pricing GPU time")
+    state.child("lagrangian", lagrangian_stage, instance, budget=budget, engine="highs")
+
+
+def lagrangian_stage(
+    state: StageProgress, instance: HareInstance, *, budget: Budget
+) -> StageResult:
+    """Compute the Lagrangian bound; better bounds are sent at once.
+
+    `state`: receives the bounds.
+    """
+    scale = grid(instance)
+
+    def to_grid(bound: float) -> float:
+        """Round a bound up to the grid, with a margin for round-off."""
+        return bound if scale is None else math.ceil(bound / scale * (1 - 1e-9) - 1e-6)
+
+    progress = Relay(state, to_grid)
+    result = lagrangian_bound(instance, RunContext({}, "highs", budget, progress))
+    return StageResult(trace={"bound": result.bound})
