@@ -5,8 +5,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schedgap.errors import ScaleError
+from schedgap.instances.generate import generate
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import Budget, RunContext
+from schedgap.models.ring.exact import exact
 from schedgap.models.ring.exact.interval_stages import destructive_bound_stage, dispatch_in_order
 from schedgap.models.ring.heuristics.initial import initial_state
 from schedgap.models.ring.methods import METHODS
@@ -206,3 +208,14 @@ def test_what_cannot_be_is_infeasible() -> None:
     jobs = [job(name, 4, 24, 4 / 3) for name in "ab"]
     assert exactly(instance_of(jobs, [3, 3, 3], horizon=6)) is None
     assert exactly(instance_of(jobs, [3, 3, 3], horizon=7)) == 7
+
+
+def test_many_jobs_are_searched_before_a_program_repeats_the_bound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The lists end at 27; the longest job takes 23 slots, which a search attains."""
+    instance = generate("ring", preset="medium", seed=22)
+    monkeypatch.setattr(exact, "MANY_JOBS", len(instance.jobs))
+    outcome = run(EXACT, instance)
+    assert outcome.bound == outcome.schedule.makespan == 23
+    assert "local-search" in outcome.trace and "pattern-lp" not in outcome.trace

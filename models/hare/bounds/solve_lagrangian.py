@@ -31,7 +31,8 @@ from schedgap.solvers.programs.arrays import Floats
 _FEW = 10  # cells of the first fluid program, whose prices come within seconds at full scale
 _COARSE = 8  # time steps in a job's shortest task during column generation
 _SMOOTHING = 0.8
-_GAP = 1e-4  # relative gap between master and bound at which the prices are good enough
+_GAP = 1e-3  # relative gap between master and bound at which a box is done
+_RAISED = 1e-4  # relative gain of a box after which another one follows
 _LAST = 2.5  # largest time of the last evaluation, relative to that of the first
 
 
@@ -91,7 +92,7 @@ def lagrangian_bound(
             on_bound=better,
         )
         left -= max(1, solved.result.rounds)
-        raised = best[0] > before + _GAP * abs(before)
+        raised = best[0] > before + _RAISED * abs(before)
         trace |= {"rounds": rounds - left, "master": solved.result.objective}
         if solved.duals is not None:
             prices = plans.prices(solved.duals)

@@ -33,7 +33,8 @@ MOST_PAIRS = 300_000  # jobs x servers for which CP-SAT models are built
 FEW_JOBS = 15  # up to which better makespans are refuted first
 MANY_JOBS = 40  # from here on, schedules without spreading are searched with CP-SAT
 # shares of the remaining time, and upper limits in seconds
-BOUND_SHARE, BOUND_SECONDS = 0.15, 15.0
+EARLY_SHARE, EARLY_SECONDS = 0.15, 10.0  # of local search before the bound, with many jobs
+BOUND_SHARE, BOUND_SECONDS = 0.18, 15.0
 SEARCH_SHARE, SEARCH_SECONDS = 0.4, 60.0
 MANY_JOBS_SHARE, MANY_JOBS_SECONDS = 0.8, 150.0  # of local search if there are many jobs
 REFUTE_SHARE, REFUTE_SECONDS = 0.2, 5.0  # of the search of `proof.py`, at the beginning
@@ -52,6 +53,8 @@ def exact(instance: RingInstance, call: RunContext) -> MethodResult:
     large = len(instance.jobs) * len(instance.servers) > MOST_PAIRS
     if len(instance.jobs) <= FEW_JOBS and not large:
         _refute(instance, state, call.budget.share(REFUTE_SHARE, most=REFUTE_SECONDS))
+    if many and not state.closed:  # the bound may be reached already
+        _search(instance, state, call.budget.share(EARLY_SHARE, most=EARLY_SECONDS))
     if state.closed:
         return state.outcome()
     state.child(
@@ -63,21 +66,10 @@ def exact(instance: RingInstance, call: RunContext) -> MethodResult:
     )
     if end := settled_result(instance, state):
         return end
-    call.progress.phase("local search")
     share, most = (MANY_JOBS_SHARE, MANY_JOBS_SECONDS) if many else (SEARCH_SHARE, SEARCH_SECONDS)
     if large:
         share, most = 1.0, math.inf
-    state.child(
-        "local-search",
-        search_stage,
-        instance,
-        state.schedule,
-        int(state.lower),
-        orders=30 if many else 200,
-        moves=2000 if many else 200,
-        rounds=20 if many else 2,
-        budget=call.budget.share(share, most=most),
-    )
+    _search(instance, state, call.budget.share(share, most=most))
     if state.closed:
         return state.outcome()
     if large:
@@ -99,6 +91,23 @@ def _refute(instance: RingInstance, state: SearchState, budget: Budget) -> None:
     interval = state.lower, state.upper
     state.child(
         "refute", refute_stage, instance, prove_goal, *interval, budget=budget, engine="highs"
+    )
+
+
+def _search(instance: RingInstance, state: SearchState, budget: Budget) -> None:
+    """Run the local search from the incumbent."""
+    state.call.progress.phase("local search")
+    many = len(instance.jobs) >= MANY_JOBS
+    state.child(
+        "local-search",
+        search_stage,
+        instance,
+        state.schedule,
+        int(state.lower),
+        orders=30 if many else 200,
+        moves=2000 if many else 200,
+        rounds=20 if many else 2,
+        budget=budget,
     )
 
 
