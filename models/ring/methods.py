@@ -33,9 +33,9 @@ METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
            "branch and bound on the simulation: each node decides which jobs start in a slot, and "
            "where; no engine, few jobs",
            "RAR-DDLS", ours=True, seeded=True),
-    Method("complete-pool", "exact", _at("exact.solve_pools:complete_pool"),
+    Method("complete-pool", "exact", _solved(_at("exact.build_programs:complete_pool")),
            "the paper's choice (10)-(13) among all schedules; tiny instances, for teaching",
-           "(10)-(13)", engines=(*LINEAR_ENGINES, "cp-sat"), seeded=True,
+           "(10)-(13)", engines=LINEAR_ENGINES, seeded=True,
            unsupported_reason=_at("exact.all_schedules:unsupported_reason")),
     # bounds
     Method("bounds", "bound", _at("bounds.solve_bounds:run_bounds"),
@@ -55,7 +55,7 @@ METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
            "column generation over sets of jobs that run in the same slot; sees that rings slow "
            "each other",
            "column generation", ours=True, engines=("highs",)),
-    Method("theta-feasible", "bound", _at("exact.solve_pools:theta_feasible"),
+    Method("theta-feasible", "bound", _at("bounds.solve_load_limit:theta_feasible"),
            "least limit theta on the estimated load of a GPU; integer program over kinds of jobs",
            "(14)-(16)", engines=("highs",), seeded=True),
     Method("pair-contention", "bound", _at("exact.pair_contention:pair_contention"),

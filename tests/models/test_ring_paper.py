@@ -4,7 +4,7 @@ import pytest
 
 from schedgap.instances.ring import RingInstance
 from schedgap.models.ring import FAMILY
-from schedgap.models.ring.programs import schedule_pool
+from schedgap.models.ring.programs import load_limit
 from schedgap.models.ring.rates import load_increments, rate_table
 from schedgap.models.ring.rules import check, objective
 from schedgap.models.ring.simulator import schedule_of, simulate
@@ -39,8 +39,9 @@ def test_to_charge_every_gpu_with_every_job_bounds_nothing() -> None:
     starts, gpu = [1, 4, 1, 3, 5], [0, 0, 0, 0, 0]
     best = schedule_of(W2, starts, [{s: 1} for s in gpu])
     assert best is not None and best.makespan == 6
-    limit = solve(schedule_pool.build_limit(W2, [best]), "highs", clock=Clock(30)).objective
-    assert limit == pytest.approx(6)
+    table = rate_table(W2)
+    program = load_limit.build(table, load_limit.estimated_loads(table))
+    assert solve(program, "highs", clock=Clock(30)).objective == pytest.approx(6)
 
 
 def test_a_ring_that_starts_later_delays_those_that_run() -> None:

@@ -3,7 +3,7 @@
 Joins `programs.load_limit`, which proves that the limit is a bound, to an engine.
 """
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import MethodResult, RunContext
@@ -15,8 +15,16 @@ from schedgap.models.search_state import solve_program
 MOST_COLUMNS = 200_000
 
 
-def limit_bound(instance: RingInstance, call: RunContext) -> MethodResult:
-    """Bound the makespan by the least limit on the estimated loads of GPUs.
+def theta_feasible(
+    instance: RingInstance,
+    call: RunContext,
+    *,
+    form: Annotated[
+        Literal["compact", "pool"],
+        "any choice of GPUs (ours); `pool`, once an enumeration of all schedules, is the same",
+    ] = "compact",
+) -> MethodResult:
+    """Bound the makespan by the least limit of (14)-(16) on the estimated loads of GPUs, (15).
 
     The instance must not be refuted by `no_schedule`.
     """

@@ -79,11 +79,14 @@ def rar_ddls_cp(
     )
 
 
-def complete_pool(instance: RingInstance) -> Built:
-    """Build (10)-(13) over all schedules of a tiny instance."""
-    first_schedule(instance)
-    pool = all_schedules.complete_pool(instance, all_schedules.latest_end(instance))
+def complete_pool(instance: RingInstance, known: Known[RingSchedule] | None = None) -> Built | None:
+    """Build (10)-(13) over all schedules of a tiny instance that end by a known makespan."""
+    schedule = first_schedule(instance) if known is None else known.schedule
+    latest = instance.horizon if schedule is None else schedule.makespan
+    pool = all_schedules.complete_pool(instance, latest)
     if not pool:
-        raise UsageError("no program: no start and placement of all jobs is feasible")
+        if known is None:
+            raise UsageError("no program: no start and placement of all jobs is feasible")
+        return None
     model = pools.build(instance, pool)
     return BuiltProgram(model, lambda values: pools.read(model, instance), grid=1)
