@@ -30,8 +30,8 @@ from schedgap.models.figure import (
 
 HARE, FINISH = "Hare", "Hare with finish (ours)"
 FIFO, SRTF, HOMO, ALLOX = "Gavel_FIFO", "SRTF", "Sched_Homo", "Sched_Allox"
-RIVALS = (FIFO, SRTF, HOMO, ALLOX)  # the paper's schemes for comparison
-PRINTED = (HARE, *RIVALS)
+BASELINES = (FIFO, SRTF, HOMO, ALLOX)  # the paper's schemes for comparison
+PRINTED = (HARE, *BASELINES)
 CLASSES = ("CV", "NLP", "Speech", "Rec")
 MIXES = ("low", "middle", "high")
 NOT_PREEMPTIVE = "srtf:preempt=false"
@@ -128,7 +128,7 @@ class _Workload:
             ALLOX: "sched-allox",
             "Sched_Allox weighted (ours)": "sched-allox:weighted=true",
         }
-        self.scanned = {name: self.schemes[name] for name in (HARE, FINISH, *RIVALS)}
+        self.scanned = {name: self.schemes[name] for name in (HARE, FINISH, *BASELINES)}
         self._drawn = cache(self._generated)
 
     def simulated(self, seed: int, **more: object) -> HareInstance:
@@ -483,12 +483,12 @@ def _on_testbed() -> tuple[Claim, ...]:
     here = "Section 7.2, Fig. 12"
     return (
         *_both(lambda hare, note: best(
-            hare, RIVALS, text=f"Hare is the best of the schemes{note}", source=here)),
+            hare, BASELINES, text=f"Hare is the best of the schemes{note}", source=here)),
         *_both(lambda hare, note: lower_by(
-            hare, RIVALS, 47.6, source=here,
+            hare, BASELINES, 47.6, source=here,
             text=f"Hare is lower than each other scheme by 47.6 % to 75.3 % (at least){note}")),
         *_both(lambda hare, note: only_measured(replace(
-            _about_twice(hare, RIVALS, "Abstract", ""),
+            _about_twice(hare, BASELINES, "Abstract", ""),
             text="Hare outperforms the best other scheme by about 2x (measured: that scheme over "
             f"Hare){note}"))),
         *apart("ours", _possible(47.6, None, here)),
@@ -560,7 +560,7 @@ def _by_gpus() -> tuple[Claim, ...]:
     return (
         _all_move("falls", "the weighted JCT of all schemes falls with more GPUs", here),
         *_both(lambda hare, note: best(
-            hare, RIVALS, source=here, text=f"Hare is always the best{note}")),
+            hare, BASELINES, source=here, text=f"Hare is always the best{note}")),
         *_both(lambda hare, note: _about_twice(
             hare, (ALLOX,), here, f"Sched_Allox takes about 2x what Hare does{note}")),
         best(ALLOX, (FIFO, SRTF, HOMO), source=here,
@@ -575,7 +575,7 @@ def _by_jobs() -> tuple[Claim, ...]:
 
     def last(draw: Draw, hare: str) -> list[float]:
         x = draw.xs[-1]
-        return [100 * (1 - draw.value(hare, x) / draw.value(other, x)) for other in RIVALS]
+        return [100 * (1 - draw.value(hare, x) / draw.value(other, x)) for other in BASELINES]
 
     def claim(hare: str, note: str) -> Claim:
         return Claim(
@@ -623,7 +623,7 @@ def _by_share(of: str) -> tuple[Claim, ...]:
         *parts(
             "Hare is always the best, whatever the shares of the classes of jobs",
             *_both(lambda hare, note: best(
-                hare, RIVALS, source=here, text=f"whatever the share of {of}{note}")),
+                hare, BASELINES, source=here, text=f"whatever the share of {of}{note}")),
         ),
     )  # fmt: skip
 
@@ -756,7 +756,7 @@ def _possible(least: float, place: int | None, source: str) -> Claim:
 
     def reduction(draw: Draw) -> float:
         x = draw.xs[0 if place is None else place]
-        rivals = [draw.value(other, None if place is None else x) for other in RIVALS]
+        rivals = [draw.value(other, None if place is None else x) for other in BASELINES]
         return 100 * (1 - draw.value("bound", x) / min(rivals))
 
     return Claim(
@@ -799,7 +799,7 @@ def _gaps_grow(hare: str, note: str, *, percent: bool, source: str) -> Claim:
         return [
             [100 * (1 - mine / its) if percent else its - mine
              for mine, its in zip(own, draw.curve(other), strict=True)]
-            for other in RIVALS
+            for other in BASELINES
         ]  # fmt: skip
 
     def holds(draw: Draw) -> bool:

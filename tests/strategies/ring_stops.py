@@ -10,37 +10,23 @@ from schedgap.models.ring import FAMILY, rules
 from schedgap.models.ring.algorithms.packing import pack
 from schedgap.models.ring.bounds.certificates import check_certificate
 from schedgap.models.ring.dispatch import Trial, dispatch
-from schedgap.models.ring.exact.interval_stages import destructive_bound_stage, relaxation_stage
+from schedgap.models.ring.exact.interval_stages import destructive_bound_stage
 from schedgap.models.ring.heuristics import initial
 from schedgap.models.ring.heuristics.initial import initial_state, settled_result
 from schedgap.models.ring.methods import METHODS as ALL
 from schedgap.models.ring.rates import RateTable
-from schedgap.models.search_state import StageResult
 from schedgap.solvers.children.processes import run_child
 from strategies.clocks import LONG, StopAt
 
 
 def _climb(instance: RingInstance, call: RunContext) -> MethodResult:
     """Run the destructive bound from the initial state, in this process."""
-    return _stage(destructive_bound_stage, "free", instance, call)
-
-
-def _meetings(instance: RingInstance, call: RunContext) -> MethodResult:
-    """Minimise the whole program by concurrent sets, in this process."""
-    return _stage(relaxation_stage, "sets", instance, call)
-
-
-def _stage(
-    stage: Callable[..., StageResult],
-    detail: str,
-    instance: RingInstance,
-    call: RunContext,
-) -> MethodResult:
     found = initial_state(instance, call)
     if end := settled_result(instance, found):
         return end
-    lower = int(found.lower)
-    report = stage(found, instance, found.schedule, lower, detail, budget=call.budget)
+    report = destructive_bound_stage(
+        found, instance, found.schedule, int(found.lower), "free", budget=call.budget
+    )
     found.take("stage", report)
     assert found.closed or not report.complete
     return settled_result(instance, found) or found.outcome()
@@ -48,7 +34,6 @@ def _stage(
 
 METHODS: dict[str, Method] = {method.name: method for method in ALL}
 METHODS["climb"] = Method("climb", "exact", _climb, "", "", engines=("cp-sat",))
-METHODS["meetings"] = Method("meetings", "bound", _meetings, "", "", engines=("cp-sat",))
 STARTS = ("usual", "bad", "none")
 MANY = 10**7  # readings: no stop at all
 FEW = 60  # the same of a search whose engine never has enough time

@@ -1,4 +1,4 @@
-"""Stages of `exact` with CP-SAT: relaxations, a restriction, and a destructive bound.
+"""Stages of `exact` with CP-SAT: a restriction, and a destructive bound.
 
 Minimising the makespan in the whole program says little about the bound. Deciding whether a
 schedule ends by H is much easier for small H: most jobs cannot be spread any more, and there are
@@ -10,9 +10,8 @@ R. Klein, A. Scholl, "Computing lower bounds by destructive improvement: an appl
 resource-constrained project scheduling", European Journal of Operational Research 112 (1999).
 """
 
-from collections.abc import Callable, Sequence
-from functools import wraps
-from typing import Any, ParamSpec
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -29,82 +28,7 @@ from schedgap.models.search_state import StageProgress, StageResult
 from schedgap.solvers import EngineResult, solve
 from schedgap.solvers.engines.confirm import confirm
 
-P = ParamSpec("P")
-
 STEP_SHARE = 0.3  # of the remaining time, for each makespan
-
-
-def _skip_if_out_of_range(stage: Callable[P, StageResult]) -> Callable[P, StageResult]:
-    """Make a stage return with an explanation if numbers of its program are too large."""
-
-    @wraps(stage)
-    def guarded(*args: P.args, **kwargs: P.kwargs) -> StageResult:
-        try:
-            return stage(*args, **kwargs)
-        except ScaleError as error:
-            return StageResult(trace={"left_out": str(error)})
-
-    return guarded
-
-
-@_skip_if_out_of_range
-def relaxation_stage(
-    state: StageProgress,
-    instance: RingInstance,
-    incumbent: RingSchedule | None,
-    lower: int,
-    detail: Detail,
-    *,
-    budget: Budget,
-) -> StageResult:
-    """Minimise the makespan in an interval program, and simulate its plans.
-
-    `state`: receiver of schedules and bounds. `incumbent`: best known schedule; no plan ends later.
-    `lower`: lower bound on the makespan, slots. `detail`: how contention is modelled; the first two
-    are relaxations.
-    """
-    horizon = instance.horizon if incumbent is None else incumbent.makespan
-    program = intervals.build(instance, horizon=horizon, detail=detail, lower=lower)
-    if program is None:
-        return StageResult(complete=True, infeasible=True)
-    plan_of = program.plan
-
-    def better(value: float, values: Sequence[int]) -> None:
-        offer_plan(state, instance, *plan_of(values))
-
-    settings: dict[str, Any] = {
-        "clock": budget.clock,
-        "seed": budget.seed,
-        "threads": budget.threads,
-        "grid": 1,
-        "on_incumbent": better,
-    }
-    result = solve(
-        program.model,
-        "cp-sat",
-        start=None if incumbent is None else program.start_from(incumbent),
-        on_bound=lambda bound: state.bound(bound, confirmed=False),
-        **settings,
-    )
-    if result.values is not None:
-        better(0.0, result.values)
-    if result.status in ("optimal", "infeasible"):
-        result, _ = confirm(program.model, "cp-sat", result, **settings)
-    done = result.status in ("optimal", "infeasible")
-    if result.bound is not None:
-        state.bound(result.bound, confirmed=done)
-    infeasible = result.status == "infeasible"
-    if infeasible and incumbent is not None:
-        raise ContradictionError(f"no plan ends by {horizon}, where a schedule does")
-    return StageResult(
-        infeasible=infeasible,
-        trace={
-            "value": result.objective,
-            "bound": result.bound,
-            "seconds": round(budget.clock.elapsed(), 3),
-        },
-        value=result.bound if done else None,
-    )
 
 
 def single_server_stage(
@@ -144,7 +68,6 @@ def single_server_stage(
     return StageResult(trace={"asked": asked, "seconds": round(budget.clock.elapsed(), 3)})
 
 
-@_skip_if_out_of_range
 def destructive_bound_stage(
     state: StageProgress,
     instance: RingInstance,
@@ -164,6 +87,21 @@ def destructive_bound_stage(
     bound on the makespan, slots. `detail`: how contention is modelled at first; after a plan of a
     relaxation that ends too late when simulated, the whole program is used.
     """
+    try:
+        return _destroy(state, instance, incumbent, lower, detail, budget)
+    except ScaleError as error:  # numbers of the program are too large
+        return StageResult(trace={"left_out": str(error)})
+
+
+def _destroy(
+    state: StageProgress,
+    instance: RingInstance,
+    incumbent: RingSchedule | None,
+    lower: int,
+    detail: Detail,
+    budget: Budget,
+) -> StageResult:
+    """Run `destructive_bound_stage` on numbers that CP-SAT can take."""
     refuted = asked = 0
     if incumbent is None:
         result, plan = _ask(instance, instance.horizon, "sets", None, budget)
