@@ -25,7 +25,7 @@ from schedgap.models.hare.programs.relaxation_arrays import (
     separate_release_prefixes,
     with_cuts,
 )
-from schedgap.models.hare.programs.relaxation_cuts import (
+from schedgap.models.hare.programs.solve_relaxation import (
     CutLoopResult,
     canonical_point,
     solve_binary_with_cuts,
