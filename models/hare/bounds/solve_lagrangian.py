@@ -24,6 +24,7 @@ from schedgap.models.hare.bounds.certificates import (
     priced_certificate,
 )
 from schedgap.models.hare.bounds.solve_fluid import Cells, FluidSolution, solve_fluid, unsolved
+from schedgap.models.mechanisms.restricted_master import Priced
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers import Clock
 from schedgap.solvers.programs.arrays import Floats
@@ -79,9 +80,12 @@ def lagrangian_bound(
                 best = value, priced_certificate(plans.prices(duals), value, steps=_COARSE)
                 call.progress.bound(*best)
 
+        def pricing(duals: Floats, plans: lagrangian.PlanMaster = plans) -> Priced | None:
+            return None if call.clock.expired() else plans.pricing(duals)
+
         before = best[0]
         solved = plans.master.solve(
-            lambda duals, plans=plans: None if call.clock.expired() else plans.pricing(duals),
+            pricing,
             clock=clock,
             smoothing=_SMOOTHING,
             gap=_GAP,

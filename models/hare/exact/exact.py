@@ -31,7 +31,7 @@ LAGRANGIAN_SHARE, LAGRANGIAN_SECONDS = 0.3, 60.0
 LATE_MOVES = 1500  # of the local search after branch and price gave up, per task
 LARGE_TABLES = 2_000_000  # size of pricing tables beyond which the root bound takes long
 MAX_TASKS = 5000  # for CP-SAT, and for branch and price
-LARGE_LAGRANGIAN = 0.6  # of the time, with more tasks
+LARGE_LAGRANGIAN = 0.5  # of the time, with more tasks
 MIN_SEARCH = 30.0  # seconds of local search, with more tasks and no time limit
 
 
