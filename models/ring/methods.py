@@ -19,7 +19,7 @@ _solved = partial(SolveProgram, initial=_at("exact.build_programs:initial"))
 METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
     # exact
     Method("exact", "exact", _at("exact.exact:exact"),
-           "bounds, list schedules, local search and relaxations, then a destructive bound: one "
+           "list schedules and local search, bounds by patterns, then a destructive bound: one "
            "makespan after another is refuted",
            "(1)-(9)", ours=True, engines=("cp-sat", "highs"), runs_children=True, seeded=True),
     Method("rar-ddls", "exact", _solved(_at("exact.build_programs:rar_ddls")),
