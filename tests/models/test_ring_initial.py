@@ -91,7 +91,7 @@ def test_programs_for_too_many_ways_are_not_built(monkeypatch: pytest.MonkeyPatc
     """With a limit of 5 pairs W1 is too large, and local search has all of the time."""
     monkeypatch.setattr(recipe, "MOST_PAIRS", 5)
     found = exact(W1, RunContext({}, None, Budget(Clock(20)), Heard()))
-    assert found.schedule.makespan == 8 and found.bound == 4
+    assert found.schedule.makespan == 8 and found.bound == 7  # by configurations
     assert found.trace["makespans"] == "left out: more than 5 pairs of job and server"
     assert found.trace["local-search"]["end"] == "all rounds are done"
 
