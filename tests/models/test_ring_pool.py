@@ -112,6 +112,7 @@ def test_w2_has_theta_star_6_where_sjf_bco_has_7():
     assert limit.bound == 6 and limit.trace["exact"] is True
     sjf = of_sjf_bco(W2)
     assert sjf.makespan == 7
+    assert solved(schedule_pool.build_limit(W2, [sjf])) == pytest.approx(7)  # no bound on 6
 
 
 def test_equal_jobs_and_the_two_gpus_of_one_are_all_dealt_out():
@@ -123,8 +124,10 @@ def test_equal_jobs_and_the_two_gpus_of_one_are_all_dealt_out():
     assert run(BY_NAME["theta-feasible"], wide).bound == 11
 
 
-def test_estimated_loads() -> None:
+def test_the_printed_limit_is_that_of_the_compact_form():
     """4 + 4 of 9 GPUs need not share: 3.36 slots of one job, below its 4 slots."""
+    limit = solved(schedule_pool.build_limit(W1, all_schedules.complete_pool(W1, 8)))
+    assert limit == pytest.approx(3.36)
     assert load_limit.estimated_loads(rate_table(W1)) == pytest.approx((3.36, 3.36))
     assert run(BY_NAME["theta-feasible"], W1).bound == 4
     assert run(BY_NAME["theta-feasible"], W1, form="pool").bound == 4  # a former name
