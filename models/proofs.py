@@ -134,6 +134,14 @@ def excluded_text(instance: Instance, goal: int) -> str:
     return f"no schedule has value {side} {text}"
 
 
+def excluded_objective(instance: Instance, goal: int) -> float:
+    """Return the objective that is excluded with all better ones.
+
+    `goal`: in the family's units.
+    """
+    return float(_family(instance).excluded(instance, goal)[1])
+
+
 def _decimal(value: Fraction, rounding: str) -> str:
     """Return a number with up to 17 digits if they are exact, else rounded to 12."""
     top, bottom = Decimal(value.numerator), Decimal(value.denominator)

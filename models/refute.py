@@ -9,45 +9,40 @@ resource-constrained project scheduling", European Journal of Operational Resear
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Protocol
 
 from schedgap.instances.instance import Instance
 from schedgap.models.method import Budget
-from schedgap.models.proofs import excluded_value, proof_width
+from schedgap.models.proofs import excluded_objective, excluded_value, proof_width
 from schedgap.models.search_state import StageProgress, StageResult
 from schedgap.solvers.proofs.checker import RefusedError
 from schedgap.solvers.proofs.prover import Proved
 
 
-class Prover(Protocol):
-    """`prove_goal` of a family; what it returns as `better` is a schedule, where it reads it."""
-
-    def __call__(
-        self, instance: Any, goal: int, schedule: object = None, *, budget: Budget
-    ) -> Proved:
-        """Look for a proof that no schedule has a value of `goal` or less."""
-
-
 def refute_stage(
     progress: StageProgress,
     instance: Instance,
-    prove_goal: Prover,
+    prove_goal: Callable[..., Proved],
     lower: float,
     upper: float | None,
     *,
     sense: int = 1,
     grid: float = 1.0,
     step: float = 1.0,
+    lowers: bool = False,
     budget: Budget,
 ) -> StageResult:
     """Refute values below `upper`; each schedule that is found instead lowers it.
 
-    `progress`: receives schedules and bounds. `lower`, `upper`: known bound, and value of the
-    incumbent; None without one. Both are in the units of the search state, `sense` times those of
-    the objective. `grid`: of the values; 0 without one. `step`: how far the next bound to be proved
-    lies above the last one, as a part of the first gap; with 1, the incumbent is tried at once.
+    `progress`: receives schedules and bounds. `prove_goal`: of the family. `lower`, `upper`: known
+    bound, and value of the incumbent; None without one. Both are in the units of the search state,
+    `sense` times those of the objective. `grid`: of the values; 0 without one. `step`: how far the
+    next bound to be proved lies above the last one, as a part of the first gap; with 1, the
+    incumbent is tried at once. `lowers`: so it is, too, but the prover may lower the goal to its
+    `least`, at first without limit, then by all but `step` of the gap that is left.
     """
+    lowering: dict[str, float] = {"least": -math.inf} if lowers else {}
     nodes, rounds, note = 0, 0, ""
     stride = math.inf if upper is None else step * (upper - lower)
     if grid:
@@ -55,14 +50,14 @@ def refute_stage(
     proof, proved = None, -math.inf
     complete = False
     while not complete:
-        value = upper if upper is None or step >= 1 else min(upper, lower + stride)
-        objective = None if value is None else sense * value
-        goal = excluded_value(instance, objective)
+        at_once = upper is None or step >= 1 or lowers
+        value = upper if at_once else min(upper, lower + stride)
+        goal = excluded_value(instance, None if value is None else sense * value)
         if goal is None:
             note = "the values are too large to be told apart"
             break
         try:
-            found = prove_goal(instance, goal, budget=budget)
+            found = prove_goal(instance, goal, budget=budget, **lowering)
         except RefusedError as error:  # too large
             note = str(error)
             break
@@ -75,10 +70,16 @@ def refute_stage(
         elif found.proof is None:
             break
         else:
-            proof, complete = replace(found.proof, goal=goal), value == upper
+            reached = goal if found.proof.goal is None else found.proof.goal
+            proof, complete = replace(found.proof, goal=reached), value == upper and reached >= goal
+            if lowers:
+                lowering["least"] = reached + math.ceil(step * (goal - reached))
             if value is not None:
                 lower = value
-                proved = value - proof_width(instance, objective) * abs(value)
+            if value is not None or not complete:
+                excluded = excluded_objective(instance, reached)
+                on_grid = proof_width(instance, excluded) == 0
+                proved = sense * excluded + (grid if on_grid else 0.0)
                 progress.bound(proved)
     return StageResult(
         complete=complete,

@@ -158,7 +158,7 @@ def program(instance: ElasticInstance, goal: int) -> IntegerProgram:
 class Model:
     """The program with a solution of cost <= goal for every schedule of value <= goal.
 
-    `goal`: from `goal`. `runs`: of another model of the instance.
+    `goal`: from `goal`.
 
     Attributes
     ----------
@@ -184,12 +184,10 @@ class Model:
     cliques: CliqueCut
     kinds: Mapping[str, Cut]
 
-    def __init__(
-        self, instance: ElasticInstance, goal: int, runs: list[list[Run]] | None = None
-    ) -> None:
+    def __init__(self, instance: ElasticInstance, goal: int) -> None:
         self.is_batch, self.goal = instance.is_batch, goal
         self.capacity = _units(instance).capacity
-        self.runs = _all_runs(instance) if runs is None else runs
+        self.runs = _all_runs(instance)
         self.jobs = _windows(instance, goal, self.runs)
         self.before = min(job.first for job in self.jobs) - 1  # the slot before the first arrival
         self.last = max(job.end for job in self.jobs)
@@ -323,6 +321,7 @@ def _units(instance: ElasticInstance) -> _Units:
     return _Units(worker, ps, capacity)
 
 
+@lru_cache(maxsize=1)  # goals of one instance are refuted one after the other
 def _all_runs(instance: ElasticInstance) -> list[list[Run]]:
     """Return the runs of each job on the empty servers that the first lemma leaves."""
     units = _units(instance)

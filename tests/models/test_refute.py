@@ -6,11 +6,14 @@ import pytest
 
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.instances.edge import EdgeInstance
+from schedgap.instances.elastic import ElasticInstance
 from schedgap.instances.generate import generate
 from schedgap.instances.instance import Instance
 from schedgap.instances.ring import RingInstance
 from schedgap.models.dmlrs.exact import prove as dmlrs
 from schedgap.models.edge.exact import prove as edge
+from schedgap.models.elastic import proof as elastic_proof
+from schedgap.models.elastic.exact import prove as elastic
 from schedgap.models.family import family
 from schedgap.models.method import Budget
 from schedgap.models.proofs import check_here, excluded_value, proof_data
@@ -18,6 +21,8 @@ from schedgap.models.refute import refute_stage
 from schedgap.models.ring.exact import prove as ring
 from schedgap.models.search_state import StageResult
 from schedgap.solvers import Clock
+from strategies.elastic import brute_force
+from strategies.elastic import instance_of as elastic_of
 from strategies.ring import optimum
 from strategies.ring_examples import W1, instance_of, job
 
@@ -125,6 +130,40 @@ def test_a_width_stays_open_where_values_have_no_grid() -> None:
     # A schedule of the program is none of the instance: the stage ends.
     found = refute_stage(heard, instance, dmlrs.prove_goal, -2 * best, -0.9 * best, **kind)
     assert not found.complete and found.proof is None and len(heard.bounds) == 1
+
+
+def elastic_jobs(heavy: float) -> ElasticInstance:
+    """Five jobs on two servers of two GPUs; one weighs more than the others."""
+    job = {"train_time": {"w1": 1.5}, "update_time": {"p1": 0.0}}
+    servers = [{"id": f"s{n}", "capacity": {"gpu": 2, "cpu": 8, "bandwidth": 6}} for n in (1, 2)]
+    return elastic_of([job | {"weight": w} for w in (heavy, 2.0, 2.0, 1.0, 1.0)], servers=servers)
+
+
+@pytest.mark.parametrize("heavy", [3.5, 3e9 + 1 / 3])
+def test_a_bound_on_rounded_weights_is_no_more_than_its_proof_shows(
+    heavy: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only where the weights are whole numbers of units, the next one after the goal is a bound."""
+    monkeypatch.setattr(elastic, "FEW_RUNS", 0)
+    monkeypatch.setattr(elastic, "MANY_RUNS", 0)  # the first goals are far below the incumbent
+    instance = elastic_jobs(heavy)
+    unit, optimum = elastic_proof.weight_unit(instance), brute_force(instance)
+    whole = elastic_proof.within(instance, optimum) == 0
+    assert whole == (heavy == 3.5)
+    heard, goals = Heard(instance), list[int]()
+
+    def listened(*given: Any, **more: Any) -> Any:
+        found = elastic.prove_goal(*given, **more)
+        if found.proof is not None:
+            goals.append(found.proof.goal)
+        return found
+
+    kind = {"grid": float(unit), "step": 0.2, "lowers": True, "budget": budget()}
+    found = refute_stage(heard, instance, listened, 0, 2 * optimum, **kind)
+    assert found.complete and shown(instance, found, heard.values[-1])
+    assert len(goals) > 1
+    assert heard.bounds == [float((goal + whole) * unit) for goal in goals]
+    assert found.proved == heard.bounds[-1] <= optimum
 
 
 def test_what_is_too_large_is_said() -> None:

@@ -11,25 +11,28 @@ import math
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.bounds import schedule_lp
+from schedgap.models.elastic.exact.prove import prove_goal
 from schedgap.models.elastic.exact.stages import (
     coarse_stage,
     guided_lists,
     interval_stage,
     list_stage,
     price_stage,
-    refute_stage,
     value_of,
 )
 from schedgap.models.elastic.heuristics.initial import initial_state
 from schedgap.models.elastic.modes import modes
 from schedgap.models.elastic.programs.whole_numbers import rounded_integers
+from schedgap.models.elastic.proof import weight_unit
 from schedgap.models.elastic.time_windows import windows
 from schedgap.models.method import Budget, MethodResult, RunContext
+from schedgap.models.refute import refute_stage
 from schedgap.models.search_state import SearchState
 
 # Shares of the remaining time, and upper limits in seconds.
 FIRST_SHARE, FIRST_SECONDS = 0.2, 3.0  # each of the two searches at the beginning
 REFUTE_SHARE = 0.8  # refuting better values
+STEP = 0.2  # of the gap to the incumbent, by which a refuted goal is raised
 RELAXED_SHARE = 0.5  # relaxations whose prices guide list schedules, each
 GUIDED_SHARE, GUIDED_SECONDS = 0.1, 4.0  # list schedules guided by prices
 # Sizes.
@@ -81,13 +84,26 @@ def _coarse(instance: ElasticInstance, state: SearchState, budget: Budget) -> No
 
 
 def _over(state: SearchState) -> bool:
-    return state.closed or state.call.clock.expired()
+    return state.closed or "refute" in state.proofs or state.call.clock.expired()
 
 
 def _refute(instance: ElasticInstance, state: SearchState, budget: Budget) -> None:
     """Refute all values below the incumbent's, or find better schedules."""
     state.call.progress.phase("refuting better values")
-    state.child("refute", refute_stage, instance, state.schedule, budget=budget, engine="highs")
+    state.child(
+        "refute",
+        refute_stage,
+        instance,
+        prove_goal,
+        state.lower,
+        state.upper,
+        sense=-1 if instance.is_batch else 1,
+        grid=float(weight_unit(instance)),
+        step=STEP,
+        lowers=True,
+        budget=budget,
+        engine="highs",
+    )
 
 
 def _interval_size(instance: ElasticInstance, state: SearchState) -> float:

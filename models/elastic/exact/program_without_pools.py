@@ -42,7 +42,7 @@ def pooled(instance: ElasticInstance, goal: int, proof: Mapping[str, Any]) -> Po
         small.reduce(pool)
     left_out = before - _size(small)
     small.write()
-    large = Model(instance, goal, small.runs)
+    large = Model(instance, goal)
     try:
         large.write()
     except RefusedError:

@@ -43,41 +43,25 @@ MAX_DENOMINATOR = 60  # of the coefficients of cuts
 
 
 def prove_goal(
-    instance: ElasticInstance, goal: int, schedule: object = None, *, budget: Budget
+    instance: ElasticInstance,
+    goal: int,
+    schedule: object = None,
+    *,
+    budget: Budget,
+    least: float | None = None,
 ) -> Proved:
     """Look for a proof that no schedule has a value of `goal` or less.
 
     `goal`: minimised value, from `proof.goal`. `schedule`: JSON data of the schedule that is
-    claimed to be optimal; not used. `budget`: time for the search, and seed of the engine.
+    claimed to be optimal; not used. `budget`: time for the search, and seed of the engine. `least`:
+    the goal may be lowered to this value, so that few runs are left; the proof names the goal.
 
     Raises
     ------
     RefusedError
         If the program is too large to be written down.
     """
-    return attempt(instance, goal, budget)[0]
-
-
-def attempt(
-    instance: ElasticInstance,
-    goal: int,
-    budget: Budget,
-    *,
-    least: float | None = None,
-    known: Model | None = None,
-) -> tuple[Proved, Model]:
-    """Look for a proof, or for a better schedule; return also the program of the attempt.
-
-    `goal`: minimised value, from `proof.goal`. `budget`: time for the search, and seed of the
-    engine. `least`: the goal may be lowered to this value, so that few runs are left; the model has
-    the goal. `known`: of an earlier attempt.
-
-    Raises
-    ------
-    RefusedError
-        If the program is too large to be written down.
-    """
-    model = Model(instance, goal, None if known is None else known.runs)
+    model = Model(instance, goal)
     pools: list[dict[str, Any]] = []
     if _runs_left(model) > FEW_RUNS:
         pool = _prices(model, budget)
@@ -88,7 +72,7 @@ def attempt(
         ):
             gap *= LOWER
             lower = model.goal - math.ceil(gap * (1 / LOWER - 1))
-            model = Model(instance, int(max(least, lower)), model.runs)
+            model = Model(instance, int(max(least, lower)))
             pool = pool | {"p": [cell for cell in pool["p"] if cell[2] <= model.last]}
             model.reduce(pool)
         pools = [pool]
@@ -107,10 +91,12 @@ def attempt(
         kinds=model.kinds,
         seed=budget.seed,
     )
-    if proved.proof is not None and pools:
-        with_pools = replace(proved.proof, vectors=[*proved.proof.vectors, *pools])
-        proved = replace(proved, proof=with_pools)
-    return proved, model
+    if proved.better is not None:
+        return replace(proved, better=schedule_of(instance, model, proved.better))
+    if proved.proof is not None:
+        vectors = [*proved.proof.vectors, *pools]
+        return replace(proved, proof=replace(proved.proof, vectors=vectors, goal=model.goal))
+    return proved
 
 
 def _runs_left(model: Model) -> int:

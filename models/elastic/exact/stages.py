@@ -10,22 +10,16 @@ from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic.bounds import coarse_lp, configuration_lp, schedule_lp
 from schedgap.models.elastic.bounds.schedule_lp import SlotPrices
-from schedgap.models.elastic.exact.prove import attempt
-from schedgap.models.elastic.exact.prove import schedule_of as schedule_of_solution
 from schedgap.models.elastic.heuristics.initial import priced_list_schedule
 from schedgap.models.elastic.heuristics.lp_guided import lp_guided
 from schedgap.models.elastic.modes import modes
 from schedgap.models.elastic.programs import intervals
 from schedgap.models.elastic.programs.columns import ElasticRun, schedule_of
 from schedgap.models.elastic.programs.whole_numbers import rounded_integers
-from schedgap.models.elastic.proof import weight_unit, within
 from schedgap.models.elastic.time_windows import windows
 from schedgap.models.method import Budget, RunContext
-from schedgap.models.proofs import excluded_value
 from schedgap.models.search_state import SearchState, StageProgress, StageResult, solve_program
-from schedgap.solvers.proofs.checker import RefusedError
 
-MORE = 0.2  # of the gap to the incumbent by which a refuted goal is raised
 COARSE_BLOCK = 5  # slots that share a price when servers have too many configurations
 # List schedules guided by prices.
 GUIDES = (1.0, 0.6, 0.3, 0.1)  # factors of the prices
@@ -183,55 +177,3 @@ def interval_stage(
         real=lambda bound: bound * whole.step,
     )
     return replace(report, trace=dict(report.trace) | ({} if whole.exact else {"rounded": True}))
-
-
-def refute_stage(
-    progress: StageProgress,
-    instance: ElasticInstance,
-    schedule: ElasticSchedule | None,
-    *,
-    budget: Budget,
-) -> StageResult:
-    """Look for a proof that no schedule is better; each schedule that refutes it is the next one.
-
-    `progress`: receives schedules and bounds. `schedule`: the incumbent.
-    """
-    rounds, nodes, model = 0, 0, None
-    note, found, least = "", None, -math.inf
-    bound, below = -math.inf, None  # the last bound, and its proof
-    unit = float(weight_unit(instance))
-    while (goal := excluded_value(instance, value_of(instance, schedule))) is not None:
-        try:
-            proved, model = attempt(instance, goal, budget, least=min(goal, least), known=model)
-        except RefusedError as error:
-            note = str(error)
-            break
-        rounds, nodes, note = rounds + 1, nodes + proved.nodes, proved.reason
-        if proved.better is not None:
-            better = schedule_of_solution(instance, model, proved.better)
-            if better is None:
-                break
-            schedule = better
-            progress.incumbent(better)
-        elif proved.proof is None:
-            break
-        elif model.goal >= goal:
-            found = proved.proof
-            break
-        else:  # no schedule up to this goal: the gap above the bound of the prices grows
-            whole = within(instance, model.goal * unit) == 0
-            bound, below = (model.goal + whole) * unit, replace(proved.proof, goal=model.goal)
-            progress.bound(bound)
-            least = model.goal + math.ceil(MORE * (goal - model.goal))
-    value = value_of(instance, schedule)
-    complete = found is not None and (value is None or within(instance, value) == 0)
-    if complete and value is not None:
-        progress.bound(-value if instance.is_batch else value)
-    seconds = round(budget.clock.elapsed(), 3)
-    return StageResult(
-        complete=complete,
-        infeasible=complete and value is None,
-        trace={"rounds": rounds, "nodes": nodes, "note": note, "seconds": seconds},
-        proof=found if complete else below,
-        proved=bound,
-    )
