@@ -20,18 +20,12 @@ may leave out runs first, by the lemma of `solvers/proofs/runs.py`.
 import math
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from itertools import compress
 from typing import Any, NamedTuple
 
 from schedgap.instances.edge.instance import EdgeInstance, Job
-from schedgap.solvers.proofs.checker import (
-    CUTS,
-    IntegerProgram,
-    ProgramSpace,
-    RefusedError,
-    Row,
-    with_cuts,
-)
-from schedgap.solvers.proofs.runs import Prices, reduce_by_pools
+from schedgap.solvers.proofs.checker import IntegerProgram, ProgramSpace, RefusedError, Row
+from schedgap.solvers.proofs.runs import Prices, RunModel
 
 MAX_COLUMNS = 200_000
 MAX_ENTRIES = 4_000_000
@@ -99,10 +93,7 @@ def space(instance: EdgeInstance, goal: int, proof: Mapping[str, Any]) -> Progra
 
     `goal`: from `goal`. `proof`: vectors with a key `p` are pools; its `cuts` are derived again.
     """
-    model = Model(instance, goal)
-    reduce_by_pools(model, proof.get("vectors"))
-    model.write()
-    return ProgramSpace(with_cuts(model.program, proof.get("cuts"), CUTS))
+    return Model(instance, goal).space(proof)
 
 
 def program(instance: EdgeInstance, goal: int) -> IntegerProgram:
@@ -115,12 +106,10 @@ def program(instance: EdgeInstance, goal: int) -> IntegerProgram:
     RefusedError
         If it is too large to be written down.
     """
-    model = Model(instance, goal)
-    model.write()
-    return model.program
+    return Model(instance, goal).written()
 
 
-class Model:
+class Model(RunModel):
     """The program with a solution of cost <= goal for every schedule of value <= goal.
 
     `goal`: from `goal`.
@@ -142,10 +131,8 @@ class Model:
         If it is too large to be written down.
     """
 
-    program: IntegerProgram
-
     def __init__(self, instance: EdgeInstance, goal: int) -> None:
-        self.instance, self.goal = instance, goal
+        self.instance, self.goal, self.is_batch = instance, goal, instance.is_batch
         first, last = instance.window
         self.before, self.last = first - 1, first
         self.types = [("worker", name) for name in instance.worker_types]
@@ -206,26 +193,16 @@ class Model:
         end = run.start + run.mode.duration - 1
         return -1 if self.instance.is_batch else end - self.jobs[j].arrival
 
-    def reduce(self, pool: Mapping[str, Any]) -> int:
-        """Leave out the runs that are too expensive, by the lemma on pools.
-
-        Returns o times the goal, less the bound of the prices.
-
-        `pool`: as `Prices` reads it; the resources of a server are the types.
-        """
-        prices = Prices(pool, self.capacity, self.before, self.last)
-        costs = [
+    def priced(self, prices: Prices) -> list[list[int]]:
+        """Return the costs and least prices of the runs of each job; resources are the types."""
+        return [
             [prices.o * self.cost(j, run) + self._price(j, run, prices) for run in own]
             for j, own in enumerate(self.runs)
         ]
-        absent = [0] if self.instance.is_batch else []
-        least = [min([*absent, *own], default=0) for own in costs]
-        slack = prices.slack(self.goal, least)
-        self.runs = [
-            [run for run, cost in zip(own, priced, strict=True) if cost - bound <= slack]
-            for own, priced, bound in zip(self.runs, costs, least, strict=True)
-        ]
-        return slack
+
+    def keep(self, kept: list[list[bool]]) -> None:
+        """Leave out runs, in the order of `priced`."""
+        self.runs = [list(compress(*both)) for both in zip(self.runs, kept, strict=True)]
 
     def _price(self, j: int, run: Run, prices: Prices) -> int:
         """Return what a run pays at least."""

@@ -32,15 +32,13 @@ from typing import Any, NamedTuple
 from schedgap.instances.elastic.instance import ElasticInstance, Job
 from schedgap.solvers.proofs.checker import (
     CUTS,
-    Cut,
     IntegerProgram,
     ProgramSpace,
     RefusedError,
     Row,
-    with_cuts,
 )
 from schedgap.solvers.proofs.cuts import CliqueCut, SlotCut
-from schedgap.solvers.proofs.runs import Prices, reduce_by_pools
+from schedgap.solvers.proofs.runs import Prices, RunModel
 
 MAX_SERVERS = 50
 MAX_CELLS = 1_000_000  # placements times servers times resources
@@ -134,10 +132,7 @@ def space(instance: ElasticInstance, goal: int, proof: Mapping[str, Any]) -> Pro
 
     `goal`: from `goal`. `proof`: vectors with a key `p` are pools; its `cuts` are derived again.
     """
-    model = Model(instance, goal)
-    reduce_by_pools(model, proof.get("vectors"))
-    model.write()
-    return ProgramSpace(with_cuts(model.program, proof.get("cuts"), model.kinds))
+    return Model(instance, goal).space(proof)
 
 
 def program(instance: ElasticInstance, goal: int) -> IntegerProgram:
@@ -150,12 +145,10 @@ def program(instance: ElasticInstance, goal: int) -> IntegerProgram:
     RefusedError
         If it is too large to be written down.
     """
-    model = Model(instance, goal)
-    model.write()
-    return model.program
+    return Model(instance, goal).written()
 
 
-class Model:
+class Model(RunModel):
     """The program with a solution of cost <= goal for every schedule of value <= goal.
 
     `goal`: from `goal`.
@@ -180,9 +173,7 @@ class Model:
         If it is too large to be written down.
     """
 
-    program: IntegerProgram
     cliques: CliqueCut
-    kinds: Mapping[str, Cut]
 
     def __init__(self, instance: ElasticInstance, goal: int) -> None:
         self.is_batch, self.goal = instance.is_batch, goal
@@ -210,29 +201,17 @@ class Model:
         end = column.start + job.runs[column.run].duration
         return -job.weight if self.is_batch else job.weight * end
 
-    def reduce(self, pool: Mapping[str, Any]) -> int:
-        """Leave out the starts of runs that are too expensive, by the lemma on pools.
-
-        Returns o times the goal, less the bound of the prices.
-
-        `pool`: as `Prices` reads it.
-        """
-        prices = Prices(pool, self.capacity, self.before, self.last)
-        costs = [
-            [self._costs(j, k, own, prices) for k, own in enumerate(runs)]
+    def priced(self, prices: Prices) -> list[list[int]]:
+        """Return the costs and prices of the runs of each job, at all starts that are left."""
+        return [
+            [c for k, own in enumerate(runs) for c in self._costs(j, k, own, prices)]
             for j, runs in enumerate(self.starts)
         ]
-        absent = [0] if self.is_batch else []
-        least = [min([*absent, *(c for own in runs for c in own)], default=0) for runs in costs]
-        slack = prices.slack(self.goal, least)
-        self.starts = [
-            [
-                [t for t, c in zip(own, prices, strict=True) if c - bound <= slack]
-                for own, prices in zip(runs, priced, strict=True)
-            ]
-            for runs, priced, bound in zip(self.starts, costs, least, strict=True)
-        ]
-        return slack
+
+    def keep(self, kept: list[list[bool]]) -> None:
+        """Leave out starts, in the order of `priced`."""
+        for runs, flags in zip(self.starts, map(iter, kept), strict=True):
+            runs[:] = [[t for t in own if next(flags)] for own in runs]
 
     def _costs(self, j: int, k: int, starts: list[int], prices: Prices) -> list[int]:
         """Return the costs and prices of a run by start."""

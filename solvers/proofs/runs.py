@@ -11,29 +11,96 @@ goal, which makes prices whole. What a run pays may be taken too low.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
-from schedgap.solvers.proofs.checker import RefusedError, whole
+from schedgap.solvers.proofs.checker import (
+    CUTS,
+    Cut,
+    IntegerProgram,
+    ProgramSpace,
+    RefusedError,
+    whole,
+    with_cuts,
+)
 
 
-class Reduced(Protocol):
-    """A program that is not written yet."""
+class RunModel:
+    """A program in which jobs choose runs; it is written after prices have left out some of them.
+
+    Attributes
+    ----------
+    goal : int
+        The program has a solution of cost <= goal for every schedule of value <= goal.
+    is_batch : bool
+        Whether jobs may stay out.
+    capacity : list of list of int
+        [server][resource].
+    before, last : int
+        No run uses the slots up to `before`, or those after `last`.
+    program : IntegerProgram
+        As written.
+    kinds : mapping
+        The kinds of cuts.
+    """
+
+    goal: int
+    is_batch: bool
+    capacity: list[list[int]]
+    before: int
+    last: int
+    program: IntegerProgram
+    kinds: Mapping[str, Cut] = CUTS
+
+    def priced(self, prices: "Prices") -> list[list[int]]:
+        """Return for each job, and each of its runs, o times the cost and what the run pays."""
+        raise NotImplementedError
+
+    def keep(self, kept: list[list[bool]]) -> None:
+        """Leave out runs, in the order of `priced`."""
+        raise NotImplementedError
+
+    def write(self) -> None:
+        """Write the program over the runs that are left."""
+        raise NotImplementedError
 
     def reduce(self, pool: Mapping[str, Any]) -> int:
-        """Leave out the runs that a pool shows to be too expensive."""
+        """Leave out the runs that are too expensive, by the lemma on pools.
 
+        Returns o times the goal, less the bound of the prices.
 
-def reduce_by_pools(model: Reduced, vectors: Any) -> None:
-    """Reduce a program by the pools of a proof file, in their order.
+        `pool`: as `Prices` reads it.
+        """
+        prices = Prices(pool, self.capacity, self.before, self.last)
+        costs, absent = self.priced(prices), [0] if self.is_batch else []
+        least = [min([*absent, *own], default=0) for own in costs]
+        slack = prices.slack(self.goal, least)
+        self.keep(
+            [
+                [cost - bound <= slack for cost in own]
+                for own, bound in zip(costs, least, strict=True)
+            ]
+        )
+        return slack
 
-    `vectors`: of the file; those with a key `p` are pools.
-    """
-    for k, vector in enumerate(vectors if isinstance(vectors, list) else []):
-        if isinstance(vector, Mapping) and "p" in vector:
-            try:
-                model.reduce(vector)
-            except RefusedError as error:
-                raise RefusedError(f"/vectors/{k}{error.where}", error.why) from None
+    def written(self) -> IntegerProgram:
+        """Return the program over all runs, without cuts."""
+        self.write()
+        return self.program
+
+    def space(self, proof: Mapping[str, Any]) -> ProgramSpace:
+        """Return the set that a proof shows to be empty.
+
+        `proof`: its vectors with a key `p` are pools, by which runs are left out in their order;
+        its `cuts` are derived again.
+        """
+        vectors = proof.get("vectors")
+        for k, vector in enumerate(vectors if isinstance(vectors, list) else []):
+            if isinstance(vector, Mapping) and "p" in vector:
+                try:
+                    self.reduce(vector)
+                except RefusedError as error:
+                    raise RefusedError(f"/vectors/{k}{error.where}", error.why) from None
+        return ProgramSpace(with_cuts(self.written(), proof.get("cuts"), self.kinds))
 
 
 class Prices:
