@@ -124,7 +124,8 @@ class SentProgress(Progress[S_contra]):
     """Progress of a child process, sent to its parent as tuples.
 
     `("incumbent", seconds, objective, schedule)`, `("bound", seconds, value, certificate,
-    confirmed)` and `("phase", seconds, text)`; seconds are those of the clock.
+    confirmed)`, `("proved", seconds, value, proof)` and `("phase", seconds, text)`; seconds are
+    those of the clock.
 
     `send`: sends one message to the parent. `lower`: the best confirmed bound that the parent has,
     in the same units, for a stage to read.
@@ -157,6 +158,11 @@ class SentProgress(Progress[S_contra]):
             if confirmed:
                 self._lower = max(self._lower, value)
             self._send(("bound", self._clock.elapsed(), float(value), certificate, confirmed))
+
+    def proved_bound(self, value: float, proof: Proof) -> None:
+        """Send a bound and its proof."""
+        self._lower = max(self._lower, value)
+        self._send(("proved", self._clock.elapsed(), float(value), proof))
 
     def phase(self, text: str) -> None:
         """Send a few words on what is being done."""

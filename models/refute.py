@@ -15,13 +15,13 @@ from dataclasses import replace
 from schedgap.instances.instance import Instance
 from schedgap.models.method import Budget
 from schedgap.models.proofs import excluded_objective, excluded_value, proof_width
-from schedgap.models.search_state import StageProgress, StageResult
+from schedgap.models.search_state import ProofProgress, StageResult
 from schedgap.solvers.proofs.checker import RefusedError
 from schedgap.solvers.proofs.prover import Proved
 
 
 def refute_stage(
-    progress: StageProgress,
+    progress: ProofProgress,
     instance: Instance,
     prove_goal: Callable[..., Proved],
     lower: float,
@@ -50,8 +50,9 @@ def refute_stage(
     proof, proved = None, -math.inf
     complete = False
     while not complete:
-        at_once = upper is None or step >= 1 or lowers
-        value = upper if at_once else min(upper, lower + stride)
+        value = upper
+        if upper is not None and step < 1 and not lowers:
+            value = min(upper, lower + stride)
         goal = excluded_value(instance, None if value is None else sense * value)
         if goal is None:
             note = "the values are too large to be told apart"
@@ -80,7 +81,7 @@ def refute_stage(
                 excluded = excluded_objective(instance, reached)
                 on_grid = proof_width(instance, excluded) == 0
                 proved = sense * excluded + (grid if on_grid else 0.0)
-                progress.bound(proved)
+                progress.proved_bound(proved, proof)
     return StageResult(
         complete=complete,
         infeasible=complete and upper is None,

@@ -28,7 +28,14 @@ from schedgap.solvers.engines.registry import find_engine
 from schedgap.solvers.engines.solve import Program
 from schedgap.solvers.proofs.tree import Proof
 
-__all__ = ["Relay", "SearchState", "StageProgress", "StageResult", "solve_program"]
+__all__ = [
+    "ProofProgress",
+    "Relay",
+    "SearchState",
+    "StageProgress",
+    "StageResult",
+    "solve_program",
+]
 
 _APART = 1e-6  # relative: a bound that lies further past a schedule is wrong
 
@@ -50,6 +57,13 @@ class StageProgress(Progress[S_contra], Protocol[S_contra]):
         objective : float, optional
             Not read: the search state measures the schedule.
         """
+
+
+class ProofProgress(StageProgress[S_contra], Protocol[S_contra]):
+    """Progress of a stage that proves bounds."""
+
+    def proved_bound(self, value: float, proof: Proof) -> None:
+        """Receive a bound with a proof, which survives when the stage is stopped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +231,20 @@ class SearchState(StageProgress[S]):
         if raised:
             self.call.progress.bound(self._to_objective(lower), certificate)
 
+    def proved_bound(self, value: float, proof: Proof) -> None:
+        """Raise the bound, and keep the proof of the best one.
+
+        Parameters
+        ----------
+        value : float
+            The bound, in the units of the search state.
+        proof : Proof
+            That no schedule is better than `value`.
+        """
+        self.bound(value)
+        if value > self._proved[0]:
+            self._proved = self._round_bound(value), proof
+
     def _meets(self, lower: float) -> bool:
         """Whether a bound closes the gap to the incumbent."""
         if self.upper is None:
@@ -243,9 +271,8 @@ class SearchState(StageProgress[S]):
         if report.complete:
             self.proofs.append(name)
             self.proof = report.proof or self.proof
-        elif report.proof is not None and report.proved > self._proved[0]:
-            self.bound(report.proved)
-            self._proved = self._round_bound(report.proved), report.proof
+        elif report.proof is not None:
+            self.proved_bound(report.proved, report.proof)
         if report.infeasible:
             self.infeasible = True
         if self.upper is not None and (
@@ -357,6 +384,8 @@ class SearchState(StageProgress[S]):
                 self.incumbent(schedule)
             case ("bound", _, value, certificate, confirmed):
                 self.bound(value, certificate, confirmed=confirmed)
+            case ("proved", _, value, proof):
+                self.proved_bound(value, proof)
 
     def outcome(self, note: str = "") -> MethodResult[S]:
         """Return incumbent, bound and certificate as the result of the method.

@@ -25,6 +25,7 @@ from schedgap.proof import main
 from schedgap.solvers import Clock
 from schedgap.solvers.proofs.checker import RefusedError
 from schedgap.solvers.proofs.prover import Proved
+from schedgap.solvers.proofs.tree import Proof
 from strategies.dmlrs import best_schedule, dmlrs_instances, plain_ps, slot_choices
 from strategies.tampering import tampered
 
@@ -489,7 +490,7 @@ class Bounds(NullProgress):
     def __init__(self) -> None:
         self.heard: list[float] = []
 
-    def bound(self, value: float, *more: object, confirmed: bool = True) -> None:
+    def proved_bound(self, value: float, proof: Proof) -> None:
         """Record a bound."""
         self.heard.append(value)
 

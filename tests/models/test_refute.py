@@ -21,6 +21,7 @@ from schedgap.models.refute import refute_stage
 from schedgap.models.ring.exact import prove as ring
 from schedgap.models.search_state import StageResult
 from schedgap.solvers import Clock
+from schedgap.solvers.proofs.tree import Proof
 from strategies.elastic import brute_force
 from strategies.elastic import instance_of as elastic_of
 from strategies.ring import optimum
@@ -47,6 +48,10 @@ class Heard:
 
     def bound(self, value: float, *more: object, confirmed: bool = True) -> None:
         """Record a bound."""
+        self.bounds.append(value)
+
+    def proved_bound(self, value: float, proof: Proof) -> None:
+        """Record a bound with a proof."""
         self.bounds.append(value)
 
     def phase(self, text: str) -> None:

@@ -103,8 +103,11 @@ def test_a_stage_in_a_process_of_its_own() -> None:
 
 def test_what_a_stage_had_found_survives_it() -> None:
     found = bracket()
+    found.checkable_only = True
     assert found.child("endless", endless, budget=Budget(Clock(0.5))) is None
     assert found.schedule == 9
+    outcome = found.outcome()
+    assert (outcome.bound, outcome.proof) == (4.0, Proof([], [], [{"v": 0}]))
     assert str(found.outcome().trace["endless"]).startswith("timeout")
 
 

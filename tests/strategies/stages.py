@@ -5,6 +5,7 @@ import time
 from schedgap.errors import ScaleError
 from schedgap.models.method import Budget
 from schedgap.models.search_state import StageProgress, StageResult
+from schedgap.solvers.proofs.tree import Proof
 
 
 def both(found: StageProgress, by: float, *, budget: Budget) -> StageResult:
@@ -18,8 +19,9 @@ def both(found: StageProgress, by: float, *, budget: Budget) -> StageResult:
 
 
 def endless(found: StageProgress, *, budget: Budget) -> StageResult:
-    """Report an incumbent, then hang."""
+    """Report an incumbent and a bound with a proof, then hang."""
     found.incumbent(9.0)
+    found.proved_bound(4.0, Proof([], [], [{"v": 0}]))
     time.sleep(60)
     return StageResult()
 
