@@ -20,13 +20,14 @@ import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Placement
 from schedgap.models.elastic import rules
+from schedgap.models.elastic.placement import Ints
 from schedgap.models.elastic.proof import Column, Model
 from schedgap.models.mechanisms.configurations import FacetSeparator, maximal_configurations
+from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster, prices_at_most
 from schedgap.models.method import Budget
-from schedgap.solvers.engines.highs import Relaxation
 from schedgap.solvers.loops.cliques import heavy_cliques
-from schedgap.solvers.programs.arrays import Floats, LinearProgram
-from schedgap.solvers.programs.sparse import sparse
+from schedgap.solvers.programs.arrays import Floats
+from schedgap.solvers.programs.builder import Entries
 from schedgap.solvers.proofs.checker import Box
 from schedgap.solvers.proofs.covers import CoverSeparator
 from schedgap.solvers.proofs.prover import Proved, Separator, prove
@@ -34,7 +35,7 @@ from schedgap.solvers.proofs.prover import Proved, Separator, prove
 FEW_RUNS = 1500  # runs and starts that need no prices
 MANY_RUNS, LOWER = 5000, 0.7  # with more, the gap to the goal is lowered by this factor
 PRICE_BITS = 16  # of the largest price
-MAX_ROUNDS = 60  # of column generation
+MAX_ROUNDS, GAP = 60, 1e-7  # of column generation
 MAX_VISITED, MAX_CONFIGURATIONS = 100_000, 5_000  # of a server
 MAX_SUPPORT, MAX_CLIQUES, MAX_MEMBERS = 300, 60, 2000
 VIOLATION = 0.02
@@ -135,41 +136,25 @@ def schedule_of(
 
 def _prices(model: Model, budget: Budget) -> dict[str, Any]:
     """Return prices of the capacities by column generation, as a vector of a proof file."""
-    pricer = _Pricer(model)
-    most = 10.0 * max(1.0, abs(float(model.goal)))  # of artificial columns
-    jobs = len(model.jobs)
-    height = jobs + len(pricer.limit) * pricer.slots
-    low = np.full(height, -np.inf)
+    pricer, master = _Pricer(model), RestrictedMaster[Column]()
+    lower = -np.inf if model.is_batch else 1.0
+    jobs = master.rows("job", len(model.jobs), lower=lower, upper=1.0)
+    shape = len(pricer.limit), pricer.slots
+    cells = master.rows("capacity", shape, upper=pricer.limit[:, None])
     if not model.is_batch:
-        low[:jobs] = 1.0
-    high = np.concatenate([np.ones(jobs), np.repeat(pricer.limit, pricer.slots)])
-    master = Relaxation(
-        LinearProgram(
-            cost=np.full(jobs, 0.0 if model.is_batch else most),
-            lower=np.zeros(jobs),
-            upper=np.full(jobs, np.inf),
-            matrix=sparse.eye_array(height, jobs, format="csr"),
-            row_lower=low,
-            row_upper=high,
-        ),
-        seed=budget.seed,
+        master.begin(master.artificial(jobs, 10.0 * max(1.0, abs(float(model.goal)))))
+
+    def pricing(duals: Floats) -> Priced:
+        bound, columns = pricer.evaluate(prices_at_most(cells, duals))
+        cost = [float(model.cost(column)) for column in columns]
+        entries = [pricer.entries(column, cells.positions) for column in columns]
+        return Priced(master.columns(cost, entries, columns) if columns else None, bound)
+
+    solution = master.solve(
+        pricing, clock=budget.clock, gap=GAP, rounds=MAX_ROUNDS, seed=budget.seed
     )
-    price = best = np.zeros((len(pricer.limit), pricer.slots))
-    bound = -np.inf
-    for _ in range(MAX_ROUNDS):
-        value, columns = pricer.evaluate(price)
-        if value > bound:
-            bound, best = value, price
-        if not columns:
-            break
-        master.add_columns(*pricer.entries(columns, height))
-        result = master.solve(budget.clock)
-        if result.duals is None or result.objective is None:
-            break
-        price = np.maximum(0.0, -np.asarray(result.duals)[jobs:].reshape(price.shape))
-        if result.objective - bound < 1e-7 * max(1.0, abs(bound)):
-            break
-    return pricer.vector(best)
+    price = np.zeros(shape) if solution.duals is None else prices_at_most(cells, solution.duals)
+    return pricer.vector(price)
 
 
 class _Pricer:
@@ -182,7 +167,6 @@ class _Pricer:
         self.scale = np.maximum(1.0, limit / 1000)
         self.limit = limit / self.scale
         self.slots = max(job.end for job in model.jobs)
-        self.known: set[Column] = set()
         # By job and duration: numbers of the runs, and what they use [k, h r].
         self.groups: list[list[tuple[int, list[int], Floats]]] = []
         for job in model.jobs:
@@ -199,7 +183,7 @@ class _Pricer:
             self.groups.append(groups)
 
     def evaluate(self, price: Floats) -> tuple[float, list[Column]]:
-        """Return the bound of prices [h r, t], and the cheapest runs of each job not known yet."""
+        """Return the bound of prices [h r, t], and the cheapest runs of each job."""
         until = np.concatenate([np.zeros((len(price), 1)), np.cumsum(price, axis=1)], axis=1)
         bound, found = -float((price.sum(axis=1) * self.limit).sum()), list[Column]()
         for j, (job, groups) in enumerate(zip(self.model.jobs, self.groups, strict=True)):
@@ -218,29 +202,17 @@ class _Pricer:
                     for i in np.argsort(own, kind="stable")[:5].tolist()
                 ]
             bound += least
-            best = sorted(item for item in best if item[1] not in self.known)[:8]
+            best = sorted(best)[:8]
             found += [column for cost_, column in best if cost_ < least + 2 * abs(least) + 1]
         return bound, found
 
-    def entries(self, columns: Sequence[Column], height: int) -> tuple[Any, ...]:
-        """Return costs, bounds and entries of columns for the master."""
-        self.known |= set(columns)
-        jobs, resources = len(self.model.jobs), len(self.model.capacity[0])
-        rows, numbers, values = list[int](), list[int](), list[float]()
-        for i, column in enumerate(columns):
-            run = self.model.jobs[column.job].runs[column.run]
-            rows.append(column.job)
-            numbers.append(i)
-            values.append(1.0)
-            for (h, r), amount in run.use:
-                cell = h * resources + r
-                first = jobs + cell * self.slots + column.start - 1
-                rows += range(first, first + run.duration)
-                numbers += [i] * run.duration
-                values += [amount / self.scale[cell]] * run.duration
-        matrix = sparse.csc_array((values, (rows, numbers)), shape=(height, len(columns)))
-        cost = np.array([float(self.model.cost(column)) for column in columns])
-        return cost, np.zeros(len(columns)), np.full(len(columns), np.inf), matrix
+    def entries(self, column: Column, at: Ints) -> Entries:
+        """Return the entries of a column; `at` [h r, t]: rows of the capacities."""
+        run = self.model.jobs[column.job].runs[column.run]
+        cells = np.array([h * len(self.model.capacity[0]) + r for (h, r), _ in run.use])
+        amounts = np.array([amount for _, amount in run.use]) / self.scale[cells]
+        rows = at[cells, column.start - 1 : column.start - 1 + run.duration]
+        return [(column.job, 1.0), (rows, np.repeat(amounts, run.duration))]
 
     def vector(self, price: Floats) -> dict[str, Any]:
         """Return prices [h r, t] as whole numbers."""
