@@ -102,8 +102,8 @@ FULL = Scale(
     (60, 80, 100, 120, 150),
     (100, 125, 150, 175, 200),
     {"worker_types": 8, "ps_types": 10},
-    ("pooled-lp-coarse", "wspt-list"),
-    ("pooled-lp-coarse",),
+    ("configuration-lp", "wspt-list"),
+    ("configuration-lp",),
     600,
 )
 QUICK = Scale(

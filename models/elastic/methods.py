@@ -23,7 +23,7 @@ def _in_time(name: str) -> Within[ElasticInstance, ElasticSchedule]:
 
 def _scaled(function: Callable[..., Any]) -> Within[ElasticInstance, ElasticSchedule]:
     """Return how a function runs on weights of a larger magnitude."""
-    return Within(_at("exact.weight_scaling:on_scaled_weights"), function)
+    return Within(_at("programs.weights:on_scaled_weights"), function)
 
 
 def _solved(name: str, **own: Lazy) -> Within[ElasticInstance, ElasticSchedule]:
@@ -93,9 +93,6 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method("pooled-lp", "bound", partial(_by_columns, "pooled-lp"),
            "as schedule-lp, with equal servers pooled: fewer prices",
            "(8), (9)", ours=True, engines=("highs",)),
-    Method("pooled-lp-coarse", "bound", _at("bounds.solve_relaxations:pooled_lp_coarse_bound"),
-           "as schedule-lp, with few pools of servers and prices by block of slots; for full scale",
-           "(8), (9)", ours=True, engines=("highs",)),
     Method("configuration-lp", "bound", _at("bounds.solve_relaxations:configuration_lp_bound"),
            "servers filled by whole configurations of workers and PSs; prices by block of slots; "
            "for full scale",
@@ -160,6 +157,7 @@ ALIASES = {
     "price-and-enumerate": "exact",
     "paper": "paper-milp",
     "lp": "schedule-lp",
+    "pooled-lp-coarse": "configuration-lp",
     "no-contention": "job-alone",
     "volume": "job-alone",  # retired: nowhere better
 }

@@ -160,18 +160,6 @@ def cluster(instance: ElasticInstance) -> ElasticCluster:
     )
 
 
-def volume(view: ElasticCluster, mode: Mode) -> float:
-    """Return the volume of a mode: demand x duration, with resources as shares of the cluster's.
-
-    `mode`: counted with all its workers and one PS.
-    """
-    total = view.capacity.sum(axis=0)
-    demand = mode.workers * view.worker_units[mode.worker_type]
-    if mode.ps_type is not None:
-        demand = demand + view.ps_units[mode.ps_type]
-    return float((demand[total > 0] / total[total > 0]).sum()) * mode.duration
-
-
 @lru_cache(maxsize=1 << 16)
 def max_central_workers(view: ElasticCluster, m: int, p: int | None) -> int:
     """Return the largest number of workers that fit on one empty server, together with one PS.

@@ -15,8 +15,6 @@ from schedgap.models.elastic import rules
 ARCHITECTURES = {"ps": "parameter_server", "ring": "ring_allreduce"}
 ROWS: tuple[Row, ...] = (
     ("job-alone", {}, None),
-    ("pooled-lp-coarse", {}, None),
-    ("pooled-lp-coarse", {"pools": 12}, 300),
     ("configuration-lp", {}, 300),
     ("wspt-list", {}, None),
     ("lp-guided", {"moves": 0}, None),

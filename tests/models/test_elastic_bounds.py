@@ -2,6 +2,8 @@
 
 import copy
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,17 +14,18 @@ from hypothesis import strategies as st
 from schedgap.errors import InputError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic import FAMILY
+from schedgap.models.elastic.bounds import container_prices
 from schedgap.models.elastic.bounds.certificates import check_certificate
-from schedgap.models.elastic.bounds.coarse_lp import fallback_costs
-from schedgap.models.elastic.bounds.coarse_prices import BlockPrices, PoolPricer, server_pools
-from schedgap.models.elastic.bounds.configurations import configurations, containers
+from schedgap.models.elastic.bounds.configuration_lp import fallback_costs
 from schedgap.models.elastic.bounds.container_prices import (
     ContainerPricer,
     ContainerPrices,
+    configurations,
     container_demands,
+    containers,
 )
 from schedgap.models.elastic.bounds.dual_prices import golden_section_minimum
-from schedgap.models.elastic.bounds.mode_tables import table_on_one_pool, undominated
+from schedgap.models.elastic.bounds.mode_tables import table, undominated
 from schedgap.models.elastic.bounds.volume import mean_busy_time_bound, mean_busy_times
 from schedgap.models.elastic.methods import METHODS as ALL
 from schedgap.models.elastic.modes import cluster
@@ -54,14 +57,25 @@ def run(name: str, instance: ElasticInstance, **options: object) -> MethodResult
     return FAMILY.run(method, instance, call)
 
 
+@contextmanager
+def one_pool() -> Iterator[None]:
+    """Servers have too many configurations, whatever they are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(container_prices, "MAX_VISITED", 0)
+        configurations.cache_clear()
+        yield
+    configurations.cache_clear()
+
+
 def bounds_of(instance: ElasticInstance) -> dict[str, MethodResult]:
-    """Return the outcome of every bound that serves the instance, of pools also with several."""
+    """Return the outcome of every bound that serves the instance, of blocks also by one pool."""
     found = {
         name: run(name, instance)
         for name, method in METHODS.items()
         if method.unsupported_reason(instance) is None
     }
-    found["several pools"] = run("pooled-lp-coarse", instance, pools=2, block=2)
+    with one_pool():
+        found["one pool"] = run("configuration-lp", instance, block=2)
     served = not instance.is_batch and no_schedule(instance) is None
     for r, resource in enumerate(instance.resources if served else []):
         if (bound := mean_busy_time_bound(instance, r)) is not None:
@@ -73,7 +87,7 @@ def bounds_of(instance: ElasticInstance) -> dict[str, MethodResult]:
 def test_the_toy_has_no_gap() -> None:
     """j1 alone ends at 1 + 3 and j2 at 2 + 1: 3 x 4 + 5 x 3 = 27, which a schedule attains."""
     assert run("job-alone", TOY).bound == 27
-    for name in ("schedule-lp", "pooled-lp", "pooled-lp-coarse", "configuration-lp", "dual-lp"):
+    for name in ("schedule-lp", "pooled-lp", "configuration-lp", "dual-lp"):
         assert run(name, TOY).bound == pytest.approx(27, rel=1e-3), name
 
 
@@ -177,16 +191,12 @@ def test_any_prices_prove_a_bound(instance: ElasticInstance, data: st.DataObject
         st.integers(0, len(instance.servers) - 1), st.integers(0, 2), st.integers(1, slots), price
     )
     fine = {"kind": "schedule-lp", "slots": slots, "prices": data.draw(st.lists(cells))}
-    several = data.draw(st.booleans())
-    pool = [h if several else 0 for h in range(len(instance.servers))]
-    blocks = st.tuples(
-        st.integers(0, max(pool)), st.integers(0, 2), st.integers(0, (slots - 1) // 2), price
-    )
+    blocks = st.tuples(st.just(0), st.integers(0, 2), st.integers(0, (slots - 1) // 2), price)
     rough = {
         "kind": "pooled-lp-coarse",
         "block": 2,
         "slots": slots,
-        "pool": pool,
+        "pool": [0] * len(instance.servers),
         "prices": data.draw(st.lists(blocks)),
     }
     kinds = len(instance.worker_types) + len(instance.ps_types)
@@ -207,7 +217,7 @@ def test_any_prices_prove_a_bound(instance: ElasticInstance, data: st.DataObject
 def test_no_start_is_cheaper_than_those_that_pricing_tries(
     instance: ElasticInstance, data: st.DataObject
 ) -> None:
-    """Prices of containers, and of resources of one pool: against every row and every start."""
+    """Against every row and every start; resources of one pool against all modes."""
     if no_schedule(instance):
         return
     view, slots = cluster(instance), data.draw(st.integers(1, 9))
@@ -232,17 +242,16 @@ def test_no_start_is_cheaper_than_those_that_pricing_tries(
     priced = ContainerPricer(instance).price_jobs(whole)
     assert priced is not None
     by_slot = np.repeat(whole.price, np.diff(whole.edges()), axis=1)
-    one_pool = np.zeros(len(instance.servers), dtype=np.int64)
-    price = np.array([[data.draw(drawn) for _ in range(shape[0])]], float)
-    coarse = PoolPricer(instance, one_pool)
-    pooled = coarse.price_jobs(BlockPrices(block, slots, one_pool, price))
+    unit = np.array([data.draw(drawn) for _ in range(shape[0])], float)
+    pricer = ContainerPricer(instance)
+    pooled = pricer.price_jobs(ContainerPrices(block, slots, containers(view) @ unit))
     assert pooled is not None
-    for j in coarse.jobs:
+    for j in pricer.jobs:
         own = container_demands(instance, j)
         paid = own.workers[:, None] * by_slot[own.worker] + own.ps_count[:, None] * by_slot[own.ps]
         assert priced[0][j] == pytest.approx(least(j, own.duration, paid))
-        rows = coarse.rows(j)
-        paid = rows.demand(view) @ np.repeat(price[0], block, axis=1)[:, :slots]
+        rows = table(instance, j)
+        paid = rows.demand(view) @ np.repeat(unit, block, axis=1)[:, :slots]
         assert pooled[0][j] == pytest.approx(least(j, rows.duration, paid))
 
 
@@ -265,21 +274,6 @@ def test_the_last_start_before_the_deadline_can_be_the_cheapest(
     assert bound == pytest.approx(22)
 
 
-def test_unlike_servers_in_pools_of_their_own_bound_better() -> None:
-    """Two workers of two GPUs for a slot each, on servers of 2, 1 and 1 GPUs: together they have
-    room for both jobs at once, 2 + 2; but only the first one holds a worker: 2 + 3."""
-    servers = [
-        {"id": f"s{h}", "capacity": {"gpu": gpu, "cpu": 8, "bandwidth": 6}}
-        for h, gpu in enumerate((2, 1, 1))
-    ]
-    kinds = [{"id": "w1", "demand": {"gpu": 2, "cpu": 1, "bandwidth": 1}}]
-    job = {"train_time": {"w1": 1}, "update_time": {"p1": 0}}
-    instance = instance_of([job, job], servers=servers, worker_types=kinds)
-    assert run("pooled-lp-coarse", instance, block=1).bound == pytest.approx(4, rel=1e-5)
-    assert run("pooled-lp-coarse", instance, block=1, pools=2).bound == pytest.approx(5, rel=1e-5)
-    assert brute_force(instance) == 5
-
-
 def test_servers_that_hold_whole_workers_bound_better() -> None:
     """Two workers of two GPUs for a slot each, on servers of 3 GPUs and of 1: in fractions of a
     worker there is room for both at once, 2 + 2, and on the larger server alone for one and a half,
@@ -293,6 +287,8 @@ def test_servers_that_hold_whole_workers_bound_better() -> None:
     large = {"train_time": {"w2": 1}, "update_time": {"p1": 0}}
     instance = instance_of([large, large], servers=servers, worker_types=kinds)
     assert run("configuration-lp", instance, block=1).bound == pytest.approx(5, rel=1e-3)
+    with one_pool():
+        assert run("configuration-lp", instance, block=1).bound == pytest.approx(4, rel=1e-3)
     priced = {"kind": "configuration-lp", "block": 1, "slots": 1, "prices": [[0, 0, 1.0]]}
     assert check_certificate(instance, priced) == pytest.approx(5)
     assert run("schedule-lp", instance).bound == pytest.approx(4.5, rel=1e-3)
@@ -310,24 +306,12 @@ def test_configurations_are_all_that_fit_and_have_no_room() -> None:
     assert sorted(map(tuple, found.tolist())) == [(0, 0, 2), (0, 2, 1), (1, 0, 1)]
 
 
-def test_servers_with_too_many_configurations_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("schedgap.models.elastic.bounds.configurations.MAX_VISITED", 1)
-    configurations.cache_clear()
-    outcome = run("configuration-lp", TOY)
-    assert outcome.bound is None and "configurations" in outcome.note
-
-
-def test_pools_that_are_too_many_are_put_together() -> None:
-    """Sizes 4, 1, 2, 4: two pools keep the roomiest kind, both of its servers, apart."""
-    servers = [
-        {"id": f"s{h}", "capacity": {"gpu": gpu, "cpu": 8, "bandwidth": 6}}
-        for h, gpu in enumerate((1, 4, 2, 4))
-    ]
-    job = {"train_time": {"w1": 1}, "update_time": {"p1": 0}}
-    instance = instance_of([job], servers=servers)
-    assert server_pools(instance, 3).tolist() == [0, 1, 2, 1]
-    assert server_pools(instance, 2).tolist() == [1, 0, 1, 0]
-    assert server_pools(instance, 1).tolist() == [0, 0, 0, 0]
+def test_servers_with_too_many_configurations_are_one_pool() -> None:
+    with one_pool():
+        outcome = run("configuration-lp", TOY)
+    assert outcome.certificate is not None
+    assert outcome.certificate["kind"] == "pooled-lp-coarse"
+    assert outcome.bound == pytest.approx(27, rel=1e-3)
 
 
 def test_a_certificate_of_raised_prices_proves_less() -> None:
@@ -350,25 +334,19 @@ def test_a_certificate_of_raised_prices_proves_less() -> None:
         {"kind": "schedule-lp", "slots": 3, "prices": [[0, 0, 1, -1.0]]},
         {"kind": "schedule-lp", "slots": 10**9, "prices": [[0, 0, 10**9, 1.0]]},
         {"kind": "pooled-lp-coarse", "block": 0, "slots": 3, "pool": [0, 0], "prices": []},
+        {"kind": "pooled-lp-coarse", "block": 2, "slots": 3, "pool": [0, 1], "prices": []},
         {"kind": "pooled-lp-coarse", "block": 2, "slots": 3, "pool": [0], "prices": []},
-        {"kind": "pooled-lp-coarse", "block": 2, "slots": 3, "pool": [0, 2], "prices": []},
+        {"kind": "pooled-lp-coarse", "block": 2, "slots": 3, "pool": [0, 0],
+         "prices": [[1, 0, 0, 1.0]]},
         {"kind": "configuration-lp", "block": 1, "slots": 0, "prices": []},
         {"kind": "configuration-lp", "block": 1, "slots": 3, "prices": [[2, 0, 1.0]]},
         {"kind": "configuration-lp", "block": 1, "slots": 3, "prices": [[0, 0, -1.0]]},
         {"kind": "volume", "resource": "time"},
     ],
-)
+)  # fmt: skip
 def test_a_certificate_that_does_not_fit_is_refused(broken: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="certificate"):
         check_certificate(TOY, broken)
-
-
-def test_one_pool_leaves_out_what_takes_longer_and_more() -> None:
-    """j1 of the toy: the central N = 1 (6 slots; 1 GPU) and N = 2 (3 slots; 2 GPUs), and the split
-    N = 3 (4 slots; 3 GPUs), which N = 2 beats, as it beats split N = 2 (6 slots)."""
-    found = table_on_one_pool(TOY, 0)
-    assert found.duration.tolist() == [3, 6]
-    assert found.demand(cluster(TOY))[:, 0].tolist() == [2, 1]
 
 
 @given(st.lists(st.tuples(*[st.integers(0, 4)] * 3), min_size=1, max_size=12))

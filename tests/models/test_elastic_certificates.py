@@ -12,8 +12,13 @@ from hypothesis import strategies as st
 from schedgap.errors import InputError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic import FAMILY
-from schedgap.models.elastic.bounds.certificates import KINDS, check_certificate, scale_certificate
-from schedgap.models.elastic.programs.weights import scale_back, scaled_weights, value_step
+from schedgap.models.elastic.bounds.certificates import KINDS, check_certificate
+from schedgap.models.elastic.programs.weights import (
+    scale_back,
+    scale_certificate,
+    scaled_weights,
+    value_step,
+)
 from schedgap.models.elastic.time_windows import no_schedule
 from schedgap.models.method import Budget, RunContext
 from schedgap.solvers import Clock

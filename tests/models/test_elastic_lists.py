@@ -12,7 +12,7 @@ from schedgap.errors import UsageError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic import FAMILY, rules
 from schedgap.models.elastic.bounds.certificates import check_certificate
-from schedgap.models.elastic.bounds.coarse_lp import solve_coarse
+from schedgap.models.elastic.bounds.configuration_lp import solve_configurations
 from schedgap.models.elastic.heuristics import list_schedules
 from schedgap.models.elastic.heuristics.neighborhood_search import relist, search
 from schedgap.models.elastic.methods import METHODS
@@ -100,7 +100,7 @@ def test_a_list_goes_on_after_the_first_guess_of_its_slots() -> None:
 def neutral(instance: ElasticInstance) -> list_schedules.LpGuide:
     """Return a guide without prices, jobs in the order of the list."""
     times = np.arange(len(instance.jobs), dtype=float)
-    return list_schedules.LpGuide(np.zeros((0, 3)), times, times + 1)
+    return list_schedules.LpGuide(np.zeros((2, 1)), times, times + 1)
 
 
 def improved(
@@ -193,8 +193,8 @@ def test_the_search_keeps_rules_and_seed_and_never_makes_worse(
 ) -> None:
     first = list_schedules.wspt_list(instance)
     assert first is not None
-    solved = solve_coarse(instance, block=2, budget=Budget())
-    assert solved.prices is not None
+    solved = solve_configurations(instance, block=2, budget=Budget())
+    assert solved is not None
     guide = list_schedules.guide(instance, solved.prices)
     met = [schedule_of(instance, first).value(instance)]
     found = search(

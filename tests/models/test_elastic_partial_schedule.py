@@ -19,7 +19,7 @@ from schedgap.models.elastic.heuristics.partial_schedule import (
     opportunity_costs,
 )
 from schedgap.models.elastic.modes import cluster, modes
-from schedgap.models.elastic.programs.columns import fits_together
+from schedgap.models.elastic.programs.columns import fits_together, run_at
 from strategies.elastic import elastic_instances, instance_of
 from strategies.elastic_examples import TOY
 
@@ -76,16 +76,31 @@ def test_what_goes_leaves_nothing_behind(instance: ElasticInstance, random: Rand
 
 
 def test_prices_delay_a_job_that_would_pay_more_than_it_loses() -> None:
-    """j2 of the toy alone (weight 5, arrival 2): central, N = 2, one slot, at c = 3; a price of 3 a
-    GPU in slot 2 makes it 15 + 6, later N = 2 costs 20, and N = 1 with 2 slots 20 + 3."""
-    price = np.zeros((2, 3))
-    price[1, 0] = 3.0
-    made = PartialSchedule(TOY, 10, price)
+    """j2 of the toy alone (weight 5, arrival 2): central, N = 2, one slot, at c = 3; a price of 2 a
+    worker and of 2 a PS in slot 2 makes it 15 + 6, later N = 2 costs 20, and N = 1 20 + 4."""
+    upto = np.array([[0.0, 0.0, 2.0], [0.0, 0.0, 2.0]])
+    made = PartialSchedule(TOY, 10, upto)
     assert made.insert(1, factor=1.0) and made.runs[1].start == 3
     made.remove(1)
     assert made.insert(1, factor=0.5) and made.runs[1].start == 2
     made.remove(1)
     assert made.insert(1) and made.runs[1].start == 2
+    only_ps = PartialSchedule(TOY, 10, np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 6.0]]))
+    assert only_ps.insert(1, factor=1.0) and only_ps.runs[1].start == 3
+
+
+def test_a_job_fills_the_server_on_which_it_leaves_no_room_beside_it() -> None:
+    """Two servers of one GPU: one is taken in slots 1 and 3, so that slot 2 is of little use."""
+    job = {"chunks": 1, "gradient_size": 9, "train_time": {"w1": 1}, "update_time": {"p1": 0}}
+    servers = [{"id": f"s{n}", "capacity": {"gpu": 1, "cpu": 8, "bandwidth": 6}} for n in (1, 2)]
+    instance = instance_of([job, job, job | {"arrival": 2}], servers=servers)
+    (mode,) = (m for m in modes(instance, 0) if m.central)
+    for fit, server in ((0.0, 0), (1.0, 1)):
+        made = PartialSchedule(instance, 10)
+        for j, start in ((0, 1), (1, 3)):
+            made.put(run_at(j, mode, start, {1: 1}, {1: 1}))
+        assert made.insert(2, fit=fit, latest=3)
+        assert dict(made.runs[2].workers) == {server: 1}
 
 
 def test_nothing_is_placed_after_the_latest_end_of_interest() -> None:

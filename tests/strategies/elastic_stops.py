@@ -13,7 +13,7 @@ from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic import FAMILY, rules
 from schedgap.models.elastic.bounds.certificates import check_certificate
 from schedgap.models.elastic.exact import exact, prove
-from schedgap.models.elastic.heuristics import initial
+from schedgap.models.elastic.heuristics import initial, list_schedules
 from schedgap.models.elastic.heuristics.list_schedules import Stop, wspt_order
 from schedgap.models.elastic.methods import METHODS
 from schedgap.models.elastic.modes import modes
@@ -76,14 +76,21 @@ def one_by_one(instance: ElasticInstance, stop: Stop = lambda: False) -> Iterato
     """Yield the worst schedule that is offered anywhere, or nothing where the time ends."""
     order = [j for j in wspt_order(instance)[::-1] if modes(instance, j)]
     if instance.last_end is None and no_schedule(instance) is None:
-        yield schedule_of(instance, initial._one_by_one(instance, order))
+        runs = list_schedules.one_by_one(instance, order)
+        assert runs is not None
+        yield schedule_of(instance, runs)
     elif instance.is_batch:
         yield schedule_of(instance, [])
 
 
+def no_result(instance: ElasticInstance, call: RunContext) -> MethodResult:
+    """Run no method."""
+    return MethodResult()
+
+
 SWITCHES: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "bad start": lambda patch: patch.setattr(initial, "starting_schedules", one_by_one),
-    "no lists": lambda patch: patch.setattr(exact, "guided_lists", lambda *args: 0),
+    "no lists": lambda patch: patch.setitem(exact.METHODS, "lp-guided", no_result),
     "no cuts": lambda patch: (
         patch.setattr(prove, "MAX_CLIQUES", 0),
         patch.setattr(prove._SlotSeparator, "__call__", lambda self, point, box: []),

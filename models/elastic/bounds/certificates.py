@@ -10,7 +10,6 @@ Mathematical Programming 99 (2004): bounds from approximate dual values.
 """
 
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -19,10 +18,14 @@ from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.instances.records import Many
 from schedgap.models.certificates import Certificate, proved, read
-from schedgap.models.elastic.bounds import coarse_prices, container_prices, schedule_lp
+from schedgap.models.elastic.bounds import container_prices, schedule_lp
 from schedgap.models.elastic.bounds.job_alone import job_alone
 from schedgap.models.elastic.bounds.volume import MAX_SLOTS, mean_busy_time_bound
-from schedgap.models.elastic.programs.weights import scale_back, scaled_weights
+from schedgap.models.elastic.programs.weights import (
+    scale_back,
+    scale_certificate,
+    scaled_weights,
+)
 from schedgap.models.elastic.time_windows import no_schedule
 
 LARGEST = 1e30  # largest price
@@ -55,7 +58,7 @@ class SlotPricesRecord(Certificate):
 
 
 class BlockPricesRecord(Certificate):
-    """`pooled-lp-coarse`."""
+    """`pooled-lp-coarse`: all servers are one pool, with the number 0."""
 
     block: Blocks
     slots: Blocks
@@ -84,21 +87,6 @@ KINDS: dict[str, type[Certificate]] = {
     "no-contention": JobAloneRecord,
     "volume": VolumeRecord,
 }
-
-
-def scale_certificate(certificate: Mapping[str, Any], power: int) -> dict[str, Any]:
-    """Return a certificate with its prices multiplied by 10^k.
-
-    `certificate`: of any kind; one without prices does not change. `power`: k; may be negative.
-    """
-    changed = dict(certificate)
-    if power and "prices" in changed:
-        factor = Fraction(10) ** power
-        changed["prices"] = [
-            [*place, float(f"{float(Fraction(price) * factor):.12g}")]
-            for *place, price in changed["prices"]
-        ]
-    return changed
 
 
 def check_certificate(instance: ElasticInstance, certificate: Mapping[str, Any]) -> float:
@@ -139,8 +127,6 @@ def _bound(instance: ElasticInstance, record: Certificate, data: Mapping[str, An
         if value is None:
             raise ValueError("no bound by the volume of this resource")
         return value
-    if isinstance(record, BlockPricesRecord):
-        return coarse_prices.coarse_certificate_bound(instance, data)
-    if isinstance(record, ContainerPricesRecord):
-        return container_prices.configuration_certificate_bound(instance, data)
+    if isinstance(record, BlockPricesRecord | ContainerPricesRecord):
+        return container_prices.block_certificate_bound(instance, data)
     return schedule_lp.certificate_bound(instance, data)

@@ -66,16 +66,6 @@ def table(instance: ElasticInstance, job: int) -> ModeTable:
     return ModeTable(*(np.array(column) for column in zip(*rows, strict=True)))
 
 
-@lru_cache(maxsize=1 << 12)
-def table_on_one_pool(instance: ElasticInstance, job: int) -> ModeTable:
-    """Return the modes of a job, by duration, that are undominated if all servers are pooled.
-
-    `job`: index of a job that has modes.
-    """
-    rows = table(instance, job)
-    return rows.rows(undominated(np.column_stack([rows.duration, rows.demand(cluster(instance))])))
-
-
 def undominated(points: Floats) -> Ints:
     """Return the indices of the points that no other point is at most in all coordinates, sorted.
 

@@ -25,8 +25,12 @@ import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic.algorithms.pricing import PricedServers
-from schedgap.models.elastic.bounds.block_pricing import price_each_job, safe_bound
-from schedgap.models.elastic.bounds.price_lists import price_list, read_price_list
+from schedgap.models.elastic.bounds.block_pricing import (
+    price_each_job,
+    price_list,
+    read_price_list,
+    safe_bound,
+)
 from schedgap.models.elastic.bounds.volume import contended_slots
 from schedgap.models.elastic.modes import Mode, cluster, modes
 from schedgap.models.elastic.placement import Floats, Ints
@@ -186,7 +190,6 @@ class ScheduleLpResult:
     prices: SlotPrices | None
     result: ColumnGenerationResult
     infeasible: bool
-    runs: tuple[tuple[ElasticRun, float], ...]  # positive in the last master, with their values
 
 
 class _SlotMaster:
@@ -235,20 +238,17 @@ def solve_lp(
     *,
     pooled: bool,
     budget: Budget,
-    slots: int | None = None,
-    gap: float = 1e-6,
     on_bound: OnProved | None = None,
 ) -> ScheduleLpResult:
     """Solve the linear relaxation; every bound on the way is valid.
 
     `schedule`: a feasible schedule: its runs are the first columns, and its end limits the priced
     slots. Without one (a closed horizon), artificial columns that cost more than any schedule are
-    used. `pooled`: servers of equal capacity share their prices. `slots`: number of slots with
-    prices; None: `priced_slots`. `gap`: relative gap between master and bound at which it ends.
-    `on_bound`: receives each better bound with its certificate.
+    used. `pooled`: servers of equal capacity share their prices. `on_bound`: receives each better
+    bound with its certificate.
     """
     pricer = RunPricer(instance, pools(instance, pooled=pooled))
-    rows = _SlotMaster(pricer, slots or priced_slots(instance, schedule))
+    rows = _SlotMaster(pricer, priced_slots(instance, schedule))
     ceiling = _ceiling(instance)
     first = [] if schedule is None else runs_from(instance, schedule)
     if first:
@@ -274,13 +274,12 @@ def solve_lp(
         seed=budget.seed,
         threads=budget.threads,
         on_bound=proved,
-        gap=gap,
     )
     infeasible = False
     if solution.bound is not None and not instance.is_batch and instance.last_end is not None:
         infeasible = solution.bound > ceiling * (1 + 1e-9) + 1e-6
     prices = None if solution.duals is None else rows.prices(solution.duals)
-    return ScheduleLpResult(solution.bound, prices, solution.result, infeasible, solution.support)
+    return ScheduleLpResult(solution.bound, prices, solution.result, infeasible)
 
 
 def _ceiling(instance: ElasticInstance) -> float:

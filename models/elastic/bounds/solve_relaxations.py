@@ -4,22 +4,16 @@
 prices, and gives the first column of each job.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Annotated
 
 import numpy as np
 from annotated_types import Ge
 
-from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
-from schedgap.models.elastic.bounds import (
-    coarse_lp,
-    coarse_prices,
-    configuration_lp,
-    container_prices,
-    schedule_lp,
-)
-from schedgap.models.elastic.bounds.configuration_lp import Block
+from schedgap.models.elastic.bounds import schedule_lp
+from schedgap.models.elastic.bounds.configuration_lp import Block, solve_configurations
+from schedgap.models.elastic.bounds.container_prices import block_certificate_bound
 from schedgap.models.elastic.bounds.job_alone import job_alone
 from schedgap.models.elastic.bounds.schedule_lp import SlotPrices
 from schedgap.models.elastic.modes import cluster
@@ -30,8 +24,7 @@ from schedgap.solvers import solve
 
 StartingSchedule = Callable[[ElasticInstance], ElasticSchedule | None]
 
-_GAP = 1e-6  # relative gap between master and bound, for one pool
-_LOOSE_GAP = 5e-4  # for larger masters: they are degenerate and converge slowly
+_GAP = 5e-4  # relative gap between master and bound: masters over blocks converge slowly
 _NO_BOUND = "stopped before the first bound"
 
 
@@ -81,66 +74,23 @@ def by_columns(
     )
 
 
-def pooled_lp_coarse_bound(
-    instance: ElasticInstance,
-    call: RunContext,
-    *,
-    block: Annotated[int, "slots that share a price", Ge(1)] = 5,
-    pools: Annotated[int, "largest number of pools; equal servers share one", Ge(1)] = 1,
-) -> MethodResult:
-    """Bound by the relaxation over pools of servers and blocks of slots."""
-    call.progress.bound(job_alone(instance), {"kind": "no-contention"})
-    call.progress.phase("generating columns")
-    lp = coarse_lp.solve_coarse(
-        instance,
-        block=block,
-        pools=pools,
-        budget=call.budget,
-        on_bound=_on_bound(instance, call),
-        gap=_GAP if pools == 1 else _LOOSE_GAP,
-    )
-    if lp.prices is None:
-        return MethodResult(note=_NO_BOUND)
-    certificate = coarse_prices.coarse_certificate(lp.prices)
-    bound = coarse_prices.coarse_certificate_bound(instance, certificate)
-    return _block_result(instance, lp, certificate, bound)
-
-
 def configuration_lp_bound(
     instance: ElasticInstance, call: RunContext, *, block: Block = None
 ) -> MethodResult:
     """Bound by the relaxation over whole workers and PSs and configurations of servers."""
     call.progress.bound(job_alone(instance), {"kind": "no-contention"})
     call.progress.phase("generating columns")
-    try:
-        lp = configuration_lp.solve_configurations(
-            instance,
-            block=block,
-            budget=call.budget,
-            on_bound=_on_bound(instance, call),
-            gap=_LOOSE_GAP,
-        )
-    except ScaleError as error:
-        return MethodResult(note=f"too large: {error}")
-    if lp.prices is None:
+    lp = solve_configurations(
+        instance, block=block, budget=call.budget, on_bound=_on_bound(instance, call), gap=_GAP
+    )
+    if lp is None:
         return MethodResult(note=_NO_BOUND)
-    certificate = container_prices.configuration_certificate(lp.prices)
-    bound = container_prices.configuration_certificate_bound(instance, certificate)
-    return _block_result(instance, lp, certificate, bound)
-
-
-def _block_result(
-    instance: ElasticInstance,
-    lp: coarse_lp.CoarseLpResult | configuration_lp.ConfigurationLpResult,
-    certificate: Mapping[str, object],
-    bound: float,
-) -> MethodResult:
-    """Return the result of a relaxation over blocks."""
+    bound = block_certificate_bound(instance, lp.certificate)
     master = None if lp.objective is None else _own_sense(instance, lp.objective)
     return MethodResult(
         bound=bound,
         trace={"master": master, "rounds": lp.rounds, "columns": lp.columns},
-        certificate={**certificate, "value": bound},
+        certificate={**lp.certificate, "value": bound},
     )
 
 

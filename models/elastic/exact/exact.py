@@ -7,23 +7,24 @@ gap, the prices of a relaxation guide list schedules, and CP-SAT has the rest of
 """
 
 import math
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.bounds import schedule_lp
+from schedgap.models.elastic.bounds.solve_relaxations import by_columns
 from schedgap.models.elastic.exact.prove import prove_goal
 from schedgap.models.elastic.exact.stages import (
-    coarse_stage,
-    guided_lists,
     interval_stage,
-    list_stage,
-    price_stage,
+    method_stage,
     value_of,
 )
-from schedgap.models.elastic.heuristics.initial import initial_state
+from schedgap.models.elastic.heuristics.initial import initial_state, starting_schedule
+from schedgap.models.elastic.heuristics.lp_guided import lp_guided
 from schedgap.models.elastic.modes import modes
 from schedgap.models.elastic.programs.whole_numbers import rounded_integers
-from schedgap.models.elastic.proof import weight_unit
+from schedgap.models.elastic.proof import MAX_SERVERS, weight_unit
 from schedgap.models.elastic.time_windows import windows
 from schedgap.models.method import Budget, MethodResult, RunContext
 from schedgap.models.refute import refute_stage
@@ -33,12 +34,16 @@ from schedgap.models.search_state import SearchState
 FIRST_SHARE, FIRST_SECONDS = 0.2, 3.0  # each of the two searches at the beginning
 REFUTE_SHARE = 0.8  # refuting better values
 STEP = 0.2  # of the gap to the incumbent, by which a refuted goal is raised
-RELAXED_SHARE = 0.5  # relaxations whose prices guide list schedules, each
-GUIDED_SHARE, GUIDED_SECONDS = 0.1, 4.0  # list schedules guided by prices
+RELAXED_SHARE = 0.5  # each of the two relaxations, one of which guides list schedules
 # Sizes.
 REFUTED_SIZE = 500  # of the interval model, up to which better values are refuted at once
 FIRST_SIZE, MAX_SIZE = 3_000, 100_000  # of the interval model: for CP-SAT first, and at all
 FEW_MODE_STARTS = 150_000  # jobs x modes x slots
+
+METHODS: Mapping[str, Callable[..., MethodResult]] = {
+    "schedule-lp": partial(by_columns, "pooled-lp", starting_schedule=starting_schedule),
+    "lp-guided": lp_guided,
+}
 
 
 def exact(instance: ElasticInstance, call: RunContext) -> MethodResult:
@@ -58,29 +63,24 @@ def _search(instance: ElasticInstance, state: SearchState) -> str:
         _refute(instance, state, budget.share(FIRST_SHARE, most=FIRST_SECONDS))
     if size <= FIRST_SIZE and not _over(state):
         _intervals(instance, state, budget.share(FIRST_SHARE, most=FIRST_SECONDS))
-    if not _over(state):
+    if len(instance.servers) <= MAX_SERVERS and not _over(state):
         _refute(instance, state, budget.share(REFUTE_SHARE))
     if _over(state):
         return ""
     slots = schedule_lp.priced_slots(instance, state.schedule)
     starts = slots * sum(len(modes(instance, j)) for j in range(len(instance.jobs)))
     note = schedule_lp.too_large(instance, slots) or ""
-    stages = [] if note else [_price]
+    stages = [] if note else ["schedule-lp"]
     place = 1 if starts <= FEW_MODE_STARTS else 0  # otherwise the relaxation over runs takes long
-    stages.insert(place, _coarse)
-    for stage in stages:
+    stages.insert(place, "lp-guided")
+    for name in stages:
         if not _over(state):
-            stage(instance, state, budget if size > MAX_SIZE else budget.share(RELAXED_SHARE))
+            state.call.progress.phase("generating columns")
+            share = budget if size > MAX_SIZE else budget.share(RELAXED_SHARE)
+            state.child(name, method_stage, instance, METHODS[name], budget=share, engine="highs")
     if not _over(state) and size <= MAX_SIZE:
         _intervals(instance, state, budget)
     return note
-
-
-def _coarse(instance: ElasticInstance, state: SearchState, budget: Budget) -> None:
-    """Run the stage whose bound and schedules scale to large instances."""
-    state.call.progress.phase("lists by a coarser relaxation")
-    name, stage = ("coarse", coarse_stage) if instance.is_batch else ("lp-guided", list_stage)
-    state.child(name, stage, instance, budget=budget, engine="highs")
 
 
 def _over(state: SearchState) -> bool:
@@ -117,22 +117,6 @@ def _interval_size(instance: ElasticInstance, state: SearchState) -> float:
     pairs = len(instance.worker_types) * (1 + len(instance.ps_types))
     whole = sum(len(modes(instance, j)) for j in range(len(instance.jobs)))
     return whole + len(instance.jobs) * len(instance.servers) * pairs
-
-
-def _price(instance: ElasticInstance, state: SearchState, budget: Budget) -> None:
-    """Solve the relaxation, and let its prices guide list schedules."""
-    call = state.call
-    call.progress.phase("generating columns")
-    report = state.child(
-        "schedule-lp", price_stage, instance, state.schedule, budget=budget, engine="highs"
-    )
-    if report is None or report.infeasible or state.closed:
-        return
-    prices, runs = report.value
-    if prices is not None:
-        call.progress.phase("lists by prices")
-        budget = call.budget.share(GUIDED_SHARE, most=GUIDED_SECONDS)
-        state.trace["lists"] = guided_lists(instance, state, prices, runs, budget)
 
 
 def _intervals(instance: ElasticInstance, state: SearchState, budget: Budget) -> None:

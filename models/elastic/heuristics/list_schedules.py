@@ -16,14 +16,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.bounds.coarse_prices import BlockPrices, PoolPricer
+from schedgap.models.elastic.algorithms.pricing import PricedServers
 from schedgap.models.elastic.bounds.container_prices import ContainerPricer, ContainerPrices
 from schedgap.models.elastic.bounds.mode_tables import table
 from schedgap.models.elastic.heuristics.partial_schedule import PartialSchedule
 from schedgap.models.elastic.modes import cluster, modes
 from schedgap.models.elastic.placement import Floats
-from schedgap.models.elastic.programs.columns import ElasticRun, schedule_of
+from schedgap.models.elastic.programs.columns import ElasticRun, run_of, schedule_of
 from schedgap.models.elastic.time_windows import shortest
 from schedgap.models.method import MethodResult, RunContext
 
@@ -69,41 +70,67 @@ def wspt_list(instance: ElasticInstance, stop: Stop = lambda: False) -> list[Ela
 def list_schedule(
     instance: ElasticInstance,
     order: Sequence[int],
-    price: Floats | None = None,
+    upto: Floats | None = None,
     factor: float = 0.0,
+    fit: float = 0.0,
     stop: Stop = lambda: False,
 ) -> list[ElasticRun] | None:
     """Schedule the jobs in order, each at the least weight x (start + duration) + factor x price.
 
-    `order`: jobs that have modes. `price` [t, r]: price of a unit of `ElasticCluster` for a slot,
-    the same on all servers. `factor`: factor of the prices. `stop`: returns True when time is up.
+    `order`: jobs that have modes. `upto`, `factor`, `fit`: as for `PartialSchedule`. `stop`:
+    returns True when time is up.
 
     Returns
     -------
     list of ElasticRun or None
-        None when the horizon is closed and a job does not fit, or when it was stopped.
+        In a batch problem without the jobs that do not fit; otherwise None when the horizon is
+        closed and a job does not fit. None also when it was stopped. Where an open horizon takes
+        too much memory, the jobs run one after another.
     """
-    longest = max(shortest(instance, j) or 0 for j in order)
-    slots = max(instance.jobs[j].arrival for j in order) + 2 * longest
-    slots = max(slots, longest + (0 if price is None else len(price)))
+    longest = max((shortest(instance, j) or 0 for j in order), default=0)
+    slots = max((instance.jobs[j].arrival for j in order), default=1) + 2 * longest
+    slots = max(slots, longest + (0 if upto is None else upto.shape[1] - 1))
     if instance.last_end is not None:
         slots = instance.last_end - 1
-    partial = PartialSchedule(instance, slots, price)
-    for j in order:
-        if stop():
-            return None
-        while not partial.insert(j, factor):
-            if instance.last_end is not None:
+    try:
+        partial = PartialSchedule(instance, slots, upto)
+        for j in order:
+            if stop():
                 return None
-            partial = PartialSchedule(instance, 2 * partial.slots, price, partial.runs.values())
+            while not partial.insert(j, factor, fit=fit):
+                if instance.is_batch:
+                    break
+                if instance.last_end is not None:
+                    return None
+                partial = PartialSchedule(instance, 2 * partial.slots, upto, partial.runs.values())
+    except ScaleError:
+        return one_by_one(instance, order)
     return list(partial.runs.values())
+
+
+def one_by_one(instance: ElasticInstance, order: Sequence[int]) -> list[ElasticRun] | None:
+    """Return runs of the jobs one after another, each in its fastest mode.
+
+    With a last slot there are none in a batch, and None otherwise.
+    """
+    view, start, runs = cluster(instance), 1, list[ElasticRun]()
+    if instance.last_end is not None:
+        return runs if instance.is_batch else None
+    for j in order:
+        mode = min(modes(instance, j), key=lambda mode: mode.duration)
+        run = PricedServers.empty(view, 1).cheapest_at(mode, 1)
+        assert run is not None
+        start = max(start, instance.jobs[j].arrival)
+        runs.append(run_of(j, run)._replace(start=start))
+        start += mode.duration
+    return runs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LpGuide:
     """Prices of a linear relaxation, and starts and ends of the jobs in its Lagrangian solution."""
 
-    price: Floats  # [t, r] of a unit of `Cluster` for a slot
+    upto: Floats  # [i, t] price of a container in slots 1..t
     start: Floats  # [j]
     end: Floats  # [j] start + duration
 
@@ -117,29 +144,14 @@ class LpGuide:
         return order
 
 
-def guide(
-    instance: ElasticInstance, rough: BlockPrices, fine: ContainerPrices | None = None
-) -> LpGuide:
-    """Return the guide given by prices of `pooled-lp-coarse`, and of `configuration-lp` if known.
-
-    `rough`: the price of a unit is the mean over the pools, weighted by their capacities. `fine`:
-    if given, they determine the runs instead of `rough`. All jobs must have modes.
-    """
-    pricer = PoolPricer(instance, rough.pool)
-    total = pricer.capacity.sum(axis=0)
-    share = pricer.capacity / np.where(total > 0, total, 1.0)
-    price = np.einsum("krt,kr->tr", rough.by_slot(), share)
-    if fine is None:
-        priced = pricer.price_jobs(rough)
-        assert priced is not None  # without a clock
-        spans = [(runs[0].start, pricer.end(j, runs[0])) for j, runs in enumerate(priced[1])]
-    else:
-        containers = ContainerPricer(instance)
-        priced_runs = containers.price_jobs(fine)
-        assert priced_runs is not None
-        spans = [(runs[0].start, containers.end(runs[0])) for runs in priced_runs[1]]
-    start, end = np.array(spans, dtype=float).T
-    return LpGuide(price, start, end)
+def guide(instance: ElasticInstance, prices: ContainerPrices) -> LpGuide:
+    """Return the guide given by prices; jobs without a run come last."""
+    pricer = ContainerPricer(instance)
+    priced = pricer.price_jobs(prices)
+    assert priced is not None  # without a clock
+    late = prices.slots + 1
+    spans = [(runs[0].start, pricer.end(runs[0])) if runs else (late, late) for runs in priced[1]]
+    return LpGuide(prices.upto(), *np.array(spans, dtype=float).T)
 
 
 def solve_wspt_list(instance: ElasticInstance, call: RunContext) -> MethodResult:

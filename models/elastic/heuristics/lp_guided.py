@@ -16,12 +16,12 @@ from annotated_types import Ge
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.bounds.coarse_lp import solve_coarse
 from schedgap.models.elastic.bounds.configuration_lp import Block, solve_configurations
-from schedgap.models.elastic.bounds.container_prices import configuration_certificate
+from schedgap.models.elastic.bounds.container_prices import ContainerPrices
 from schedgap.models.elastic.bounds.job_alone import job_alone
 from schedgap.models.elastic.heuristics import list_schedules
-from schedgap.models.elastic.heuristics.neighborhood_search import relist, search
+from schedgap.models.elastic.heuristics.neighborhood_search import relist, search, value_of
+from schedgap.models.elastic.modes import modes
 from schedgap.models.elastic.programs.columns import ElasticRun, schedule_of
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers.children.clock import Clock
@@ -44,32 +44,6 @@ def _spent(clock: Clock) -> Callable[[], float]:
     return lambda: min(1.0, (clock.elapsed() - start) / (end - start))
 
 
-CertifiedBound = tuple[float, Mapping[str, object]]  # a bound, and its certificate
-
-
-def _relaxation(
-    instance: ElasticInstance, call: RunContext, block: int | None, first_bound: CertifiedBound
-) -> tuple[CertifiedBound, list_schedules.LpGuide | None]:
-    """Return the better of a bound and that of a linear relaxation, and a guide for lists."""
-    best = [first_bound]
-
-    def keep(bound: float, certificate: Mapping[str, object]) -> None:
-        if bound > best[-1][0]:
-            best.append((bound, certificate))
-            call.progress.bound(bound, certificate)
-
-    budget = call.budget.share(_LP_SHARE)
-    try:
-        lp = solve_configurations(instance, block=block, budget=budget, gap=_GAP, on_bound=keep)
-        rough, fine = lp.rough, lp.prices
-        if lp.bound is not None and fine is not None:
-            keep(lp.bound, configuration_certificate(fine))
-    except ScaleError:
-        coarse = solve_coarse(instance, block=block, budget=budget, gap=_GAP, on_bound=keep)
-        rough, fine = coarse.prices, None
-    return best[-1], None if rough is None else list_schedules.guide(instance, rough, fine)
-
-
 def lp_guided(
     instance: ElasticInstance,
     call: RunContext,
@@ -81,53 +55,75 @@ def lp_guided(
         Ge(0),
     ] = None,
 ) -> MethodResult:
-    """Run `lp-guided`: relaxation, lists, search; return the best schedule found."""
+    """Run `lp-guided`: relaxation, lists, search; return the best schedule found.
+
+    In a batch problem it ends with the lists.
+    """
+    clock, sign = call.clock, -1.0 if instance.is_batch else 1.0
+    found: list[tuple[float, list[ElasticRun]]] = []  # minimised values, the best schedule last
+    values: dict[str, float] = {}
+    bounds: list[tuple[float, Mapping[str, object]]] = []
 
     def report(runs: list[ElasticRun], value: float) -> None:
-        call.progress.incumbent(schedule_of(instance, runs), value)
+        found.append((value, runs))
+        call.progress.incumbent(schedule_of(instance, runs), sign * value)
 
-    clock = call.clock
+    def keep(bound: float, certificate: Mapping[str, object]) -> None:
+        if not bounds or bound > bounds[-1][0]:
+            bounds.append((bound, certificate))
+            call.progress.bound(sign * bound, certificate)
+
+    def listed(name: str, runs: list[ElasticRun] | None) -> None:
+        if runs is not None:
+            values[name] = value_of(instance, runs)
+            if not found or values[name] < found[-1][0]:
+                report(runs, values[name])
+
+    def list_by(name: str, prices: ContainerPrices) -> list_schedules.LpGuide:
+        own = list_schedules.guide(instance, prices)
+        order = [j for j in own.order(0.0) if modes(instance, j)]
+        runs = list_schedules.list_schedule(instance, order, own.upto, 1.0, 1.0, clock.expired)
+        listed(name, runs)
+        return own
+
     call.progress.phase("a first list")
-    first = list_schedules.wspt_list(instance)
-    values: dict[str, float] = {}
-    if first is not None:
-        start = schedule_of(instance, first)
-        values["wspt_list"] = start.value(instance)
-        call.progress.incumbent(start, values["wspt_list"])
-    alone: CertifiedBound = job_alone(instance), {"kind": "no-contention"}
-    call.progress.bound(*alone)
+    listed("wspt_list", list_schedules.wspt_list(instance))
+    keep(sign * job_alone(instance), {"kind": "no-contention"})
     call.progress.phase("the relaxation")
-    (bound, certificate), guide = _relaxation(instance, call, block, alone)
-    best, trace = first, {"first": values}
-    # One list in the order of the relaxation, then lists in perturbed orders, then the search.
-    if guide is not None and not clock.expired():
-        call.progress.phase("the list by prices")
-        second = list_schedules.list_schedule(
-            instance, guide.order(), guide.price, 1.0, clock.expired
+    lp = solve_configurations(
+        instance, block=block, budget=call.budget.share(_LP_SHARE), gap=_GAP, on_bound=keep,
+        on_start=lambda prices: list_by("list of one pool", prices),
+    )  # fmt: skip
+    trace: dict[str, Any] = {"first": values}
+    if lp is not None and not clock.expired():
+        call.progress.phase("lists by prices")
+        guide = list_by("list", lp.prices)
+        if found and moves != 0:
+            best = relist(
+                instance,
+                guide,
+                found[-1][1],
+                rounds=_LISTS if clock.limit is None else _MAX_LISTS,
+                patience=_PATIENCE,
+                stop=clock.share(_LIST_SHARE).expired,
+                enough=bounds[-1][0],
+                seed=call.seed,
+                on_better=report,
+            )
+            if not instance.is_batch:
+                trace["search"] = _searched(
+                    instance, call, moves, guide, best, bounds[-1][0], report
+                )
+    bound, certificate = bounds[-1]
+    if not found:
+        return MethodResult(
+            bound=sign * bound, certificate=certificate, note=list_schedules.NO_PLACE
         )
-        if second is not None:
-            values["list"] = schedule_of(instance, second).value(instance)
-            if best is None or values["list"] < values["wspt_list"]:
-                best = second
-                report(second, values["list"])
-    if guide is not None and best is not None and moves != 0:
-        call.progress.phase("lists in other orders")
-        best = relist(
-            instance,
-            guide,
-            best,
-            rounds=_LISTS if clock.limit is None else _MAX_LISTS,
-            patience=_PATIENCE,
-            stop=clock.share(_LIST_SHARE).expired,
-            enough=bound,
-            seed=call.seed,
-            on_better=report,
-        )
-        best, trace["search"] = _searched(instance, call, moves, guide, best, bound, report)
-    if best is None:
-        return MethodResult(bound=bound, certificate=certificate, note=list_schedules.NO_PLACE)
     return MethodResult(
-        schedule_of(instance, best), bound=bound, certificate=certificate, trace=trace
+        schedule_of(instance, found[-1][1]),
+        bound=sign * bound,
+        certificate=certificate,
+        trace=trace,
     )
 
 
@@ -139,27 +135,30 @@ def _searched(
     runs: list[ElasticRun],
     bound: float,
     report: Callable[[list[ElasticRun], float], None],
-) -> tuple[list[ElasticRun], dict[str, Any]]:
-    """Search, with time left repeatedly; return the best schedule and why the search ended."""
+) -> dict[str, Any]:
+    """Search, with time left repeatedly; return why the search ended."""
     jobs, clock, best, rounds = len(instance.jobs), call.clock, runs, 0
     again = clock.limit is not None and asked is None
     moves = asked if asked is not None else _MOVES if clock.limit is None else _MAX_MOVES
     while True:
         call.progress.phase("searching")
-        best = search(
-            instance,
-            guide,
-            best,
-            moves=moves * jobs,
-            patience=_MOVES * jobs,
-            stop=clock.expired,
-            spent=_spent(clock),
-            enough=bound,
-            seed=call.seed + rounds,
-            on_better=report,
-        )
+        try:
+            best = search(
+                instance,
+                guide,
+                best,
+                moves=moves * jobs,
+                patience=_MOVES * jobs,
+                stop=clock.expired,
+                spent=_spent(clock),
+                enough=bound,
+                seed=call.seed + rounds,
+                on_better=report,
+            )
+        except ScaleError as error:
+            return {"rounds": rounds, "end": str(error)}
         rounds += 1
-        if schedule_of(instance, best).value(instance) <= bound * (1 + 1e-9):
+        if value_of(instance, best) <= bound * (1 + 1e-9):
             why = "the bound is met"
         elif clock.expired():
             why = "out of time"
@@ -167,4 +166,4 @@ def _searched(
             why = f"{moves} moves for each job, or {_MOVES} without gain"
         else:
             continue
-        return best, {"rounds": rounds, "end": why}
+        return {"rounds": rounds, "end": why}

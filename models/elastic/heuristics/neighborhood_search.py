@@ -22,6 +22,7 @@ from itertools import product
 import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance
+from schedgap.models.elastic.bounds.configuration_lp import run_cost
 from schedgap.models.elastic.heuristics.list_schedules import (
     LpGuide,
     Stop,
@@ -29,17 +30,20 @@ from schedgap.models.elastic.heuristics.list_schedules import (
     wspt_order,
 )
 from schedgap.models.elastic.heuristics.partial_schedule import PartialSchedule
-from schedgap.models.elastic.placement import Floats
+from schedgap.models.elastic.modes import modes
 from schedgap.models.elastic.programs.columns import ElasticRun
 from schedgap.models.elastic.time_windows import earliest
 
 FACTORS = 0.2, 0.2, 0.5, 0.8, 1.0  # of the prices; one is drawn for each move
-LIST_FACTORS = 0.3, 0.45, 0.6, 0.8, 1.0  # of the prices; one is drawn for each list
+FITS = 0.0, 0.5  # weights of the room beside a run; one is drawn for each move
+LIST_FACTORS = 1.0, 0.6, 0.8, 0.3, 1.2  # of the prices; one is drawn for each list
+LIST_FITS = 1.0, 0.0
 POINTS = 0.0, 0.25, 0.5, 1.0  # points from start to end of a job by which lists are ordered
 DEVIATIONS = 0.0, 3.0, 10.0, 30.0  # standard deviations of the perturbation of points, in slots
 SAME = 0.6  # probability that a list is based on the best one so far, not on the relaxation
 MAX_REMOVED = 10  # jobs that a move removes
 HOT, COLD = 0.2, 2e-3  # first and last temperature, relative to the mean value of a job
+TIE = 1e-12  # relative: values that differ by less are equal
 NOISE = 10.0  # slots: perturbation of the distance between jobs
 
 
@@ -61,41 +65,44 @@ def relist(
     factor of the prices: first all pairs of these, then random ones, with perturbed points, taken
     from the relaxation or from the best list so far.
 
-    `given`: prices, and times of the jobs in the relaxation. `runs`: all jobs, in a feasible
-    schedule. `rounds`: largest number of lists. `patience`: number of lists without improvement
-    after which it ends. `enough`: a value at which it ends, for example a bound. `stop`: returns
-    True when time is up. `on_better`: receives each better schedule with its value.
+    `given`: prices, and times of the jobs in the relaxation. `runs`: a feasible schedule, of all
+    jobs if it is no batch. `rounds`: largest number of lists. `patience`: number of lists without
+    improvement after which it ends. `enough`: a value at which it ends, for example a bound.
+    `stop`: returns True when time is up. `on_better`: receives each better schedule with its value.
     """
     random = np.random.default_rng(seed)
-    weight = np.array([job.weight for job in instance.jobs])
-    best, best_runs, last_improvement = _value(weight, runs), list(runs), 0
-    best_guide, grid = given, list(product(POINTS, LIST_FACTORS))
+    best, best_runs, last_improvement = value_of(instance, runs), list(runs), 0
+    source, grid = given, list(product(LIST_FITS, LIST_FACTORS, POINTS))
     for number in range(rounds):
-        if number - last_improvement > patience or best <= enough * (1 + 1e-9) or stop():
+        if number - last_improvement > patience or best <= enough + 1e-9 * abs(enough) or stop():
             break
-        source, deviation = given, 0.0
+        based, deviation = given, 0.0
         if number < len(grid):
-            point, factor = grid[number]
+            fit, factor, point = grid[number]
         else:
-            point, deviation, factor = (
-                random.choice(each) for each in (POINTS, DEVIATIONS, LIST_FACTORS)
+            fit, factor, point, deviation = (
+                float(random.choice(each)) for each in (LIST_FITS, LIST_FACTORS, POINTS, DEVIATIONS)
             )
-            source = best_guide if random.random() < SAME else given
-        time = (1 - point) * source.start + point * source.end
-        order = np.argsort(time + deviation * random.standard_normal(len(time)), kind="stable")
-        candidate = list_schedule(instance, order.tolist(), given.price, float(factor), stop)
-        if candidate is not None and (value := _value(weight, candidate)) < best * (1 - 1e-12):
+            based = source if random.random() < SAME else given
+        time = (1 - point) * based.start + point * based.end
+        time = time + deviation * random.standard_normal(len(time))
+        order = [j for j in np.argsort(time, kind="stable").tolist() if modes(instance, j)]
+        candidate = list_schedule(instance, order, given.upto, factor, fit, stop)
+        if candidate is not None and (value := value_of(instance, candidate)) < best - TIE * abs(
+            best
+        ):
             best, best_runs, last_improvement = value, candidate, number
-            sorted_runs = sorted(candidate)
-            spans = np.array([(run.start, run.end) for run in sorted_runs], dtype=float)
-            best_guide = LpGuide(given.price, *spans.T)
+            start, end = given.start.copy(), given.end.copy()
+            for run in candidate:
+                start[run.job], end[run.job] = run.start, run.end
+            source = LpGuide(given.upto, start, end)
             on_better(best_runs, best)
     return best_runs
 
 
-def _value(weight: Floats, runs: Sequence[ElasticRun]) -> float:
-    """Return the weighted completion time of runs."""
-    return math.fsum(weight[run.job] * run.end for run in runs)
+def value_of(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> float:
+    """Return the weighted completion time of runs; in a batch minus their weight."""
+    return math.fsum(run_cost(instance, run.job, run.end) for run in runs)
 
 
 def search(
@@ -129,7 +136,7 @@ def search(
     by_weight = np.lexsort((np.arange(jobs), -weight)).tolist()
     orders = (by_weight, wspt_order(instance), given.order())
     ranks = [{j: position for position, j in enumerate(order)} for order in orders]
-    partial = PartialSchedule(instance, _slots(instance, runs), given.price, runs)
+    partial = PartialSchedule(instance, _slots(instance, runs), given.upto, runs)
     value = best = partial.value()
     best_runs, last_improvement = list(runs), 0
     for move in range(moves):
@@ -148,12 +155,12 @@ def search(
             reinserted = sorted(removed, key=lambda j: rank[j])
         else:
             reinserted = random.permutation(removed).tolist()
-        factor = FACTORS[int(random.integers(len(FACTORS)))]
+        factor, fit = float(random.choice(FACTORS)), float(random.choice(FITS))
         # What the removed jobs may cost in total beyond each one's earliest completion.
         spare = limit - partial.value() - float(weight[removed] @ alone[removed])
         for j in reinserted:
             latest = int(min(alone[j] + spare / weight[j] + 1e-9, partial.slots + 1))
-            if spare < 0 or not partial.insert(j, factor, latest):
+            if spare < 0 or not partial.insert(j, factor, latest, fit):
                 for k in reinserted:
                     if k in partial.runs:
                         partial.remove(k)
@@ -163,7 +170,7 @@ def search(
             spare -= weight[j] * (partial.runs[j].end - alone[j])
         else:
             value = partial.value()
-            if value < best * (1 - 1e-12):
+            if value < best * (1 - TIE):
                 best, best_runs, last_improvement = value, list(partial.runs.values()), move
                 on_better(best_runs, best)
     return best_runs

@@ -1,7 +1,7 @@
 """Partial schedule for fast local search: hundreds of jobs are inserted and removed per second.
 
-Prices of a unit are the same on all servers, so a mode and a start determine what a job pays, and
-servers only decide whether it fits. Fitting is first tested on the cluster as a whole, slot by
+Prices of containers are the same on all servers, so a mode and a start determine what a job pays,
+and servers only decide whether it fits. Fitting is first tested on the cluster as a whole, slot by
 slot, for all modes and starts at once; only the cheapest candidates are then tested on servers.
 
 References
@@ -42,7 +42,8 @@ class ModeGroups:
     duration: Ints  # [k]
     central: tuple[bool, ...]  # [k]
     ps_types: tuple[tuple[int | None, ...], ...]  # [k] in ascending order of demand
-    demand: Floats  # [k, r] in units, with the first PS type, and PSs that serve all workers
+    ps: Ints  # [k] PSs of the first type that serve all workers; 0 in the ring
+    ps_kind: Ints  # [k] container: the worker types come first, then the PS types
     groups: tuple[tuple[int, bool, tuple[tuple[int, int, int], ...]], ...]
     """For each worker type and centrality: triples (row, duration, workers) by duration."""
 
@@ -66,32 +67,34 @@ def mode_groups(instance: ElasticInstance, job: int) -> ModeGroups:
     for k, (d, m, N, q) in sorted(enumerate(order), key=lambda item: item[1]):
         groups.setdefault((m, q), []).append((k, d, N))
     duration, worker_type, workers, _ = (np.array(column) for column in zip(*order, strict=True))
+    pairs = list(zip(order, ps_types, strict=True))
     return ModeGroups(
         worker_type,
         workers,
         duration,
         tuple(q for _, _, _, q in order),
         tuple(ps_types),
-        np.array(
-            [
-                _demand(view, Mode(m, types[0], N, q, d))
-                for (d, m, N, q), types in zip(order, ps_types, strict=True)
-            ]
-        ),
+        np.array([_ps(view, Mode(m, p[0], N, q, d)) for (d, m, N, q), p in pairs]),
+        np.array([0 if p[0] is None else len(view.worker_units) + p[0] for p in ps_types]),
         tuple((m, q, tuple(triples)) for (m, q), triples in groups.items()),
     )
 
 
-def _demand(view: ElasticCluster, mode: Mode) -> Floats:
-    """Return [r] the demand of workers and PSs; of a split mode with no worker next to the PSs."""
-    workers: Floats = mode.workers * view.worker_units[mode.worker_type]
+def _ps(view: ElasticCluster, mode: Mode) -> int:
+    """Return the number of PSs of a mode; of a split mode with no worker next to them."""
     if mode.ps_type is None:
-        return workers
+        return 0
     m, p = mode.worker_type, mode.ps_type
     b, B = float(view.worker_bandwidth[m]), float(view.ps_bandwidth[p])
-    ps = 1 if mode.central else ps_needed(b, B, mode.workers)
-    demand: Floats = workers + ps * view.ps_units[p]
-    return demand
+    return 1 if mode.central else ps_needed(b, B, mode.workers)
+
+
+def _demand(view: ElasticCluster, mode: Mode) -> Floats:
+    """Return [r] the demand of workers and PSs."""
+    workers: Floats = mode.workers * view.worker_units[mode.worker_type]
+    return (
+        workers if mode.ps_type is None else workers + _ps(view, mode) * view.ps_units[mode.ps_type]
+    )
 
 
 def _check_size(what: str, cells: int) -> None:
@@ -114,22 +117,21 @@ class PartialSchedule:
         self,
         instance: ElasticInstance,
         slots: int,
-        price: Floats | None = None,
+        upto: Floats | None = None,
         runs: Iterable[ElasticRun] = (),
     ) -> None:
         """Insert runs that fit together.
 
-        `slots`: T. `price` [t, r]: price >= 0 of a unit of `ElasticCluster` for a slot, the same on
-        all servers; 0 after the last slot. `runs`: at most one for each job.
+        `slots`: T. `upto` [i, t]: price of a container in slots 1..t, as in `ContainerPrices`.
+        `runs`: at most one for each job.
         """
         self.instance, self.view, self.slots = instance, cluster(instance), slots
         capacity, units = self.view.capacity, self.view.worker_units
         _check_size(f"{slots} slots on {len(capacity)} servers", slots * capacity.size)
         _check_size(f"{slots} slots on {len(capacity)} servers", slots * len(capacity) * len(units))
-        price = np.zeros((0, capacity.shape[1])) if price is None else price[:slots]
-        self._paid = np.zeros((slots + 1, capacity.shape[1]))  # for slots 1..t
-        np.cumsum(price, axis=0, out=self._paid[1 : len(price) + 1])
-        self._paid[len(price) + 1 :] = self._paid[len(price)]
+        kinds = len(units) + len(self.view.ps_units)
+        upto = np.zeros((kinds, 1)) if upto is None else upto[:, : slots + 1]
+        self._paid = np.pad(upto, ((0, 0), (0, slots + 1 - upto.shape[1])), mode="edge")
         self._units = np.where(units > 0, units, np.nan)  # [m, r]
         alone = np.stack([np.minimum(fits(capacity, worker), _MANY) for worker in units])
         self._free = np.repeat(capacity[None], slots, axis=0)  # [t, h, r]
@@ -174,11 +176,14 @@ class PartialSchedule:
         self._fit[:, span, servers] = fit
         self._most[:, span] = self._fit[:, span].max(axis=2)
 
-    def insert(self, job: int, factor: float = 0.0, latest: int | None = None) -> bool:
+    def insert(
+        self, job: int, factor: float = 0.0, latest: int | None = None, fit: float = 0.0
+    ) -> bool:
         """Insert a job at the least weight x (start + duration) + factor x price.
 
         `job`: index of a job that has modes. `factor`: factor of the prices; with 0 the job ends as
-        early as possible. `latest`: largest start + duration.
+        early as possible. `latest`: largest start + duration. `fit`: weight of the room that the
+        job's workers have on a server just before and after the run, in the choice of servers.
 
         Returns
         -------
@@ -198,10 +203,10 @@ class PartialSchedule:
         k, s = np.nonzero(self._may_fit(table, first, last))
         cost = given.weight * (table.duration[k] + s + given.arrival)
         if factor:
-            end = first + s + table.duration[k]
-            for r in np.flatnonzero(self._paid[-1]).tolist():
-                paid = self._paid[:, r]
-                cost += (factor * table.demand[:, r])[k] * (paid[end] - paid[first + s])
+            begin, end = first + s, first + s + table.duration[k]
+            for kind, count in ((table.worker_type, table.workers), (table.ps_kind, table.ps)):
+                at = kind[k]
+                cost += factor * count[k] * (self._paid[at, end] - self._paid[at, begin])
         # Where too few workers fit on the servers, no longer mode with as many workers fits.
         blocked: dict[tuple[int, int], tuple[int, int]] = {}  # type, start: duration, workers
         while len(cost):
@@ -217,7 +222,7 @@ class PartialSchedule:
                 worker_fit = int(np.minimum.reduce(self._fit[m, row : row + d]).sum())
                 if worker_fit < N:
                     blocked[m, row] = d, worker_fit
-                elif (run := self._place(job, table, i, row)) is not None:
+                elif (run := self._place(job, table, i, row, fit)) is not None:
                     self.put(run)
                     return True
             cost, k, s = cost[~near], k[~near], s[~near]
@@ -239,13 +244,19 @@ class PartialSchedule:
                 np.greater_equal(lowest, N, out=fits_at[k, : len(lowest)])
         return fits_at
 
-    def _place(self, job: int, table: ModeGroups, k: int, row: int) -> ElasticRun | None:
+    def _place(
+        self, job: int, table: ModeGroups, k: int, row: int, fit: float
+    ) -> ElasticRun | None:
         """Return the run of a mode from a row of slots on, if it fits on the servers."""
         m, N, d = int(table.worker_type[k]), int(table.workers[k]), int(table.duration[k])
         free = self._free[row : row + d].min(axis=0)
         omega, fill = self._worker_cost[m], None
+        most = self._fit[m, row : row + d].min(axis=0).astype(np.int64)
+        if fit:
+            beside = [at for at in (row - 1, row + d) if 0 <= at < self.slots]
+            room = np.minimum(self._fit[m, beside], most).sum(axis=0) / np.maximum(most, 1)
+            omega = omega * (1 + fit * room)
         if not table.central[k]:
-            most = self._fit[m, row : row + d].min(axis=0).astype(np.int64)
             fill = GreedyFill(omega[None], most[None], N)
         for p in table.ps_types[k]:
             mode = Mode(m, p, N, table.central[k], d)
