@@ -113,7 +113,7 @@ class DaskPool:
         if sha not in self.sent or self.sent[sha].status in ("cancelled", "error", "lost"):
             data = self.instances[sha].to_data()
             self.sent[sha] = self.client.submit(from_data, data, key=f"instance-{sha}-{attempt}")
-        sent = replace(task, spec=None)
+        sent = replace(task, runner=None)
         there = self.client.submit(perform_there, self.sent[sha], sent, self.base, pure=False)
         self.open[result] = there
 

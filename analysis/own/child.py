@@ -26,6 +26,7 @@ from typing import IO, Any, NoReturn
 import psutil
 
 from schedgap.analysis.own.fingerprint import file_code
+from schedgap.analysis.runners.request import Limits, Request
 from schedgap.errors import OwnMethodError, UsageError
 from schedgap.instances.instance import Instance
 from schedgap.instances.records import plain
@@ -372,9 +373,10 @@ def is_model(value: object) -> bool:
 def _solved(model: Any, instance: Instance, seed: int, clock: Clock) -> Any:
     """Solve a model of the instance; its schedule counts, and its bound does not."""
     # By name, because this module must not import programs.
-    solve = importlib.import_module("schedgap.analysis.programs.solve_model").solve_model
-    limit = None if clock.limit is None else max(0.1, clock.remaining())
-    return solve(instance, model, time_limit=limit, seed=seed)
+    programs = importlib.import_module("schedgap.analysis.programs.solve_model")
+    limits = Limits(None if clock.limit is None else max(0.1, clock.remaining()))
+    runner = programs.ChangedModel(model).prepare(instance, Request(limits=limits, seed=seed))
+    return runner.solution(runner.run())
 
 
 def _extra(call: Call, state: object) -> dict[str, Any]:

@@ -17,7 +17,7 @@ DIGITS = 12  # of a hash, in hexadecimal
 SHARED = ("models/*.py", "models/mechanisms/**/*.py", "solvers/**/*.py", "instances/*.py")
 VERIFYING = (  # of `analysis`
     *("results/bounds", "results/optimality"),
-    *("solving/proving", "solving/solve", "solving/tasks"),
+    *("runners/child", "runners/run", "runners/runner", "solving/proving"),
 )
 DESCRIPTIVE = frozenset(  # files that describe, draw or generate; no method imports them
     {

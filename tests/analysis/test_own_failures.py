@@ -19,7 +19,8 @@ import pytest
 import schedgap as sg
 from schedgap.analysis.comparing.compare import compare
 from schedgap.analysis.comparing.performing import new_task, perform
-from schedgap.analysis.records.folder import Limits, TaskRecord
+from schedgap.analysis.records.folder import TaskRecord
+from schedgap.analysis.runners.request import Limits
 from schedgap.analysis.solving.choices import Choice
 from schedgap.errors import InvalidScheduleError, OwnMethodError, UsageError
 from schedgap.instances.records import validate
