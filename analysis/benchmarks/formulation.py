@@ -133,7 +133,7 @@ class Formulation(Runnable):
             engines=(self.engine,),
             options=OPTIONS,
             seeded=True,
-            code=source_code(),
+            code=source_hash(),
         )
 
     def prepare(self, instance: Instance, request: Request) -> "FormulationRunner":
@@ -341,7 +341,7 @@ def recorded_version(engine: str, versions: Mapping[str, str]) -> str:
 
 
 @cache
-def source_code() -> str:
+def source_hash() -> str:
     """Return a hash of the source that solves formulations."""
     digest = hashlib.sha256()
     for name in ("answers", "child", "formulation"):

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from schedgap.analysis.comparing.performing import Task, new_task, perform
+from schedgap.analysis.comparing.performing import Task, execute_task, new_task
 from schedgap.analysis.records.folder import Folder
 from schedgap.analysis.records.sessions import (
     REFERENCE,
@@ -179,7 +179,7 @@ def perform_there(
         )
     place = _place(base, tuple(sorted(task.versions.items())))
     place.measure()
-    data = perform(instance, here, place.session.id)
+    data = execute_task(instance, here, place.session.id)
     return data, place.data()
 
 

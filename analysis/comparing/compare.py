@@ -19,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
 
-from schedgap.analysis.comparing.performing import Task, new_task, perform
+from schedgap.analysis.comparing.performing import Task, execute_task, new_task
 from schedgap.analysis.comparing.run import Run
 from schedgap.analysis.evaluations import experiments
 from schedgap.analysis.own.methods import Own
@@ -606,7 +606,7 @@ class _Threads:
         if self._is_due():
             self._measure()
         instance = self.plan.instances[task.sha256]
-        return perform(instance, task, self.session.id, self.interrupt)
+        return execute_task(instance, task, self.session.id, self.interrupt)
 
     def _is_due(self) -> bool:
         """Return whether it is time for the reference task: first in each thread, then in one."""

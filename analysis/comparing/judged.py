@@ -12,7 +12,7 @@ from schedgap.analysis.plots.marks import broken_chart, broken_title
 from schedgap.analysis.records.folder import JUDGED, Folder, record_data, task_key
 from schedgap.analysis.records.index import Index
 from schedgap.analysis.records.ratios import RatioInterval, ratio_interval
-from schedgap.analysis.records.sources import family_code
+from schedgap.analysis.records.sources import family_hash
 from schedgap.analysis.results.bounds import Scale, tighter
 from schedgap.analysis.results.solution import (
     Solution,
@@ -211,7 +211,7 @@ class JudgedSchedule:
             record_data(
                 self.instance,
                 task,
-                code=family_code(owner.name) + JUDGED,
+                code=family_hash(owner.name) + JUDGED,
                 method=self.name,
                 label=self.name,
                 kind="algorithm",

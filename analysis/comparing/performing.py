@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from schedgap.analysis.records.folder import TIMES, TaskOutcome, record_data, task_key
-from schedgap.analysis.records.sources import method_code
+from schedgap.analysis.records.sources import method_hash
 from schedgap.analysis.runners.request import Limits
 from schedgap.analysis.runners.run import MethodRun
 from schedgap.analysis.runners.runner import Runner, verified_in_child
@@ -49,7 +49,7 @@ def new_task(instance: Instance, choice: Choice, limits: Limits, seed: int | Non
     seed.
     """
     runner = choice.runner(instance, limits, seed)
-    code, versions = method_code(runner.family, runner.method), runner.versions()
+    code, versions = method_hash(runner.family, runner.method), runner.versions()
     identity = {
         "instance": instance.sha256,
         "method": runner.method.name,
@@ -63,7 +63,7 @@ def new_task(instance: Instance, choice: Choice, limits: Limits, seed: int | Non
     return Task(key, instance.sha256, choice, limits, seed, code, versions, runner)
 
 
-def perform(
+def execute_task(
     instance: Instance, task: Task, session: str, interrupt: threading.Event | None = None
 ) -> dict[str, object]:
     """Run one task and return its record as JSON data; all errors are recorded, none is raised.

@@ -25,7 +25,7 @@ from typing import IO, Any, NoReturn
 
 import psutil
 
-from schedgap.analysis.own.fingerprint import file_code
+from schedgap.analysis.own.fingerprint import file_hash
 from schedgap.analysis.runners.request import Limits, Request
 from schedgap.errors import OwnMethodError, UsageError
 from schedgap.instances.instance import Instance
@@ -321,7 +321,7 @@ def _module(address: Source, code: str) -> types.ModuleType:
     sys.path.insert(0, str(file.parent))
     sys.dont_write_bytecode = True
     if code not in _compiled:
-        if file_code(file) != code:
+        if file_hash(file) != code:
             raise UsageError(f"{address.file}: has changed since the run began")
         _compiled[code] = compile(file.read_bytes(), str(file), "exec")
     name = f"own_{file.stem}"

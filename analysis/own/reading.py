@@ -24,7 +24,7 @@ from schedgap.analysis.own.child import (
     is_model,
     parameters,
 )
-from schedgap.analysis.own.fingerprint import command_code, file_code, function_code
+from schedgap.analysis.own.fingerprint import command_hash, file_hash, function_hash
 from schedgap.analysis.own.methods import CHILD, MEMORY_MB, Own, own_process
 from schedgap.errors import InputError, UsageError, choices
 from schedgap.instances.arguments import a_function, checked
@@ -156,14 +156,14 @@ def _from_command(text: str) -> Own:
             f"cmd:{text}: no placeholder '{{{place}}}': {known}; {{{{{place}}}}} gives the text"
         )
     offered = ("seed",) if command.mentions("seed") else ()
-    return Own(name, command, command_code(words), offered=offered)
+    return Own(name, command, command_hash(words), offered=offered)
 
 
 def _from_file(file: Path, name: str) -> Own:
     if not file.is_file():
         raise InputError("no such file", file=str(file))
     try:
-        code = file_code(file)
+        code = file_hash(file)
     except OSError as error:
         raise InputError(f"cannot be read: {str(error.strerror).lower()}", file=str(file)) from None
     address = Source(str(file.resolve()), name)
@@ -208,7 +208,7 @@ def from_function(function: Callable[..., Any]) -> Own:
     name = re.sub(r"[^\w.-]", "", named) or "own"
     options, offered = parameters(function)
     try:
-        code, modules = function_code(function)
+        code, modules = function_hash(function)
         pickled = _pickled(function, modules)
     except Exception as error:  # noqa: BLE001 - an object may refuse in any way
         said = " ".join(str(error).split())

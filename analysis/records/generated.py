@@ -11,7 +11,7 @@ from schedgap.instances.generate import presets
 from schedgap.instances.settings import Option
 
 
-def settings(run: StoredRun) -> pd.DataFrame:
+def generator_settings(run: StoredRun) -> pd.DataFrame:
     """Return the settings with which the instances of a run were generated.
 
     Returns

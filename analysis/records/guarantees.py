@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
-from schedgap.analysis.records.sources import family_code, module_code
+from schedgap.analysis.records.sources import family_hash, module_hash
 from schedgap.errors import InputError
 from schedgap.instances.contract import Guard
 from schedgap.instances.families import OWN
@@ -121,7 +121,7 @@ def _code(owner: Family) -> str:
         (name, each.methods, each.options, _evaluator(owner.name, each.evaluate))
         for name, each in owner.paper.guarantees.items()
     ]
-    return f"{family_code(owner.name)}-{hashlib.sha256(repr(claims).encode()).hexdigest()[:8]}"
+    return f"{family_hash(owner.name)}-{hashlib.sha256(repr(claims).encode()).hexdigest()[:8]}"
 
 
 def _evaluator(name: str, evaluate: Callable[..., Any]) -> str:
@@ -132,4 +132,4 @@ def _evaluator(name: str, evaluate: Callable[..., Any]) -> str:
     function = evaluate.function if isinstance(evaluate, Guard) else evaluate
     if name in OWN and isinstance(function, Lazy):
         return function.name
-    return module_code(function.load() if isinstance(function, Lazy) else function)
+    return module_hash(function.load() if isinstance(function, Lazy) else function)

@@ -22,7 +22,7 @@ from schedgap.analysis.records.outcomes import contradictions, wrong_answers
 from schedgap.analysis.records.ratios import Bracket, brackets
 from schedgap.analysis.records.rows import TaskRow
 from schedgap.analysis.records.sessions import DRIFT, Session, drift, read_sessions
-from schedgap.analysis.records.sources import family_code, method_code
+from schedgap.analysis.records.sources import family_hash, method_hash
 from schedgap.analysis.results.bounds import Scale
 from schedgap.errors import InputError
 from schedgap.instances.arguments import a_flag, a_name, checked
@@ -380,9 +380,9 @@ def _installed(name: str, method: str | None = None) -> str:
         return ""
     owner = family(name)
     if method is None:
-        return family_code(name)
+        return family_hash(name)
     found = [each for each in owner.methods if each.name == method]
-    return method_code(owner, found[0]) if found else ""
+    return method_hash(owner, found[0]) if found else ""
 
 
 def _sorted(rows: Sequence[TaskRow]) -> list[TaskRow]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from markupsafe import Markup
 
 from schedgap.analysis.evaluations import drawing
-from schedgap.analysis.evaluations.judging import EACH_PART, Judgement, Row, judge
+from schedgap.analysis.evaluations.judging import EACH_PART, Judgement, Row, judge_claims
 from schedgap.analysis.names import natural
 from schedgap.analysis.plots.charts import (
     GAP,
@@ -69,7 +69,7 @@ def paper_figures(report: ReportData, name: str) -> list[tuple[str, str, str, Fi
     for file, (experiment, numbers) in report.figures.items():
         if not file.startswith(f"{name}-"):
             continue
-        verdicts = _verdicts(judge(experiment, numbers))
+        verdicts = _verdicts(judge_claims(experiment, numbers))
         for measure in dict.fromkeys(row.measure for row in numbers):
             values = [row for row in numbers if row.measure == measure]
             figures.append(

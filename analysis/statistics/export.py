@@ -152,8 +152,8 @@ def _latex_cell(text: str) -> str:
     if not text or not _is_number(text):
         return _escaped(text)
     text = re.sub(r"(?<![\w.])-(?=[0-9])", "$-$", text).replace("inf", r"$\infty$")
-    for sign, command in (("<= ", r"$\leq$ "), (">= ", r"$\geq$ "), ("< ", "$<$ "), (" to ", "--")):
-        text = text.replace(sign, command)
+    for char, command in (("<= ", r"$\leq$ "), (">= ", r"$\geq$ "), ("< ", "$<$ "), (" to ", "--")):
+        text = text.replace(char, command)
     return text
 
 

@@ -24,7 +24,9 @@ from schedgap.instances.instance import Instance
 from schedgap.models.family import family
 from schedgap.solvers.children.clock import Clock
 
-SECOND: Mapping[str, tuple[str, ...]] = {  # an exact method of another form than `exact`
+SECOND_EXACT_METHOD: Mapping[
+    str, tuple[str, ...]
+] = {  # an exact method of another form than `exact`
     "dmlrs": ("milp-machine",),
     "edge": ("cp-sat",),
     "elastic": ("cp-sat",),
@@ -142,7 +144,7 @@ def _references(
         found = _solutions(instance, quick, time_limit, clock.share(QUICK_SHARE), LEAST_SECONDS)
         return found + _solutions(instance, bounds, time_limit, clock)
     exact: list[tuple[str, Options]] = [
-        (name, {}) for name in ("exact", *SECOND.get(target.family, ()))
+        (name, {}) for name in ("exact", *SECOND_EXACT_METHOD.get(target.family, ()))
     ]
     found = _solutions(instance, exact, time_limit, clock.share(1 - QUICK_SHARE))
     if not any(each.status == "optimal" for each in found):  # the best schedule known is another

@@ -10,7 +10,7 @@ from typing import Any
 from schedgap.analysis.records.ratios import RatioInterval
 from schedgap.analysis.results.bounds import Scale
 from schedgap.analysis.results.solution import Solution
-from schedgap.analysis.studies.targets import REFUTED, Target
+from schedgap.analysis.studies.targets import REFUTING_SCORE, Target
 from schedgap.errors import InputError
 from schedgap.instances.instance import Instance, html_table
 from schedgap.instances.records import write_json, write_text
@@ -81,7 +81,7 @@ class WorstCase:
     @property
     def refuted(self) -> bool:
         """Whether the instance refutes the claim that was searched for."""
-        return self.target.guarantee is not None and self.score > REFUTED
+        return self.target.guarantee is not None and self.score > REFUTING_SCORE
 
     @property
     def confirmed(self) -> bool:

@@ -12,7 +12,7 @@ from schedgap.analysis.own.methods import Own
 from schedgap.analysis.records.ratios import divide
 from schedgap.analysis.runners.request import Limits, Request
 from schedgap.analysis.studies.targets import (
-    REFUTED,
+    REFUTING_SCORE,
     Options,
     Target,
     allowed,
@@ -110,7 +110,7 @@ class Evaluator:
         assert claim.measure is not None
         measured = claim.measure(instance)
         score = measured
-        if claim.near is not None and measured <= REFUTED:
+        if claim.near is not None and measured <= REFUTING_SCORE:
             score = 0.5 + 0.5 * min(max(claim.near(instance), 0.0), 1.0)
         return Score(score, measured, 1.0) if measured > 0 else None
 

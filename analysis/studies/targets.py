@@ -30,7 +30,7 @@ _REFERENCES: Mapping[str, tuple[tuple[str, Options], ...]] = {
 
 OPTIMUM = ("exact", "bound")  # what a method is compared with, if not with another method
 MOST_WORKERS = 256
-REFUTED = 1 + 1e-6  # a score above this refutes a claim
+REFUTING_SCORE = 1 + 1e-6  # a score above this refutes a claim
 
 Chosen = Callable[..., Any] | Own | str  # a method, as users give it
 

@@ -24,8 +24,8 @@ from schedgap.models.elastic.proof import Column, Model
 from schedgap.models.mechanisms.configurations import FacetSeparator, maximal_configurations
 from schedgap.models.method import Budget
 from schedgap.solvers.engines.highs import Relaxation
-from schedgap.solvers.loops.cliques import heavy_cliques
 from schedgap.solvers.programs.arrays import Floats, LinearProgram
+from schedgap.solvers.programs.cliques import heavy_cliques
 from schedgap.solvers.programs.sparse import sparse
 from schedgap.solvers.proofs.checker import Box
 from schedgap.solvers.proofs.covers import CoverSeparator

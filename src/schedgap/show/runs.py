@@ -191,8 +191,8 @@ def judgements(items: "Sequence[Judgement]", *, as_json: bool) -> None:
                     "verdict": item.verdict,
                     "sentence": item.claim.sentence or item.claim.text,
                     "held": None if item.claim.holds is None else item.held,
-                    "draws": item.draws,
-                    "of": item.of,
+                    "draws": item.n_measured,
+                    "of": item.n_replications,
                     "unit": item.claim.unit,
                     "measured": list(item.numbers),
                 }
