@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # it loads NumPy
     from schedgap.instances.generate import Generator
     from schedgap.instances.mutations import Space
 
-_NAME = re.compile(r"[A-Za-z0-9][\w.+-]*")  # of methods: commands separate by ',', ':' and '='
+_NAME = re.compile(r"[A-Za-z0-9][\w.+-]*")  # method names: commands separate by ',', ':' and '='
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from schedgap.solvers.engines.registry import ENGINES, find_engine
 if TYPE_CHECKING:
     from schedgap.analysis.benchmarks.answers import Reports
 
-PREFIX = "model:"  # of the method's name
+PREFIX = "model:"  # prefix of the method's name
 PAPER = "paper"
 CHECK = 1e-4  # relative tolerance of an engine's values and of its objective
 CHILD = "schedgap.analysis.benchmarks.child:solve_formulation"

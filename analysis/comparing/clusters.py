@@ -29,7 +29,7 @@ from schedgap.instances.records import validate
 from schedgap.solvers.children.processes import run_child
 
 CONNECT = "10s"  # time to reach the scheduler
-ATTEMPTS = 4  # of a task whose workers die; Dask itself makes several in each
+ATTEMPTS = 4  # attempts at a task whose workers die; Dask makes several in each
 AHEAD = 0.25  # tasks in flight beyond the cluster's threads, as a fraction, and at least 1
 REFRESH = 2.0  # seconds between two questions for the cluster's threads
 

@@ -417,7 +417,7 @@ class _Plan:
     """What is to be done in a run folder, and which records answer a task already."""
 
     folder: Folder
-    instances: Mapping[str, Instance]  # by hash
+    instances: Mapping[str, Instance]  # keys are hashes
     retried: frozenset[str]  # outcomes of tasks that are run again
     by_task: dict[str, list[TaskRow]] = field(init=False)
     reused: list[tuple[TaskRow, Limits]] = field(default_factory=list)
@@ -516,7 +516,7 @@ def _records(plan: _Plan, todo: Sequence[Task], pool: Pool) -> Iterator[TaskReco
                 yield None
         pool.finish()
     finally:
-        pool.stop()  # before the claims are released
+        pool.stop()  # its tasks must end before their claims are released
         for _, claim in running.values():
             claim.close()
 

@@ -24,7 +24,7 @@ from schedgap.models.family import family
 from schedgap.models.figure import Experiment
 
 BEST, BOUND = "best known", "bound"
-FOLDER = "figures"  # in the run folder
+FOLDER = "figures"  # subfolder of the run folder
 
 
 def file_name(experiment: Experiment) -> str:

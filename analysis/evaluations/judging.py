@@ -24,8 +24,8 @@ VerdictWord = Literal[
 JUDGED: tuple[VerdictWord, ...] = ("reproduced", "mixed", "refuted")
 OPPOSITE: dict[VerdictWord, VerdictWord] = {"reproduced": "refuted", "refuted": "reproduced"}
 EACH_PART = "Each verdict is on one part of a sentence, at the settings of this figure alone."
-REPRODUCED_SHARE, REFUTED_SHARE = 0.9, 0.1  # of the replications on which a claim holds
-MEASURED_SHARE = 0.5  # of the replications that must be measured for a verdict
+REPRODUCED_SHARE, REFUTED_SHARE = 0.9, 0.1  # shares of replications on which a claim holds
+MEASURED_SHARE = 0.5  # share of replications that a verdict needs
 
 
 class Row(NamedTuple):

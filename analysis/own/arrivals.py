@@ -17,7 +17,7 @@ from schedgap.instances.instance import Instance
 from schedgap.models.family import Family, family
 from schedgap.solvers.children.processes import ChildResult, run_child
 
-KEPT = ("time_unit",)  # of `meta`; the others, such as the seed, would give later jobs away
+KEPT = ("time_unit",)  # keys of `meta`; others, such as the seed, would reveal later jobs
 
 
 def view(instance: Instance, now: float) -> Instance:

@@ -41,7 +41,8 @@ from schedgap.solvers.children.processes import descendants
 OFFERED = ("seed", "clock")  # parameters that get a value without being options
 OFFERED_ONLINE = (*OFFERED, "state")
 LARGEST = 32 << 20  # bytes of a schedule
-RESERVED = ("engine", "memory_limit", "method", "on_message", "proof", "time_limit")  # by `solve`
+# Arguments of `solve`.
+RESERVED = ("engine", "memory_limit", "method", "on_message", "proof", "time_limit")
 PLACES = ("instance", "schedule", "seed")  # placeholders of a command
 _PLACE = re.compile(r"\{\{\w+\}\}|(?<!\$)\{([A-Za-z_]\w*)\}")
 _TAIL = 4000  # bytes of the standard error that are kept
@@ -292,7 +293,7 @@ def _option(function: Callable[..., Any], parameter: inspect.Parameter) -> Optio
 
 # --- loading ---------------------------------------------------------------------------------
 
-_compiled: dict[str, types.CodeType] = {}  # by hash of the source
+_compiled: dict[str, types.CodeType] = {}  # keys are hashes of the source
 
 
 def _load(address: Function | Source, code: str) -> Callable[..., Any]:

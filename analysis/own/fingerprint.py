@@ -17,13 +17,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-DIGITS = 12  # of a hash, in hexadecimal
+DIGITS = 12  # hexadecimal digits of a hash
 _PLACES = tuple(
     dict.fromkeys(
         Path(sysconfig.get_paths()[key]).resolve() for key in ("stdlib", "purelib", "platlib")
     )
 )
-_UNSEEN = ("__dict__", "__weakref__", "__module__", "__doc__", "__firstlineno__")  # of a class
+# Ignored attributes of a class.
+_UNSEEN = ("__dict__", "__weakref__", "__module__", "__doc__", "__firstlineno__")
 
 
 def _digest(parts: Iterable[bytes]) -> str:
@@ -125,7 +126,7 @@ def function_hash(function: object) -> tuple[str, set[str]]:
     walk = _Walk()
     walk.add(function)
     module = getattr(function, "__module__", None)
-    if module is not None and installed(module):  # as for a source file
+    if module is not None and installed(module):  # a source file leaves it out, too
         walk.add(Path(inspect.getsourcefile(sys.modules[module]) or "").read_bytes())
     return _digest(walk.parts), walk.modules
 
@@ -137,7 +138,7 @@ class _Walk:
         self.parts: list[bytes] = []
         self.modules: set[str] = set()
         self._seen: dict[int, int] = {}
-        self._alive: list[object] = []  # so that no `id` is used twice
+        self._alive: list[object] = []  # objects whose `id` must not be used again
 
     def _emit(self, *words: object) -> None:
         self.parts.append("\0".join(map(str, words)).encode("utf-8", "surrogatepass"))

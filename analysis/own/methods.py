@@ -166,7 +166,7 @@ class OwnRunner(Runner):
         try:
             if text is not None and run.schedule is None:
                 run.result = MethodResult(schedule_data(self.instance, text, self.method.name))
-            elif text is not None:  # after incumbents, one more
+            elif text is not None:  # the last schedule of a generator
                 schedule, value = self._measured(text)
                 run.receive(("incumbent", run.seconds, value, schedule), self.sense)
             elif run.schedule is None and run.rejected:

@@ -31,11 +31,11 @@ from schedgap.instances.arguments import a_function, checked
 from schedgap.instances.settings import Option
 from schedgap.solvers.children.processes import run_child
 
-NO_FILE = "<dynamic-code>"  # in the place of the file, by cloudpickle
+NO_FILE = "<dynamic-code>"  # file name that cloudpickle writes
 MOST_DATA = 64 << 20  # bytes of a function with what it refers to
-LOAD_SECONDS = 60.0  # within which a source file must have run
+LOAD_SECONDS = 60.0  # limit for running a source file
 LONGEST = 80  # characters of a name
-NAME = r"[A-Za-z_][\w.-]*"  # of a method
+NAME = r"[A-Za-z_][\w.-]*"  # name of a method
 _FILE = re.compile(rf"(?:(?P<label>{NAME})=)?(?P<file>.+\.py):(?P<name>[^\W\d]\w*)(?P<rest>:.*)?$")
 _COMMAND = re.compile(rf"(?:(?P<label>{NAME})=)?cmd:(?P<words>.*)$", re.DOTALL)
 _pickling = Lock()

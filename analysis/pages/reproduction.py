@@ -33,7 +33,7 @@ VERDICTS: tuple[VerdictWord, ...] = (
     *JUDGED, "measured", "input", "not testable", "not measured",
 )  # fmt: skip
 APART: tuple[VerdictWord, ...] = ("not stated", "ours")
-Values = dict[str, tuple[Experiment, list[Row]]]  # by file name
+Values = dict[str, tuple[Experiment, list[Row]]]  # keys are file names
 
 
 def chosen(names: Iterable[str], *, quick: bool) -> dict[str, Experiment]:

@@ -49,7 +49,7 @@ JUDGED = "+judged"  # ends the code of a record that `judge` has made
 Triple = Annotated[tuple[float, float | None, float | None], Field(strict=False)]
 
 
-UNKNOWN_GRID = 0.0  # of records that do not have it
+UNKNOWN_GRID = 0.0  # grid of records without this field
 
 
 class InstanceRef(Record):

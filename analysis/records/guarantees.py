@@ -24,9 +24,9 @@ from schedgap.models.family import Family
 from schedgap.models.method import Lazy
 
 NAME = "guarantees.json"
-VERSION = 3  # of the file
+VERSION = 3  # file format
 SLOW = 0.5  # seconds of evaluation from which on the results are written
-Known = dict[str, dict[str, dict[str, Any]]]  # by source code, then by instance and method
+Known = dict[str, dict[str, dict[str, Any]]]  # keys: hash of the source, instance, method
 
 
 class Guarantees:

@@ -13,16 +13,16 @@ from schedgap.models.method import Lazy, Method
 from schedgap.models.options import innermost
 
 PACKAGE = __name__.partition(".")[0]
-DIGITS = 12  # of a hash, in hexadecimal
+DIGITS = 12  # hexadecimal digits of a hash
 SHARED = ("models/*.py", "models/mechanisms/**/*.py", "solvers/**/*.py", "instances/*.py")
-VERIFYING = (  # of `analysis`
+VERIFYING = (  # files of `analysis`
     *("results/bounds", "results/optimality"),
     *("runners/child", "runners/run", "runners/runner", "solving/proving"),
 )
 DESCRIPTIVE = frozenset(  # files that describe, draw or generate; no method imports them
     {
         *("models/figure.py", "models/gantt.py", "models/paper.py", "models/study.py"),
-        *("figures.py", "gantt.py", "paper.py"),  # of a family
+        *("figures.py", "gantt.py", "paper.py"),  # files of a family
         *("generate.py", "generator.py", "from_traces.py", "drafts.py", "examples.py"),
         *("workload.py", "measured.py", "capacity.py"),
     }

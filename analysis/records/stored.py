@@ -104,7 +104,7 @@ class StoredRun:
         """The sessions in which the records were made, by id; older records have none."""
         found = [each for folder in self.folders for each in read_sessions(folder.sessions)]
         longest: dict[str, Session] = {}
-        for each in found:  # of a copy made during the session and the finished one, the latter
+        for each in found:  # the finished copy replaces one that was made during the session
             known = longest.get(each.id)
             if known is None or len(each.references) > len(known.references):
                 longest[each.id] = each

@@ -332,7 +332,7 @@ def _worst_found(row: Row) -> Cell:
     """Return the worst certified ratio of the library, and the claims that its finds refute."""
     worst = row.worst_find
     claims = family(row.family).paper.guarantees
-    refuted: dict[str, bool] = {}  # by claim, whether the worst find refutes it
+    refuted: dict[str, bool] = {}  # claim -> whether the worst find refutes it
     for each in row.finds:
         if each.refutes:
             refuted[each.refutes] = refuted.get(each.refutes, False) or each is worst

@@ -37,7 +37,7 @@ class MethodRun:
     end: End = "done"
     message: str = ""
     result: MethodResult | None = None
-    error: Exception | None = None  # as the method raised it, if it is one of `schedgap.errors`
+    error: Exception | None = None  # the method's own, if it is one of `schedgap.errors`
     details: str = ""  # traceback, or the last output of a process that crashed
     schedule: Any = None
     objective: float | None = None

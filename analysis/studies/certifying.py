@@ -35,8 +35,8 @@ SECOND_EXACT_METHOD: Mapping[
 }
 
 
-LEAST_SECONDS = 5.0  # of a method that the search itself has run, even if no time is left
-QUICK_SHARE = 0.3  # of the time, for other schedules if the optimum is not proved
+LEAST_SECONDS = 5.0  # for a method that the search has run, even if no time is left
+QUICK_SHARE = 0.3  # share of the time for other schedules if the optimum is not proved
 
 
 def certify(

@@ -19,7 +19,7 @@ from schedgap.models.family import family
 PathLike = str | os.PathLike[str]
 
 _SHOWN = 3  # faults in a table
-_FILES = ("instance", "find", "search")  # of a folder, beside those of the methods
+_FILES = ("instance", "find", "search")  # files of a folder, besides those of the methods
 _FACTS = ("claim", "faults", "instance", "not certified", "objective", "search")  # no methods
 _LED = "found_score and curve: a value below 1 says how nearly the claim is missed"
 

@@ -35,7 +35,7 @@ class Score(NamedTuple):
     """Score of an instance: the ratio, or the ratio over the claimed factor."""
 
     score: float
-    value: float  # of the method; of a claim that is measured, the measure
+    value: float  # the method's value; for a measured claim, its measure
     reference: float
 
 
