@@ -111,7 +111,7 @@ def unknown_family_message(name: object) -> str:
     return f"{text}, or install the package that has '{name}'"
 
 
-def outside(family: str) -> Any:
+def external_family(family: str) -> Any:
     """Return a family of another package.
 
     Raises
@@ -154,7 +154,7 @@ def instance_class(family: str) -> type[Instance]:
         module, name = source.instances.split(":")
         cls: type[Instance] = getattr(importlib.import_module(module), name)
         return cls
-    own: type[Instance] = outside(family).instances
+    own: type[Instance] = external_family(family).instances
     return own
 
 

@@ -18,8 +18,8 @@ from schedgap.instances.arguments import a_mapping, a_path, a_text, checked
 from schedgap.instances.families import (
     FAMILIES,
     OWN,
+    external_family,
     instance_class,
-    outside,
     unknown_family_message,
 )
 from schedgap.instances.instance import Instance
@@ -216,7 +216,9 @@ def apportion(total: int, shares: Sequence[float]) -> list[int]:
 def _generator(family: str) -> Generator:
     if family not in FAMILIES:
         raise UsageError(f"no family '{family}': {unknown_family_message(family)}")
-    generator: Generator | None = _own(family) if family in OWN else outside(family).generator
+    generator: Generator | None = (
+        _own(family) if family in OWN else external_family(family).generator
+    )
     if generator is None:
         raise UsageError(f"family {family} generates no instances: it has files only")
     return generator

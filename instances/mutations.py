@@ -15,7 +15,7 @@ from typing import Any, get_args
 import numpy as np
 
 from schedgap.errors import InputError, UsageError
-from schedgap.instances.families import OWN, from_data, instance_class, outside
+from schedgap.instances.families import OWN, external_family, from_data, instance_class
 from schedgap.instances.instance import Instance
 from schedgap.instances.records import Record
 
@@ -67,7 +67,7 @@ def space(family: str) -> Space:
     if family in OWN:
         own: Space = importlib.import_module(f"schedgap.instances.{family}.mutations").SPACE
         return own
-    given: Space | None = outside(family).mutations
+    given: Space | None = external_family(family).mutations
     if given is not None:
         return given
     lists = {name: _LENGTH for name in cls.model_fields if _has_entries(cls, name)}

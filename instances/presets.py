@@ -117,7 +117,7 @@ def with_defaults(options: Sequence[Option], **defaults: object) -> tuple[Option
 
 # --- presets in a file -------------------------------------------------------------------------
 
-NO_DEFAULT = "none"  # as a default in a file
+NO_DEFAULT = "none"  # stands for None in a file
 _TRACE_SETTINGS = (  # settings of presets that accept traces; a file need not say what they are
     Option(
         "format",

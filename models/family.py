@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any, Generic, cast, get_args
 from schedgap.errors import FamilyError, FamilyWarning, UsageError, choices
 from schedgap.instances import contract
 from schedgap.instances.contract import Guard
-from schedgap.instances.families import FAMILIES, OWN, Source, outside, unknown_family_message
+from schedgap.instances.families import (
+    FAMILIES,
+    OWN,
+    Source,
+    external_family,
+    unknown_family_message,
+)
 from schedgap.instances.instance import Instance
 from schedgap.instances.solution import Kind, Sense
 from schedgap.instances.verdict import Violation
@@ -26,7 +32,7 @@ if TYPE_CHECKING:  # it loads NumPy
     from schedgap.instances.generate import Generator
     from schedgap.instances.mutations import Space
 
-_NAME = re.compile(r"[A-Za-z0-9][\w.+-]*")  # of methods: commands separate by ',', ':' and '='
+_NAME = re.compile(r"[A-Za-z0-9][\w.+-]*")  # method names: commands separate by ',', ':' and '='
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,7 +400,7 @@ def family(name: str) -> Family:
     """
     if name not in FAMILIES:
         raise UsageError(f"no family '{name}': {unknown_family_message(name)}")
-    found: Family = outside(name) if FAMILIES[name].package else FAMILIES[name].family()
+    found: Family = external_family(name) if FAMILIES[name].package else FAMILIES[name].family()
     return found
 
 

@@ -10,7 +10,7 @@ from schedgap.instances.instance import Instance
 
 # a method, or a function that takes the instance and x and returns one
 Named = str | Callable[[Any, Any], str]
-Position = float | str  # on the axis
+Position = float | str  # place on the axis
 # the instance, the schedule as JSON data and the method's trace -> a number, None if not known
 Measure = Callable[[Any, Mapping[str, Any], Mapping[str, Any]], float | None]
 Better = Literal["lower", "higher"]

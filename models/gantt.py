@@ -15,7 +15,7 @@ class Span(NamedTuple):
     end: float
     group: str  # determines the colour
     text: str  # shown on hover
-    share: float = 1.0  # of the machine, in (0, 1]
+    share: float = 1.0  # share of the machine, in (0, 1]
 
 
 def stack(

@@ -125,13 +125,13 @@ def option(name: str, hint: object, default: Any) -> Option | None:
 
 def _parts(hint: object) -> Iterator[object]:
     """Yield the types of a union and what stands beside them in an `Annotated`."""
-    hint = getattr(hint, "__value__", hint)  # of a `type` statement
+    hint = getattr(hint, "__value__", hint)  # value of a `type` statement
     if get_origin(hint) is Annotated:
         first, *others = get_args(hint)
         yield from _parts(first)
         for each in others:
             yield each
-            yield from getattr(each, "metadata", ())  # of a Field of pydantic
+            yield from getattr(each, "metadata", ())  # a pydantic Field has its own
     elif get_origin(hint) in (Union, UnionType):
         for each in get_args(hint):
             yield from _parts(each)
@@ -237,7 +237,7 @@ _UNKNOWN = _Unread()
 _CLASS = _Unread()  # a class or a function of the package: no part of an option
 
 
-_STATEMENT = re.compile(r"^(?=[^\s)\]}#])", re.MULTILINE)  # where one starts, if it is no text
+_STATEMENT = re.compile(r"^(?=[^\s)\]}#])", re.MULTILINE)  # start of a statement outside a text
 _START = re.compile(r"(?:def |class )?\w+")
 
 
@@ -259,7 +259,8 @@ class _Source(dict[str, Any]):
     def __init__(self, spec: ModuleSpec) -> None:
         super().__init__()
         self._spec = spec
-        self._statements: dict[str, list[str]] = {"import": []}  # by kind and name, the last first
+        # Keys are names, "import" for imports; the last statement first.
+        self._statements: dict[str, list[str]] = {"import": []}
         text = Path(str(spec.origin)).read_text(encoding="utf-8")
         for statement in reversed(_STATEMENT.split(text)):
             if statement.startswith(("from ", "import ")):

@@ -20,7 +20,7 @@ from schedgap.models.method import Lazy
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-_STRICT = ConfigDict(extra="forbid")  # of files: unknown keys are errors
+_STRICT = ConfigDict(extra="forbid")  # unknown keys of a file are errors
 
 EquationStatus = Literal["modelled", "implied", "replaced", "checked", "background"]
 
@@ -198,7 +198,7 @@ def _validator() -> "TypeAdapter[Paper]":
     return TypeAdapter(Paper)
 
 
-_FUNCTIONS = {"evaluate", "measure", "near"}  # of a guarantee
+_FUNCTIONS = {"evaluate", "measure", "near"}  # functions of a guarantee
 _KEYS = {"unexpected_keyword_argument": "unknown key", "missing": "missing key"}  # told first
 _NEED = {
     "dataclass_type": "need a table",

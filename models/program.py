@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # they load NumPy
 
 ProgramKind = Literal["exact", "relaxation", "dual", "subproblem"]
 _SEARCH = "complete search"
-_SPARE_SHARE, _SPARE_SECONDS = 0.05, 1.0  # of a time limit, kept for stopping a child process
+_SPARE_SHARE, _SPARE_SECONDS = 0.05, 1.0  # share of a time limit kept for stopping a child
 
 
 class NotBuiltError(UsageError):

@@ -33,8 +33,8 @@ from schedgap.solvers.proofs.checker import (
 )
 from schedgap.solvers.proofs.limits import MEMORY_MB, SECONDS, limited
 
-MAX_DIGITS = 1235  # of an integer; the checker refuses those of more than 4096 bits
-MAX_BYTES = 64 * 2**20  # of a proof, packed or not
+MAX_DIGITS = 1235  # digits of an integer; the checker refuses more than 4096 bits
+MAX_BYTES = 64 * 2**20  # size of a proof, packed or not
 KEYS = ("kind", "version", "family", "instance_sha256", "goal", "vectors", "cuts", "tree")
 
 

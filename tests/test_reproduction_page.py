@@ -9,7 +9,7 @@ import pytest
 
 import schedgap as sg
 from schedgap.analysis.evaluations import experiments
-from schedgap.analysis.evaluations.judging import judge
+from schedgap.analysis.evaluations.judging import judge_claims
 from schedgap.analysis.evaluations.setup import sizes
 from schedgap.analysis.pages import reproduction
 from schedgap.analysis.solving.choices import Choice
@@ -106,7 +106,7 @@ def test_the_example_of_the_introduction_is_what_the_data_say() -> None:
     for file, expected in claims.items():
         (found,) = (
             item
-            for item in judge(figures[file], experiments.read(DATA / file))
+            for item in judge_claims(figures[file], experiments.read(DATA / file))
             if "smallest average, hence total, job completion time" in item.claim.text
         )
         assert (found.held, found.verdict) == expected

@@ -1,32 +1,37 @@
 """A program of a family, solved by one engine with one setting: what a benchmark measures."""
 
 import hashlib
-import importlib.metadata
 import os
+import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import psutil
 
 from schedgap.analysis.programs.models import program_name
+from schedgap.analysis.records.folder import TIMES
+from schedgap.analysis.runners.request import Request
+from schedgap.analysis.runners.run import Message, MethodRun
+from schedgap.analysis.runners.runner import Receiver, Runnable, Runner, package_version
 from schedgap.errors import ContradictionError, EngineUnavailableError, UsageError
 from schedgap.instances.families import OWN
 from schedgap.instances.instance import Instance
 from schedgap.instances.settings import Option
-from schedgap.models.family import Family
-from schedgap.models.method import Method, MethodResult, RunContext
-from schedgap.solvers.engines.availability import is_installed
+from schedgap.models.family import Family, family
+from schedgap.models.method import Method
+from schedgap.solvers.children.processes import ChildResult, run_child
+from schedgap.solvers.engines.availability import is_installed, require
 from schedgap.solvers.engines.registry import ENGINES, find_engine
 
 if TYPE_CHECKING:
     from schedgap.analysis.benchmarks.answers import Reports
 
-PREFIX = "model:"  # of the method's name
+PREFIX = "model:"  # prefix of the method's name
 PAPER = "paper"
 CHECK = 1e-4  # relative tolerance of an engine's values and of its objective
 CHILD = "schedgap.analysis.benchmarks.child:solve_formulation"
@@ -46,7 +51,7 @@ Settings = tuple[tuple[str, object], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Formulation:
+class Formulation(Runnable):
     """A program with the engine that solves it.
 
     Attributes
@@ -80,10 +85,6 @@ class Formulation:
     narrow: bool = False
     confirm: bool = False
     workers: int = 1
-
-    def __call__(self, instance: Instance, call: RunContext) -> MethodResult:
-        """Not run in this process: see `call`."""
-        raise TypeError("a formulation is solved in a child process only")
 
     def key(self, owner: Family) -> str:
         """Return the name under which the family lists the program.
@@ -132,85 +133,131 @@ class Formulation:
             engines=(self.engine,),
             options=OPTIONS,
             seeded=True,
-            code=source_code(),
+            code=source_hash(),
         )
 
-    def label(self, owner: Family) -> str:
-        """Return program, engine, version and changed options: `paper@highs 1.15.1 [threads=4]`."""
-        key = self.key(owner)
-        version = engine_version(self.engine)
-        changed = [f"{name}={value}" for name, value in self.engine_options]
-        changed += [f"threads={self.threads}"] if self.threads != 1 else []
-        changed += [name for name in ("narrow", "confirm") if getattr(self, name)]
-        head = f"{shown(owner, key)}@{self.engine}{f' {version}' if version else ''}"
+    def prepare(self, instance: Instance, request: Request) -> "FormulationRunner":
+        """Return its runner; the engine need not be installed."""
+        method = self.method(family(instance.family))
+        settings = {**self.settings, **request.settings}
+        request = replace(request, settings=settings, seed=self.seed)
+        return FormulationRunner.prepare(instance, method, request, formulation=self)
+
+
+@dataclass(frozen=True, slots=True)
+class FormulationRunner(Runner):
+    """Runs an engine on a program, with the cores and the log of a benchmark."""
+
+    formulation: Formulation
+
+    seeks_proofs: ClassVar[bool] = False
+
+    @property
+    def label(self) -> str:
+        """Program, engine, version and changed options: `paper@highs 1.15.1 [threads=4]`."""
+        one = self.formulation
+        version = engine_version(one.engine)
+        changed = [f"{name}={value}" for name, value in one.engine_options]
+        changed += [f"threads={one.threads}"] if one.threads != 1 else []
+        changed += [name for name in ("narrow", "confirm") if getattr(one, name)]
+        name = shown(self.family, one.key(self.family))
+        head = f"{name}@{one.engine}{f' {version}' if version else ''}"
         return f"{head} [{', '.join(changed)}]" if changed else head
 
-    def call(
-        self,
-        owner: Family,
-        module: str,
-        instance: Instance,
-        limit: float | None,
-        log: Path,
-        cores: tuple[int, ...],
-    ) -> tuple[object, ...]:
-        """Return the function of a child process and its arguments, for `run_child`.
+    def call(self, run: MethodRun, **terms: Any) -> ChildResult:
+        """Call the engine in a child process that is bound to its cores, if the system can."""
+        one = self.formulation
+        require(one.engine)
+        with (
+            tempfile.TemporaryDirectory(prefix="schedgap-", ignore_cleanup_errors=True) as folder,
+            reserved(one.threads) as run.pinned,
+        ):
+            log = Path(folder, "log")
+            reply = run_child(
+                CHILD,
+                self.module,
+                self.instance,
+                one.key(self.family),
+                one,
+                self.limits.time,
+                str(log),
+                run.pinned,
+                engine=self.process,
+                **terms,
+            )
+            run.log = read_log(log)
+        return reply
 
-        `limit`: time limit in wall-clock seconds. `log`: file for the engine's log. `cores`: cores
-        to which the process is bound; empty if it is not.
-        """
-        return (CHILD, module, instance, self.key(owner), self, limit, str(log), cores)
-
-    @staticmethod
-    def reports() -> "Reports":
-        """Return a place for what the engine reports."""
+    def receiver(self, run: MethodRun) -> Receiver:
+        """Return what keeps facts, and gives incumbents a schedule that is read when needed."""
         from schedgap.analysis.benchmarks.answers import Reports
 
-        return Reports()
+        reports = Reports()
 
-    def incumbent(self, module: str, instance: Instance, reports: "Reports") -> "Incumbent":
-        """Return the schedule of the incumbent that was reported last, when it is asked for.
+        def read(message: Message) -> Message | None:
+            if message[0] == "facts":
+                run.facts |= message[2]
+                return None
+            if message[0] != "incumbent":
+                return message
+            reports.add(message[2], message[3])
+            one, place = self.formulation, len(reports.incumbents) - 1
+            return (*message[:3], Incumbent(self.module, one.key(self.family), one, reports, place))
 
-        `reports`: what the engine has reported until then, and what it goes on to report.
-        """
-        from schedgap.models.family import family
+        return read
 
-        key, place = self.key(family(instance.family)), len(reports.incumbents) - 1
-        return Incumbent(module, key, self, reports, place)
+    def check(self, run: MethodRun, objective: float | None) -> None:
+        """Check a schedule against what the engine states.
 
-    def check(
-        self,
-        instance: Instance,
-        objective: float | None,
-        stated: float | None,
-        bound: float | None = None,
-    ) -> None:
-        """Check a schedule against what the engine states, in units of the instance.
-
-        `objective`: verified objective of the schedule. `stated`: objective of the program by the
-        engine's account. `bound`: best bound that a killed engine has reported.
+        The best bound that it has reported counts where it was killed, not its last answer.
 
         Raises
         ------
         ContradictionError
             If the schedule is worse than what is stated, or the bound lies past the schedule.
         """
-        from schedgap.models.family import family
+        if run.result is not None and run.result.schedule is not None:
+            self.compare(objective, run.facts.get("stated"))
+        else:
+            self.compare(objective, run.objective, run.unconfirmed)
 
+    def compare(
+        self, objective: float | None, stated: float | None, bound: float | None = None
+    ) -> None:
+        """Compare a schedule with what the engine states, in units of the instance.
+
+        `objective`: verified objective of the schedule. `stated`: objective of the program by the
+        engine's account. `bound`: best bound that a killed engine has reported.
+        """
         if objective is None:
             return
-        sign = -1.0 if family(instance.family).sense(instance) == "max" else 1.0
+        engine, sign = self.formulation.engine, -1.0 if self.sense == "max" else 1.0
         near = CHECK * max(1.0, abs(objective))
         if stated is not None and sign * (objective - stated) > near:
             raise ContradictionError(
-                f"{self.engine} states the objective {stated:.10g}, but the schedule of its values "
+                f"{engine} states the objective {stated:.10g}, but the schedule of its values "
                 f"has {objective:.10g}"
             )
         if bound is not None and sign * (bound - objective) > near:
             raise ContradictionError(
-                f"{self.engine} reported the bound {bound:.10g}, but its schedule has "
-                f"{objective:.10g}"
+                f"{engine} reported the bound {bound:.10g}, but its schedule has {objective:.10g}"
             )
+
+    def recorded(self, run: MethodRun | None) -> dict[str, object]:
+        """Return program, threads, order, cores, log and statistics."""
+        one, facts = self.formulation, {} if run is None else run.facts
+        times = {} if run is None else {
+            name: facts[name] for name in TIMES if getattr(run, name) is None and name in facts
+        }  # fmt: skip
+        return times | {
+            "formulation": one.key(self.family),
+            "threads": one.threads,
+            "workers": one.workers,
+            "permutation": one.permutation,
+            "pinned": [] if run is None else list(run.pinned),
+            "log": "" if run is None else run.log,
+            "statistics": facts.get("statistics", {}),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,8 +282,6 @@ class Incumbent:
             If values break a row or do not have their objective, or those of this incumbent give no
             schedule.
         """
-        from schedgap.solvers.children.processes import run_child
-
         how = self.formulation, self.reports, self.place
         schedule = run_child(READ, self.module, instance, self.key, *how).result()
         if schedule is None:
@@ -282,10 +327,8 @@ def shown(owner: Family, key: str) -> str:
 
 def engine_version(engine: str) -> str:
     """Return the version of an engine's package; empty if it is not installed."""
-    try:
-        return importlib.metadata.version(ENGINES[engine].package)
-    except (importlib.metadata.PackageNotFoundError, KeyError):
-        return ""
+    known = ENGINES.get(engine)
+    return "" if known is None else package_version(known.package)
 
 
 def recorded_version(engine: str, versions: Mapping[str, str]) -> str:
@@ -298,7 +341,7 @@ def recorded_version(engine: str, versions: Mapping[str, str]) -> str:
 
 
 @cache
-def source_code() -> str:
+def source_hash() -> str:
     """Return a hash of the source that solves formulations."""
     digest = hashlib.sha256()
     for name in ("answers", "child", "formulation"):
@@ -331,8 +374,6 @@ def check_engine(engine: str, options: Mapping[str, object], threads: int) -> No
 
     `options`: options of the engine by name. `threads`: threads of the engine.
     """
-    from schedgap.solvers.children.processes import run_child
-
     known = find_engine(engine)
     if "mixed-integer" not in known.takes:
         raise UsageError(f"engine {engine} solves no programs with integer variables")

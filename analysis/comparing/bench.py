@@ -50,7 +50,7 @@ from schedgap.solvers.engines.registry import ENGINES, find_engine
 REFERENCE = "exact"
 NONE = "none"
 MOST = 10_000  # seeds, orders, or numbers of threads
-LARGEST_SEED = 2**31 - 1  # of all engines
+LARGEST_SEED = 2**31 - 1  # every engine takes seeds up to this
 
 
 def _names(value: object) -> str | None:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from schedgap.analysis.comparing.performing import Task, new_task, perform
+from schedgap.analysis.comparing.performing import Task, execute_task, new_task
 from schedgap.analysis.records.folder import Folder
 from schedgap.analysis.records.sessions import (
     REFERENCE,
@@ -29,7 +29,7 @@ from schedgap.instances.records import validate
 from schedgap.solvers.children.processes import run_child
 
 CONNECT = "10s"  # time to reach the scheduler
-ATTEMPTS = 4  # of a task whose workers die; Dask itself makes several in each
+ATTEMPTS = 4  # attempts at a task whose workers die; Dask makes several in each
 AHEAD = 0.25  # tasks in flight beyond the cluster's threads, as a fraction, and at least 1
 REFRESH = 2.0  # seconds between two questions for the cluster's threads
 
@@ -113,7 +113,7 @@ class DaskPool:
         if sha not in self.sent or self.sent[sha].status in ("cancelled", "error", "lost"):
             data = self.instances[sha].to_data()
             self.sent[sha] = self.client.submit(from_data, data, key=f"instance-{sha}-{attempt}")
-        sent = replace(task, spec=None)
+        sent = replace(task, runner=None)
         there = self.client.submit(perform_there, self.sent[sha], sent, self.base, pure=False)
         self.open[result] = there
 
@@ -179,7 +179,7 @@ def perform_there(
         )
     place = _place(base, tuple(sorted(task.versions.items())))
     place.measure()
-    data = perform(instance, here, place.session.id)
+    data = execute_task(instance, here, place.session.id)
     return data, place.data()
 
 

@@ -19,18 +19,18 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
 
-from schedgap.analysis.comparing.performing import Task, new_task, perform
+from schedgap.analysis.comparing.performing import Task, execute_task, new_task
 from schedgap.analysis.comparing.run import Run
 from schedgap.analysis.evaluations import experiments
 from schedgap.analysis.own.methods import Own
-from schedgap.analysis.records.folder import FAILURES, Folder, Limits, TaskRecord
+from schedgap.analysis.records.folder import FAILURES, Folder, TaskRecord
 from schedgap.analysis.records.index import Index
 from schedgap.analysis.records.rows import TaskRow
 from schedgap.analysis.records.sessions import REFERENCE, SPAN, new_id, new_session, write_session
 from schedgap.analysis.records.sources import refresh
+from schedgap.analysis.runners.request import Limits
 from schedgap.analysis.solving import live
 from schedgap.analysis.solving.choices import Choice
-from schedgap.analysis.solving.tasks import task_spec
 from schedgap.errors import EngineUnavailableError, FolderWarning, InputError, UsageError
 from schedgap.instances.arguments import (
     A_LIMIT,
@@ -326,7 +326,7 @@ def _meant(target: Target) -> str:
     """Return what a target may mean that is no file: a method, or a misspelt suite."""
     name = str(target)
     head = re.split("[:@]", name)[0]
-    if any(_has(owner.name, Choice(head)) for owner in families()):
+    if any(Choice(head).has(owner) for owner in families()):
         return f"; it is a method: separate methods by commas, as in exact,{name}"
     suites = [SUITE, "traces", *(f"{owner.name}-figures" for owner in families())]
     close = get_close_matches(name, suites, n=1)
@@ -344,7 +344,7 @@ def _tasks(
     if chosen is not None:
         owners = {instance.family: family(instance.family) for instance, _ in problems}
         for choice in chosen:
-            if not any(_has(name, choice) for name in owners):
+            if not any(map(choice.has, owners.values())):
                 next(iter(owners.values())).method(
                     choice.method
                 )  # raises UsageError, which lists the methods
@@ -352,7 +352,7 @@ def _tasks(
     by_instance: list[list[Task]] = []
     for instance, figure_methods in problems:
         if chosen is not None:
-            choices = [choice for choice in chosen if _has(instance.family, choice)]
+            choices = [choice for choice in chosen if choice.has(family(instance.family))]
         elif figure_methods is not None:
             choices = [Choice.read(text) for text in figure_methods]
         else:
@@ -400,25 +400,15 @@ def _check_own_names(plan: "_Plan", chosen: Sequence[Choice]) -> None:
             )
 
 
-def _has(name: str, choice: Choice) -> bool:
-    """Return whether a family has a method; one of the user's own may be for any family."""
-    if choice.own is not None:
-        return True
-    if choice.formulation is not None:
-        return choice.formulation.has(family(name))
-    owner, method = family(name), choice.method
-    return method in owner.aliases or any(each.name == method for each in owner.methods)
-
-
 def _installed(instance: Instance) -> list[Choice]:
     """Return every method of the family whose engines are installed."""
     choices = []
-    for method in family(instance.family).methods:
+    for choice in [Choice(method.name) for method in family(instance.family).methods]:
         try:
-            task_spec(instance, method.name, settings={})
+            choice.runner(instance)
         except EngineUnavailableError:
             continue
-        choices.append(Choice(method.name))
+        choices.append(choice)
     return choices
 
 
@@ -427,7 +417,7 @@ class _Plan:
     """What is to be done in a run folder, and which records answer a task already."""
 
     folder: Folder
-    instances: Mapping[str, Instance]  # by hash
+    instances: Mapping[str, Instance]  # keys are hashes
     retried: frozenset[str]  # outcomes of tasks that are run again
     by_task: dict[str, list[TaskRow]] = field(init=False)
     reused: list[tuple[TaskRow, Limits]] = field(default_factory=list)
@@ -526,7 +516,7 @@ def _records(plan: _Plan, todo: Sequence[Task], pool: Pool) -> Iterator[TaskReco
                 yield None
         pool.finish()
     finally:
-        pool.stop()  # before the claims are released
+        pool.stop()  # its tasks must end before their claims are released
         for _, claim in running.values():
             claim.close()
 
@@ -616,7 +606,7 @@ class _Threads:
         if self._is_due():
             self._measure()
         instance = self.plan.instances[task.sha256]
-        return perform(instance, task, self.session.id, self.interrupt)
+        return execute_task(instance, task, self.session.id, self.interrupt)
 
     def _is_due(self) -> bool:
         """Return whether it is time for the reference task: first in each thread, then in one."""

@@ -7,16 +7,21 @@ from pathlib import Path
 from typing import Any
 
 from schedgap.analysis.comparing.run import Run
-from schedgap.analysis.own.methods import check_name
+from schedgap.analysis.own.reading import check_name
 from schedgap.analysis.plots.marks import broken_chart, broken_title
 from schedgap.analysis.records.folder import JUDGED, Folder, record_data, task_key
 from schedgap.analysis.records.index import Index
 from schedgap.analysis.records.ratios import RatioInterval, ratio_interval
-from schedgap.analysis.records.sources import family_code
+from schedgap.analysis.records.sources import family_hash
 from schedgap.analysis.results.bounds import Scale, tighter
-from schedgap.analysis.results.solution import Solution, load_solution, side_by_side
+from schedgap.analysis.results.solution import (
+    Solution,
+    load_solution,
+    side_by_side,
+    solution_data,
+)
 from schedgap.analysis.results.verifying import is_schedule, verify, verify_file
-from schedgap.analysis.solving.tasks import installed_versions
+from schedgap.analysis.runners.runner import installed_versions
 from schedgap.errors import InputError, UsageError
 from schedgap.instances.arguments import a_name, a_path, an_instance, checked
 from schedgap.instances.instance import Instance, html_table
@@ -98,25 +103,20 @@ class JudgedSchedule:
             If it breaks a rule.
         """
         self._require_feasible()
-        owner = family(self.instance.family)
-        data = {
-            "family": self.instance.family,
-            "version": 1,
-            "instance": self.instance.name,
-            "instance_sha256": self.instance.sha256,
-            "method": self.name,
-            "engine": None,
-            "kind": "algorithm",
-            "options": {},
-            "seed": None,
-            "status": "feasible",
-            "sense": owner.sense(self.instance),
-            "objective": self.objective,
-            "bound": None,
-            "seconds": 0.0,
-            "schedule": self.schedule,
-            "versions": installed_versions(),
-        }
+        data = solution_data(
+            self.instance,
+            method=self.name,
+            engine=None,
+            kind="algorithm",
+            options={},
+            seed=None,
+            status="feasible",
+            objective=self.objective,
+            bound=None,
+            seconds=0.0,
+            schedule=self.schedule,
+            versions=installed_versions(),
+        )
         return Solution.bind(self.instance, data)
 
     def gantt(self, compare_with: "Solution | JudgedSchedule | None" = None) -> Any:
@@ -211,7 +211,7 @@ class JudgedSchedule:
             record_data(
                 self.instance,
                 task,
-                code=family_code(owner.name) + JUDGED,
+                code=family_hash(owner.name) + JUDGED,
                 method=self.name,
                 label=self.name,
                 kind="algorithm",

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from schedgap.analysis.evaluations.experiments import BEST, BOUND
-from schedgap.analysis.evaluations.judging import EACH_PART, Row, judge
+from schedgap.analysis.evaluations.judging import EACH_PART, Row, judge_claims
 from schedgap.analysis.plots.charts import PALETTE, TEMPLATE, literal, method_colors, plain
 from schedgap.analysis.plots.figure import Figure
 from schedgap.analysis.solving.choices import Choice
@@ -154,7 +154,7 @@ def picture(
     label, found, palette = _drawn(experiment, measure, numbers)
     said = [
         f"{item.verdict.upper()}: {item.claim.text} ({item.measured})"
-        for item in judge(experiment, numbers)
+        for item in judge_claims(experiment, numbers)
     ]
     verdicts = "\n".join(
         line

@@ -15,8 +15,7 @@ from schedgap.analysis.plots.csv_text import comma_separated
 from schedgap.analysis.records.folder import Folder, read_record
 from schedgap.analysis.records.rows import TaskRow
 from schedgap.analysis.records.stored import StoredRun
-from schedgap.analysis.solving.choices import Choice, label
-from schedgap.analysis.solving.tasks import task_spec
+from schedgap.analysis.solving.choices import Choice
 from schedgap.errors import InputError, UsageError, choices
 from schedgap.instances.families import FAMILIES
 from schedgap.instances.instance import Instance
@@ -25,7 +24,7 @@ from schedgap.models.family import family
 from schedgap.models.figure import Experiment
 
 BEST, BOUND = "best known", "bound"
-FOLDER = "figures"  # in the run folder
+FOLDER = "figures"  # subfolder of the run folder
 
 
 def file_name(experiment: Experiment) -> str:
@@ -98,12 +97,9 @@ def rows(run: StoredRun, experiment: Experiment) -> list[Row]:
         numbers.setdefault(row[:4], row)
 
     for point in experiment.points:
-        choice = Choice.read(point.method)
-        spec = task_spec(
-            point.instance, choice.method, engine=choice.engine, settings=dict(choice.settings)
-        )
-        known = tasks.get((point.instance.sha256, label(spec)), [])
-        ended = [each for each in _by_seed(known, spec.seed) if _ended(each)]
+        runner = Choice.read(point.method).runner(point.instance)
+        known = tasks.get((point.instance.sha256, runner.label), [])
+        ended = [each for each in _by_seed(known, runner.seed) if _ended(each)]
         solution = read_record(Path(ended[-1].file)).solution if ended else None
         schedule = None if solution is None else solution.schedule
         add(experiment.objective, point.series, None if solution is None else solution.objective)
@@ -119,7 +115,7 @@ def rows(run: StoredRun, experiment: Experiment) -> list[Row]:
             if solution is not None and schedule is not None:
                 number = function(point.instance, schedule, solution.trace)
             add(name, point.series, number)
-        problem = spec.family.problem(spec.recorded_options())
+        problem = runner.family.problem(runner.recorded_options())
         bracket = run.brackets.get((point.instance.sha256, problem))
         add(experiment.objective, BEST, None if bracket is None else bracket.best)
         add(experiment.objective, BOUND, None if bracket is None else bracket.bound)

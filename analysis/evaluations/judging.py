@@ -24,8 +24,8 @@ VerdictWord = Literal[
 JUDGED: tuple[VerdictWord, ...] = ("reproduced", "mixed", "refuted")
 OPPOSITE: dict[VerdictWord, VerdictWord] = {"reproduced": "refuted", "refuted": "reproduced"}
 EACH_PART = "Each verdict is on one part of a sentence, at the settings of this figure alone."
-REPRODUCED, REFUTED = 0.9, 0.1  # shares of the draws on which a claim holds
-MEASURED = 0.5  # share of the draws that must be measured for a verdict
+REPRODUCED_SHARE, REFUTED_SHARE = 0.9, 0.1  # shares of replications on which a claim holds
+MEASURED_SHARE = 0.5  # share of replications that a verdict needs
 
 
 class Row(NamedTuple):
@@ -43,21 +43,22 @@ class Row(NamedTuple):
 class Judgement:
     """What the measured values say of a claim.
 
-    The claim was evaluated on `draws` of `of` replications and holds on `held` of them. It says
-    nothing of `outside` of the others; on the rest a value is missing. `numbers` are the values of
-    `Claim.measure`, in increasing order. `mean` says whether it holds for the means of the values
-    over these replications, as a paper would plot them; None if that cannot be evaluated.
+    The claim was evaluated on `n_measured` of `n_replications` and holds on `held` of them. It
+    does not apply to `n_not_applicable` of the others; on the rest a value is missing. `numbers`
+    are the values of `Claim.measure`, in increasing order. `mean` says whether it holds for the
+    means of the values over these replications, as a paper would plot them; None if that cannot be
+    evaluated.
     """
 
     experiment: Experiment
     claim: Claim
     verdict: VerdictWord
     held: int
-    draws: int
-    of: int
+    n_measured: int
+    n_replications: int
     numbers: tuple[float, ...]
     mean: bool | None = None
-    outside: int = 0
+    n_not_applicable: int = 0
 
     @property
     def measured(self) -> str:
@@ -69,13 +70,15 @@ class Judgement:
         reason = self.claim.untestable or self.claim.given
         if self.claim.holds is None and not self.numbers:
             return reason or "no replication was measured completely"
-        if 0 < self.outside == self.of:
-            return f"does not apply to any of the {self.of} replications"
-        if not self.draws:
+        if 0 < self.n_not_applicable == self.n_replications:
+            return f"does not apply to any of the {self.n_replications} replications"
+        if not self.n_measured:
             return f"no replication was measured completely{self._left_out}"
-        head = f"holds on {self.held} of {self.draws} replications{self._left_out}{self._of_mean}"
+        head = (
+            f"holds on {self.held} of {self.n_measured} replications{self._left_out}{self._of_mean}"
+        )
         if self.claim.holds is None:
-            head = reason or f"on {self.draws} replications{self._left_out}"
+            head = reason or f"on {self.n_measured} replications{self._left_out}"
         return f"{head}; {self.spread}" if self.numbers else head
 
     @property
@@ -89,9 +92,11 @@ class Judgement:
 
     @property
     def _left_out(self) -> str:
-        missing = self.of - self.draws - self.outside
+        missing = self.n_replications - self.n_measured - self.n_not_applicable
         text = f", {missing} not measured" if missing else ""
-        return text + (f", does not apply to {self.outside}" if self.outside else "")
+        return text + (
+            f", does not apply to {self.n_not_applicable}" if self.n_not_applicable else ""
+        )
 
     @property
     def _of_mean(self) -> str:
@@ -177,22 +182,22 @@ def sentences(judged: Iterable[Judgement]) -> list[Sentence]:
     return [Sentence(text, tuple(parts)) for (_, text), parts in grouped.items()]
 
 
-def draws(experiment: Experiment, rows: Iterable[Row]) -> list[Draw]:
-    """Return the measured values of a figure by draw, in the order of the seeds."""
+def replications(experiment: Experiment, rows: Iterable[Row]) -> list[Draw]:
+    """Return the measured values of a figure by replication, in the order of the seeds."""
     values: dict[int, dict[tuple[str, str, Position], float | None]] = {}
     for row in rows:
         values.setdefault(row.seed, {})[row.measure, row.series, row.x] = row.value
     return [Draw(experiment.objective, values[seed]) for seed in sorted(values)]
 
 
-def judge(experiment: Experiment, rows: Sequence[Row]) -> list[Judgement]:
+def judge_claims(experiment: Experiment, rows: Sequence[Row]) -> list[Judgement]:
     """Return a judgement for each claim of a figure.
 
     A claim is reproduced if it holds on at least nine tenths of the replications to which it
     applies, refuted if it holds on at most one tenth, and mixed otherwise. If fewer than half of
     them could be measured, there is no verdict.
     """
-    measured = draws(experiment, rows)
+    measured = replications(experiment, rows)
     return [_judgement(experiment, claim, measured) for claim in experiment.claims]
 
 
@@ -235,12 +240,18 @@ def _verdict(claim: Claim, held: int, count: int, applies: int) -> VerdictWord:
         return "input"
     if claim.standing != "paper":
         return claim.standing
-    if not count or count < MEASURED * applies:
+    if not count or count < MEASURED_SHARE * applies:
         return "not measured"
     if claim.threshold == "ours":
         return "measured"
     share = held / count
-    return "reproduced" if share >= REPRODUCED else "refuted" if share <= REFUTED else "mixed"
+    return (
+        "reproduced"
+        if share >= REPRODUCED_SHARE
+        else "refuted"
+        if share <= REFUTED_SHARE
+        else "mixed"
+    )
 
 
 def _mean(measured: Sequence[Draw]) -> Draw:

@@ -11,7 +11,8 @@ from schedgap.models.figure import Experiment, Point
 from schedgap.models.method import Method
 
 Measured = Sequence[tuple[Experiment, Sequence[Row]]]
-PLACES = ("servers", "machines", "GPUs")  # in summaries of instances, the first that there is
+# A summary of an instance shows the first of these that it has.
+PLACES = ("servers", "machines", "GPUs")
 
 
 def sizes(figures: Measured) -> list[tuple[str, str, str, str]]:
@@ -35,7 +36,7 @@ def players(figures: Measured) -> list[tuple[str, str, str, str]]:
 
     `figures`: of one family. Series that are ours by name are left out.
     """
-    places: dict[tuple[str, str], dict[str, None]] = {}  # by name and method
+    places: dict[tuple[str, str], dict[str, None]] = {}  # keys: name and method
     options: dict[tuple[str, str], dict[str, dict[str, None]]] = {}
     methods: dict[str, Method[Any, Any]] = {}
     for experiment, _ in figures:

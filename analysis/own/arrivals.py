@@ -5,19 +5,19 @@ cannot look at later ones. What it decided for the time before an arrival is fix
 """
 
 import os
-import threading
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 from schedgap.analysis.own.child import Arrival, Call
-from schedgap.analysis.own.methods import Own, schedule_data
+from schedgap.analysis.own.methods import CHILD, Own, OwnRunner, own_process, schedule_data
+from schedgap.analysis.runners.run import MethodRun
 from schedgap.errors import InputError, InvalidScheduleError, SchedgapError
 from schedgap.instances.instance import Instance
-from schedgap.models.family import Family
+from schedgap.models.family import Family, family
 from schedgap.solvers.children.processes import ChildResult, run_child
 
-KEPT = ("time_unit",)  # of `meta`; the others, such as the seed, would give later jobs away
+KEPT = ("time_unit",)  # keys of `meta`; others, such as the seed, would reveal later jobs
 
 
 def view(instance: Instance, now: float) -> Instance:
@@ -39,61 +39,64 @@ def arrivals(instance: Instance) -> list[float]:
     return sorted({job["arrival"] for job in instance.to_data()["jobs"]})
 
 
-def run_online(
-    instance: Instance,
-    owner: Family,
-    own: Own,
-    options: Mapping[str, Any],
-    *,
-    seed: int,
-    limit: float | None,
-    memory_mb: float | None,
-    interrupt: threading.Event | None,
-) -> ChildResult:
-    """Call an online algorithm at each arrival; the value is its last plan and its seconds.
+@dataclass(frozen=True, slots=True)
+class OnlineOwn(Own):
+    """A method of the user's own that is called at each arrival."""
 
-    `seed`: random seed. `limit`, `memory_mb`: limits in wall-clock seconds, of all calls together,
-    and in MB. `interrupt`: ends the run when set.
-    """
-    spent = 0.0
-    arrival = Arrival(0.0)
-    text: str | None = None
-    total = ChildResult("done", limited=False)
-    for now in arrivals(instance):
-        arrival = replace(arrival, now=now)
-        left = None if limit is None else max(0.0, limit - spent)
-        call = Call(options, own.offered, seed, left, os.getcwd())
-        reply = run_child(
-            "schedgap.analysis.own.child:decide",
-            own.address,
-            own.code,
-            view(instance, now),
-            call,
-            arrival,
-            limit=left,
-            memory_mb=memory_mb,
-            engine=own.process,
-            interrupt=interrupt,
-        )
-        spent += reply.value[1] if reply.outcome == "done" else reply.seconds
-        total = replace(
-            reply,
-            start_seconds=total.start_seconds + reply.start_seconds,
-            seconds=spent,
-            cpu_seconds=total.cpu_seconds + reply.cpu_seconds,
-            peak_mb=max(total.peak_mb, reply.peak_mb),
-            limited=total.limited or reply.limited,
-        )
-        if reply.outcome != "done":
-            return total
-        text, _, state = reply.value
-        try:
-            plan = schedule_data(instance, str(text), own.name).data
-            _fixed(instance, owner, own.name, arrival, plan)
-        except SchedgapError as error:
-            return replace(total, outcome="error", value=None, error=error)
-        arrival = Arrival(now, plan, state)
-    return replace(total, value=(text, spent))
+    online: ClassVar[bool] = True
+
+    def unsupported_reason(self, instance: Instance) -> str | None:
+        """Return why it cannot be run on an instance, or None."""
+        if family(instance.family).past is not None:
+            return None
+        return f"in family {instance.family}, all jobs are there from the start: nothing is online"
+
+    def _runner(self) -> type[OwnRunner]:
+        return OnlineRunner
+
+
+@dataclass(frozen=True, slots=True)
+class OnlineRunner(OwnRunner):
+    """Calls an online algorithm at each arrival; its last plan is the schedule."""
+
+    def call(self, run: MethodRun, **terms: Any) -> ChildResult:
+        """Call the algorithm at each arrival, all calls together within the limits."""
+        own, limit, spent = self.own, self.limits.time, 0.0
+        arrival = Arrival(0.0)
+        text: str | None = None
+        total = ChildResult("done", limited=False)
+        for now in arrivals(self.instance):
+            arrival = replace(arrival, now=now)
+            left = None if limit is None else max(0.0, limit - spent)
+            reply = run_child(
+                f"{CHILD}:decide",
+                own.address,
+                own.code,
+                view(self.instance, now),
+                Call(self.options, own.offered, self.seed or 0, left, os.getcwd()),
+                arrival,
+                engine=own_process(own.code),
+                **terms | {"limit": left},
+            )
+            spent += reply.value[1] if reply.outcome == "done" else reply.seconds
+            total = replace(
+                reply,
+                start_seconds=total.start_seconds + reply.start_seconds,
+                seconds=spent,
+                cpu_seconds=total.cpu_seconds + reply.cpu_seconds,
+                peak_mb=max(total.peak_mb, reply.peak_mb),
+                limited=total.limited or reply.limited,
+            )
+            if reply.outcome != "done":
+                return total
+            text, _, state = reply.value
+            try:
+                plan = schedule_data(self.instance, str(text), own.name).data
+                _fixed(self.instance, self.family, own.name, arrival, plan)
+            except SchedgapError as error:
+                return replace(total, outcome="error", value=None, error=error)
+            arrival = Arrival(now, plan, state)
+        return replace(total, value=(text, spent))
 
 
 def _fixed(instance: Instance, owner: Family, name: str, before: Arrival, plan: object) -> None:
@@ -108,15 +111,15 @@ def _fixed(instance: Instance, owner: Family, name: str, before: Arrival, plan: 
         raise InvalidScheduleError(
             f"method {name} returned no schedule of family {owner.name} at time {before.now:g}"
         ) from None
-    for each in old:
-        if each not in new:
+    for decision in old:
+        if decision not in new:
             raise InvalidScheduleError(
-                f"method {name} changed its past at time {before.now:g}: {_said(each)} is gone"
+                f"method {name} changed its past at time {before.now:g}: {_said(decision)} is gone"
             )
-    for each in new:
-        if each not in old:
+    for decision in new:
+        if decision not in old:
             raise InvalidScheduleError(
-                f"method {name} decided in the past at time {before.now:g}: {_said(each)}"
+                f"method {name} decided in the past at time {before.now:g}: {_said(decision)}"
             )
 
 

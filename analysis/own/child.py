@@ -25,7 +25,8 @@ from typing import IO, Any, NoReturn
 
 import psutil
 
-from schedgap.analysis.own.fingerprint import file_code
+from schedgap.analysis.own.fingerprint import file_hash
+from schedgap.analysis.runners.request import Limits, Request
 from schedgap.errors import OwnMethodError, UsageError
 from schedgap.instances.instance import Instance
 from schedgap.instances.records import plain
@@ -40,7 +41,8 @@ from schedgap.solvers.children.processes import descendants
 OFFERED = ("seed", "clock")  # parameters that get a value without being options
 OFFERED_ONLINE = (*OFFERED, "state")
 LARGEST = 32 << 20  # bytes of a schedule
-RESERVED = ("engine", "memory_limit", "method", "on_message", "proof", "time_limit")  # by `solve`
+# Arguments of `solve`.
+RESERVED = ("engine", "memory_limit", "method", "on_message", "proof", "time_limit")
 PLACES = ("instance", "schedule", "seed")  # placeholders of a command
 _PLACE = re.compile(r"\{\{\w+\}\}|(?<!\$)\{([A-Za-z_]\w*)\}")
 _TAIL = 4000  # bytes of the standard error that are kept
@@ -291,7 +293,7 @@ def _option(function: Callable[..., Any], parameter: inspect.Parameter) -> Optio
 
 # --- loading ---------------------------------------------------------------------------------
 
-_compiled: dict[str, types.CodeType] = {}  # by hash of the source
+_compiled: dict[str, types.CodeType] = {}  # keys are hashes of the source
 
 
 def _load(address: Function | Source, code: str) -> Callable[..., Any]:
@@ -320,7 +322,7 @@ def _module(address: Source, code: str) -> types.ModuleType:
     sys.path.insert(0, str(file.parent))
     sys.dont_write_bytecode = True
     if code not in _compiled:
-        if file_code(file) != code:
+        if file_hash(file) != code:
             raise UsageError(f"{address.file}: has changed since the run began")
         _compiled[code] = compile(file.read_bytes(), str(file), "exec")
     name = f"own_{file.stem}"
@@ -372,9 +374,10 @@ def is_model(value: object) -> bool:
 def _solved(model: Any, instance: Instance, seed: int, clock: Clock) -> Any:
     """Solve a model of the instance; its schedule counts, and its bound does not."""
     # By name, because this module must not import programs.
-    solve = importlib.import_module("schedgap.analysis.programs.solve_model").solve_model
-    limit = None if clock.limit is None else max(0.1, clock.remaining())
-    return solve(instance, model, time_limit=limit, seed=seed)
+    programs = importlib.import_module("schedgap.analysis.programs.solve_model")
+    limits = Limits(None if clock.limit is None else max(0.1, clock.remaining()))
+    runner = programs.ChangedModel(model).prepare(instance, Request(limits=limits, seed=seed))
+    return runner.solution(runner.run())
 
 
 def _extra(call: Call, state: object) -> dict[str, Any]:

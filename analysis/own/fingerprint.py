@@ -17,13 +17,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-DIGITS = 12  # of a hash, in hexadecimal
+DIGITS = 12  # hexadecimal digits of a hash
 _PLACES = tuple(
     dict.fromkeys(
         Path(sysconfig.get_paths()[key]).resolve() for key in ("stdlib", "purelib", "platlib")
     )
 )
-_UNSEEN = ("__dict__", "__weakref__", "__module__", "__doc__", "__firstlineno__")  # of a class
+# Ignored attributes of a class.
+_UNSEEN = ("__dict__", "__weakref__", "__module__", "__doc__", "__firstlineno__")
 
 
 def _digest(parts: Iterable[bytes]) -> str:
@@ -36,7 +37,7 @@ def _digest(parts: Iterable[bytes]) -> str:
 # --- source files ----------------------------------------------------------------------------
 
 
-def file_code(file: Path) -> str:
+def file_hash(file: Path) -> str:
     """Return a hash of a Python file and of the files in its folder that it imports."""
     found: dict[str, bytes] = {}
     _collect(file.resolve(), file.resolve().parent, found)
@@ -80,7 +81,7 @@ def _files_of(module: str, folder: Path) -> Iterator[Path]:
 # --- commands --------------------------------------------------------------------------------
 
 
-def command_code(words: Sequence[str]) -> str:
+def command_hash(words: Sequence[str]) -> str:
     """Return a hash of a command: its words, and the content of the files that they name."""
     parts: list[bytes] = []
     for place, word in enumerate(words):
@@ -113,7 +114,7 @@ def installed(module: str | None) -> bool:
     return any(place.is_relative_to(each) for each in _PLACES)
 
 
-def function_code(function: object) -> tuple[str, set[str]]:
+def function_hash(function: object) -> tuple[str, set[str]]:
     """Return a hash of a function with all that it refers to, and the user's modules among it.
 
     The hash covers the compiled code, defaults, the variables of enclosing functions, and the
@@ -125,7 +126,7 @@ def function_code(function: object) -> tuple[str, set[str]]:
     walk = _Walk()
     walk.add(function)
     module = getattr(function, "__module__", None)
-    if module is not None and installed(module):  # as for a source file
+    if module is not None and installed(module):  # a source file leaves it out, too
         walk.add(Path(inspect.getsourcefile(sys.modules[module]) or "").read_bytes())
     return _digest(walk.parts), walk.modules
 
@@ -137,9 +138,9 @@ class _Walk:
         self.parts: list[bytes] = []
         self.modules: set[str] = set()
         self._seen: dict[int, int] = {}
-        self._alive: list[object] = []  # so that no `id` is used twice
+        self._alive: list[object] = []  # objects whose `id` must not be used again
 
-    def _say(self, *words: object) -> None:
+    def _emit(self, *words: object) -> None:
         self.parts.append("\0".join(map(str, words)).encode("utf-8", "surrogatepass"))
 
     def add(self, value: Any) -> None:
@@ -147,11 +148,11 @@ class _Walk:
         if value is None or isinstance(
             value, bool | int | float | complex | str | bytes | type(...)
         ):
-            self._say(type(value).__name__, repr(value))
+            self._emit(type(value).__name__, repr(value))
             return
         if type(value) not in (tuple, frozenset, types.CodeType):  # the others may refer to itself
             if id(value) in self._seen:
-                self._say("again", self._seen[id(value)])
+                self._emit("again", self._seen[id(value)])
                 return
             self._seen[id(value)] = len(self._seen)
             self._alive.append(value)
@@ -179,35 +180,35 @@ class _Walk:
             case dict() if type(value) is dict:
                 self._many("dict", [each for item in value.items() for each in item])
             case types.BuiltinFunctionType():
-                self._say("builtin", value.__module__, value.__qualname__)
+                self._emit("builtin", value.__module__, value.__qualname__)
             case _:
                 self._object(value)
 
     def _many(self, kind: str, values: Iterable[object]) -> None:
         held = list(values)
-        self._say(kind, len(held))
+        self._emit(kind, len(held))
         for each in held:
             self.add(each)
 
     def _code(self, code: types.CodeType) -> None:
-        self._say("code", code.co_argcount, code.co_kwonlyargcount, code.co_flags)
+        self._emit("code", code.co_argcount, code.co_kwonlyargcount, code.co_flags)
         named = (code.co_names, code.co_varnames, code.co_freevars)
         self._many("names", [code.co_code, *(name for each in named for name in each)])
         self._many("constants", code.co_consts)
 
     def _function(self, function: types.FunctionType) -> None:
         if installed(function.__module__) and "<locals>" not in function.__qualname__:
-            self._say("installed", function.__module__, function.__qualname__)
+            self._emit("installed", function.__module__, function.__qualname__)
             return
         self._note(function.__module__)
-        self._say("function", function.__name__)
+        self._emit("function", function.__name__)
         self.add(function.__code__)
         cells = [_content(cell) for cell in function.__closure__ or ()]
         self._many("given", (function.__defaults__, function.__kwdefaults__, *cells))
         known = function.__globals__
         for name in sorted(_names(function.__code__)):
             if name in known:
-                self._say("global", name)
+                self._emit("global", name)
                 self.add(known[name])
 
     def _note(self, module: str | None) -> None:
@@ -216,32 +217,32 @@ class _Walk:
 
     def _class(self, cls: type) -> None:
         if installed(cls.__module__) and "<locals>" not in cls.__qualname__:
-            self._say("installed", cls.__module__, cls.__qualname__)
+            self._emit("installed", cls.__module__, cls.__qualname__)
             return
         self._note(cls.__module__)
         own = {name: value for name, value in vars(cls).items() if name not in _UNSEEN}
-        self._say("class", cls.__name__)
+        self._emit("class", cls.__name__)
         self._many("bases", cls.__bases__)
         self._many("members", [each for name in sorted(own) for each in (name, own[name])])
 
     def _module(self, module: types.ModuleType) -> None:
         file = getattr(module, "__file__", None)
-        self._say("module", module.__name__)
+        self._emit("module", module.__name__)
         if file and file.endswith(".py") and not installed(module.__name__):
-            self._say(file_code(Path(file)))
+            self._emit(file_hash(Path(file)))
 
     def _object(self, value: Any) -> None:
         """Describe any other object by what it would be pickled from."""
         if hasattr(value, "sha256") and hasattr(value, "family"):  # an instance
-            self._say("instance", value.sha256)
+            self._emit("instance", value.sha256)
             return
         try:
             made = value.__reduce_ex__(4)
         except Exception:  # noqa: BLE001 - it cannot be pickled, which is reported there
-            self._say("object", type(value).__qualname__)
+            self._emit("object", type(value).__qualname__)
             return
         if isinstance(made, str):
-            self._say("named", type(value).__module__, made)
+            self._emit("named", type(value).__module__, made)
             return
         self._many("object", (list(each) if isinstance(each, Iterator) else each for each in made))
 

@@ -1,61 +1,41 @@
-"""Methods of the user's own: a function, a function in a file, or a command.
+"""Methods of the user's own, which run in child processes with the limits of every method.
 
-They run in child processes with the limits of every method, and their schedules are verified as
-every schedule is. Their failures are outcomes of a task, never contradictions.
+Their schedules are verified as every schedule is. Their failures are outcomes of a task, never
+contradictions.
 """
 
-import io
 import os
-import re
-import shlex
-import shutil
 import tempfile
-from collections import ChainMap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
-from pathlib import Path
-from threading import Lock
-from types import CodeType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
-from schedgap.analysis.own.child import (
-    PLACES,
-    Address,
-    Call,
-    Command,
-    Function,
-    Online,
-    Source,
-    is_model,
-    parameters,
+from schedgap.analysis.own.child import Address, Call, Command
+from schedgap.analysis.runners.request import Request
+from schedgap.analysis.runners.run import Message, MethodRun
+from schedgap.analysis.runners.runner import Receiver, Runnable, Runner
+from schedgap.errors import (
+    InputError,
+    InvalidScheduleError,
+    OwnMethodError,
+    SchedgapError,
+    UsageError,
 )
-from schedgap.analysis.own.fingerprint import command_code, file_code, function_code
-from schedgap.errors import InputError, InvalidScheduleError, UsageError, choices
-from schedgap.instances.arguments import a_function, checked
 from schedgap.instances.instance import Instance
 from schedgap.instances.records import is_instance, parse_json
 from schedgap.instances.settings import Option
 from schedgap.instances.solution import SolutionFile
-from schedgap.models.family import Family
-from schedgap.models.method import Method, MethodResult, RunContext
-from schedgap.solvers.children.processes import run_child
+from schedgap.models.family import Family, family
+from schedgap.models.method import Method, MethodResult
+from schedgap.solvers.children.processes import ChildResult, run_child
 
-NO_FILE = "<dynamic-code>"  # in the place of the file, by cloudpickle
-MOST_DATA = 64 << 20  # bytes of a function with what it refers to
+CHILD = "schedgap.analysis.own.child"
 MEMORY_MB = 4096.0  # limit where none is given
-LOAD_SECONDS = 60.0  # within which a source file must have run
-_CHILD = "schedgap.analysis.own.child"
-LONGEST = 80  # characters of a name
-NAME = r"[A-Za-z_][\w.-]*"  # of a method
-_FILE = re.compile(rf"(?:(?P<label>{NAME})=)?(?P<file>.+\.py):(?P<name>[^\W\d]\w*)(?P<rest>:.*)?$")
-_COMMAND = re.compile(rf"(?:(?P<label>{NAME})=)?cmd:(?P<words>.*)$", re.DOTALL)
-_pickling = Lock()
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
+class Own(Runnable):
     """A method of the user's own.
 
     Attributes
@@ -72,8 +52,6 @@ class Own:
         Which of `seed`, `clock` and, if online, `state` it asks for.
     settings : tuple of pairs
         Options with the values that the text gave them, `mine.py:rule:beta=3`.
-    online : bool
-        Whether it is called at each arrival; see `schedgap.analysis.own.arrivals`.
     """
 
     name: str
@@ -82,11 +60,16 @@ class Own:
     options: tuple[Option, ...] = ()
     offered: tuple[str, ...] = ()
     settings: tuple[tuple[str, object], ...] = ()
-    online: bool = False
 
-    def __call__(self, instance: Instance, call: RunContext) -> MethodResult:
-        """Not run in this process: see `request`."""
-        raise TypeError("a method of the user's own runs in a child process only")
+    online: ClassVar[bool] = False
+
+    def prepare(self, instance: Instance, request: Request) -> "OwnRunner":
+        """Return its runner, which has a memory limit always."""
+        method = self.method(family(instance.family))
+        limits, settings = request.limits, {**dict(self.settings), **request.settings}
+        limits = replace(limits, memory=MEMORY_MB if limits.memory is None else limits.memory)
+        request = replace(request, settings=settings, limits=limits)
+        return self._runner().prepare(instance, method, request, own=self)
 
     def method(self, owner: Family) -> Method:
         """Return it as a method of a family.
@@ -109,61 +92,121 @@ class Own:
             source="your own",
             options=self.options,
             online=self.online,
-            unsupported_reason=partial(_no_arrivals, owner) if self.online else _none,
+            unsupported_reason=self.unsupported_reason,
             seeded="seed" in self.offered,
             proves_infeasible=False,
             code=self.code,
         )
 
-    @property
-    def process(self) -> str:
-        """The key of its child processes, which run nothing else."""
-        return f"own-{self.code}"
+    def unsupported_reason(self, instance: Instance) -> str | None:
+        """Return why it cannot be run on an instance, or None."""
+        return None
+
+    def _runner(self) -> "type[OwnRunner]":
+        return OwnRunner
+
+
+@dataclass(frozen=True, slots=True)
+class OwnRunner(Runner):
+    """Runs a method of the user's own, and takes its schedules as JSON text."""
+
+    own: Own
+
+    is_own: ClassVar[bool] = True
+
+    def call(self, run: MethodRun, **terms: Any) -> ChildResult:
+        """Call the method in a child process; a command has a temporary folder for its files."""
+        with self._folder() as folder:
+            return run_child(
+                f"{CHILD}:run",
+                self.own.address,
+                self.own.code,
+                self.instance,
+                Call(self.options, self.own.offered, self.seed or 0, self.limits.time,
+                     os.getcwd(), folder),
+                engine=own_process(self.own.code),
+                **terms,
+            )  # fmt: skip
 
     @contextmanager
-    def request(
-        self, instance: Instance, options: Mapping[str, Any], limit: float | None, seed: int
-    ) -> Iterator[tuple[object, ...]]:
-        """Provide the function of a child process and its arguments, for `run_child`.
-
-        `limit`: time limit in wall-clock seconds. `seed`: random seed.
-        """
-        call = Call(options, self.offered, seed, limit, os.getcwd())
-        head = (f"{_CHILD}:run", self.address, self.code, instance)
-        if isinstance(self.address, Command):
+    def _folder(self) -> Iterator[str]:
+        if isinstance(self.own.address, Command):
             with tempfile.TemporaryDirectory(prefix="schedgap-", ignore_cleanup_errors=True) as at:
-                yield (*head, replace(call, folder=at))
+                yield at
         else:
-            yield (*head, call)
+            yield ""
+
+    def receiver(self, run: MethodRun) -> Receiver:
+        """Return what measures the schedules that a generator yields."""
+
+        def read(message: Message) -> Message | None:
+            _, seconds, text = message
+            try:
+                schedule, value = self._measured(text)
+            except InvalidScheduleError as error:
+                run.rejected.append(str(error))
+                return None
+            return "incumbent", seconds, value, schedule
+
+        return read
+
+    def read(self, run: MethodRun) -> None:
+        """Read the schedule that was returned as JSON text, or None; name the method in errors."""
+        if isinstance(run.error, OwnMethodError):
+            named = OwnMethodError(f"method {self.method.name}: {run.error}")
+            for note in getattr(run.error, "__notes__", ()):  # such as a traceback
+                named.add_note(note)
+            run.error = named
+        if run.end != "done":
+            return
+        text, run.result = cast(str | None, run.result), MethodResult()
+        if run.rejected:
+            more = "" if len(run.rejected) == 1 else f" (and {len(run.rejected) - 1} more)"
+            run.result = MethodResult(note=f"not counted: {run.rejected[0]}{more}")
+        try:
+            if text is not None and run.schedule is None:
+                run.result = MethodResult(schedule_data(self.instance, text, self.method.name))
+            elif text is not None:  # the last schedule of a generator
+                schedule, value = self._measured(text)
+                run.receive(("incumbent", run.seconds, value, schedule), self.sense)
+            elif run.schedule is None and run.rejected:
+                raise InvalidScheduleError(run.rejected[0])
+        except SchedgapError as error:
+            run.end, run.error, run.message = "error", error, str(error)
+
+    def failure(self, run: MethodRun) -> Exception | None:
+        """Return the error of a method that failed before it had a schedule."""
+        if run.end != "error" or run.schedule is not None:
+            return None
+        return run.error or OwnMethodError(f"method {self.method.name}: {run.message}")
+
+    def refused(self, error: Exception, text: str) -> Exception:
+        """Return the error for an invalid schedule, which is no bug of ours."""
+        return InvalidScheduleError(text)
+
+    def _measured(self, text: str) -> tuple["PlainSchedule", float]:
+        """Return a schedule and its objective, after checking it against the family's rules."""
+        name = self.method.name
+        schedule = schedule_data(self.instance, text, name)
+        try:
+            options = self.recorded_options()
+            violations = list(self.family.check(self.instance, schedule.data, options))
+        except InputError as error:
+            raise InvalidScheduleError(f"method {name} returned no schedule: {error}") from None
+        if violations:
+            first = violations[0]
+            raise InvalidScheduleError(
+                f"method {name} returned a schedule that breaks {first.rule}: {first.message}"
+            )
+        return schedule, float(self.family.objective(self.instance, schedule.data))
 
 
-def _none(instance: Instance) -> str | None:
-    return None
+def own_process(code: str) -> str:
+    """Return the key of the child processes of a method, which run nothing else.
 
-
-def _no_arrivals(owner: Family, instance: Instance) -> str | None:
-    if owner.past is None:
-        return f"in family {owner.name}, all jobs are there from the start: nothing is online"
-    return None
-
-
-@checked(function=a_function)
-def online(function: Callable[..., Any]) -> Online:
-    """Make a function an online algorithm, which is called whenever jobs arrive.
-
-    It is called as `function(view, now, plan)`. `view` is the instance with the jobs that have
-    arrived so far, and no other job; `now` the time of the arrival; `plan` the data of the schedule
-    that it returned last, or None. It returns a schedule of the jobs in `view`: what lies before
-    `now` must be as in `plan`, and what lies later may be changed at the next arrival. A parameter
-    `state` receives a dict that is kept from call to call; options, `seed` and `clock` are as for
-    other functions.
-
-    Parameters
-    ----------
-    function : callable
-        The function.
+    `code`: hash of its source.
     """
-    return Online(function)
+    return f"own-{code}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,203 +218,6 @@ class PlainSchedule:
     def to_data(self, instance: Instance) -> dict[str, object]:
         """Return the data."""
         return self.data  # type: ignore[no-any-return]
-
-
-def own(code: "Callable[..., Any] | str | Own", *, name: str | None = None) -> Own:
-    """Return a method of your own, for `solve` and `compare`, under a name.
-
-    Parameters
-    ----------
-    code : callable or str
-        A function from an instance to a schedule or a model (docs/programs.md),
-        `FILE.py:FUNCTION`, or `cmd:PROGRAM ARGUMENTS`. See docs/own-algorithms.md.
-    name : str, optional
-        Its name in tables; by default that of the function or of the program.
-
-    Raises
-    ------
-    UsageError
-        If it cannot be called with an instance alone, or cannot be found.
-    """
-    if isinstance(code, Own):
-        found = code
-    elif isinstance(code, str):
-        read = from_text(code)
-        if read is None:
-            raise UsageError(f"'{code}': need FILE.py:FUNCTION or cmd:PROGRAM")
-        found = read
-    elif is_model(code):
-        raise UsageError(
-            "a model belongs to one instance: give a function that builds it and changes it; see "
-            "docs/programs.md"
-        )
-    elif callable(code):
-        found = from_function(code)
-    else:
-        raise UsageError(f"a method must be a name or a function, not {type(code).__name__}")
-    if name is not None:
-        check_name(name)
-    return found if name is None else replace(found, name=name)
-
-
-def check_name(name: str) -> None:
-    """Raise UsageError unless a text can be the name of a method in tables."""
-    if not isinstance(name, str) or not re.fullmatch(NAME, name):
-        raise UsageError(f"name '{name}': need letters, digits, '_', '-' or '.'")
-    if len(name) > LONGEST:
-        raise UsageError(f"name '{name[:20]}...': need at most {LONGEST} characters")
-
-
-def from_text(text: str) -> Own | None:
-    """Return the own method that a text names, or None if it names none.
-
-    `text`: `FILE.py:FUNCTION`, with options as in `FILE.py:FUNCTION:beta=3`, or `cmd:PROGRAM ...`;
-    both may have a name in front, as in `fast=FILE.py:FUNCTION`.
-    """
-    command = _COMMAND.match(text.strip())
-    if command is not None:
-        return _named(_from_command(command["words"]), command["label"])
-    file = _FILE.match(text.strip())
-    if file is None:
-        if text.strip().endswith(".py"):
-            raise UsageError(f"{text.strip()}: need FILE.py:FUNCTION")
-        return None
-    settings: dict[str, object] = {}
-    for word in filter(None, (file["rest"] or "").split(":")):
-        key, equals, value = word.partition("=")
-        if not equals or not key or key in settings:
-            raise UsageError(
-                f"method '{text}': need FILE.py:FUNCTION or FILE.py:FUNCTION:KEY=VALUE"
-            )
-        settings[key] = value
-    found = _from_file(Path(file["file"]).expanduser(), file["name"])
-    return replace(_named(found, file["label"]), settings=tuple(settings.items()))
-
-
-def _named(found: Own, name: str | None) -> Own:
-    if name is None:
-        return found
-    check_name(name)
-    return replace(found, name=name)
-
-
-def _from_command(text: str) -> Own:
-    try:
-        words = tuple(shlex.split(text))
-    except ValueError as error:
-        raise UsageError(f"cmd:{text}: {str(error).lower()}") from None
-    if not words:
-        raise UsageError("cmd: need a program")
-    program = shutil.which(words[0])
-    if program is None:
-        raise UsageError(f"cmd:{text}: no program '{words[0]}' that can be run")
-    name = re.sub(r"[^\w.-]", "-", Path(words[0]).stem) or "command"
-    command = Command((os.path.abspath(program), *words[1:]))
-    for place in sorted(command.places.difference(PLACES)):
-        known = choices("{" + place + "}", ["{" + each + "}" for each in PLACES])
-        raise UsageError(
-            f"cmd:{text}: no placeholder '{{{place}}}': {known}; {{{{{place}}}}} gives the text"
-        )
-    offered = ("seed",) if command.mentions("seed") else ()
-    return Own(name, command, command_code(words), offered=offered)
-
-
-def _from_file(file: Path, name: str) -> Own:
-    if not file.is_file():
-        raise InputError("no such file", file=str(file))
-    try:
-        code = file_code(file)
-    except OSError as error:
-        raise InputError(f"cannot be read: {str(error.strerror).lower()}", file=str(file)) from None
-    address = Source(str(file.resolve()), name)
-    options, offered, is_online = _described(address, code)
-    return Own(name, address, code, options, offered, online=is_online)
-
-
-@lru_cache(maxsize=256)
-def _described(address: Source, code: str) -> tuple[tuple[Option, ...], tuple[str, ...], bool]:
-    """Describe a function in a file, which is run in a child process only."""
-    reply = run_child(
-        f"{_CHILD}:describe",
-        address,
-        code,
-        limit=LOAD_SECONDS,
-        memory_mb=MEMORY_MB,
-        engine=f"own-{code}",
-    )
-    if reply.outcome == "done":
-        options, offered, is_online = reply.value
-        return options, offered, is_online
-    if isinstance(reply.error, UsageError):
-        raise reply.error
-    text = str(reply.error or reply.outcome).strip().splitlines()
-    raise UsageError(f"{address.file}: {text[-1 if reply.outcome == 'error' else 0]}")
-
-
-def from_function(function: Callable[..., Any]) -> Own:
-    """Return a function as a method.
-
-    `function`: from an instance to a schedule; it may be defined in a notebook.
-
-    Raises
-    ------
-    UsageError
-        If it cannot be called with an instance alone, or cannot be sent to another process.
-    """
-    inner: Any = function
-    while isinstance(inner, Online | partial):
-        inner = inner.function if isinstance(inner, Online) else inner.func
-    named = getattr(inner, "__name__", type(inner).__name__)
-    name = re.sub(r"[^\w.-]", "", named) or "own"
-    options, offered = parameters(function)
-    try:
-        code, modules = function_code(function)
-        pickled = _pickled(function, modules)
-    except Exception as error:  # noqa: BLE001 - an object may refuse in any way
-        said = " ".join(str(error).split())
-        raise UsageError(
-            f"{name} cannot be sent to another process: {type(error).__name__}: {said}"
-        ) from None
-    if len(pickled) > MOST_DATA:
-        raise UsageError(
-            f"{name} refers to more than {MOST_DATA >> 20} MB of data: let it read them from a file"
-        )
-    is_online = isinstance(function, Online)
-    return Own(name, Function(pickled), code, options, offered, online=is_online)
-
-
-def _pickled(function: Callable[..., Any], modules: set[str]) -> bytes:
-    """Return a function with what it refers to in the user's modules, as they are in memory."""
-    import sys
-
-    import cloudpickle
-
-    class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
-        """A pickler that keeps the files of functions, which messages name; 3.1.3 drops them."""
-
-        dispatch_table: ClassVar[Any] = ChainMap(
-            {CodeType: _with_file}, cloudpickle.Pickler.dispatch_table
-        )
-
-    packed = io.BytesIO()
-    with _pickling:
-        fresh = modules - set(cloudpickle.list_registry_pickle_by_value())
-        for name in fresh:
-            cloudpickle.register_pickle_by_value(sys.modules[name])
-        try:
-            Pickler(packed).dump(function)
-        finally:
-            for name in fresh:
-                cloudpickle.unregister_pickle_by_value(sys.modules[name])
-    return packed.getvalue()
-
-
-def _with_file(code: CodeType) -> tuple[Any, ...]:
-    """Return how to build a function's code again, with the name of its file."""
-    import cloudpickle
-
-    build, arguments = cloudpickle.Pickler.dispatch_table[CodeType](code)
-    return build, tuple(code.co_filename if each == NO_FILE else each for each in arguments)
 
 
 def schedule_data(instance: Instance, text: str, name: str) -> PlainSchedule:
@@ -404,27 +250,3 @@ def schedule_data(instance: Instance, text: str, name: str) -> PlainSchedule:
                 f"method {name} returned a solution without a schedule{reason}"
             )
     return PlainSchedule(data)
-
-
-def measured(instance: Instance, owner: Family, method: Method, text: str,
-             options: Mapping[str, Any]) -> tuple[PlainSchedule, float]:  # fmt: skip
-    """Return a schedule and its objective, after checking it against the family's rules.
-
-    `options`: options of the method.
-
-    Raises
-    ------
-    InvalidScheduleError
-        If it breaks a rule, or is no schedule of the family.
-    """
-    schedule = schedule_data(instance, text, method.name)
-    try:
-        violations = list(owner.check(instance, schedule.data, options))
-    except InputError as error:
-        raise InvalidScheduleError(f"method {method.name} returned no schedule: {error}") from None
-    if violations:
-        first = violations[0]
-        raise InvalidScheduleError(
-            f"method {method.name} returned a schedule that breaks {first.rule}: {first.message}"
-        )
-    return schedule, float(owner.objective(instance, schedule.data))

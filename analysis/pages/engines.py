@@ -6,7 +6,7 @@ import pandas as pd
 
 from schedgap.analysis.pages.families import markdown_table
 
-NAME = "engines-small.csv"  # in docs/benchmarking, written by `schedgap table --of engines`
+NAME = "engines-small.csv"  # file in docs/benchmarking, written by `schedgap table --of engines`
 BEGIN, END = "<!-- engines -->\n", "<!-- end of engines -->"
 
 

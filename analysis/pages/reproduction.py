@@ -15,7 +15,7 @@ from schedgap.analysis.evaluations.judging import (
     Row,
     Sentence,
     VerdictWord,
-    judge,
+    judge_claims,
     sentences,
 )
 from schedgap.analysis.evaluations.setup import players, sizes
@@ -33,7 +33,7 @@ VERDICTS: tuple[VerdictWord, ...] = (
     *JUDGED, "measured", "input", "not testable", "not measured",
 )  # fmt: skip
 APART: tuple[VerdictWord, ...] = ("not stated", "ours")
-Values = dict[str, tuple[Experiment, list[Row]]]  # by file name
+Values = dict[str, tuple[Experiment, list[Row]]]  # keys are file names
 
 
 def chosen(names: Iterable[str], *, quick: bool) -> dict[str, Experiment]:
@@ -140,7 +140,7 @@ def judgements(figures: Values) -> list[Judgement]:
 
     `figures`: as returned by `named` or `values`.
     """
-    return [item for each, rows in figures.values() for item in judge(each, rows)]
+    return [item for each, rows in figures.values() for item in judge_claims(each, rows)]
 
 
 def draw(figures: Values, folder: Path, suffix: str) -> list[Path]:
@@ -211,7 +211,7 @@ def page(data: Path) -> str:
         for name in names
     }
     said = {
-        name: sentences(item for each, rows in mine for item in judge(each, rows))
+        name: sentences(item for each, rows in mine for item in judge_claims(each, rows))
         for name, mine in figures.items()
     }
     quick = all(each.quick for each, _ in found.values())
@@ -339,7 +339,7 @@ def _family(items: Sequence[Sentence]) -> list[str]:
             head = ("figure", "the row", "where", "measured")
             tables += [title, markdown_table(head, [_line(part)[:4] for part in beside])]
     every = [part for item in items for part in item.parts]
-    scans = [part for part in every if any(each.draws for each in part.scanned)]
+    scans = [part for part in every if any(each.n_measured for each in part.scanned)]
     if scans:
         tables += [
             "Parameters that the paper does not state, scanned:",
@@ -362,7 +362,7 @@ def _at_full_size(quick: Values, full: Values) -> list[str]:
     for experiment, rows in full.values():
         judged = [
             (known[_row(item)], item)
-            for item in judge(experiment, rows)
+            for item in judge_claims(experiment, rows)
             if item.verdict in JUDGED and _row(item) in known
         ]
         other = [(before, after) for before, after in judged if before.verdict != after.verdict]
@@ -374,7 +374,7 @@ def _at_full_size(quick: Values, full: Values) -> list[str]:
         measured.append((*names, axis, f"{seeds}", f"{len(judged)}", f"{len(other)}"))
         changed += [
             (*names, " – ".join(filter(None, (after.claim.sentence, after.claim.text))),
-             *(f"{each.verdict} ({each.held} of {each.draws})" for each in (before, after)))
+             *(f"{each.verdict} ({each.held} of {each.n_measured})" for each in (before, after)))
             for before, after in other
         ]  # fmt: skip
     if not measured:
@@ -435,6 +435,6 @@ def _at(item: Judgement) -> str:
     setting = ", ".join(f"{key} = {value}" for key, value in item.experiment.setting.items())
     if item.claim.holds is None:
         return f"{setting}: {item.spread or item.verdict}"
-    if 0 < item.outside == item.of:
+    if 0 < item.n_not_applicable == item.n_replications:
         return f"{setting}: does not apply"
-    return f"{setting}: {item.verdict} ({item.held} of {item.draws})"
+    return f"{setting}: {item.verdict} ({item.held} of {item.n_measured})"

@@ -136,7 +136,7 @@ def ratio_distribution(
                 **lines.trace("between two bounds"),
                 "mode": "lines+markers",
                 "line": {"color": "#888888", "width": 3},
-                "marker": {"color": lines.color, "size": 6},  # so that short lines are visible
+                "marker": {"color": lines.color, "size": 6},  # makes short lines visible
                 "opacity": 0.6,
             },
             {

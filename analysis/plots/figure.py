@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 FORMATS = (".pdf", ".svg", ".png")
 AUTOMATIC = ("", "plotly_mimetype")  # renderers that nobody chose
 DOTS = 150  # per inch, of the picture in a notebook
-FITTING = "width: 100%; max-width: 800px"  # of a picture in a notebook
+FITTING = "width: 100%; max-width: 800px"  # style of a picture in a notebook
 ALT = "Figure; with a network and scripts it is interactive"
 NO_PICTURE = "<p>This figure needs scripts and a network.</p>"
 PAGE = Template("""<div id="$place">$picture</div>

@@ -27,7 +27,7 @@ MARKS = {
 }  # fmt: skip
 INCH = 100  # pixels
 FEW = 20  # points: Plotly marks them if no mode is given
-MOST_NAMES = 24  # of categories below an axis
+MOST_NAMES = 24  # most characters of all category names below an axis
 LEGEND = 110  # characters in a row of the legend, of which each line takes 8
 SMALL = {"fontsize": 7}
 

@@ -4,9 +4,9 @@ import io
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 from pydantic import PrivateAttr
@@ -14,14 +14,17 @@ from pydantic import PrivateAttr
 from schedgap.analysis.plots.marks import broken_chart, broken_title
 from schedgap.analysis.programs.models import ORIGIN, Origin, as_pyomo, build_program, model
 from schedgap.analysis.results.bounds import Scale, derive_status
-from schedgap.analysis.results.solution import Solution
+from schedgap.analysis.results.solution import Solution, solution_data
+from schedgap.analysis.runners.request import Request
+from schedgap.analysis.runners.run import Message, MethodRun
+from schedgap.analysis.runners.runner import Receiver, Runnable, Runner, Verifier
 from schedgap.errors import InputError, UsageError
 from schedgap.instances.instance import Instance
-from schedgap.instances.settings import whole_number
 from schedgap.instances.solution import Kind
 from schedgap.instances.verdict import Violation
-from schedgap.models.family import Chart, Family, family
-from schedgap.models.program import Program
+from schedgap.models.family import Chart, family
+from schedgap.models.method import Method
+from schedgap.solvers.children.processes import ChildResult, run_child
 
 if TYPE_CHECKING:
     import pyomo.core as pyo
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
     from schedgap.solvers.programs.arrays import LinearProgram
     from schedgap.solvers.programs.pyomo import PyomoArrays
 
-OnMessage = Callable[[tuple[Any, ...]], None]
+_OTHERS = ("subproblem", "dual")  # kinds of programs that give no schedule and no bound
 _WORDS = {
     "optimal": "optimal",
     "feasible": "stopped with a solution",
@@ -78,70 +81,255 @@ class ProgramSolution(Solution):
         return {changed: said} | super()._facts()
 
 
-def solve_model(
-    instance: Instance,
-    program: "pyo.ConcreteModel",
-    *,
-    engine: str | None = None,
-    time_limit: float | None = None,
-    memory_limit: float | None = None,
-    seed: int | None = None,
-    on_message: OnMessage | None = None,
-) -> ProgramSolution:
-    """Solve a model from `model` in a child process and verify the schedule that it gives.
+@dataclass(frozen=True, slots=True)
+class ChangedModel(Runnable):
+    """A model from `model` as a method of its instance; its user may have changed it."""
+
+    program: "pyo.ConcreteModel"
+
+    def prepare(self, instance: Instance, request: Request) -> "ModelRunner":
+        """Return its runner; by default with HiGHS, and with Gurobi if rows are quadratic.
+
+        Raises
+        ------
+        UsageError
+            If the model is not one of this instance, or no engine can solve it.
+        EngineUnavailableError
+            If the engine is not installed.
+        """
+        for option in request.settings:
+            raise UsageError(f"a model has no option '{option}': change the model")
+        origin = _origin(instance, self.program)
+        begun = time.monotonic()
+        arrays = _compiled(self.program)
+        changed = _is_changed(self.program, arrays, _rebuilt(instance, origin))
+        engine = _engine(arrays, request.engine)
+        kind: Kind = "bound" if origin.is_relaxed else "exact"
+        if changed or family(instance.family).programs[origin.program].kind in _OTHERS:
+            kind = "algorithm"
+        method = Method("model", kind, self, "", "", engines=(engine,), options=(), seeded=True)
+        return ModelRunner.prepare(
+            instance, method, request,
+            model=self.program, origin=origin, arrays=arrays, changed=changed, begun=begun,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRunner(Runner):
+    """Solves a model and reads the schedule that its values give.
 
     The values of the best solution are stored in the model and, for a linear program, the dual
     values in its suffix `dual`.
 
-    `instance`: the instance that the model was built for. `program`: as returned by `model`;
-    constraints, variables and the objective may have been changed. `engine`: an engine of linear
-    programs; by default HiGHS, and Gurobi if rows are quadratic. `time_limit`, `memory_limit`:
-    limits in wall-clock seconds and MB. `seed`: random seed, >= 0. `on_message`: as for `solve`; an
-    incumbent comes without a schedule.
-
-    Raises
-    ------
-    UsageError
-        If the model is not one of this instance, or no engine can solve it.
-    EngineUnavailableError
-        If the engine is not installed.
+    Attributes
+    ----------
+    model : pyo.ConcreteModel
+        The user's model.
+    origin : Origin
+        What it was, when `model` returned it.
+    arrays : PyomoArrays or None
+        Its active part; None if a row without variables is violated.
+    changed : bool
+        Whether it is not the one that was built.
+    begun : float
+        Monotonic time at which it was compiled.
     """
-    for name, limit in (("time", time_limit), ("memory", memory_limit)):
-        if limit is not None and not (isinstance(limit, int | float) and 0 < limit < math.inf):
-            raise UsageError(f"{name} limit {limit}: need a number > 0")
-    seed = 0 if seed is None else whole_number(seed, "seed", most=2**31 - 1)
-    origin = _origin(instance, program)
-    begun = time.monotonic()
-    arrays = _compiled(program)
-    changed = _is_changed(program, arrays, _rebuilt(instance, origin))
-    chosen = _engine(arrays, engine)
-    progress: list[tuple[float, float | None, float | None]] = []
-    is_exact = not changed and not origin.is_relaxed
-    grid = family(instance.family).grid(instance) if is_exact else None
-    if arrays is None:
+
+    model: "pyo.ConcreteModel"
+    origin: Origin
+    arrays: "PyomoArrays | None"
+    changed: bool
+    begun: float
+
+    seeks_proofs: ClassVar[bool] = False
+
+    def call(self, run: MethodRun, **terms: Any) -> ChildResult:
+        """Solve the compiled model in a child process."""
+        from schedgap.solvers.engines.registry import find_engine
         from schedgap.solvers.engines.results import EngineResult
 
-        result = EngineResult("infeasible", None, None)
-        confirmed = True
-    else:
-        result, confirmed = _solved(
-            arrays, chosen, time_limit, memory_limit, seed, grid, progress, on_message
+        arrays, engine = self.arrays, str(self.engine)
+        if arrays is None:
+            return ChildResult("done", ((EngineResult("infeasible", None, None), True), 0.0))
+        is_exact = not self.changed and not self.origin.is_relaxed
+        return run_child(
+            "schedgap.analysis.programs.solve_model:solve_arrays",
+            arrays.program if "linear" in find_engine(engine).takes else arrays.named(),
+            arrays.quadratics,
+            arrays.square,
+            engine,
+            self.limits.time,
+            self.seed,
+            self.family.grid(self.instance) if is_exact else None,
+            engine=engine,
+            **terms,
         )
-        if result.values is not None:
-            arrays.load(result.values)
-        _load_duals(program, arrays, result.duals)
-    facts = _facts(program, arrays, result, origin, changed)
-    outcome = _Outcome(instance, origin, changed, facts, confirmed)
-    if result.objective is not None and not origin.is_relaxed:
-        outcome.read(program)
-    return outcome.solution(
-        engine=chosen,
-        seed=seed,
-        time_limit=time_limit,
-        seconds=time.monotonic() - begun,
-        progress=progress,
-        safe=None if arrays is None else _safe(arrays, result),
-    )
+
+    def receiver(self, run: MethodRun) -> Receiver:
+        """Return what gives values in the model's sense, and keeps those of the last incumbent."""
+
+        def read(message: Message) -> Message:
+            assert self.arrays is not None
+            kind, seconds, value, *values = message
+            value = self.arrays.in_model_sense(value)
+            if kind == "bound":
+                return kind, seconds, value, None, True
+            run.facts |= {"objective": value, "values": values[0]}
+            return kind, seconds, value, None
+
+        return read
+
+    def read(self, run: MethodRun) -> None:
+        """Keep the answer of the engine among the facts."""
+        run.facts["answer"], run.result = run.result, None
+
+    def solution(self, run: MethodRun, verified: Verifier | None = None) -> ProgramSolution:
+        """Read and verify the schedule; only a program that was not changed says more."""
+        result, confirmed = self._answer(run)
+        arrays, scale, kind = self.arrays, Scale.of(self.instance), self.method.kind
+        rows = columns = 0
+        if arrays is not None:
+            rows, columns = arrays.program.matrix.shape
+            rows += len(arrays.quadratics)
+            if result.values is not None:
+                arrays.load(result.values)
+            _load_duals(self.model, arrays, result.duals)
+        schedule, objective, violations, broken = self._schedule(result.objective)
+        bound = self._bound(result, confirmed, objective, scale)
+        infeasible = kind == "exact" and result.status == "infeasible" and confirmed
+        program = {
+            "name": self.origin.program,
+            "relaxed": self.origin.relax,
+            "changed": self.changed,
+            "status": result.status,
+            "objective": result.objective,
+            "bound": result.bound,
+            "rows": rows,
+            "columns": columns,
+        }
+        note = self._note(result, broken)
+        trace = {"program": program, "broken": list(broken), "note": note}
+        run.seconds = time.monotonic() - self.begun
+        points = run.points(objective, bound)
+        solution = solution_data(
+            self.instance,
+            method=f"model:{self.origin.program}",
+            engine=self.engine,
+            kind=kind,
+            options=self.recorded_options(),
+            seed=self.seed,
+            status=derive_status(kind, objective, bound, scale, infeasible=infeasible),
+            objective=objective,
+            bound=bound,
+            seconds=round(run.seconds, 6),
+            schedule=None if objective is None else schedule,
+            trace={key: value for key, value in trace.items() if value},
+            versions={},
+        )
+        progress = points if kind == "exact" else points[-1:]
+        partial = schedule if violations else None
+        found = ProgramSolution.bind(self.instance, solution, progress=progress, partial=partial)
+        found._violations = violations
+        return found.as_verified()
+
+    def _answer(self, run: MethodRun) -> "tuple[EngineResult, bool]":
+        """Return the engine's result in the sense of the model, and whether it is confirmed.
+
+        If the engine was killed, it is the best that it has reported.
+        """
+        from schedgap.solvers.engines.results import EngineResult
+
+        if run.end in ("error", "crash"):
+            raise run.error or RuntimeError(
+                f"the child process ended with {run.end}: {run.details}"
+            )
+        if run.end != "done":
+            status: EngineStatus = "unknown" if run.objective is None else "feasible"
+            found = run.facts.get("objective"), None, run.facts.get("values")
+            return EngineResult(status, *found), False
+        result, confirmed = cast("tuple[EngineResult, bool]", run.facts["answer"])
+        if self.arrays is None:
+            return result, confirmed
+        signed = self.arrays.in_model_sense
+        objective = None if result.objective is None else signed(result.objective)
+        bound = None if result.bound is None else signed(result.bound)
+        return replace(result, objective=objective, bound=bound), confirmed
+
+    def _schedule(
+        self, stated: float | None
+    ) -> tuple[Any, float | None, tuple[Violation, ...], tuple[str, ...]]:
+        """Return the schedule of the values, its objective, and what is wrong if that is None.
+
+        The values as they are come first: the schedule then obeys constraints of the user. If they
+        break a rule, a schedule with the same decisions counts if it is no worse than the program
+        says, because then only the engine's tolerance broke the rule.
+
+        `stated`: objective of the program; None without values.
+        """
+        invalid: tuple[Any, tuple[Violation, ...]] = None, ()
+        broken: tuple[str, ...] = ()
+        if stated is None or self.origin.is_relaxed:
+            return None, None, (), broken
+        sign = 1.0 if self.family.sense(self.instance) == "min" else -1.0
+        literal, read = _readers(self.instance, self.origin, self.model)
+        for reader in (literal, read):
+            if reader is None:
+                continue
+            data, violations, wrong = self._checked(reader)
+            if not wrong:
+                value = float(self.family.objective(self.instance, data))
+                is_worse = sign * (value - stated) > 1e-6 * max(1.0, abs(stated))
+                if not (reader is read and is_worse and broken):
+                    return data, value, (), ()
+            broken = broken or wrong
+            if violations and not invalid[1]:
+                invalid = data, violations
+        return invalid[0], None, invalid[1], broken
+
+    def _checked(
+        self, reader: Callable[[], Any]
+    ) -> tuple[Any, tuple[Violation, ...], tuple[str, ...]]:
+        """Return the data of a schedule, the rules that it breaks, and what is wrong with it."""
+        try:
+            found = reader()
+            data = None if found is None else found.to_data(self.instance)
+        except Exception as error:  # noqa: BLE001 - values of a changed program may be anything
+            return None, (), (f"its values give no schedule ({type(error).__name__}: {error})",)
+        if data is None:
+            return None, (), ("its values give no valid schedule",)
+        try:
+            violations = tuple(self.family.check(self.instance, data, {}))
+        except InputError as error:
+            return None, (), (str(error),)
+        return data, violations, tuple(f"{each.rule}: {each.message}" for each in violations)
+
+    def _bound(
+        self, result: "EngineResult", confirmed: bool, objective: float | None, scale: Scale
+    ) -> float | None:
+        """Return the bound on the instance's optimum: of the program itself, and confirmed."""
+        kind = self.method.kind
+        if kind == "bound":
+            safe = None if self.arrays is None else _safe(self.arrays, result)
+            return result.bound if safe is None and confirmed else safe
+        if kind == "algorithm" or not confirmed or result.bound is None:
+            return None
+        bound = scale.on_grid(float(result.bound))
+        if objective is None:
+            return bound
+        if scale.meets(objective, bound):
+            return objective
+        return None if scale.refutes(objective, bound) else bound
+
+    def _note(self, result: "EngineResult", broken: tuple[str, ...]) -> str:
+        """Return what a reader must know, in one line."""
+        which = "changed program" if self.changed else "program"
+        if result.status == "infeasible" and self.method.kind != "exact":
+            return f"the {which} is infeasible; this says nothing about the instance"
+        if broken:
+            return f"its solution is no schedule of the instance: {broken[0]}"
+        return (
+            f"{which}: its optimum and bound are not those of the instance" if self.changed else ""
+        )
 
 
 def _origin(instance: Instance, program: "pyo.ConcreteModel") -> Origin:
@@ -237,69 +425,6 @@ def _engine(arrays: "PyomoArrays | None", asked: str | None) -> str:
     return chosen
 
 
-def _solved(
-    arrays: "PyomoArrays",
-    engine: str,
-    time_limit: float | None,
-    memory_limit: float | None,
-    seed: int,
-    grid: float | None,
-    progress: list[tuple[float, float | None, float | None]],
-    on_message: OnMessage | None,
-) -> "tuple[EngineResult, bool]":
-    """Return the engine's result in a child process, and whether a second run confirmed it.
-
-    The result is in the sense of the model. If the child is killed, it is the best that it sent.
-    """
-    from dataclasses import replace
-
-    from schedgap.solvers.children.processes import run_child
-    from schedgap.solvers.engines.registry import find_engine
-    from schedgap.solvers.engines.results import EngineResult
-
-    best: dict[str, Any] = {"objective": None, "bound": None, "values": None}
-
-    def receive(message: tuple[Any, ...]) -> None:
-        kind, seconds, value, *values = message
-        value = arrays.in_model_sense(value)
-        if kind == "incumbent":
-            best["objective"], best["values"] = value, values[0]
-        else:
-            best["bound"] = value
-        progress.append((round(seconds, 6), best["objective"], best["bound"]))
-        if on_message is not None:
-            on_message(
-                (kind, seconds, value, None) if kind == "incumbent" else (*message[:2], value)
-            )
-
-    reply = run_child(
-        "schedgap.analysis.programs.solve_model:solve_arrays",
-        arrays.program if "linear" in find_engine(engine).takes else arrays.named(),
-        arrays.quadratics,
-        arrays.square,
-        engine,
-        time_limit,
-        seed,
-        grid,
-        limit=time_limit,
-        memory_mb=memory_limit,
-        on_message=receive,
-        engine=engine,
-    )
-    if reply.outcome in ("timeout", "memory"):
-        status: EngineStatus = "unknown" if best["objective"] is None else "feasible"
-        return EngineResult(status, best["objective"], None, best["values"]), False
-    result, confirmed = reply.result()
-    return (
-        replace(
-            result,
-            objective=None if result.objective is None else arrays.in_model_sense(result.objective),
-            bound=None if result.bound is None else arrays.in_model_sense(result.bound),
-        ),
-        confirmed,
-    )
-
-
 def solve_arrays(
     send: Callable[[object], None],
     program: Any,
@@ -309,8 +434,8 @@ def solve_arrays(
     limit: float | None,
     seed: int,
     grid: float | None,
-) -> "tuple[EngineResult, bool]":
-    """Solve a compiled model in this (child) process; return whether the answer is confirmed.
+) -> "tuple[tuple[EngineResult, bool], float]":
+    """Solve a compiled model in this (child) process; return whether it is confirmed, and seconds.
 
     `send`: sends a message to the parent process. `quadratics`, `square`: its quadratic rows, and
     the quadratic part of its objective. `limit`: time limit in seconds. `seed`: random seed.
@@ -342,7 +467,7 @@ def solve_arrays(
             quadratics=quadratics,
             square=square,
         )
-        return result, False
+        return (result, False), time.monotonic() - begun
     result = solve(
         program,
         engine,
@@ -353,10 +478,13 @@ def solve_arrays(
         on_bound=proved,
         options=options,
     )
-    if not program.is_mixed or result.status not in ("optimal", "infeasible"):
-        return result, False
-    result, _ = confirm(program, engine, result, clock=clock, seed=seed, grid=grid, options=options)
-    return result, result.status in ("optimal", "infeasible")
+    confirmed = False
+    if program.is_mixed and result.status in ("optimal", "infeasible"):
+        result, _ = confirm(
+            program, engine, result, clock=clock, seed=seed, grid=grid, options=options
+        )
+        confirmed = result.status in ("optimal", "infeasible")
+    return (result, confirmed), time.monotonic() - begun
 
 
 def _load_duals(program: "pyo.ConcreteModel", arrays: "PyomoArrays", duals: Any) -> None:
@@ -381,174 +509,6 @@ def _safe(arrays: "PyomoArrays", result: "EngineResult") -> float | None:
         return None
     bound = safe_bound(arrays.program, result.duals)
     return arrays.in_model_sense(bound) if math.isfinite(bound) else None
-
-
-def _facts(
-    program: "pyo.ConcreteModel",
-    arrays: "PyomoArrays | None",
-    result: "EngineResult",
-    origin: Origin,
-    changed: bool,
-) -> dict[str, Any]:
-    rows, columns = (0, 0) if arrays is None else arrays.program.matrix.shape
-    return {
-        "name": origin.program,
-        "relaxed": origin.relax,
-        "changed": changed,
-        "status": result.status,
-        "objective": result.objective,
-        "bound": result.bound,
-        "rows": rows + (0 if arrays is None else len(arrays.quadratics)),
-        "columns": columns,
-    }
-
-
-@dataclass(slots=True)
-class _Outcome:
-    """What a solved program means for its instance."""
-
-    instance: Instance
-    origin: Origin
-    changed: bool
-    facts: dict[str, Any]
-    confirmed: bool
-    schedule: Any = None
-    objective: float | None = None
-    broken: tuple[str, ...] = ()
-    invalid: Any = None  # a schedule that breaks rules
-    violations: tuple[Violation, ...] = ()
-
-    @property
-    def owner(self) -> Family:
-        return family(self.instance.family)
-
-    @property
-    def program(self) -> Program:
-        return self.owner.programs[self.origin.program]
-
-    def read(self, solved: "pyo.ConcreteModel") -> None:
-        """Read the schedule of the values and verify it.
-
-        The values as they are come first: the schedule then obeys constraints of the user. If they
-        break a rule, a schedule with the same decisions counts if it is no worse than the program
-        says, because then only the engine's tolerance broke the rule.
-        """
-        literal, read = _readers(self.instance, self.origin, solved)
-        said = float(self.facts["objective"])
-        for reader in (literal, read):
-            if reader is None:
-                continue
-            data, violations, wrong = self._schedule(reader)
-            if not wrong:
-                value = float(self.owner.objective(self.instance, data))
-                if reader is read and self._is_worse(value, said) and self.broken:
-                    continue
-                self.schedule, self.objective = data, value
-                self.broken, self.violations = (), ()
-                return
-            self.broken = self.broken or wrong
-            if violations and not self.violations:
-                self.invalid, self.violations = data, violations
-
-    def _is_worse(self, value: float, said: float) -> bool:
-        sign = 1.0 if self.owner.sense(self.instance) == "min" else -1.0
-        return sign * (value - said) > 1e-6 * max(1.0, abs(said))
-
-    def _schedule(
-        self, reader: Callable[[], Any]
-    ) -> tuple[Any, tuple[Violation, ...], tuple[str, ...]]:
-        """Return the data of a schedule, the rules that it breaks, and what is wrong with it."""
-        try:
-            found = reader()
-            data = None if found is None else found.to_data(self.instance)
-        except Exception as error:  # noqa: BLE001 - values of a changed program may be anything
-            return None, (), (f"its values give no schedule ({type(error).__name__}: {error})",)
-        if data is None:
-            return None, (), ("its values give no valid schedule",)
-        try:
-            violations = tuple(self.owner.check(self.instance, data, {}))
-        except InputError as error:
-            return None, (), (str(error),)
-        return data, violations, tuple(f"{each.rule}: {each.message}" for each in violations)
-
-    def solution(
-        self,
-        *,
-        engine: str,
-        seed: int,
-        time_limit: float | None,
-        seconds: float,
-        progress: list[tuple[float, float | None, float | None]],
-        safe: float | None,
-    ) -> ProgramSolution:
-        """Return the solution; only a program that was not changed says more of the instance."""
-        bound, kind = self._bound(safe), self._kind()
-        infeasible = kind == "exact" and self.facts["status"] == "infeasible" and self.confirmed
-        status = derive_status(
-            kind,
-            self.objective,
-            bound,
-            Scale.of(self.instance),
-            infeasible=infeasible,
-        )
-        trace = {"program": self.facts, "broken": list(self.broken), "note": self._note()}
-        last = (round(seconds, 6), self.objective, bound)
-        found = ProgramSolution.bind(
-            self.instance,
-            {
-                "family": self.instance.family,
-                "version": 1,
-                "instance": self.instance.name,
-                "instance_sha256": self.instance.sha256,
-                "method": f"model:{self.origin.program}",
-                "engine": engine,
-                "kind": kind,
-                "options": {} if time_limit is None else {"time_limit": time_limit},
-                "seed": seed,
-                "status": status,
-                "sense": self.owner.sense(self.instance),
-                "objective": self.objective,
-                "bound": bound,
-                "seconds": round(seconds, 6),
-                "schedule": self.schedule,
-                "trace": {key: value for key, value in trace.items() if value},
-                "versions": {},
-            },
-            progress=(*progress, last) if kind == "exact" else (last,),
-            partial=self.invalid if self.violations else None,
-        ).as_verified()
-        found._violations = self.violations
-        return found.with_proof("engine") if status in ("optimal", "infeasible") else found
-
-    def _kind(self) -> Kind:
-        if self.changed or self.program.kind in ("subproblem", "dual"):
-            return "algorithm"
-        return "bound" if self.origin.is_relaxed else "exact"
-
-    def _bound(self, safe: float | None) -> float | None:
-        """Return the bound on the instance's optimum: of the program itself, and confirmed."""
-        kind, scale = self._kind(), Scale.of(self.instance)
-        if kind == "bound":
-            return self.facts["bound"] if safe is None and self.confirmed else safe
-        if kind == "algorithm" or not self.confirmed or self.facts["bound"] is None:
-            return None
-        bound = scale.on_grid(float(self.facts["bound"]))
-        if self.objective is None:
-            return bound
-        if scale.meets(self.objective, bound):
-            return self.objective
-        return None if scale.refutes(self.objective, bound) else bound
-
-    def _note(self) -> str:
-        """Return what a reader must know, in one line."""
-        if self.facts["status"] == "infeasible" and self._kind() != "exact":
-            which = "changed program" if self.changed else "program"
-            return f"the {which} is infeasible; this says nothing about the instance"
-        if self.broken:
-            return f"its solution is no schedule of the instance: {self.broken[0]}"
-        if self.changed:
-            return "changed program: its optimum and bound are not those of the instance"
-        return ""
 
 
 def _readers(

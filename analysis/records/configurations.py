@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 
 from schedgap.analysis.records.rows import TaskRow
 
-CODE_DIGITS = 4  # of the hash of the source, in a name, unless more are needed
+CODE_DIGITS = 4  # digits of the source's hash in a name, unless more are needed
 Part = Callable[[TaskRow], str]
-Facts = tuple[object, ...]  # in which configurations of one method may differ
+Facts = tuple[object, ...]  # configurations of one method may differ in these
 
 
 def names(rows: Sequence[TaskRow]) -> list[str]:

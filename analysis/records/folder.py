@@ -13,7 +13,7 @@ import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
@@ -21,6 +21,7 @@ from filelock import FileLock, Timeout
 from pydantic import Field
 
 from schedgap.analysis.records.sessions import utc_now
+from schedgap.analysis.runners.request import NO_LIMITS, Limits
 from schedgap.errors import InputError
 from schedgap.instances.arguments import a_path, refuse
 from schedgap.instances.instance import Instance
@@ -48,7 +49,7 @@ JUDGED = "+judged"  # ends the code of a record that `judge` has made
 Triple = Annotated[tuple[float, float | None, float | None], Field(strict=False)]
 
 
-UNKNOWN_GRID = 0.0  # of records that do not have it
+UNKNOWN_GRID = 0.0  # grid of records without this field
 
 
 class InstanceRef(Record):
@@ -59,17 +60,6 @@ class InstanceRef(Record):
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
     grid: float | None = UNKNOWN_GRID
     """Step of the grid on which the optimum lies; null without one. Older records lack it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Limits of a task in wall-clock seconds and MB; None means no limit."""
-
-    time: float | None = None
-    memory: float | None = None
-
-
-NO_LIMITS = Limits()
 
 
 class TaskRecord(Record):

@@ -11,7 +11,7 @@ from schedgap.instances.generate import presets
 from schedgap.instances.settings import Option
 
 
-def settings(run: StoredRun) -> pd.DataFrame:
+def generator_settings(run: StoredRun) -> pd.DataFrame:
     """Return the settings with which the instances of a run were generated.
 
     Returns
@@ -53,6 +53,6 @@ def _facts(data: Mapping[str, Any]) -> tuple[tuple[str, str], dict[str, object]]
 def _defaults(family: str, preset: str) -> dict[str, object]:
     try:
         options: Sequence[Option] = presets(family)[preset].options
-    except (UsageError, KeyError):  # of a package that is not installed, or of another version
+    except (UsageError, KeyError):  # its package is missing or has another version
         return {}
     return {option.name: option.plain(option.default) for option in options}

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
-from schedgap.analysis.records.sources import family_code, module_code
+from schedgap.analysis.records.sources import family_hash, module_hash
 from schedgap.errors import InputError
 from schedgap.instances.contract import Guard
 from schedgap.instances.families import OWN
@@ -24,9 +24,9 @@ from schedgap.models.family import Family
 from schedgap.models.method import Lazy
 
 NAME = "guarantees.json"
-VERSION = 3  # of the file
+VERSION = 3  # file format
 SLOW = 0.5  # seconds of evaluation from which on the results are written
-Known = dict[str, dict[str, dict[str, Any]]]  # by source code, then by instance and method
+Known = dict[str, dict[str, dict[str, Any]]]  # keys: hash of the source, instance, method
 
 
 class Guarantees:
@@ -121,7 +121,7 @@ def _code(owner: Family) -> str:
         (name, each.methods, each.options, _evaluator(owner.name, each.evaluate))
         for name, each in owner.paper.guarantees.items()
     ]
-    return f"{family_code(owner.name)}-{hashlib.sha256(repr(claims).encode()).hexdigest()[:8]}"
+    return f"{family_hash(owner.name)}-{hashlib.sha256(repr(claims).encode()).hexdigest()[:8]}"
 
 
 def _evaluator(name: str, evaluate: Callable[..., Any]) -> str:
@@ -132,4 +132,4 @@ def _evaluator(name: str, evaluate: Callable[..., Any]) -> str:
     function = evaluate.function if isinstance(evaluate, Guard) else evaluate
     if name in OWN and isinstance(function, Lazy):
         return function.name
-    return module_code(function.load() if isinstance(function, Lazy) else function)
+    return module_hash(function.load() if isinstance(function, Lazy) else function)

@@ -43,7 +43,7 @@ class Index:
     def __init__(self, folder: Path) -> None:
         self._tasks, self._instances = folder / "tasks", folder / "instances"
         self._file = folder / NAME
-        self._lines = 0  # of the file; 0 if it is not an index
+        self._lines = 0  # number of lines of the file; 0 if it is not an index
         self._known: dict[str, Line] = {}
         self._common: dict[str, list[Any]] = {}
         self._facts: dict[str, Facts] = {}

@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 from schedgap.analysis.records.folder import (
     FAULTS,
     JUDGED,
-    Limits,
     TaskOutcome,
     TaskRecord,
     read_record,
 )
+from schedgap.analysis.runners.request import Limits
 from schedgap.instances.solution import Evidence, Kind, Sense, SolutionFile, Status
 
-MAX_SHARE = 0.5  # of its time limit, used by a method whose result counts for larger limits
+MAX_SHARE = 0.5  # a result counts for larger limits if it used this share of its limit
 Point = tuple[float, float | None, float | None]  # seconds, objective, bound
 
 

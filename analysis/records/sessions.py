@@ -25,7 +25,7 @@ from schedgap.instances.records import Many, Record, read_json, validate, write_
 DRIFT = 0.10  # relative movement of the reference task that is reported
 SPAN = 60.0  # seconds between two reference tasks
 REFERENCE = f"{__name__}:reference_seconds"  # the reference task, for `run_child`
-REPEATS = 5  # of the reference task, of which the median counts
+REPEATS = 5  # runs of the reference task; their median counts
 _VERTICES, _STEPS = 60, 60_000  # size of the reference task
 Reference = Annotated[tuple[float, float], Field(strict=False)]  # (Unix time, seconds)
 

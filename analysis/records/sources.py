@@ -13,16 +13,16 @@ from schedgap.models.method import Lazy, Method
 from schedgap.models.options import innermost
 
 PACKAGE = __name__.partition(".")[0]
-DIGITS = 12  # of a hash, in hexadecimal
+DIGITS = 12  # hexadecimal digits of a hash
 SHARED = ("models/*.py", "models/mechanisms/**/*.py", "solvers/**/*.py", "instances/*.py")
-VERIFYING = (  # of `analysis`
+VERIFYING = (  # files of `analysis`
     *("results/bounds", "results/optimality"),
-    *("solving/proving", "solving/solve", "solving/tasks"),
+    *("runners/child", "runners/run", "runners/runner", "solving/proving"),
 )
 DESCRIPTIVE = frozenset(  # files that describe, draw or generate; no method imports them
     {
         *("models/figure.py", "models/gantt.py", "models/paper.py", "models/study.py"),
-        *("figures.py", "gantt.py", "paper.py"),  # of a family
+        *("figures.py", "gantt.py", "paper.py"),  # files of a family
         *("generate.py", "generator.py", "from_traces.py", "drafts.py", "examples.py"),
         *("workload.py", "measured.py", "capacity.py"),
     }
@@ -31,12 +31,12 @@ DESCRIPTIVE = frozenset(  # files that describe, draw or generate; no method imp
 _codes: dict[str, str] = {}
 
 
-def family_code(name: str) -> str:
+def family_hash(name: str) -> str:
     """Return a hash of the source that can change the results of a family's methods.
 
     It covers the family, what families share, the solvers, the class of the instances, and the
     verification of results; not what only describes, draws or generates. The hash is kept until
-    `family_code.cache_clear()`.
+    `family_hash.cache_clear()`.
     """
     if name not in _codes:
         digest = hashlib.sha256()
@@ -51,15 +51,15 @@ def refresh() -> bool:
     """Read the source again, as in a notebook that lives on; return whether any has changed."""
     before = dict(_codes)
     _codes.clear()
-    return any(family_code(name) != code for name, code in before.items() if name in FAMILIES)
+    return any(family_hash(name) != code for name, code in before.items() if name in FAMILIES)
 
 
-def method_code(owner: Family, method: Method) -> str:
+def method_hash(owner: Family, method: Method) -> str:
     """Return the hash of a family's source, and of the method's own source if it lies elsewhere.
 
     `method`: one of its methods; the two hashes are joined by `+`.
     """
-    code = family_code(owner.name)
+    code = family_hash(owner.name)
     if method.code:  # a user\'s own
         return f"{code}+{method.code}"
     function = innermost(method.run)
@@ -69,7 +69,7 @@ def method_code(owner: Family, method: Method) -> str:
         function = function.load()
     if _is_covered(getattr(function, "__module__", ""), owner.name):
         return code
-    return f"{code}+{module_code(function)}"
+    return f"{code}+{module_hash(function)}"
 
 
 def _is_ours(name: str) -> bool:
@@ -81,7 +81,7 @@ def _is_covered(module: str, family: str) -> bool:
     return _is_ours(module) or module.partition(".")[0] == _root(family).partition(".")[0]
 
 
-def module_code(function: Callable[..., Any]) -> str:
+def module_hash(function: Callable[..., Any]) -> str:
     """Return a hash of a function's module or, in a notebook, of the function itself.
 
     `function`: any function.

@@ -22,7 +22,7 @@ from schedgap.analysis.records.outcomes import contradictions, wrong_answers
 from schedgap.analysis.records.ratios import Bracket, brackets
 from schedgap.analysis.records.rows import TaskRow
 from schedgap.analysis.records.sessions import DRIFT, Session, drift, read_sessions
-from schedgap.analysis.records.sources import family_code, method_code
+from schedgap.analysis.records.sources import family_hash, method_hash
 from schedgap.analysis.results.bounds import Scale
 from schedgap.errors import InputError
 from schedgap.instances.arguments import a_flag, a_name, checked
@@ -104,7 +104,7 @@ class StoredRun:
         """The sessions in which the records were made, by id; older records have none."""
         found = [each for folder in self.folders for each in read_sessions(folder.sessions)]
         longest: dict[str, Session] = {}
-        for each in found:  # of a copy made during the session and the finished one, the latter
+        for each in found:  # the finished copy replaces one that was made during the session
             known = longest.get(each.id)
             if known is None or len(each.references) > len(known.references):
                 longest[each.id] = each
@@ -380,9 +380,9 @@ def _installed(name: str, method: str | None = None) -> str:
         return ""
     owner = family(name)
     if method is None:
-        return family_code(name)
+        return family_hash(name)
     found = [each for each in owner.methods if each.name == method]
-    return method_code(owner, found[0]) if found else ""
+    return method_hash(owner, found[0]) if found else ""
 
 
 def _sorted(rows: Sequence[TaskRow]) -> list[TaskRow]:

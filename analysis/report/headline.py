@@ -80,7 +80,7 @@ def _known(report: ReportData, names: Iterable[str], digits: int) -> str:
     gaps: list[float | None] = []
     optimal: Counter[Evidence] = Counter()
     counts: Counter[str] = Counter()
-    infeasible: dict[str, Evidence] = {}  # by instance: the strongest of any record
+    infeasible: dict[str, Evidence] = {}  # instance -> strongest evidence of any record
     run = report.run
     for row in run.rows:
         if row.status == "infeasible" and row.evidence is not None and not row.problem:

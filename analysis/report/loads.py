@@ -12,7 +12,7 @@ from schedgap.analysis.report.pictures import Figure, plotly_data
 from schedgap.analysis.statistics.loads import COLUMNS, ROLES
 
 APART = 1.012  # factor between the places of two lines at one load, so that their bars are seen
-DASHES = ("solid", "dash", "dot", "dashdot", "longdash")  # by trace
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash")  # line style of each trace
 
 
 def load_figures(frame: pd.DataFrame, name: str) -> list[tuple[str, str, str, Figure]]:

@@ -10,7 +10,7 @@ from schedgap.analysis.plots.charts import shorten
 from schedgap.analysis.report.results import Pair, Row
 from schedgap.analysis.report.words import count, ratio_text
 
-WIDTH, HEIGHT = 530, 30  # of the picture, and of one algorithm; all lengths are in pixels
+WIDTH, HEIGHT = 530, 30  # width of the picture, height of one algorithm, in pixels
 LEFT, RIGHT = 202, 56  # room for names, and for mean ratios
 TOP, BOTTOM = 8, 40
 TICKS = (1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)

@@ -48,8 +48,8 @@ from schedgap.instances.arguments import a_flag, a_path, checked, refuse
 from schedgap.instances.records import write_text
 from schedgap.models.family import family
 
-LEVEL = 6  # of compression
-MAX_ROWS = 300  # of the table of all results in the page as it opens; the others are unpacked
+LEVEL = 6  # compression level of zlib
+MAX_ROWS = 300  # rows of all results shown at first; the others are unpacked later
 
 
 @checked(out=a_path, older=a_flag)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from markupsafe import Markup
 
 from schedgap.analysis.evaluations import drawing
-from schedgap.analysis.evaluations.judging import EACH_PART, Judgement, Row, judge
+from schedgap.analysis.evaluations.judging import EACH_PART, Judgement, Row, judge_claims
 from schedgap.analysis.names import natural
 from schedgap.analysis.plots.charts import (
     GAP,
@@ -47,9 +47,9 @@ from schedgap.models.family import Chart, family
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-MAX_INSTANCES = 40  # in the explorer
-MAX_BARS = 30_000  # in all embedded schedules together; browsers draw this many quickly
-MAX_POINTS = 400  # in one curve
+MAX_INSTANCES = 40  # instances in the explorer
+MAX_BARS = 30_000  # bars of all embedded schedules together: browsers draw them quickly
+MAX_POINTS = 400  # points in one curve
 
 Figure = dict[str, Any]
 
@@ -69,7 +69,7 @@ def paper_figures(report: ReportData, name: str) -> list[tuple[str, str, str, Fi
     for file, (experiment, numbers) in report.figures.items():
         if not file.startswith(f"{name}-"):
             continue
-        verdicts = _verdicts(judge(experiment, numbers))
+        verdicts = _verdicts(judge_claims(experiment, numbers))
         for measure in dict.fromkeys(row.measure for row in numbers):
             values = [row for row in numbers if row.measure == measure]
             figures.append(
@@ -224,7 +224,7 @@ def explorer(report: ReportData) -> tuple[list[dict[str, Any]], list[str]]:
     shown = _chosen(by_instance)
     entries: dict[str, dict[str, Any]] = {}
     remaining, left_out = MAX_BARS, 0
-    faults: dict[str, None] = {}  # of families of other packages
+    faults: dict[str, None] = {}  # faults of families of other packages
     for key in sorted(shown, key=lambda key: _weight(by_instance[key])):
         traces = {each.task.key: _trace(each) for each in by_instance[key]}
         charts = {}

@@ -19,8 +19,8 @@ FUNCTIONS = {  # an algorithm, and the event that places a job
     ("elastic", "a-maxweight"): ("elastic.algorithms.a_maxweight:a_maxweight", "accept"),
     ("ring", "sjf-bco"): ("ring.algorithms.sjf_bco:sjf_bco", "place"),
 }
-MAX_BARS = 300  # of a schedule with a replay
-MAX_SECONDS = 1.0  # that the method took
+MAX_BARS = 300  # larger schedules have no replay
+MAX_SECONDS = 1.0  # slower methods have no replay
 MAX_STEPS = 400
 LONG = 140  # characters of the text of a step
 

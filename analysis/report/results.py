@@ -99,7 +99,7 @@ class Row:
     own: bool  # the user's own
     facts: Mapping[str, Any]  # the columns of `schedgap.analysis.statistics.summary.summary`
     exceeded: int  # instances on which a guarantee is exceeded although its assumptions hold
-    finds: tuple[Find, ...] = ()  # of the library, for the method and its variants of the problem
+    finds: tuple[Find, ...] = ()  # worst cases of the library for the method and its variants
 
     @property
     def worst_find(self) -> Find | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
-from schedgap.analysis.evaluations.judging import JUDGED, judge, sentences
+from schedgap.analysis.evaluations.judging import JUDGED, judge_claims, sentences
 from schedgap.analysis.records.rows import TaskRow
 from schedgap.analysis.report.results import Pair, ReportData, Result, Row
 from schedgap.analysis.report.words import (
@@ -263,7 +263,7 @@ def _verdicts(report: ReportData, name: str) -> str:
         item
         for each, numbers in report.figures.values()
         if each.family == name
-        for item in judge(each, numbers)
+        for item in judge_claims(each, numbers)
     )
     count = Counter(each.verdict for each in sentences(judged))
     return ", ".join(f"{count[word]} {word}" for word in JUDGED if count[word])
@@ -332,7 +332,7 @@ def _worst_found(row: Row) -> Cell:
     """Return the worst certified ratio of the library, and the claims that its finds refute."""
     worst = row.worst_find
     claims = family(row.family).paper.guarantees
-    refuted: dict[str, bool] = {}  # by claim, whether the worst find refutes it
+    refuted: dict[str, bool] = {}  # claim -> whether the worst find refutes it
     for each in row.finds:
         if each.refutes:
             refuted[each.refutes] = refuted.get(each.refutes, False) or each is worst

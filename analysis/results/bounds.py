@@ -11,7 +11,7 @@ from schedgap.models.family import family
 WIDTH = 1e-6  # relative difference up to which objective and bound meet, if there is no grid
 ROUND_OFF = 1e-9  # relative error of a value that was evaluated in floating point
 NEGLIGIBLE = 1e-15  # absolute error around 0, of the methods' own values
-MAX_STEPS = 2.0**53  # from here on, floating-point numbers skip grid points
+MAX_STEPS = 2.0**53  # beyond this, floating-point numbers skip grid points
 MAX_ERROR = 0.25  # largest distance, in steps, of a value from the grid point that it stands for
 
 Comparison = Literal["open", "met", "refuted"]

@@ -32,6 +32,17 @@ from schedgap.models.proofs import MAX_BYTES, parse_proof, proof_file, proof_wid
 Progress = tuple[tuple[float, float | None, float | None], ...]  # (seconds, objective, bound)
 
 
+def solution_data(instance: Instance, **facts: object) -> dict[str, object]:
+    """Return the data of a solution file; `facts` are those that are not the instance's."""
+    return {
+        "family": instance.family,
+        "version": 1,
+        "instance": instance.name,
+        "instance_sha256": instance.sha256,
+        "sense": family(instance.family).sense(instance),
+    } | facts
+
+
 class Solution(SolutionFile):
     """Verified result of one method on one instance.
 

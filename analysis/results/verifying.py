@@ -1,7 +1,7 @@
 """Verify solutions: the schedule by the family's rules, and every claim made about it."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from schedgap.analysis.results.bounds import ROUND_OFF, Scale
@@ -9,11 +9,13 @@ from schedgap.analysis.results.optimality import ProofCheck, check_claim, no_bet
 from schedgap.analysis.results.solution import Solution, certificate_file, load_solution
 from schedgap.errors import ContradictionError, InputError
 from schedgap.instances.arguments import an_instance, checked
+from schedgap.instances.families import FAMILIES
 from schedgap.instances.instance import Instance
 from schedgap.instances.records import plain, read_json
 from schedgap.instances.solution import SolutionFile
 from schedgap.instances.verdict import ClaimStatus, Verdict, Violation, exactly
-from schedgap.models.family import Family, family
+from schedgap.models.family import Family, family, family_of
+from schedgap.solvers.proofs.limits import MEMORY_MB, SECONDS, limited
 
 
 @checked(instance=an_instance)
@@ -188,8 +190,12 @@ def _evaluated(
     scale: Scale,
 ) -> _Evidence:
     """Evaluate a certificate; a violation unless its bound is at least as strong as the claim."""
-    assert owner.check_certificate is not None
-    reached = scale.on_grid(owner.check_certificate(instance, certificate))
+    module = FAMILIES[owner.name].models
+    value = limited(f"{__name__}:evaluate", module, instance, certificate,
+                    seconds=SECONDS, memory_mb=MEMORY_MB)  # fmt: skip
+    if isinstance(value, str):  # why there is none
+        raise InputError(value, path="certificate")
+    reached = scale.on_grid(value)
     bound, claim = solution.bound, solution.proof
     found: list[Violation] = []
     if bound is not None and not scale.implies(reached, bound):
@@ -201,6 +207,21 @@ def _evaluated(
             message = f"the certificate leaves {width:.1e} open, the file claims {claim.within:.1e}"
             found.append(Violation("proof", ("proof", "within"), width - claim.within, message))
     return _Evidence(str(certificate.get("kind")), reached, tuple(found))
+
+
+def evaluate(
+    send: Callable[[object], None],
+    module: str,
+    instance: Instance,
+    certificate: Mapping[str, object],
+) -> float:
+    """Return, in this (child) process, the bound that a certificate of a family proves.
+
+    `send`: not used.
+    """
+    owner = family_of(module)
+    assert owner.check_certificate is not None
+    return owner.check_certificate(instance, certificate)
 
 
 def _possible(objective: float, evidence: _Evidence, scale: Scale) -> None:

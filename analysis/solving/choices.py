@@ -5,30 +5,55 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from schedgap.analysis.benchmarks.formulation import PREFIX, Formulation
-from schedgap.analysis.own.methods import Own, from_text, own
-from schedgap.analysis.solving.tasks import TaskSpec
+from schedgap.analysis.own.child import is_model
+from schedgap.analysis.own.methods import Own
+from schedgap.analysis.own.reading import from_text, own
+from schedgap.analysis.programs.solve_model import ChangedModel
+from schedgap.analysis.runners.request import NO_LIMITS, Limits, Request
+from schedgap.analysis.runners.runner import NamedMethod, Runnable, Runner
 from schedgap.errors import UsageError
-from schedgap.models.method import Method
+from schedgap.instances.instance import Instance
+from schedgap.models.family import Family
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
     """A method by name, with an optional engine and options that differ from the defaults.
 
-    `own` is the method itself, if it is one of the user's own; `formulation`, if it is a program
-    that an engine solves in a benchmark.
+    `given` is the method itself, unless a family lists it.
     """
 
     method: str
     engine: str | None = None
     settings: tuple[tuple[str, object], ...] = ()
-    own: Own | None = None
-    formulation: Formulation | None = None
+    given: Runnable | None = None
 
     @property
-    def given(self) -> str | Own | Formulation:
-        """The method for `task_spec`: its name, or the method itself."""
-        return self.formulation or self.own or self.method
+    def own(self) -> Own | None:
+        """The method itself, if it is one of the user's own."""
+        return self.given if isinstance(self.given, Own) else None
+
+    def has(self, owner: Family) -> bool:
+        """Return whether the method can be run on instances of a family."""
+        return self._runnable().has(owner)
+
+    def runner(
+        self, instance: Instance, limits: Limits = NO_LIMITS, seed: int | None = None
+    ) -> Runner:
+        """Return the runner of the method on an instance.
+
+        Raises
+        ------
+        UsageError
+            For an unknown method, option or engine, or a limit that is not a positive number.
+        EngineUnavailableError
+            If a required engine is not installed.
+        """
+        request = Request(self.engine, dict(self.settings), limits, seed)
+        return self._runnable().prepare(instance, request)
+
+    def _runnable(self) -> Runnable:
+        return self.given or NamedMethod(self.method)
 
     @classmethod
     def of(cls, given: "Callable[..., Any] | str | Own | Formulation | Choice") -> "Choice":
@@ -44,8 +69,13 @@ class Choice:
         if isinstance(given, Choice):
             return given
         if isinstance(given, Formulation):
-            return cls(PREFIX + given.program, given.engine, formulation=given)
+            return cls(PREFIX + given.program, given.engine, given=given)
         return cls.read(given) if isinstance(given, str) else cls._own(own(given))
+
+    @classmethod
+    def to_solve(cls, given: Any) -> "Choice":
+        """Return the choice of a method for one instance: as `of`, or a model of the instance."""
+        return cls("model", given=ChangedModel(given)) if is_model(given) else cls.of(given)
 
     def with_settings(self, settings: Mapping[str, object]) -> "Choice":
         """Return the choice with further options; they replace options of the same name.
@@ -56,7 +86,7 @@ class Choice:
 
     @classmethod
     def _own(cls, found: Own) -> "Choice":
-        return cls(found.name, settings=found.settings, own=found)
+        return cls(found.name, settings=found.settings, given=found)
 
     @classmethod
     def read(cls, text: str) -> "Choice":
@@ -85,21 +115,3 @@ class Choice:
         if not name:
             raise UsageError(f"method '{text}': need NAME or NAME:KEY=VALUE")
         return cls(name, engine or None, tuple(settings.items()))
-
-
-def label(spec: TaskSpec) -> str:
-    """Return a method's name with its non-default engine and options: `hare:gpu_rule=finish`.
-
-    `spec`: the task that runs the method.
-    """
-    if spec.formulation is not None:
-        return spec.formulation.label(spec.family)
-    method: Method = spec.method
-    default = method.choose_engine(None)
-    engine = f"@{spec.engine}" if spec.engine != default else ""
-    changed = [
-        f":{option.name}={option.plain(spec.options[option.name])}"
-        for option in method.options
-        if spec.options[option.name] != option.default
-    ]
-    return method.name + engine + "".join(changed)

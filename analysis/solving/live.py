@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from schedgap.analysis.records.folder import TaskRecord
-    from schedgap.analysis.solving.tasks import OnMessage
+    from schedgap.analysis.runners.run import OnMessage
 
 EVERY = 0.1  # seconds between two updates
 

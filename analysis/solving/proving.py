@@ -25,10 +25,10 @@ objective, as long as the search took, at least 1 s and at most 10 s. A number: 
 `off`: only say what is known, by a proof of the search itself if it has one."""
 
 AUTO_SECONDS = 10.0
-LEAST_SECONDS = 1.0  # where a certificate meets the objective, and for a check
-CHECK_SECONDS = 60.0  # for the check of what the search has written, after the time limit, too
-FEW_NODES = 100  # of a proof that the search has written; more are checked in a child process
-TREE_SHARE = 0.7  # of the time, where a complete search or two engines can follow
+LEAST_SECONDS = 1.0  # least time for a check, and if a certificate meets the objective
+CHECK_SECONDS = 60.0  # limit for checking a written proof, also after the time limit
+FEW_NODES = 100  # larger proofs are checked in a child process
+TREE_SHARE = 0.7  # share of the time if a complete search or two engines can follow
 
 
 @dataclass(frozen=True, slots=True)

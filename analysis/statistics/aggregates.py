@@ -24,7 +24,8 @@ _OF_RECORDS = (  # columns that are aggregated, beside those of a group
     *("seed", "key", "status", "result", "objective", "ratio_low", "ratio_high", "bound_low"),
     *("bound_high", "completed", "seconds", "at_limit", "par2"),
 )
-_FIRST = {"algorithm": 0, "exact": 1, "baseline": 2, "bound": 3}  # to be compared
+# Order of kinds; the first are compared.
+_FIRST = {"algorithm": 0, "exact": 1, "baseline": 2, "bound": 3}
 _RANKS = {name: rank for rank, name in enumerate(RESULTS)}  # better ones first
 
 
@@ -100,7 +101,7 @@ def by_instance(records: pd.DataFrame) -> pd.DataFrame:
     table["slowest"] = whole["slowest"].max()
     grade = every["grade"].max().where(~every["wrong"].any(), _RANKS["wrong"])
     table["result"] = grade.map(dict(enumerate(RESULTS)))
-    none = grade <= _RANKS["certified"]  # that there is no schedule is an answer if it is checked
+    none = grade <= _RANKS["certified"]  # a checked proof of infeasibility is an answer
     answered = none | ((grade <= _RANKS["feasible"]) & table["scheduled"])
     table["level"] = np.select(
         [table["result"] == "wrong", answered], [WRONG, ANSWERED], UNANSWERED

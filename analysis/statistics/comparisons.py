@@ -36,7 +36,7 @@ Profiled = Literal["objective", "seconds", "factor"]
 CLOSE = 0.1  # relative difference of two times that count as a tie
 Step = tuple[float, float]  # seconds, gap
 GAPS = ("primal_low", "primal_high", "dual_low", "dual_high", "primal_dual")
-POINTS = 60  # of gaps over time, by default
+POINTS = 60  # default number of times at which gaps are listed
 
 
 def pairs(
@@ -396,7 +396,7 @@ class Curve(dict[str, list[Step]]):
 
 
 WATCHED = ["problem", "method", "instance", "seed", "result", "limit", "seconds", "place"]
-Watched = dict[tuple[str, str], list[Curve]]  # by method and kind
+Watched = dict[tuple[str, str], list[Curve]]  # keys: method and kind
 
 
 def _watched(
@@ -419,7 +419,7 @@ def _watched(
         columns = ["method", "kind", "instance", "result"]
         for method, kind, instance, result in plain[columns].to_numpy().tolist():
             each = parts[names["problem"], method, instance]
-            if result == "wrong":  # so are all of its repetitions
+            if result == "wrong":  # all of its repetitions are wrong, too
                 each = [row | {"result": result} for row in each]
             own.setdefault((method, kind), []).extend(each)
         rows = [row for each in own.values() for row in each]

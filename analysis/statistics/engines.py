@@ -20,7 +20,7 @@ from schedgap.models.family import family
 from schedgap.solvers.engines.results import STATISTICS
 
 SHIFT = 10.0  # seconds, of geometric means
-SPENT = 0.8  # of its time limit, from which on a task that did not solve its program is a timeout
+SPENT = 0.8  # an unsolved task is a timeout if it used this share of its limit
 SIZES = ("rows", "columns", "integers", "nonzeros")
 Part = Literal["", "size", "model", "engine"]
 
@@ -81,7 +81,7 @@ def engine_tasks(run: StoredRun) -> pd.DataFrame:
     return found[TASK_COLUMNS]
 
 
-_SAME = ("threads", "workers", "permutation", "seed", "log", *TIMES)  # as in the row
+_SAME = ("threads", "workers", "permutation", "seed", "log", *TIMES)  # columns copied from the row
 TASK_COLUMNS = [
     "family", "preset", "instance", "formulation", "engine", "version", "options", "threads",
     "workers", "method", "seed", "permutation", "outcome", "result", "status", "objective", "bound",

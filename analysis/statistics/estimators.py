@@ -32,13 +32,13 @@ from numpy.typing import ArrayLike, NDArray
 Array = NDArray[np.float64]
 IntervalMethod = Literal["BCa", "ABC", "percentile", "constant", ""]
 
-LEVEL = 0.95  # of intervals
+LEVEL = 0.95  # confidence level of intervals
 RESAMPLES = 2000  # bootstrap samples
 MANY = 1000  # values above which the interval is computed without resampling
 FEWEST = 4  # values for an interval: with three, resamples of one value alone exceed 2.5 %
-DIGITS = 12  # of logarithms, so that round-off breaks no tie between them
+DIGITS = 12  # logarithms are rounded to these: round-off breaks no tie
 TIE = 1e-9  # relative difference up to which two objectives are a tie
-SHARE = 0.5  # of the instances, which a common set has at least
+SHARE = 0.5  # smallest share of the instances in a common set
 ANSWERED, UNANSWERED, WRONG = 0, 1, 2  # levels of an answer, best first
 
 
@@ -102,7 +102,7 @@ def _bootstrap(values: tuple[float, ...]) -> Confidence:
     methods: tuple[IntervalMethod, ...] = ("BCa", "percentile")
     for method in methods:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of a degenerate sample, which gives NaN
+            warnings.simplefilter("ignore")  # a degenerate sample gives NaN
             found = stats.bootstrap(
                 (mirrored if flip else sample,),
                 np.mean,
@@ -256,7 +256,7 @@ def wilcoxon(differences: ArrayLike) -> float:
     if not len(values):
         return 1.0
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a small sample with ties
+        warnings.simplefilter("ignore")  # a small sample with ties warns
         return float(stats.wilcoxon(values).pvalue)
 
 

@@ -17,11 +17,12 @@ from schedgap.instances.records import write_bytes, write_text
 Format = Literal["csv", "parquet", "latex", "markdown"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 TECHNICAL = ("key", "configuration", "label", "reused")  # never in text
-CONSTANT = (  # in text only where they differ
+CONSTANT = (  # columns that are shown in text only if their values differ
     "code", "engine", "host", "memory_limit", "note", "options", "preset", "problem", "schedgap",
     "session", "started", "time_limit",
 )  # fmt: skip
-RATIOS = ("mean", "worst", "ratio", "gap", "boot", "bound")  # of which a lower end is rounded down
+# Intervals: the lower end is rounded down.
+RATIOS = ("mean", "worst", "ratio", "gap", "boot", "bound")
 P_VALUES = ("p", "holm")
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
@@ -152,8 +153,8 @@ def _latex_cell(text: str) -> str:
     if not text or not _is_number(text):
         return _escaped(text)
     text = re.sub(r"(?<![\w.])-(?=[0-9])", "$-$", text).replace("inf", r"$\infty$")
-    for sign, command in (("<= ", r"$\leq$ "), (">= ", r"$\geq$ "), ("< ", "$<$ "), (" to ", "--")):
-        text = text.replace(sign, command)
+    for char, command in (("<= ", r"$\leq$ "), (">= ", r"$\geq$ "), ("< ", "$<$ "), (" to ", "--")):
+        text = text.replace(char, command)
     return text
 
 

@@ -14,7 +14,7 @@ from schedgap.analysis.statistics.tables import instances, table
 from schedgap.models.family import family
 
 FIRST_COME = {"hare": "gavel-fifo", "ring": "first-fit"}  # family -> baseline; else `fifo`
-METHODS = (  # of `compare traces`, for each family those that it has
+METHODS = (  # methods of `compare traces`; each family has some of them
     "exact", "hare", "gavel-fifo", "local-search", "a-online", "fifo", "lp-guided", "list",
     "sjf-bco", "first-fit", "pd-ors", "colgen-heuristic",
 )  # fmt: skip

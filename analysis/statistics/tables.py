@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from schedgap.analysis.records.folder import TIMES
-from schedgap.analysis.records.generated import settings
+from schedgap.analysis.records.generated import generator_settings
 from schedgap.analysis.records.index import Facts
 from schedgap.analysis.records.outcomes import Tasks
 from schedgap.analysis.records.ratios import Bracket, Mask, as_array
@@ -60,9 +60,8 @@ def table(run: StoredRun) -> pd.DataFrame:
         seconds, or parts of it (see `TaskRecord`): load_seconds, build_seconds, engine_seconds,
         engine_cpu_seconds, confirm_seconds, verify_seconds; peak_memory_mb, reused (key of the
         record under smaller limits whose result this is), key;
-        and the other settings of the generator (see
-        `schedgap.analysis.records.generated.settings`), such as `jobs`, with `_setting` behind a
-        name that is taken.
+        and the other settings of the generator (`analysis/records/generated.py`), such as `jobs`,
+        with `_setting` behind a name that is taken.
     """
     known = columns(run)
     tasks = _tasks(run)
@@ -101,7 +100,7 @@ def table(run: StoredRun) -> pd.DataFrame:
         "load", "load_reached",
     ]  # fmt: skip
     frame = frame.astype(dict.fromkeys(numbers, float) | {"seed": "Int64"})
-    generated = settings(run).rename(
+    generated = generator_settings(run).rename(
         columns=lambda name: f"{name}_setting" if name in TABLE_COLUMNS else name
     )
     return frame.join(generated, on="instance")

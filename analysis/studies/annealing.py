@@ -26,7 +26,7 @@ from schedgap.instances.instance import Instance
 from schedgap.instances.mutations import mutate, valid
 from schedgap.instances.records import Record, validate
 
-_STEPS = 150  # of a chain between two restarts
+_STEPS = 150  # steps of a chain between two restarts
 _HOT, _COLD = 0.15, 0.005  # temperature, of the logarithm of the score, at the start and the end
 _STARTS = 8  # random instances from the best of which a chain starts
 _STARTING_CHANGES = 4  # random moves from a generated instance to the start of a chain

@@ -24,7 +24,9 @@ from schedgap.instances.instance import Instance
 from schedgap.models.family import family
 from schedgap.solvers.children.clock import Clock
 
-SECOND: Mapping[str, tuple[str, ...]] = {  # an exact method of another form than `exact`
+SECOND_EXACT_METHOD: Mapping[
+    str, tuple[str, ...]
+] = {  # an exact method of another form than `exact`
     "dmlrs": ("milp-machine",),
     "edge": ("cp-sat",),
     "elastic": ("cp-sat",),
@@ -33,8 +35,8 @@ SECOND: Mapping[str, tuple[str, ...]] = {  # an exact method of another form tha
 }
 
 
-LEAST_SECONDS = 5.0  # of a method that the search itself has run, even if no time is left
-QUICK_SHARE = 0.3  # of the time, for other schedules if the optimum is not proved
+LEAST_SECONDS = 5.0  # for a method that the search has run, even if no time is left
+QUICK_SHARE = 0.3  # share of the time for other schedules if the optimum is not proved
 
 
 def certify(
@@ -142,7 +144,7 @@ def _references(
         found = _solutions(instance, quick, time_limit, clock.share(QUICK_SHARE), LEAST_SECONDS)
         return found + _solutions(instance, bounds, time_limit, clock)
     exact: list[tuple[str, Options]] = [
-        (name, {}) for name in ("exact", *SECOND.get(target.family, ()))
+        (name, {}) for name in ("exact", *SECOND_EXACT_METHOD.get(target.family, ()))
     ]
     found = _solutions(instance, exact, time_limit, clock.share(1 - QUICK_SHARE))
     if not any(each.status == "optimal" for each in found):  # the best schedule known is another

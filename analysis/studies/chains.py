@@ -18,8 +18,8 @@ from schedgap.instances.records import Record, read_json, validate, write_json
 from schedgap.solvers.children.processes import run_child
 
 _PIECE, _PIECE_SECONDS = 50, 4.0  # evaluations and seconds of a chain between two reports
-_HANG_SECONDS = 40.0  # after which a piece of a chain is killed
-_LATE_SECONDS = 10.0  # by which a child may exceed the time of the search
+_HANG_SECONDS = 40.0  # a piece of a chain is killed after this time
+_LATE_SECONDS = 10.0  # a child may exceed the time of the search by this
 _SHRINK_EVALUATIONS = 3000
 _STATE = "search.json"
 KILLED = "a method was killed"

@@ -10,7 +10,7 @@ from typing import Any
 from schedgap.analysis.records.ratios import RatioInterval
 from schedgap.analysis.results.bounds import Scale
 from schedgap.analysis.results.solution import Solution
-from schedgap.analysis.studies.targets import REFUTED, Target
+from schedgap.analysis.studies.targets import REFUTING_SCORE, Target
 from schedgap.errors import InputError
 from schedgap.instances.instance import Instance, html_table
 from schedgap.instances.records import write_json, write_text
@@ -19,7 +19,7 @@ from schedgap.models.family import family
 PathLike = str | os.PathLike[str]
 
 _SHOWN = 3  # faults in a table
-_FILES = ("instance", "find", "search")  # of a folder, beside those of the methods
+_FILES = ("instance", "find", "search")  # files of a folder, besides those of the methods
 _FACTS = ("claim", "faults", "instance", "not certified", "objective", "search")  # no methods
 _LED = "found_score and curve: a value below 1 says how nearly the claim is missed"
 
@@ -81,7 +81,7 @@ class WorstCase:
     @property
     def refuted(self) -> bool:
         """Whether the instance refutes the claim that was searched for."""
-        return self.target.guarantee is not None and self.score > REFUTED
+        return self.target.guarantee is not None and self.score > REFUTING_SCORE
 
     @property
     def confirmed(self) -> bool:

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from schedgap.analysis.own.methods import Own
 from schedgap.analysis.records.ratios import divide
-from schedgap.analysis.solving.tasks import run_task, task_spec
+from schedgap.analysis.runners.request import Limits, Request
 from schedgap.analysis.studies.targets import (
-    REFUTED,
+    REFUTING_SCORE,
     Options,
     Target,
     allowed,
@@ -35,7 +35,7 @@ class Score(NamedTuple):
     """Score of an instance: the ratio, or the ratio over the claimed factor."""
 
     score: float
-    value: float  # of the method; of a claim that is measured, the measure
+    value: float  # the method's value; for a measured claim, its measure
     reference: float
 
 
@@ -110,7 +110,7 @@ class Evaluator:
         assert claim.measure is not None
         measured = claim.measure(instance)
         score = measured
-        if claim.near is not None and measured <= REFUTED:
+        if claim.near is not None and measured <= REFUTING_SCORE:
             score = 0.5 + 0.5 * min(max(claim.near(instance), 0.0), 1.0)
         return Score(score, measured, 1.0) if measured > 0 else None
 
@@ -169,7 +169,7 @@ class Evaluator:
         from schedgap.solvers.children.processes import run_child
 
         reply = run_child(
-            "schedgap.analysis.solving.tasks:run_method",
+            "schedgap.analysis.runners.child:run_method",
             FAMILIES[self.owner.name].models,
             instance,
             method.name,
@@ -186,8 +186,8 @@ class Evaluator:
 
 def _run_own(own: Own, options: Options, instance: Instance) -> tuple[MethodResult, float]:
     """Run a user's own method in its child process; a stopped or failed one raises its error."""
-    spec = task_spec(instance, own, time_limit=_METHOD_SECONDS, settings=options)
-    run = run_task(instance, spec)
+    request = Request(settings=options, limits=Limits(_METHOD_SECONDS))
+    run = own.prepare(instance, request).run()
     if run.end == "timeout":
         raise TimeoutError(f"method {own.name} needs more than {_METHOD_SECONDS:g} s")
     if run.end != "done":

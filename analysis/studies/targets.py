@@ -30,7 +30,7 @@ _REFERENCES: Mapping[str, tuple[tuple[str, Options], ...]] = {
 
 OPTIMUM = ("exact", "bound")  # what a method is compared with, if not with another method
 MOST_WORKERS = 256
-REFUTED = 1 + 1e-6  # a score above this refutes a claim
+REFUTING_SCORE = 1 + 1e-6  # a score above this refutes a claim
 
 Chosen = Callable[..., Any] | Own | str  # a method, as users give it
 
@@ -135,7 +135,7 @@ def target_of(
     own, options = given_method.own, {**dict(given_method.settings), **options}
     chosen = owner.method(given_method.method) if own is None else own.method(owner)
     parsed = chosen.parse(options)
-    space(name)  # or the error that there is none
+    space(name)  # raises an error if there is none
     if chosen.kind == "bound":
         raise UsageError(f"method {chosen.name} is a bound and has no schedules")
     optimum = isinstance(against, str) and against in OPTIMUM
@@ -195,7 +195,7 @@ def _check_other(
     """Raise an error unless there is a ratio of a method to what it is compared with."""
     optimum = other.own is None and other.method in OPTIMUM
     if optimum and other.method == "bound":
-        bounds_of(owner)  # or the error that there is none
+        bounds_of(owner)  # raises an error if there is none
         compared = chosen
     elif other.own is not None:
         compared = other.own.method(owner)

@@ -14,7 +14,13 @@ from typing import Any
 from schedgap.analysis.studies.certifying import certify
 from schedgap.analysis.studies.chains import State, search, shrunk
 from schedgap.analysis.studies.finds import PathLike, WorstCase, annotated, made_folder
-from schedgap.analysis.studies.targets import MOST_WORKERS, REFUTED, Chosen, positive, target_of
+from schedgap.analysis.studies.targets import (
+    MOST_WORKERS,
+    REFUTING_SCORE,
+    Chosen,
+    positive,
+    target_of,
+)
 from schedgap.errors import Interrupted, UsageError
 from schedgap.instances.arguments import (
     A_LIMIT,
@@ -157,7 +163,7 @@ def worst_case(
         used, whole_shrink = 0, True
         if shrink:
             floor = score * (1 - 1e-9)
-            if guarantee is not None and score > REFUTED:
+            if guarantee is not None and score > REFUTING_SCORE:
                 floor = min(floor, _ENOUGH)
             seconds, started = max(left(_SEARCH + _SHRINK), _LEAST), time.monotonic()
             data, used = shrunk(target, data, floor, seconds)

@@ -374,7 +374,7 @@ def _attend(
     killed: ChildOutcome | None = None
     limited, spent = True, None
     loading: float | None = None
-    allowed = _START_SECONDS  # of imports that are off the clock
+    allowed = _START_SECONDS  # time for imports, which are not on the clock
 
     def reply(outcome: ChildOutcome, value: Any = None, error: Any = None) -> ChildResult:
         now = time.monotonic()

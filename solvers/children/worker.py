@@ -123,7 +123,7 @@ def _serve(task: dict[str, Any], answer: Callable[..., None]) -> None:
         sys.path[:] = task["path"]
         _limit_memory(task["memory_mb"])
         with contextlib.suppress(Exception, SystemExit):  # the function itself reports the fault
-            if task["preload"]:  # before the clock of the task starts
+            if task["preload"]:  # imports are not on the clock of the task
                 import_module(task["preload"])
         module, _, name = task["function"].partition(":")
         function = getattr(import_module(module), name)

@@ -1,4 +1,4 @@
-"""Limits of time and memory for the check of a proof, which may come from anybody."""
+"""Limits of time and memory for the check of proofs and certificates, whoever wrote them."""
 
 from typing import Any
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from schedgap.analysis.comparing.judged import judge as judge
     from schedgap.analysis.comparing.judged import ratio as ratio
     from schedgap.analysis.comparing.run import Run as Run
-    from schedgap.analysis.own.methods import online as online
-    from schedgap.analysis.own.methods import own as own
+    from schedgap.analysis.own.reading import online as online
+    from schedgap.analysis.own.reading import own as own
     from schedgap.analysis.pages.listing import engines as engines
     from schedgap.analysis.pages.listing import families as families
     from schedgap.analysis.pages.listing import methods as methods

@@ -28,6 +28,7 @@ from schedgap.analysis.benchmarks.formulation import (
 )
 from schedgap.analysis.comparing.bench import option
 from schedgap.analysis.records.index import LEAST, Index
+from schedgap.analysis.runners.request import Request
 from schedgap.analysis.statistics.engine_files import TRACE, benchopt, paver
 from schedgap.analysis.statistics.tables import instances
 from schedgap.errors import ContradictionError, EngineUnavailableError, UsageError
@@ -321,14 +322,14 @@ def test_what_an_engine_reports_is_checked_against_its_answer(values, value, bou
 
 @pytest.mark.parametrize(("family", "better"), [("hare", -1.0), ("dmlrs", 1.0)])
 def test_a_schedule_is_checked_against_what_is_stated(family, better):
-    instance, how = sg.generate(family, preset="toy"), Formulation("paper", "highs")
+    runner = Formulation("paper", "highs").prepare(sg.generate(family, preset="toy"), Request())
     for stated, bound in ((100.0 - better, 100.0 + better), (None, None)):
-        how.check(instance, 100.0, stated, bound)
-    how.check(instance, None, 1.0, 1.0)
+        runner.compare(100.0, stated, bound)
+    runner.compare(None, 1.0, 1.0)
     with pytest.raises(ContradictionError, match="states the objective"):
-        how.check(instance, 100.0, 100.0 + better)
+        runner.compare(100.0, 100.0 + better)
     with pytest.raises(ContradictionError, match="reported the bound"):
-        how.check(instance, 100.0, None, 100.0 - better)
+        runner.compare(100.0, None, 100.0 - better)
 
 
 def test_a_repeated_solve_has_the_options_of_the_first(toy, monkeypatch):

@@ -13,7 +13,8 @@ from schedgap.analysis.comparing import clusters
 from schedgap.analysis.comparing.clusters import DaskPool, perform_there
 from schedgap.analysis.comparing.compare import compare
 from schedgap.analysis.comparing.performing import new_task
-from schedgap.analysis.records.folder import Folder, Limits, TaskRecord
+from schedgap.analysis.records.folder import Folder, TaskRecord
+from schedgap.analysis.runners.request import Limits
 from schedgap.analysis.solving.choices import Choice
 from schedgap.errors import UsageError
 

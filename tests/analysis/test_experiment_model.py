@@ -12,8 +12,9 @@ from toy_family import toy
 
 from schedgap.analysis.comparing.compare import compare
 from schedgap.analysis.comparing.run import Run
-from schedgap.analysis.records.folder import Limits, TaskRecord, read_record
+from schedgap.analysis.records.folder import TaskRecord, read_record
 from schedgap.analysis.records.index import Index
+from schedgap.analysis.runners.request import Limits
 from schedgap.errors import InputError, UsageError
 
 HERE = str(Path(__file__).parent)

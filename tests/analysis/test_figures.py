@@ -8,7 +8,6 @@ import pytest
 from schedgap.analysis.comparing.compare import compare
 from schedgap.analysis.evaluations import experiments
 from schedgap.analysis.solving.choices import Choice
-from schedgap.analysis.solving.tasks import task_spec
 from schedgap.models.dmlrs import figures as dmlrs
 from schedgap.models.edge import figures as edge
 from schedgap.models.elastic import figures as elastic
@@ -42,11 +41,7 @@ def test_what_a_figure_names_is_there(name: str) -> None:
         assert {point.series for point in experiment.points} == set(experiment.series)
         for point in experiment.points:
             for text in (point.method, *experiment.brackets):
-                choice = Choice.read(text)
-                named = task_spec(
-                    point.instance, choice.method, engine=choice.engine,
-                    settings=dict(choice.settings),
-                )  # fmt: skip
+                named = Choice.read(text).runner(point.instance)
                 assert named.method.unsupported_reason(point.instance) is None, (
                     experiment.figure,
                     text,

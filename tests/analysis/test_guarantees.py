@@ -43,7 +43,7 @@ def test_a_stored_guarantee_is_not_evaluated_again(tmp_path, asked):
 def test_a_guarantee_of_other_source_is_evaluated_again(tmp_path, asked, monkeypatch):
     owner, instance = family("toy"), toy(1, 2, name="a")
     ask(tmp_path, owner, instance, asked)
-    monkeypatch.setattr(guarantees, "family_code", lambda name: "other")
+    monkeypatch.setattr(guarantees, "family_hash", lambda name: "other")
     ask(tmp_path, owner, instance, asked)
     assert asked == ["a", "a"]
     claims = {key: replace(each, options=("x",)) for key, each in owner.paper.guarantees.items()}
@@ -55,7 +55,7 @@ def test_results_of_other_source_go_when_the_file_is_written_again(tmp_path, ask
     owner, instance = family("toy"), toy(1, 2, name="a")
     ask(tmp_path, owner, instance, asked)
     first = (tmp_path / guarantees.NAME).read_text()
-    monkeypatch.setattr(guarantees, "family_code", lambda name: "other")
+    monkeypatch.setattr(guarantees, "family_hash", lambda name: "other")
     ask(tmp_path, owner, instance, asked)
     second = json.loads((tmp_path / guarantees.NAME).read_text())["guarantees"]
     assert [code.partition("-")[0] for code in second] == ["other"]
@@ -75,7 +75,7 @@ def test_an_edited_file_is_not_believed(tmp_path, asked):
 def test_another_function_of_a_family_elsewhere_is_another_guarantee(tmp_path, asked, monkeypatch):
     owner, instance = family("toy"), toy(1, 2, name="a")
     ask(tmp_path, owner, instance, asked)
-    monkeypatch.setattr(guarantees, "module_code", lambda function: "changed paper.py")
+    monkeypatch.setattr(guarantees, "module_hash", lambda function: "changed paper.py")
     ask(tmp_path, owner, instance, asked)
     assert asked == ["a", "a"]
 

@@ -12,8 +12,8 @@ from schedgap.analysis.evaluations.judging import (
     Part,
     Row,
     Sentence,
-    draws,
-    judge,
+    judge_claims,
+    replications,
     sentences,
 )
 from schedgap.analysis.plots.csv_text import comma_separated
@@ -54,7 +54,7 @@ def rows(curves: Mapping[str, list[float | None]], seed: int = 0) -> list[Row]:
 
 
 def one(curves: Mapping[str, list[float | None]]) -> Draw:
-    return draws(figure(), rows(curves))[0]
+    return replications(figure(), rows(curves))[0]
 
 
 def test_a_draw_gives_the_values_of_its_series_and_refuses_those_not_measured() -> None:
@@ -119,8 +119,8 @@ def test_the_verdict_follows_from_the_share_of_the_draws(held: int, verdict: str
         for seed in range(10)
         for row in rows({"A": [1.0 if seed < held else 3.0], "B": [2.0]}, seed)
     ]
-    (judgement,) = judge(figure(best("A", ["B"], **WORDS)), values)
-    assert (judgement.verdict, judgement.held, judgement.draws) == (verdict, held, 10)
+    (judgement,) = judge_claims(figure(best("A", ["B"], **WORDS)), values)
+    assert (judgement.verdict, judgement.held, judgement.n_measured) == (verdict, held, 10)
     mean = ", and on their mean" if verdict == "mixed" and held == 8 else ""
     mean = ", and not on their mean" if verdict == "mixed" and held == 2 else mean
     assert judgement.measured.startswith(f"holds on {held} of 10 replications{mean}; ")
@@ -133,10 +133,10 @@ def test_the_mean_of_the_draws_is_said_where_it_disagrees_with_the_verdict() -> 
         for seed in range(10)
         for row in rows({"A": [5.0 if seed == 0 else 100.0], "B": [99.0]}, seed)
     ]
-    (judgement,) = judge(figure(best("A", ["B"], **WORDS)), values)
+    (judgement,) = judge_claims(figure(best("A", ["B"], **WORDS)), values)
     assert (judgement.verdict, judgement.mean) == ("refuted", True)
     assert judgement.measured.startswith("holds on 1 of 10 replications, and on their mean; ")
-    (other,) = judge(figure(best("B", ["A"], **WORDS)), values)
+    (other,) = judge_claims(figure(best("B", ["A"], **WORDS)), values)
     assert (other.verdict, other.mean) == ("reproduced", False)
     assert other.measured.startswith("holds on 9 of 10 replications, and not on their mean; ")
 
@@ -149,8 +149,8 @@ def test_no_mean_is_said_where_a_value_of_it_is_missing() -> None:
 
     claim = Claim("small", "Section 7", lambda draw: first(draw) < 4)
     values = [*rows({"A": [1.0, 9.0]}, 0), *rows({"A": [None, 3.0]}, 1)]
-    (judgement,) = judge(figure(claim), values)
-    assert (judgement.held, judgement.draws, judgement.mean) == (2, 2, False)
+    (judgement,) = judge_claims(figure(claim), values)
+    assert (judgement.held, judgement.n_measured, judgement.mean) == (2, 2, False)
 
 
 def test_draws_and_numbers_are_in_order_and_a_zero_is_a_value() -> None:
@@ -163,8 +163,8 @@ def test_draws_and_numbers_are_in_order_and_a_zero_is_a_value() -> None:
         for seed, number in ((3, 5.0), (1, 9.0), (2, 7.0))
         for row in rows({"A": [0.0], "B": [number]}, seed)
     ]
-    assert [draw.value("B", 10) for draw in draws(figure(claim), taken)] == [9.0, 7.0, 5.0]
-    (found,) = judge(figure(claim), taken)
+    assert [draw.value("B", 10) for draw in replications(figure(claim), taken)] == [9.0, 7.0, 5.0]
+    (found,) = judge_claims(figure(claim), taken)
     assert found.numbers == (5.0, 7.0, 9.0) and found.measured.endswith("7 x [5, 9]")
     assert found.mean is True
 
@@ -173,30 +173,30 @@ def test_a_draw_that_compares_nothing_is_not_measured() -> None:
     """All policies earn nothing, or a percentage of zero is asked for."""
     zero, some = rows({"A": [0.0, 0.0], "B": [0.0, 0.0]}, 0), rows({"A": [2.0], "B": [1.0]}, 1)
     claim = best("A", ["B"], better="higher", equal=True, **WORDS)
-    (judgement,) = judge(figure(claim), [*zero, *some])
-    assert (judgement.held, judgement.draws, judgement.of) == (1, 1, 2)
+    (judgement,) = judge_claims(figure(claim), [*zero, *some])
+    assert (judgement.held, judgement.n_measured, judgement.n_replications) == (1, 1, 2)
     ratio = Claim("twice", "Section 7", lambda draw: draw.value("A", 10) / draw.value("B", 10) == 2)
-    (judgement,) = judge(figure(ratio), [*zero, *some])
-    assert (judgement.held, judgement.draws, judgement.of) == (1, 1, 2)
+    (judgement,) = judge_claims(figure(ratio), [*zero, *some])
+    assert (judgement.held, judgement.n_measured, judgement.n_replications) == (1, 1, 2)
 
 
 def test_a_draw_without_a_value_is_not_counted_but_said() -> None:
     values = [*rows({"A": [1.0], "B": [2.0]}, 0), *rows({"A": [None], "B": [2.0]}, 1)]
-    (judgement,) = judge(figure(best("A", ["B"], **WORDS)), values)
-    assert (judgement.held, judgement.draws, judgement.of) == (1, 1, 2)
+    (judgement,) = judge_claims(figure(best("A", ["B"], **WORDS)), values)
+    assert (judgement.held, judgement.n_measured, judgement.n_replications) == (1, 1, 2)
     assert "1 not measured" in judgement.measured and judgement.numbers == (-50.0,)
     assert judgement.verdict == "reproduced"  # half of the draws suffice
     few = [*values, *rows({"A": [None], "B": [2.0]}, 2)]
-    (judgement,) = judge(figure(best("A", ["B"], **WORDS)), few)
-    assert (judgement.verdict, judgement.held, judgement.of) == ("not measured", 1, 3)
+    (judgement,) = judge_claims(figure(best("A", ["B"], **WORDS)), few)
+    assert (judgement.verdict, judgement.held, judgement.n_replications) == ("not measured", 1, 3)
     assert judgement.measured.startswith("holds on 1 of 1 replications, 2 not measured")
-    (nothing,) = judge(figure(best("A", ["C"], **WORDS)), values)
-    assert (nothing.verdict, nothing.draws) == ("not measured", 0)
+    (nothing,) = judge_claims(figure(best("A", ["C"], **WORDS)), values)
+    assert (nothing.verdict, nothing.n_measured) == ("not measured", 0)
 
 
 def test_a_claim_that_cannot_be_tested_says_why() -> None:
     claim = Claim("it is close", "Section 7", untestable="the text gives no number")
-    (judgement,) = judge(figure(claim), rows({"A": [1.0]}))
+    (judgement,) = judge_claims(figure(claim), rows({"A": [1.0]}))
     assert judgement.verdict == "not testable"
     assert judgement.measured == "the text gives no number"
 
@@ -222,11 +222,11 @@ def test_a_threshold_of_ours_and_an_input_get_no_stamp() -> None:
     given = Claim(
         "A is 1", "Section 7", given="a setting", measure=lambda draw: draw.value("A", 10)
     )
-    spread, source = judge(figure(only_measured(judged), given), values)
+    spread, source = judge_claims(figure(only_measured(judged), given), values)
     assert (spread.verdict, spread.measured) == ("measured", "on 4 replications; 25 % [-50, 100]")
     assert (source.verdict, source.measured) == ("input", "a setting; 2.5 [1, 4]")
     missing = rows({"A": [None], "B": [2.0]}, 0)
-    (nothing,) = judge(figure(only_measured(judged)), missing)
+    (nothing,) = judge_claims(figure(only_measured(judged)), missing)
     assert nothing.verdict == "not measured"
 
 
@@ -243,11 +243,12 @@ def test_a_draw_to_which_the_claim_does_not_apply_does_not_count() -> None:
     values = [
         row for seed in range(10) for row in rows({"A": [2.0, 1.0 if seed < 3 else 2.0]}, seed)
     ]
-    (found,) = judge(figure(claim), values)
-    assert (found.verdict, found.held, found.draws, found.outside) == ("reproduced", 3, 3, 7)
+    (found,) = judge_claims(figure(claim), values)
+    assert (found.verdict, found.held, found.n_measured) == ("reproduced", 3, 3)
+    assert found.n_not_applicable == 7
     assert found.measured == "holds on 3 of 3 replications, does not apply to 7"
-    (none,) = judge(figure(claim), values[-4:])
-    assert (none.verdict, none.outside) == ("not measured", 2)
+    (none,) = judge_claims(figure(claim), values[-4:])
+    assert (none.verdict, none.n_not_applicable) == ("not measured", 2)
     assert none.measured == "does not apply to any of the 2 replications"
 
 
@@ -320,7 +321,7 @@ def test_sentences_collect_their_parts_over_figures_and_settings() -> None:
         for number in ("4", "5")
         for setting in ({}, {"load": 2})
     ]
-    found = sentences(item for each in reversed(made) for item in judge(each, values))
+    found = sentences(item for each in reversed(made) for item in judge_claims(each, values))
     assert [(each.text, len(each.parts), each.verdict) for each in found] == [
         ("it is best", 4, "mixed"), ("it is best", 2, "ours")
     ]  # fmt: skip

@@ -3,7 +3,7 @@
 import pytest
 
 import schedgap as sg
-from schedgap.analysis.studies.certifying import SECOND
+from schedgap.analysis.studies.certifying import SECOND_EXACT_METHOD
 from schedgap.analysis.studies.finds import WorstCase
 from schedgap.analysis.studies.library import main, searched
 from schedgap.errors import UsageError
@@ -32,7 +32,7 @@ def test_a_stored_find_is_what_it_says(instance: Instance) -> None:
     facts = instance.meta["worst_case"]
     solution = sg.solve(instance, facts["method"], **facts["options"])
     assert solution.objective == pytest.approx(facts["objective"], rel=1e-9)
-    (second,) = SECOND[instance.family]
+    (second,) = SECOND_EXACT_METHOD[instance.family]
     optimum = sg.solve(instance, second, proof="off")
     assert optimum.status == "optimal"
     assert optimum.objective == pytest.approx(facts["reference"], rel=1e-9)

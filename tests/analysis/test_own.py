@@ -12,7 +12,7 @@ import pytest
 from annotated_types import Ge
 
 import schedgap as sg
-from schedgap.analysis.own.fingerprint import _digest, command_code, file_code, function_code
+from schedgap.analysis.own.fingerprint import _digest, command_hash, file_hash, function_hash
 from schedgap.analysis.solving.choices import Choice
 from schedgap.cli import run as command_line
 from schedgap.errors import SchedgapError, UsageError
@@ -169,8 +169,8 @@ def _made(text: str, **known: Any) -> Any:
 def test_the_hash_of_a_function_covers_what_it_refers_to() -> None:
     text = "def f(x, k=1):\n    return helper(x) + table[0] + k"
     helper = _made("def f(x): return x + 1")
-    base = function_code(_made(text, helper=helper, table=[1, {"a": 2}]))[0]
-    assert base == function_code(_made("# moved\n\n" + text, helper=helper, table=[1, {"a": 2}]))[0]
+    base = function_hash(_made(text, helper=helper, table=[1, {"a": 2}]))[0]
+    assert base == function_hash(_made("# moved\n\n" + text, helper=helper, table=[1, {"a": 2}]))[0]
     for other in (
         _made(text.replace("+ k", "- k"), helper=helper, table=[1, {"a": 2}]),
         _made(text.replace("k=1", "k=2"), helper=helper, table=[1, {"a": 2}]),
@@ -178,17 +178,17 @@ def test_the_hash_of_a_function_covers_what_it_refers_to() -> None:
         _made(text, helper=helper, table=[1, {"a": 3}]),
         _made(text, helper=len, table=[1, {"a": 2}]),
     ):
-        assert function_code(other)[0] != base
+        assert function_hash(other)[0] != base
     loop: list[Any] = []
     loop.append(loop)
-    assert function_code(_made("def f(x): return f(loop)", loop=loop))[0]
+    assert function_hash(_made("def f(x): return f(loop)", loop=loop))[0]
 
 
 def test_the_hash_of_a_function_covers_classes_arrays_and_partials() -> None:
     import numpy as np
 
     def code(value: Any) -> str:
-        return function_code(lambda instance: value)[0]
+        return function_hash(lambda instance: value)[0]
 
     class Rule:
         factor = 2
@@ -196,9 +196,9 @@ def test_the_hash_of_a_function_covers_classes_arrays_and_partials() -> None:
         def __call__(self, instance: Any) -> Any:
             return self.factor
 
-    first = function_code(Rule())[0]
+    first = function_hash(Rule())[0]
     Rule.factor = 3
-    assert function_code(Rule())[0] != first
+    assert function_hash(Rule())[0] != first
     assert code(np.arange(3)) == code(np.arange(3)) != code(np.arange(4))
     assert code({"a", "b"}) == code({"b", "a"}) != code({"a"})
     assert code(functools.partial(max, 1)) != code(functools.partial(max, 2))
@@ -207,7 +207,7 @@ def test_the_hash_of_a_function_covers_classes_arrays_and_partials() -> None:
 
 def test_the_hash_of_a_function_covers_what_is_easily_forgotten() -> None:
     def code(text: str, **known: Any) -> str:
-        return function_code(_made(text, **known))[0]
+        return function_hash(_made(text, **known))[0]
 
     assert code("def f(x, *, k=1): return k") != code("def f(x, *, k=2): return k")
     nested = "def f(x): return [helper(y) for y in x]"
@@ -221,7 +221,7 @@ def test_the_hash_of_a_function_covers_what_is_easily_forgotten() -> None:
         "def f(x): return rule()(x)", rule=rules[1]
     )
     up, down = (functools.partial(sorted, reverse=reverse) for reverse in (False, True))
-    assert function_code(up)[0] != function_code(down)[0]
+    assert function_hash(up)[0] != function_hash(down)[0]
     assert _digest([b"ab", b"c"]) != _digest([b"a", b"bc"])
 
 
@@ -230,29 +230,29 @@ def test_the_hash_of_a_file_covers_the_modules_of_a_package_beside_it(tmp_path: 
     file, part = tmp_path / "mine.py", tmp_path / "parts/rule.py"
     file.write_text("from parts import rule\n")
     part.write_text("WEIGHT = 1\n")
-    before = file_code(file)
+    before = file_hash(file)
     part.write_text("WEIGHT = 2\n")
-    assert file_code(file) != before
+    assert file_hash(file) != before
 
 
 def test_the_hash_of_a_file_covers_what_it_imports_beside_it(here: Path) -> None:
-    before = file_code(here / "mine.py")
+    before = file_hash(here / "mine.py")
     (here / "other.py").write_text("x = 1\n")
-    assert file_code(here / "mine.py") == before
+    assert file_hash(here / "mine.py") == before
     (here / "helper.py").write_text("import pack.inner\n")
-    one = file_code(here / "mine.py")
+    one = file_hash(here / "mine.py")
     (here / "pack").mkdir()
     (here / "pack" / "__init__.py").write_text("")
     (here / "pack" / "inner.py").write_text("from mine import my_rule\n")
-    two = file_code(here / "mine.py")
+    two = file_hash(here / "mine.py")
     assert len({before, one, two}) == 3
 
 
 def test_the_hash_of_a_command_covers_its_files(here: Path) -> None:
-    first = command_code(["python", "mine.py", "--fast"])
-    assert first != command_code(["python", "mine.py"])
+    first = command_hash(["python", "mine.py", "--fast"])
+    assert first != command_hash(["python", "mine.py"])
     Path("mine.py").write_text("changed")
-    assert command_code(["python", "mine.py", "--fast"]) != first
+    assert command_hash(["python", "mine.py", "--fast"]) != first
 
 
 # --- files and commands ----------------------------------------------------------------------

@@ -18,8 +18,9 @@ import pytest
 
 import schedgap as sg
 from schedgap.analysis.comparing.compare import compare
-from schedgap.analysis.comparing.performing import new_task, perform
-from schedgap.analysis.records.folder import Limits, TaskRecord
+from schedgap.analysis.comparing.performing import execute_task, new_task
+from schedgap.analysis.records.folder import TaskRecord
+from schedgap.analysis.runners.request import Limits
 from schedgap.analysis.solving.choices import Choice
 from schedgap.errors import InvalidScheduleError, OwnMethodError, UsageError
 from schedgap.instances.records import validate
@@ -41,7 +42,7 @@ def outcome(
     """Return the record of one task."""
     choice = replace(Choice.of(rule), settings=tuple(options.items()))
     task = new_task(TOY, choice, Limits(seconds, memory), None)
-    data = perform(TOY, task, "session")
+    data = execute_task(TOY, task, "session")
     data.pop("proof", None)
     return validate(TaskRecord, data)
 

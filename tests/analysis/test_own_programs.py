@@ -7,7 +7,8 @@ import pytest
 
 import schedgap as sg
 from schedgap.analysis.programs.solve_model import _compiled, _same
-from schedgap.errors import InputError, UsageError
+from schedgap.errors import InputError, Interrupted, UsageError
+from schedgap.solvers.children.processes import run_child
 from schedgap.solvers.engines.availability import is_installed
 
 NAMES = ("hare", "elastic", "edge", "ring", "dmlrs")
@@ -36,6 +37,22 @@ def test_an_unchanged_program_has_the_optimum_of_the_instance(name: str) -> None
     assert mine.program["objective"] == pytest.approx(best.objective)
     assert not mine.program["changed"] and mine.proof is not None and mine.proof.kind == "engine"
     assert sg.verify(instance, mine) and sg.ratio(mine, best).low == 1.0
+
+
+def test_ctrl_c_leaves_the_schedule_of_the_last_incumbent(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*arguments: Any, **terms: Any) -> None:
+        run_child(*arguments, **terms)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("schedgap.analysis.programs.solve_model.run_child", interrupted)
+    instance = TINY["ring"]
+    with pytest.raises(Interrupted) as caught:
+        sg.solve(instance, sg.model(instance, "paper"))
+    found = caught.value.solution
+    assert (found.status, found.bound) == ("feasible", None)
+    assert sg.verify(instance, found).objective == found.objective
+    with pytest.raises(KeyboardInterrupt):  # without a schedule
+        sg.solve(instance, sg.model(instance, "paper", relax=True))
 
 
 @pytest.mark.parametrize("name", NAMES)

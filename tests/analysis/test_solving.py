@@ -8,8 +8,8 @@ import toy_family
 from toy_family import toy
 
 import schedgap as sg
-from schedgap.analysis.solving.solve import verified_solution
-from schedgap.analysis.solving.tasks import MethodRun, task_spec
+from schedgap.analysis.runners.run import MethodRun
+from schedgap.analysis.solving.choices import Choice
 from schedgap.errors import (
     ContradictionError,
     EngineUnavailableError,
@@ -87,9 +87,7 @@ def test_a_killed_method_leaves_what_it_had_said(method: str, stopped: str) -> N
 def test_where_nothing_can_be_done_that_is_the_schedule_of_who_is_stopped(method: str) -> None:
     """Nobody has to be admitted; a bound has no schedule whatever happens to it."""
     few = sg.generate("dmlrs", preset="small", seed=1)
-    found = verified_solution(
-        few, task_spec(few, method, settings={}), MethodRun("timeout", "killed", seconds=1.0)
-    )
+    found = Choice(method).runner(few).solution(MethodRun("timeout", "killed", seconds=1.0))
     if method == "fluid-lp":
         assert (found.status, found.schedule, found.exit_code) == ("unknown", None, 4)
         return
@@ -132,7 +130,7 @@ def test_a_bug_in_a_method_carries_its_traceback() -> None:
 
 
 def test_a_bug_of_this_package_is_none_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("schedgap.analysis.solving.solve.OWN", ("toy",))
+    monkeypatch.setattr("schedgap.analysis.runners.runner.OWN", ("toy",))
     with pytest.raises(RuntimeError, match="ValueError: a bug of ours") as caught:
         sg.solve(toy(3, 1), "fails")
     assert "toy_family.py" in "".join(caught.value.__notes__)

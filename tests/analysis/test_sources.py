@@ -17,7 +17,7 @@ OURS = [name for name in FAMILIES if name != "toy"]
 def test_the_hash_covers_what_a_method_imports(name: str) -> None:
     """Files of the family that are left out are imported by none that count, but for tables."""
     files = dict(sources._files(name))
-    assert f"schedgap.models.{name}/rules.py" in files and "analysis/solving/solve.py" in files
+    assert f"schedgap.models.{name}/rules.py" in files and "analysis/runners/runner.py" in files
     left_out = {f"schedgap.models.{name}.{each}" for each in ("figures", "gantt", "paper")}
     left_out |= {f"schedgap.instances.{name}.{each}" for each in ("generator", "from_traces")}
     left_out |= {f"schedgap.instances.{name}.{each}" for each in ("drafts", "workload", "examples")}
@@ -40,11 +40,11 @@ def test_a_change_of_the_source_changes_the_hash_and_a_line_end_does_not(
     for content in (b"a = 1\n", b"a = 1\r\n", b"a = 2\n"):
         file.write_bytes(content)
         sources._codes.clear()
-        found.append(sources.family_code("hare"))
+        found.append(sources.family_hash("hare"))
     assert found[0] == found[1] != found[2]
     file.write_bytes(b"a = 3\n")
-    assert sources.family_code("hare") == found[2] and sources.refresh()
-    assert sources.family_code("hare") != found[2] and not sources.refresh()
+    assert sources.family_hash("hare") == found[2] and sources.refresh()
+    assert sources.family_hash("hare") != found[2] and not sources.refresh()
 
 
 def mine(instance: object, call: object) -> MethodResult:
@@ -53,15 +53,15 @@ def mine(instance: object, call: object) -> MethodResult:
 
 def test_a_method_from_elsewhere_has_a_hash_of_its_own_source() -> None:
     owner = family("hare")
-    plain = sources.method_code(owner, owner.methods[0])
-    assert plain == sources.family_code("hare") and "+" not in plain
+    plain = sources.method_hash(owner, owner.methods[0])
+    assert plain == sources.family_hash("hare") and "+" not in plain
     method = Method("mine", "algorithm", mine, summary="Mine.", source="test")
-    code = sources.method_code(owner, method)
-    assert code.startswith(f"{plain}+") and code == sources.method_code(owner, method)
+    code = sources.method_hash(owner, method)
+    assert code.startswith(f"{plain}+") and code == sources.method_hash(owner, method)
     found = set()
     for number in (1, 2):
         space: dict[str, object] = {"__name__": "users_module"}
         exec(f"def run(instance, call):\n    return {number}", space)  # as in a notebook
         own = Method("mine", "algorithm", space["run"], summary="Mine.", source="test")
-        found.add(sources.method_code(owner, own))
+        found.add(sources.method_hash(owner, own))
     assert len(found) == 2

@@ -10,7 +10,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from schedgap.analysis.solving.tasks import MethodRun, run_task, task_spec
+from schedgap.analysis.runners.request import Limits
+from schedgap.analysis.runners.run import MethodRun
+from schedgap.analysis.solving.choices import Choice
 from schedgap.instances.generate import generate
 from schedgap.instances.instance import Instance
 from schedgap.models.family import family
@@ -24,8 +26,9 @@ def runs(instance: Instance, rows: Sequence[Row]) -> Iterator[tuple[str, MethodR
     for method, options, seconds in rows:
         words = " ".join(f"{key}={value}" for key, value in options.items())
         limit = "" if seconds is None else f"{seconds:g} s"
-        spec = task_spec(instance, method, settings=options, time_limit=seconds)
-        yield " ".join(part for part in (method, words, limit) if part), run_task(instance, spec)
+        choice = Choice(method).with_settings(options)
+        run = choice.runner(instance, Limits(seconds)).run()
+        yield " ".join(part for part in (method, words, limit) if part), run
 
 
 def table(instance: Instance, rows: Sequence[Row], rules: Any) -> Table:

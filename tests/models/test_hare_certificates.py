@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import schedgap as sg
 from schedgap.errors import InputError
 from schedgap.instances.hare import HareInstance
 from schedgap.models.hare import FAMILY
@@ -115,20 +116,26 @@ def test_a_cut_that_does_not_fit_is_refused(change: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "certificate",
+    ("certificate", "limit"),
     [
-        {"kind": "fluid-lp", "grid": [*range(10**6)], "sync_rows": True, "duals": []},
-        {"kind": "time-indexed-lp", "upper": 2**59, "duals": []},
-        {"kind": "lagrangian", "grid": [0, 1e9], "prices": [[1], [1]], "steps": 200_000},
+        ({"kind": "fluid-lp", "grid": [*range(10**6)], "sync_rows": True, "duals": []}, "MB of"),
+        ({"kind": "time-indexed-lp", "upper": 2**59, "duals": []}, "MB of memory"),
+        ({"kind": "lagrangian", "grid": [0, 1e9], "prices": [[1], [1]], "steps": 200_000}, "seco"),
     ],
 )
-def test_what_would_take_long_to_evaluate_is_refused(certificate: dict[str, Any]) -> None:
+def test_what_takes_too_much_time_or_memory_to_evaluate_is_refused(
+    certificate: dict[str, Any], limit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds, megabytes = (0.5, 4096.0) if limit == "seco" else (60.0, 400.0)
+    monkeypatch.setattr("schedgap.analysis.results.verifying.SECONDS", seconds)
+    monkeypatch.setattr("schedgap.analysis.results.verifying.MEMORY_MB", megabytes)
     many = instance_of(
         {"g1": "k", "g2": "l"},
         [{"rounds": 4000, "tasks_per_round": 1, "training_time": {"k": 3, "l": 5}}] * 4,
     )
-    with pytest.raises(InputError, match="too large"):
-        check_certificate(many, certificate)
+    bound = sg.solve(many, "job-alone")
+    with pytest.raises(InputError, match=f"^certificate: not checked within .* {limit}"):
+        sg.verify(many, bound, certificate)
 
 
 def test_weights_far_apart_leave_no_method_without_a_bound() -> None:

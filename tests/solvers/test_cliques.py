@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedgap.solvers.loops.cliques import heavy_cliques
+from schedgap.solvers.programs.cliques import heavy_cliques
 
 
 def graph(vertices: int, edges: list[tuple[int, int]]) -> np.ndarray:

@@ -25,9 +25,9 @@ from schedgap.models.elastic.proof import Column, Model
 from schedgap.models.mechanisms.configurations import FacetSeparator, maximal_configurations
 from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster, prices_at_most
 from schedgap.models.method import Budget
-from schedgap.solvers.loops.cliques import heavy_cliques
 from schedgap.solvers.programs.arrays import Floats
 from schedgap.solvers.programs.builder import Entries
+from schedgap.solvers.programs.cliques import heavy_cliques
 from schedgap.solvers.proofs.checker import Box
 from schedgap.solvers.proofs.covers import CoverSeparator
 from schedgap.solvers.proofs.prover import Proved, Separator, prove

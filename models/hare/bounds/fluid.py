@@ -88,16 +88,6 @@ def task_blocks(view: HareArrays) -> TaskBlocks:
     )
 
 
-def entry_count(view: HareArrays, cells: int, *, sync_rows: bool = False) -> float:
-    """Estimate the number of nonzeros of the program.
-
-    `cells`: number of times of the grid. `sync_rows`: as in `build`.
-    """
-    columns = float(len(task_blocks(view).job) * len(view.class_gpus) * cells)
-    rows = 2.0 * view.jobs * cells
-    return rows + columns * (5 + (cells / 2 if sync_rows else 0))
-
-
 def build(instance: HareInstance, grid: Floats, *, sync_rows: bool = False) -> FluidProgram:
     """Build the fluid program on a grid.
 

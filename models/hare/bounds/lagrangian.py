@@ -173,23 +173,6 @@ def _time_steps(
     return delta, slack, int(np.ceil(span / delta)) + 3
 
 
-def evaluation_size(view: HareArrays, end: float, cells: int, steps: int) -> float:
-    """Estimate how many numbers `bound` computes.
-
-    `end`: end of the grid. `cells`: number of its cells. `steps`: as in `job_plan`.
-    """
-    block, total = task_blocks(view), float(view.class_size.size * cells)
-    for n in range(view.jobs):
-        rounds = block.rounds[view.job_rounds[n] : view.job_rounds[n + 1]]
-        *_, count = _time_steps(view, block, n, rounds, end, steps)
-        priced = len({each for row in rounds for each in row})
-        total += view.class_size.size * (
-            priced * (count + 2.0 * cells)
-            + sum(count if len(row) == 1 else len(row) * count**2 for row in rounds)
-        )
-    return total
-
-
 def _priced(
     block: TaskBlocks,
     b: int,

@@ -177,7 +177,7 @@ def main() -> None:
             )  # a character that the terminal lacks is shown as '?'
     with contextlib.suppress(ValueError):  # not the main thread
         signal.signal(signal.SIGTERM, _terminate)
-        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # and not ignored
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # SIGINT is not ignored
             signal.signal(signal.SIGINT, _interrupt)
     _leave(run(sys.argv[1:] or ["--help"]))
 

@@ -225,8 +225,8 @@ TABLES = {  # name -> method of a run
     "engine-pairs": "engine_pairs",
     "engine-tasks": "engine_tasks",
 }
-ENGINE_FORMATS = ("paver", "benchopt")  # of the table `engines`
-PARTS = ("size", "model", "engine")  # of the table `engines`
+ENGINE_FORMATS = ("paver", "benchopt")  # formats of the table `engines`
+PARTS = ("size", "model", "engine")  # ways to divide the table `engines`
 
 
 @app.command(epilog="Example:  schedgap table runs/first --of pairs --format latex --out pairs.tex")

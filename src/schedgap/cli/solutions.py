@@ -201,7 +201,7 @@ def judge(
     from schedgap.analysis.comparing.judged import BY_HAND
     from schedgap.analysis.comparing.judged import judge as judged
     from schedgap.analysis.comparing.run import Run
-    from schedgap.analysis.own.methods import check_name
+    from schedgap.analysis.own.reading import check_name
     from schedgap.analysis.solving.solve import solve as run_method
     from schedgap.instances.families import load
 

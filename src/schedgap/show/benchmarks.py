@@ -67,7 +67,7 @@ def benchmark(result: "Run", *, as_json: bool, stored: bool = True) -> None:
         after = f"schedgap report {places}" if stored else "not stored: --run DIR keeps the results"
         out().print(after, markup=False, soft_wrap=True)
     for record in result.failures:
-        if record.outcome != "invalid" or not record.formulation:  # that is a wrong answer
+        if record.outcome != "invalid" or not record.formulation:  # wrong answers follow
             note(f"{record.instance.name}: {record.label}: {record.outcome}: {record.message}")
     wrong_answers(result)
     warnings(result, times=True)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 from schedgap.show.console import json_document, lines, note, number, one_line, out, table
 
 FEW_TASKS = 20  # a pipe receives a line for each of so few
-LINES = 10  # of progress on a pipe for more tasks
+LINES = 10  # most lines of progress on a pipe
 
 RETRIES = {"timeout", "memory", "crash", "invalid", "error", "all"}  # kinds of `compare --retry`
 
@@ -191,8 +191,8 @@ def judgements(items: "Sequence[Judgement]", *, as_json: bool) -> None:
                     "verdict": item.verdict,
                     "sentence": item.claim.sentence or item.claim.text,
                     "held": None if item.claim.holds is None else item.held,
-                    "draws": item.draws,
-                    "of": item.of,
+                    "draws": item.n_measured,
+                    "of": item.n_replications,
                     "unit": item.claim.unit,
                     "measured": list(item.numbers),
                 }

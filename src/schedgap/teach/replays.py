@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Event = Mapping[str, Any]
 LONGEST = 110  # characters of the details in a table
-TINY = 1e-9  # of the height of a lane
+TINY = 1e-9  # share of a lane's height that is not drawn
 
 
 class Replay:
