@@ -13,8 +13,7 @@ from schedgap.models.dmlrs.bounds.machine_patterns import (
     evaluate_prices,
     generate_patterns,
 )
-from schedgap.models.dmlrs.exact import bin_completion, exact, slot_packings
-from schedgap.models.dmlrs.exact.bin_completion import OutOfTimeError
+from schedgap.models.dmlrs.exact import exact, packing, slot_packings
 from schedgap.models.dmlrs.exact.deadlines import CompletionCut, DeadlineOracle
 from schedgap.models.dmlrs.exact.packing import minimal_infeasible_subset, pack
 from schedgap.models.dmlrs.exact.reduced_cost_fixing import remaining_choices
@@ -23,6 +22,7 @@ from schedgap.models.dmlrs.heuristics.initial import initial_state
 from schedgap.models.dmlrs.programs.common_rows import candidate_jobs
 from schedgap.models.method import Budget, NullProgress, RunContext
 from schedgap.solvers import Clock
+from schedgap.solvers.proofs.bins import OutOfTimeError
 from strategies.clocks import StopAt
 from strategies.dmlrs import best_schedule, dmlrs_instances, optimum
 from strategies.dmlrs_examples import TOY, TOY_2, instance_of, job
@@ -39,7 +39,7 @@ def looks():
     """Searches look at the clock at every node."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(slot_packings, "CLOCK_INTERVAL", 1)
-        patch.setattr(bin_completion, "_CLOCK_INTERVAL", 1)
+        patch.setattr(packing, "CLOCK_INTERVAL", 1)
         yield
 
 
