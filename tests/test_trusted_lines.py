@@ -21,6 +21,7 @@ FAMILIES = ["dmlrs", "edge", "elastic", "hare", "ring"]
 ROLES = {
     "solvers/proofs/checker.py": "the tree, integer programs, two kinds of cuts",
     "solvers/proofs/cuts.py": "two more kinds of cuts; family `elastic` only",
+    "solvers/proofs/bins.py": "which units fit into bins; family `dmlrs` only",
     "solvers/proofs/runs.py": "runs that prices leave out; families `edge`, `elastic` only",
     "models/proofs.py": "reads the file, compares hash and goal, says what is excluded",
     "src/schedgap/proof.py": "the command: objective of the solution, verdict",

@@ -1,5 +1,6 @@
 """The methods, exportable programs and small instances of family `dmlrs`, as one table."""
 
+from collections.abc import Callable
 from functools import partial
 
 from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule
@@ -12,6 +13,7 @@ from schedgap.models.method import (
     Keywords,
     Lazy,
     Method,
+    MethodResult,
     Within,
 )
 from schedgap.models.program import SolveProgram
@@ -23,7 +25,7 @@ def _at(name: str) -> Lazy:
 
 
 def _scaled(
-    function: str | SolveProgram[DmlrsInstance, DmlrsSchedule], *, repeat: bool = False
+    function: str | Callable[..., MethodResult[DmlrsSchedule]], *, repeat: bool = False
 ) -> Within[DmlrsInstance, DmlrsSchedule]:
     """Return how a function of this family runs on scaled utilities."""
     outer = partial(_at("utility_scaling:with_scaled_utilities"), repeat=repeat)
@@ -60,7 +62,7 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
            "fractional bundles",
            "(3)-(7), (10), (11)", ours=True, engines=("highs",)),
     Method("fluid-lp-disaggregated", "bound",
-           _scaled("bounds.solve_relaxations:fluid_lp_disaggregated"),
+           _scaled(partial(_at("bounds.solve_relaxations:fluid_lp"), disaggregated=True)),
            "as fluid-lp, disaggregated by slot of completion; short horizons",
            "(3)-(7), (10), (11)", ours=True, engines=("highs",)),
     Method("colgen", "bound", _scaled("bounds.solve_relaxations:colgen"),

@@ -19,6 +19,7 @@ named bundles that the machines hold together, if each counts as the best named 
 
 import math
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import accumulate, pairwise
@@ -26,6 +27,7 @@ from typing import Any, NamedTuple
 
 from schedgap.instances.dmlrs.instance import STEP, DmlrsInstance, Job
 from schedgap.instances.scaling import decimal
+from schedgap.solvers.proofs.bins import BinCompletion, OutOfTimeError
 from schedgap.solvers.proofs.checker import (
     CUTS,
     Cut,
@@ -40,9 +42,8 @@ from schedgap.solvers.proofs.checker import (
 MAX_COLUMNS = 100_000
 MAX_ENTRIES = 4_000_000
 MAX_POINTS = 200_000  # pairs of worker-slots, of all jobs
-MAX_STATES = 200_000  # of the search for one cut; then the cut is weaker
-MAX_CELLS = 3_000_000  # states times machines times resources
-SHORT = 2_000  # states of the search for one bundle
+MAX_STATES = 200_000  # nodes of the search for one cut; then the cut is weaker
+SHORT = 2_000  # nodes of the search for one bundle
 MAX_PACKINGS = 200_000  # that are cached
 WITHIN = Fraction(5, 10**7)  # relative: a better schedule may be better by less
 _SLACK = Fraction(1, 10**8)  # relative to `WITHIN`: the rules add utilities in doubles
@@ -160,8 +161,8 @@ class Model:
         _limit(size, MAX_COLUMNS)
         _limit(size * len(instance.resources), MAX_ENTRIES)
         self.instance = instance
-        self.machines = [_milli(instance, machine.capacity) for machine in instance.machines]
-        self.total = tuple(map(sum, zip(*self.machines, strict=True)))
+        machines = [_milli(instance, machine.capacity) for machine in instance.machines]
+        self.bins = list(Counter(machines).items())
         self.worker = [_milli(instance, job.worker_demand) for job in instance.jobs]
         self.ps = [_milli(instance, job.ps_demand) for job in instance.jobs]
         self.ps_of = [_bundles(instance, job) for job in instance.jobs]
@@ -174,9 +175,10 @@ class Model:
         scale = units(instance)
         for i in range(len(instance.jobs)):
             self._add_job(i, scale)
+        total = tuple(map(sum, zip(*machines, strict=True)))
         for own in self.bundles[1:]:  # (5), all machines together
             demand = {j: self._demand(bundle) for j, bundle in own.items()}
-            for r, amount in enumerate(self.total):
+            for r, amount in enumerate(total):
                 self._row({j: d[r] for j, d in demand.items() if d[r]}, None, amount)
         n = len(self._cost)
         self.program = IntegerProgram(self._cost, [0] * n, [1] * n, self._rows, goal)
@@ -221,7 +223,7 @@ class Model:
     def _choices(self, i: int) -> list[Bundle]:
         """Return the bundles of a job that empty machines may hold, by mode up to a whole job."""
         job, found = self.instance.jobs[i], []
-        for internal in (True, False) if len(self.machines) > 1 else (True,):
+        for internal in (True, False) if len(self.instance.machines) > 1 else (True,):
             enough = math.ceil(_FULL * _worker_slots(job, internal))
             own = [Bundle(i, internal, n) for n in self.ps_of[i]]
             own = own[: bisect_left(own, enough, key=lambda bundle: bundle.workers) + 1]
@@ -347,7 +349,7 @@ class Model:
         return rest[0] if stack else best, chosen
 
     def _holds(self, bundles: Sequence[Bundle]) -> tuple[bool, int]:
-        """Return whether a slot may hold bundles of different jobs, and the states searched."""
+        """Return whether a slot may hold bundles of different jobs, and the nodes searched."""
         key = frozenset(bundles)
         if key not in self._packed:
             if len(self._packed) >= MAX_PACKINGS:
@@ -356,57 +358,30 @@ class Model:
         return self._packed[key]
 
     def _search(self, bundles: Sequence[Bundle], most: int) -> tuple[bool, int]:
-        """Return the same; `most` states are searched.
+        """Return the same; `most` nodes are searched.
 
-        It goes unit by unit: the whole of an internal bundle, or one worker or PS. A state is the
-        number of units placed, and what is free on the machines, in any order.
+        Units are the whole of an internal bundle, or one worker or PS.
         """
-        units: list[tuple[float, Vector, int]] = []
+        units: list[Vector] = []
+        numbers: list[int] = []
         for bundle in bundles:
             i, n = bundle.job, bundle.workers
-            kinds = [(self.worker[i], n), (self.ps[i], self.ps_of[i][n])]
-            for unit, count in [(self._demand(bundle), 1)] if bundle.internal else kinds:
-                share = max(a / b if b else a for a, b in zip(unit, self.total, strict=True))
-                units.append((share, unit, count))
-        units.sort(reverse=True)
-        later = [tuple(0 for _ in self.total)]  # demand of the kinds after one
-        for _, unit, count in reversed(units):
-            later.append(tuple(a + count * b for a, b in zip(later[-1], unit, strict=True)))
-        later.reverse()
-        if not _within(later[0], self.total):
-            return False, 0
-        most = min(most, MAX_CELLS // (len(self.machines) * len(self.total)))
-        stack = [(0, units[0][2], tuple(sorted(self.machines)))]
-        seen = set(stack)
-        while stack:
-            k, left, free = stack.pop()
-            if left == 0:
-                k += 1
-                if k == len(units):
-                    return True, len(seen)
-                left = units[k][2]
-            unit = units[k][1]
-            for machine in dict.fromkeys(free):
-                if _within(unit, machine):
-                    after = list(free)
-                    after.remove(machine)
-                    after.append(tuple(b - a for a, b in zip(unit, machine, strict=True)))
-                    state = (k, left - 1, tuple(sorted(after)))
-                    if state not in seen:
-                        seen.add(state)
-                        stack.append(state)
-                        if len(seen) > most:
-                            return True, len(seen)
-        return False, len(seen)
+            if bundle.internal:
+                units.append(self._demand(bundle))
+                numbers.append(1)
+            else:
+                units += [self.worker[i], self.ps[i]]
+                numbers += [n, self.ps_of[i][n]]
+        search = BinCompletion(units, self.bins, lambda nodes: nodes > most)
+        try:
+            return search.run(numbers) is not None, search.nodes
+        except OutOfTimeError:
+            return True, search.nodes
 
 
 def _milli(instance: DmlrsInstance, amounts: Mapping[str, float]) -> Vector:
     """Return amounts of all resources in whole thousandths."""
     return tuple(int(decimal(amounts[name]) * STEP) for name in instance.resources)
-
-
-def _within(demand: Vector, free: Vector) -> bool:
-    return all(a <= b for a, b in zip(demand, free, strict=True))
 
 
 def _bundles(instance: DmlrsInstance, job: Job) -> dict[int, int]:

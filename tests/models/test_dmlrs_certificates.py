@@ -30,6 +30,7 @@ GOOD = {
     "machine-prices": {
         "kind": "machine-prices", "grid": 30, "base": 0.1, "prices": [[1, 0, 0, 0.5]],
     },
+    "item-prices": {"kind": "item-prices", "prices": [[1, 0, 0.5]]},
     "rents": {"kind": "rents", "prices": [[1, 0, 0.5]]},
     "attained": {"kind": "attained", "of": {"kind": "prices", "prices": [[1, 0, 0.5]]}},
 }  # fmt: skip
@@ -92,33 +93,33 @@ def test_what_would_take_minutes_is_refused():
         with pytest.raises(InputError, match="too fine"):
             check_certificate(long, GOOD[kind] | {"grid": 100_000})
     with pytest.raises(InputError, match="more than 64 workers"):
-        check_certificate(long, GOOD["rents"])
+        check_certificate(long, GOOD["item-prices"])
     many = instance_of([job(f"j{n}", 1, [1.0] * 900) for n in range(20)], horizon=900)
     with pytest.raises(InputError, match="rows"):
-        check_certificate(many, GOOD["rents"])
+        check_certificate(many, GOOD["item-prices"])
     assert time.process_time() - begin < 5
 
 
 @settings(max_examples=27, **QUIET)
 @given(dmlrs_instances(max_machines=3), st.data())
-def test_any_rents_prove_a_bound(instance, data):
+def test_any_item_prices_prove_a_bound(instance, data):
     made = PatternMaster(instance)
     shape = instance.horizon, len(made.items)
     item_prices = st.sampled_from([0.0, 1e-10, 0.1, 1 / 3, 2.0, 1e9])
     size = shape[0] * shape[1]
-    rent = np.array(data.draw(st.lists(item_prices, min_size=size, max_size=size)))
-    certificate = item_price_certificate(rent.reshape(shape))
+    price = np.array(data.draw(st.lists(item_prices, min_size=size, max_size=size)))
+    certificate = item_price_certificate(price.reshape(shape))
     found = check_certificate(instance, certificate)
     assert optimum(instance) <= found * (1 + 1e-12)
-    assert found == evaluate_prices(made, rent.reshape(shape), Clock()).item_prices.bound
+    assert found == evaluate_prices(made, price.reshape(shape), Clock()).item_prices.bound
     rounded = check_certificate(instance, {"kind": "attained", "of": certificate})
     assert optimum(instance) * (1 - 1e-12) <= rounded <= found
 
 
-def test_rents_that_close_the_toy():
-    """Each of its 3 jobs earns all that it may; with no rents at all each is alone: 8 + 3 + 9."""
-    assert check_certificate(TOY, {"kind": "rents", "prices": []}) == pytest.approx(20)
-    assert check_certificate(TOY_2, {"kind": "rents", "prices": []}) == pytest.approx(3 + 9)
+def test_item_prices_that_close_the_toy():
+    """Each of its 3 jobs earns all that it may; with no prices at all each is alone: 8 + 3 + 9."""
+    assert check_certificate(TOY, {"kind": "item-prices", "prices": []}) == pytest.approx(20)
+    assert check_certificate(TOY_2, {"kind": "item-prices", "prices": []}) == pytest.approx(3 + 9)
 
 
 def test_prices_are_written_as_they_are():

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.models.dmlrs.bounds.machine_patterns import PatternMaster
-from schedgap.models.dmlrs.exact.bin_completion import OutOfTimeError
 from schedgap.models.dmlrs.exact.deadlines import CompletionCut, DeadlineOracle
 from schedgap.models.dmlrs.exact.slot_packings import PackingCache, best_of_slot, progress_levels
 from schedgap.models.dmlrs.throughput import first_completions
 from schedgap.models.method import Budget
 from schedgap.solvers import Clock
+from schedgap.solvers.proofs.bins import OutOfTimeError
 from strategies.dmlrs import best_schedule, dmlrs_instances, plain_work, slot_choices
 from strategies.dmlrs_examples import TOY, instance_of, job
 
@@ -22,7 +22,7 @@ QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
 
 def asked(instance):
-    """An answer from rents that are the parts of the work."""
+    """An answer from item prices that are the parts of the work."""
     return DeadlineOracle(PackingCache(instance, Clock(60)), offers_of(instance), Budget(Clock(60)))
 
 
@@ -30,8 +30,8 @@ def offers_of(instance):
     """Each worker pays 1, in every slot."""
     made = PatternMaster(instance)
     worker = np.array([part.workers for part in made.items], dtype=float)
-    rent = np.tile(worker, (instance.horizon, 1))
-    return {i: made.options(i, rent) for i in made.jobs}
+    price = np.tile(worker, (instance.horizon, 1))
+    return {i: made.options(i, price) for i in made.jobs}
 
 
 def with_worth(instance: DmlrsInstance, worth: Callable[[int, int], float]) -> DmlrsInstance:

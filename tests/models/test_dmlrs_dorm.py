@@ -8,10 +8,8 @@ from schedgap.instances.dmlrs import arrays
 from schedgap.models.dmlrs.baselines.dorm import (
     DormLimits,
     build,
-    build_merged,
     dorm,
     pack,
-    read,
     totals,
 )
 from schedgap.models.dmlrs.rules import check
@@ -40,52 +38,6 @@ def used(instance, placed):
             demand = instance.jobs[i].worker_demand[name] * w + instance.jobs[i].ps_demand[name] * s
             value += demand / total if total else 0
     return value
-
-
-@settings(max_examples=18, deadline=None)
-@given(dmlrs_instances())
-def test_without_limits_nothing_uses_more(instance):
-    """Against all that the jobs can hold together in one slot."""
-    jobs = range(len(instance.jobs))
-    placed = read(instance, jobs, highs(build(instance, jobs, {}, FREE)))
-    assert fits(instance, placed)
-    for i, counts in placed.items():
-        assert counts in [way for ways in placements(instance, i).values() for way in ways]
-    best = max(used(instance, packed) for packed in slot_choices(instance).values())
-    assert used(instance, placed) == pytest.approx(best, abs=1e-6)
-
-
-def test_a_job_that_is_there_already_stays_as_it_is_where_no_change_is_allowed():
-    """j1 holds a worker on m1 of 4 GPUs; free to change it would have 4. 0.9 of one job is none."""
-    instance = instance_of([job("j1", 1, FLAT), job("j2", 1, FLAT)], [{"gpu": 4, "cpu": 9}])
-    before = {0: {0: (1, 1)}}
-    kept = read(instance, (0, 1), highs(build(instance, (0, 1), before, DormLimits(None, 0.9))))
-    assert kept[0] == {0: (1, 1)} and kept[1] == {0: (3, 2)}
-    alone = read(instance, (0,), highs(build(instance, (0,), before, DormLimits(None, 1.0))))
-    assert alone[0] == {0: (4, 2)}
-
-
-def test_a_job_gives_nothing_up_where_no_change_is_allowed():
-    """Workers of j2 take 2 CPUs, and would use more of the cluster."""
-    wide = job("j2", 1, FLAT, worker_demand={"gpu": 1, "cpu": 2})
-    instance = instance_of([job("j1", 1, FLAT), wide], [{"gpu": 4, "cpu": 20}])
-    before = {0: {0: (4, 2)}}
-    for changed, kept in ((0.0, before), (1.0, {1: {0: (4, 2)}})):
-        program = build(instance, (0, 1), before, DormLimits(None, changed))
-        assert read(instance, (0, 1), highs(program)) == kept
-
-
-@pytest.mark.parametrize(("unfair", "workers"), [(0.0, [2, 2]), (0.24, [2, 2]), (0.25, [1, 3])])
-def test_shares_are_those_of_drf_but_for_the_unfairness_allowed(unfair, workers):
-    """Two equal jobs on 4 GPUs and 7 CPUs: 2 workers each, but 3 with 2 PSs beside 1 use more.
-
-    A worker with half a PS takes 1/4 of the GPUs and 1.5/7 of the CPUs. 3 and 1 are off by 1/4
-    each, 0.5 together; allowed is as much for each of two resources.
-    """
-    instance = instance_of([job("j1", 1, FLAT), job("j2", 1, FLAT)], [{"gpu": 4, "cpu": 7}])
-    for limits, wanted in ((DormLimits(unfair, None), workers), (FREE, [1, 3])):
-        placed = read(instance, (0, 1), highs(build(instance, (0, 1), {}, limits)))
-        assert sorted(w for counts in placed.values() for w, _ in counts.values()) == wanted
 
 
 def test_limits_that_nothing_keeps_to_are_given_free():
@@ -118,45 +70,48 @@ def test_a_stopped_run_keeps_its_placement():
 @settings(max_examples=14, deadline=None)
 @given(dmlrs_instances())
 def test_dorm_keeps_the_rules_and_is_no_better_than_the_optimum(instance):
-    for merge in (True, False):
-        schedule = dorm(instance, highs, DORM, None, merge)
-        assert list(check(instance, schedule.to_data(instance), {})) == []
-        assert schedule.value(instance) <= optimum(instance) + 1e-9
+    schedule = dorm(instance, highs, DORM)
+    assert list(check(instance, schedule.to_data(instance), {})) == []
+    assert schedule.value(instance) <= optimum(instance) + 1e-9
 
 
 @settings(max_examples=15, deadline=None)
 @given(dmlrs_instances(max_machines=1))
-def test_on_one_machine_the_merged_program_uses_as_much_as_the_other(instance):
-    """Both ps rules; the numbers that it chooses are allowed, and fit."""
+def test_on_one_machine_nothing_uses_more_without_limits(instance):
+    """Both ps rules; the numbers that the program chooses are allowed, and fit."""
     jobs = range(len(instance.jobs))
-    placed = read(instance, jobs, highs(build(instance, jobs, {}, FREE)))
-    program = build_merged(instance, jobs, {}, FREE)
+    program = build(instance, jobs, {}, FREE)
     values = highs(program.builder.program())
     steps, ps = (np.round(block.of(values)).astype(int) for block in (program.steps, program.ps))
     chosen = {i: {0: (int(steps[i] * program.step[i]), int(ps[i]))} for i in jobs if steps[i]}
-    assert used(instance, chosen) == pytest.approx(used(instance, placed), abs=1e-6)
+    best = max(used(instance, packed) for packed in slot_choices(instance).values())
+    assert used(instance, chosen) == pytest.approx(best, abs=1e-6)
     assert fits(instance, chosen)
     for i, counts in chosen.items():
         assert counts in [way for ways in placements(instance, i).values() for way in ways]
 
 
 @pytest.mark.parametrize(("changed", "workers"), [(0.0, [1, 3]), (1.0, [4])])
-def test_merged_a_job_changes_its_numbers_only_where_it_may(changed, workers):
+def test_a_job_changes_its_numbers_only_where_it_may(changed, workers):
     """Two machines of 2 GPUs; j1 has a worker, and those of j2 take more CPUs."""
     room = {"gpu": 2, "cpu": 9}
     wide = job("j2", 1, FLAT, worker_demand={"gpu": 1, "cpu": 2})
     instance = instance_of([job("j1", 1, FLAT), wide], [room, room])
-    program = build_merged(instance, (0, 1), {0: (1, 1)}, DormLimits(None, changed))
+    program = build(instance, (0, 1), {0: (1, 1)}, DormLimits(None, changed))
     values = highs(program.builder.program())
     found = program.steps.of(values).round().tolist()
     assert [n for n in found if n] == workers
 
 
-def test_merged_shares_are_those_of_drf_but_for_the_unfairness_allowed():
-    """As machine by machine: 2 workers each on 4 GPUs and 7 CPUs, or 1 and 3."""
+def test_shares_are_those_of_drf_but_for_the_unfairness_allowed():
+    """Two equal jobs on 4 GPUs and 7 CPUs: 2 workers each, but 3 with 2 PSs next to 1 use more.
+
+    A worker with half a PS takes 1/4 of the GPUs and 1.5/7 of the CPUs. 3 and 1 are off by 1/4
+    each, 0.5 together; allowed is as much for each of two resources.
+    """
     instance = instance_of([job("j1", 1, FLAT), job("j2", 1, FLAT)], [{"gpu": 4, "cpu": 7}])
     for unfair, wanted in ((0.0, [2, 2]), (0.24, [2, 2]), (0.25, [1, 3]), (None, [1, 3])):
-        program = build_merged(instance, (0, 1), {}, DormLimits(unfair, None))
+        program = build(instance, (0, 1), {}, DormLimits(unfair, None))
         values = highs(program.builder.program())
         assert sorted(program.steps.of(values).round().tolist()) == wanted
 

@@ -12,8 +12,8 @@ from schedgap.instances.dmlrs import arrays
 from schedgap.models.dmlrs.algorithms.pd_ors import pd_ors
 from schedgap.models.dmlrs.algorithms.prices import final_prices
 from schedgap.models.dmlrs.bounds.certificates import check_certificate
+from schedgap.models.dmlrs.bounds.dual_price_bound import dense_prices, dual_bound, machine_prices
 from schedgap.models.dmlrs.bounds.job_alone import alone_bound
-from schedgap.models.dmlrs.bounds.pricing_by_machine import dense_prices, dual_bound, machine_prices
 from schedgap.models.dmlrs.rules import check
 from schedgap.models.method import Budget, NullProgress, RunContext
 from schedgap.solvers.children.clock import Clock

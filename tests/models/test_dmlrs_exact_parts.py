@@ -1,4 +1,4 @@
-"""`exact` of family `dmlrs` by its parts: rents prove bounds, and leave what is optimal."""
+"""`exact` of family `dmlrs` by its parts: item prices prove bounds, and leave what is optimal."""
 
 from dataclasses import replace
 
@@ -15,9 +15,10 @@ from schedgap.models.dmlrs.bounds.machine_patterns import (
     evaluate_prices,
     generate_patterns,
 )
-from schedgap.models.dmlrs.exact import exact as exact_module
-from schedgap.models.dmlrs.exact.exact import FEW_BUNDLES, exact, prove_by_targets
+from schedgap.models.dmlrs.exact import targets
+from schedgap.models.dmlrs.exact.exact import exact
 from schedgap.models.dmlrs.exact.reduced_cost_fixing import remaining_choices
+from schedgap.models.dmlrs.exact.targets import FEW_BUNDLES, prove_by_targets
 from schedgap.models.dmlrs.heuristics.initial import initial_state
 from schedgap.models.dmlrs.programs.aggregate import JobBundle
 from schedgap.models.mechanisms.knapsack import NodeBudget
@@ -30,15 +31,15 @@ from strategies.dmlrs_methods import run
 QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
 
-def rents_of(instance):
+def item_prices_of(instance):
     """The item prices of the best bound."""
     prices = np.zeros((instance.horizon, len(instance.resources)))
     return generate_patterns(instance, prices, budget=Budget(Clock(30)))
 
 
 @st.composite
-def rented(draw):
-    """An instance, and any rents of it."""
+def priced(draw):
+    """An instance, and any item prices of it."""
     instance = draw(dmlrs_instances(max_machines=3))
     made = PatternMaster(instance)
     size = instance.horizon * len(made.items)
@@ -79,16 +80,14 @@ def from_nothing(instance, few=FEW_BUNDLES, item_prices=None):
 
     With `few` 0 it lowers its goal by small steps.
     """
-    item_prices = rents_of(instance) if item_prices is None else item_prices
+    item_prices = item_prices_of(instance) if item_prices is None else item_prices
     call = RunContext({}, "highs", Budget(Clock(60)), NullProgress())
     found = initial_state(instance, call)
     if not found.closed:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(exact_module, "FEW_BUNDLES", few)
-            patch.setattr(exact_module, "TARGET_STEP", 0.02)
-            patch.setattr(
-                exact_module, "MASTER_GAP", 0.9
-            )  # any schedule, also one far from the best
+            patch.setattr(targets, "FEW_BUNDLES", few)
+            patch.setattr(targets, "TARGET_STEP", 0.02)
+            patch.setattr(targets, "MASTER_GAP", 0.9)  # any schedule, also one far from the best
             prove_by_targets(found, instance, item_prices)
     assert worth(instance, found.schedule) == pytest.approx(optimum(instance), rel=1e-6, abs=1e-6)
     assert found.lower == pytest.approx(found.upper, rel=1e-6, abs=1e-6)
@@ -102,8 +101,8 @@ def prove(instance):
 
 
 @settings(max_examples=27, **QUIET)
-@given(rented(), st.sampled_from([1e-3, 2.0]))
-def test_what_rents_leave_holds_the_optimum(made, below):
+@given(priced(), st.sampled_from([1e-3, 2.0]))
+def test_what_item_prices_leave_holds_the_optimum(made, below):
     keep_the_optimum(*made, below)
 
 
@@ -114,7 +113,7 @@ def test_a_decision_from_nothing_is_the_optimum(instance, few):
 
 
 def test_goals_that_no_schedule_reaches_lower_the_bound():
-    """Without rents the bound is 3 + 9; 11.76, 11.28 and 10.32 are out of reach, then comes 10."""
+    """At prices of 0 the bound is 3 + 9; 11.76, 11.28 and 10.32 are out of reach, then comes 10."""
     made = PatternMaster(TOY_2)
     free = evaluate_prices(made, np.zeros((TOY_2.horizon, len(made.items))), Clock(30))
     assert free.item_prices.bound == pytest.approx(12)
@@ -123,10 +122,10 @@ def test_goals_that_no_schedule_reaches_lower_the_bound():
 
 def test_a_search_out_of_time_proves_nothing(monkeypatch):
     call = RunContext({}, "highs", Budget(Clock(60)), NullProgress())
-    found, item_prices = initial_state(TOY_2, call), rents_of(TOY_2)
+    found, item_prices = initial_state(TOY_2, call), item_prices_of(TOY_2)
     before = found.lower
     found.call = replace(call, budget=Budget(Clock(0.0)))
-    monkeypatch.setattr(exact_module, "START_SECONDS", -1.0)  # so that it is begun
+    monkeypatch.setattr(targets, "START_SECONDS", -1.0)  # so that it is begun
     assert not prove_by_targets(found, TOY_2, item_prices)
     assert found.lower == before and found.trace["left"]["bundles"] > 0
 
@@ -139,7 +138,7 @@ def test_exact_agrees_with_brute_force(instance):
 
 @pytest.mark.nightly
 @settings(max_examples=600, **QUIET)
-@given(rented(), st.sampled_from([1e-3, 2.0]))
+@given(priced(), st.sampled_from([1e-3, 2.0]))
 def test_at_length(made, below):
     keep_the_optimum(*made, below)
     from_nothing(made[0])
@@ -149,7 +148,7 @@ def test_at_length(made, below):
 @settings(max_examples=40, **QUIET)
 @given(dmlrs_instances(max_machines=3), st.data())
 def test_no_machine_earns_more_than_its_knapsack(instance, data):
-    """Nor does any slot of the best schedule pay more than its machines, whatever the rents."""
+    """Nor does any slot of the best schedule pay more than its machines, whatever the prices."""
     made = PatternMaster(instance)
     size = len(made.items)
     drawn = data.draw(st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.0]), min_size=size, max_size=size))
@@ -195,14 +194,14 @@ def pairs():
 def test_machines_as_they_are_bound_better_than_all_as_one():
     """Two workers in a slot: 9 + 8. All as one, 8 GPUs hold two and 2/3: 9 + 8 + 7 x 2/3."""
     assert run("colgen", crowd()).bound == pytest.approx(17 + 14 / 3, rel=1e-4)
-    assert rents_of(crowd()).bound == pytest.approx(17, rel=1e-3)
+    assert item_prices_of(crowd()).bound == pytest.approx(17, rel=1e-3)
 
 
 @pytest.mark.parametrize("instance", [TOY_2, crowd(), pairs()])
 def test_contention(instance):
     from_nothing(instance)
     for below in (1e-3, 1.5):
-        keep_the_optimum(instance, rents_of(instance), below)
+        keep_the_optimum(instance, item_prices_of(instance), below)
 
 
 @pytest.mark.parametrize(("instance", "best"), [(TOY, 20), (TOY_2, 10), (instance_of([]), 0)])
@@ -221,7 +220,7 @@ def test_unlike_machines():
 
 
 def test_a_large_instance_is_searched_only(monkeypatch):
-    monkeypatch.setattr("schedgap.models.dmlrs.exact.exact.MAX_ROWS", 1)
+    monkeypatch.setattr("schedgap.models.dmlrs.bounds.machine_patterns.MAX_ROWS", 1)
     outcome = exact(
         TOY_2,
         RunContext({}, "highs", Budget(Clock(30)), NullProgress()),

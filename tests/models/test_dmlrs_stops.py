@@ -13,8 +13,7 @@ from schedgap.models.dmlrs.bounds.machine_patterns import (
     evaluate_prices,
     generate_patterns,
 )
-from schedgap.models.dmlrs.exact import bin_completion, exact, slot_packings
-from schedgap.models.dmlrs.exact.bin_completion import OutOfTimeError
+from schedgap.models.dmlrs.exact import exact, packing, slot_packings, targets
 from schedgap.models.dmlrs.exact.deadlines import CompletionCut, DeadlineOracle
 from schedgap.models.dmlrs.exact.packing import minimal_infeasible_subset, pack
 from schedgap.models.dmlrs.exact.reduced_cost_fixing import remaining_choices
@@ -23,6 +22,7 @@ from schedgap.models.dmlrs.heuristics.initial import initial_state
 from schedgap.models.dmlrs.programs.common_rows import candidate_jobs
 from schedgap.models.method import Budget, NullProgress, RunContext
 from schedgap.solvers import Clock
+from schedgap.solvers.proofs.bins import OutOfTimeError
 from strategies.clocks import StopAt
 from strategies.dmlrs import best_schedule, dmlrs_instances, optimum
 from strategies.dmlrs_examples import TOY, TOY_2, instance_of, job
@@ -39,7 +39,7 @@ def looks():
     """Searches look at the clock at every node."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(slot_packings, "CLOCK_INTERVAL", 1)
-        patch.setattr(bin_completion, "_CLOCK_INTERVAL", 1)
+        patch.setattr(packing, "CLOCK_INTERVAL", 1)
         yield
 
 
@@ -71,7 +71,7 @@ EXAMPLES = {"toy2": TOY_2, "crowd": crowd(), "pairs": pairs(), "contested": cont
 
 
 def decide_stopped(instance, k, item_prices, known):
-    """Run the decision of `exact` up to the k-th reading, from rents; readings that were left."""
+    """Run the decision of `exact` up to the k-th reading, from prices; readings that were left."""
     value, schedule = known_best(instance)
     ear = Judge(instance, value)
     clock = StopAt(k)
@@ -83,9 +83,9 @@ def decide_stopped(instance, k, item_prices, known):
         return clock.readings_left
     found.call = replace(call, budget=Budget(clock))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exact, "FEW_BUNDLES", 0)
-        patch.setattr(exact, "TARGET_STEP", 0.1)
-        proved = exact.prove_by_targets(found, instance, item_prices)
+        patch.setattr(targets, "FEW_BUNDLES", 0)
+        patch.setattr(targets, "TARGET_STEP", 0.1)
+        proved = targets.prove_by_targets(found, instance, item_prices)
     assert -found.lower >= value * (1 - 1e-9)
     if proved:
         assert -found.upper == pytest.approx(value, rel=1e-6, abs=0)
@@ -93,7 +93,7 @@ def decide_stopped(instance, k, item_prices, known):
     return clock.readings_left
 
 
-def free_rents(instance):
+def zero_prices(instance):
     made = PatternMaster(instance)
     return evaluate_prices(made, np.zeros((instance.horizon, len(made.items))), Clock()).item_prices
 
@@ -116,14 +116,14 @@ def test_cp_sat_stopped_at_its_few_readings():
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_decisions_stopped_anywhere(example, known):
     instance = EXAMPLES[example]
-    item_prices = free_rents(instance)
+    item_prices = zero_prices(instance)
     for k in places(lambda k: decide_stopped(instance, k, item_prices, known), 4, 3):
         decide_stopped(instance, k, item_prices, known)
 
 
 @settings(max_examples=8, **QUIET)
 @given(dmlrs_instances(max_machines=3), st.sampled_from([0.0, 0.5, 3.0]))
-def test_rents_stopped_anywhere_prove_a_bound(instance, price):
+def test_item_prices_stopped_anywhere_prove_a_bound(instance, price):
     best_value = optimum(instance)
     prices = np.full((instance.horizon, len(instance.resources)), price)
     for k in (*range(12), 20, 40):
@@ -132,7 +132,7 @@ def test_rents_stopped_anywhere_prove_a_bound(instance, price):
             instance,
             prices,
             budget=Budget(StopAt(k)),
-            on_bound=lambda bound, rent, heard=heard: heard.append(bound),
+            on_bound=lambda bound, price, heard=heard: heard.append(bound),
         )
         assert all(bound >= best_value * (1 - 1e-12) for bound in heard)
         if item_prices is None:
@@ -223,7 +223,7 @@ def test_ten_thousand_stops():
             for start in STARTS:
                 tried += stop_everywhere(name, instance, start, first=60, more=60)
     for instance in EXAMPLES.values():
-        item_prices = free_rents(instance)
+        item_prices = zero_prices(instance)
         for known in (False, True):
             for k in places(
                 lambda k, of=(instance, item_prices, known): decide_stopped(of[0], k, *of[1:]),

@@ -2,8 +2,8 @@
 
 The paper says that Dorm assigns resources by a mixed-integer program of utilization. Its limits on
 unfairness and on changed jobs are ours, after the idea of Sun et al., IEEE SMARTCOMP 2017. So is
-that the program merges all machines and its bundles are placed afterwards: machine by machine it
-takes seconds at the paper's size and is often not solved.
+that the program merges all machines and its bundles are placed afterwards. Machine by machine, the
+program takes seconds at the paper's size and is often not solved.
 """
 
 import math
@@ -50,7 +50,6 @@ def dorm(
     solve: Solve,
     limits: DormLimits,
     clock: Clock | None = None,
-    merge: bool = True,
 ) -> DmlrsSchedule:
     """Return the schedule that is placed anew whenever a job arrives or completes.
 
@@ -60,8 +59,6 @@ def dorm(
 
     `solve`: solves one program; None keeps the last placement of the remaining jobs. `limits`:
     limits on unfairness and changes. `clock`: when it expires, placements are kept at every event.
-    `merge`: whether the program merges all machines; its bundles are then placed by `pack`.
-    Otherwise it places them itself.
 
     Notes
     -----
@@ -76,11 +73,10 @@ def dorm(
         if jobs != current:
             current = jobs
             placement = {i: counts for i, counts in placement.items() if i in jobs}
-            choose = _merged if merge else _by_machine
             for relaxed in (limits, DormLimits(None, limits.changed), DormLimits(None, None)):
                 if not jobs or (clock is not None and clock.expired()):
                     break
-                found = choose(instance, jobs, placement, solve, relaxed)
+                found = _placed(instance, jobs, placement, solve, relaxed)
                 if found is not None:
                     placement = found
                     break
@@ -133,7 +129,7 @@ def pack(
     return placed
 
 
-def _merged(
+def _placed(
     instance: DmlrsInstance,
     jobs: Sequence[int],
     before: Placements,
@@ -142,7 +138,7 @@ def _merged(
 ) -> Placements | None:
     """Return the placement that the program with merged machines leads to; None without one."""
     kept = {i: totals(counts) for i, counts in before.items()}
-    program = build_merged(instance, jobs, kept, limits)
+    program = build(instance, jobs, kept, limits)
     values = solve(program.builder.program())
     if values is None:
         return None
@@ -158,19 +154,7 @@ def _merged(
     return pack(instance, chosen, before)
 
 
-def _by_machine(
-    instance: DmlrsInstance,
-    jobs: Sequence[int],
-    before: Placements,
-    solve: Solve,
-    limits: DormLimits,
-) -> Placements | None:
-    """Return the placement of the program machine by machine; None without one."""
-    values = solve(build(instance, jobs, before, limits))
-    return None if values is None else read(instance, jobs, values)
-
-
-class MergedColumns(NamedTuple):
+class DormColumns(NamedTuple):
     """The program with merged machines, for `jobs` [a]."""
 
     builder: ProgramBuilder
@@ -179,12 +163,12 @@ class MergedColumns(NamedTuple):
     step: list[int]  # [a] workers of a step
 
 
-def build_merged(
+def build(
     instance: DmlrsInstance,
     jobs: Sequence[int],
     before: Mapping[int, tuple[int, int]],
     limits: DormLimits,
-) -> MergedColumns:
+) -> DormColumns:
     """Return the program of one event with all machines merged.
 
     It minimises minus the utilisation, summed over resources. Rows: `ps` PSs for the workers, no
@@ -222,16 +206,16 @@ def build_merged(
     for r in range(len(total)):
         terms = (0, steps.positions, unit_demand[:, r]), (0, ps.positions, view.ps_demand[own, r])
         builder.rows("capacity", 1, *terms, upper=total[r])
-    columns = MergedColumns(builder, steps, ps, step)
+    columns = DormColumns(builder, steps, ps, step)
     if limits.unfair is not None:
-        _add_merged_fairness(instance, own, columns, limits.unfair)
+        _add_fairness(instance, own, columns, limits.unfair)
     if limits.changed is not None:
-        _add_merged_change_limit(own, columns, widest, before, limits.changed)
+        _add_change_limit(own, columns, widest, before, limits.changed)
     return columns
 
 
-def _add_merged_fairness(
-    instance: DmlrsInstance, jobs: Sequence[int], columns: MergedColumns, limit: float
+def _add_fairness(
+    instance: DmlrsInstance, jobs: Sequence[int], columns: DormColumns, limit: float
 ) -> None:
     """Keep the shares of the dominant resources near those of DRF on the empty cluster."""
     view, rows = arrays(instance), columns.builder.rows
@@ -248,9 +232,9 @@ def _add_merged_fairness(
     rows("unfair", 1, (0, off.positions, 1), upper=limit * len(instance.resources))
 
 
-def _add_merged_change_limit(
+def _add_change_limit(
     jobs: Sequence[int],
-    columns: MergedColumns,
+    columns: DormColumns,
     widest: Sequence[int],
     before: Mapping[int, tuple[int, int]],
     limit: float,
@@ -286,123 +270,6 @@ def _fair_shares(
         yield i, r, capacity, float(share)
 
 
-class DormColumns(NamedTuple):
-    """The columns of the program, for `jobs` [a] on machines [h], and the builder that has them."""
-
-    builder: ProgramBuilder
-    bundle: list[Block]  # [a][k] choice of the bundle
-    workers: Block  # [a, h]
-    ps: Block  # [a, h]
-    off: Block  # [a] distance from the share of DRF
-    moved: Block  # [a] whether the placement changes
-
-
-def _columns(instance: DmlrsInstance, jobs: Sequence[int]) -> DormColumns:
-    """Return the columns; the cost of a bundle is minus its utilisation, summed over resources."""
-    builder, total = ProgramBuilder(), arrays(instance).capacity.sum(axis=0)
-    positive, limits, own = total > 0, machine_limits(instance), list(jobs)
-    shape = len(own), len(instance.machines)
-    bundle = []
-    for i in own:
-        demand = bundles(instance, i).demand[:, positive]
-        cost = -(demand / total[positive]).sum(axis=1)
-        bundle.append(builder.columns("bundle", len(demand), cost=cost, upper=1, integer=True))
-    return DormColumns(
-        builder,
-        bundle,
-        builder.columns("workers", shape, upper=limits.workers[own], integer=True),
-        builder.columns("ps", shape, upper=limits.ps[own], integer=True),
-        builder.columns("off", len(own)),
-        builder.columns("moved", len(own), upper=1, integer=True),
-    )
-
-
-def build(
-    instance: DmlrsInstance, jobs: Sequence[int], before: Mapping[int, Counts], limits: DormLimits
-) -> LinearProgram:
-    """Return the program of one event; it minimises minus the utilisation, summed over resources.
-
-    Rows: `one` bundle for each job, its `workers` and `ps`, `capacity`; `share` and `unfair`
-    (theta_f R); `moved` and `changed` (theta_a of the running jobs).
-
-    `jobs`: unfinished jobs [a]. `before`: their previous placements. `limits`: limits on unfairness
-    and changes.
-    """
-    view, columns, h = arrays(instance), _columns(instance, jobs), np.arange(len(instance.machines))
-    rows = columns.builder.rows
-    for a, i in enumerate(jobs):
-        own, v = bundles(instance, i), columns.bundle[a].positions
-        rows("one", 1, (0, v, 1), upper=1)
-        for block, counts in ((columns.workers, own.workers), (columns.ps, own.ps)):
-            rows(block.name, 1, (0, block.at(a, h), 1), (0, v, -counts), lower=0, upper=0)
-    for r in range(len(instance.resources)):
-        terms = []
-        for a, i in enumerate(jobs):
-            terms.append((h, columns.workers.at(a, h), view.worker_demand[i, r]))
-            terms.append((h, columns.ps.at(a, h), view.ps_demand[i, r]))
-        rows("capacity", len(h), *terms, upper=view.capacity[:, r])
-    if limits.unfair is not None:
-        _add_fairness(instance, jobs, columns, limits.unfair)
-    if limits.changed is not None:
-        _add_change_limit(instance, jobs, columns, before, limits.changed)
-    return columns.builder.program()
-
-
-def _add_fairness(
-    instance: DmlrsInstance, jobs: Sequence[int], columns: DormColumns, limit: float
-) -> None:
-    """Keep the shares of the dominant resources near those of DRF on the empty cluster."""
-    rows = columns.builder.rows
-    for a, (i, r, capacity, fair_share) in enumerate(_fair_shares(instance, jobs)):
-        share = bundles(instance, i).demand[:, r] / capacity
-        for sign in (1, -1):  # off >= |share - fair share|
-            terms = (0, columns.bundle[a].positions, sign * share), (0, columns.off.at(a), -1)
-            rows("share", 1, *terms, upper=sign * fair_share)
-    rows("unfair", 1, (0, columns.off.positions, 1), upper=limit * len(instance.resources))
-
-
-def _add_change_limit(
-    instance: DmlrsInstance,
-    jobs: Sequence[int],
-    columns: DormColumns,
-    before: Mapping[int, Counts],
-    limit: float,
-) -> None:
-    """Let at most a share of the running jobs change their numbers on any machine."""
-    running = [a for a, i in enumerate(jobs) if before.get(i)]
-    if not running:
-        return
-    rows, limits, h = (
-        columns.builder.rows,
-        machine_limits(instance),
-        np.arange(len(instance.machines)),
-    )
-    for a in running:
-        i = jobs[a]
-        pairs = (columns.workers, limits.workers[i]), (columns.ps, limits.ps[i])
-        for k, (block, most) in enumerate(pairs):
-            counts = np.array([before[i].get(m, (0, 0))[k] for m in h.tolist()])
-            own, moved = (h, block.at(a, h), 1), columns.moved.at(a)
-            rows("moved", len(h), own, (h, moved, -most), upper=counts)
-            rows("moved", len(h), own, (h, moved, counts), lower=counts)
-    allowed = math.floor(limit * len(running) + 1e-9)
-    rows("changed", 1, (0, columns.moved.at(running), 1), upper=allowed)
-
-
-def read(instance: DmlrsInstance, jobs: Sequence[int], values: Floats) -> Placements:
-    """Return the placement of a solution of the program.
-
-    `jobs`: as for `build`. `values`: by column.
-    """
-    columns, placed = _columns(instance, jobs), Placements()
-    workers, ps = (np.round(b.of(values)).astype(int) for b in (columns.workers, columns.ps))
-    for a, i in enumerate(jobs):
-        held = np.flatnonzero(workers[a] + ps[a]).tolist()
-        if held:
-            placed[i] = {h: (int(workers[a, h]), int(ps[a, h])) for h in held}
-    return placed
-
-
 def run_dorm(
     instance: DmlrsInstance,
     call: RunContext,
@@ -411,11 +278,6 @@ def run_dorm(
     theta_a: Annotated[
         float, "largest share of running jobs whose placement may change", Ge(0), Le(1)
     ] = 0.2,
-    merge: Annotated[
-        bool,
-        "merge all machines in the program, then place its numbers first-fit; otherwise the "
-        "program places them, which takes long on many machines",
-    ] = True,
 ) -> MethodResult:
     """Run Dorm with an engine for its programs."""
     from schedgap.solvers.engines.solve import solve
@@ -438,7 +300,7 @@ def run_dorm(
         return found
 
     limits = DormLimits(theta_f, theta_a)
-    schedule = dorm(instance, values, limits, call.clock, merge)
+    schedule = dorm(instance, values, limits, call.clock)
     note = "stopped: placements stay as they were" if call.clock.expired() else ""
     return MethodResult(schedule, note=note, trace={"programs": programs, "not_proved": unproved})
 

@@ -33,7 +33,7 @@ def item_price_certificate(prices: Floats) -> dict[str, Any]:
 
     `prices` [t, k]: prices of the items of `PatternMaster`.
     """
-    return {"kind": "rents", "prices": _nonzero_rows(prices)}
+    return {"kind": "item-prices", "prices": _nonzero_rows(prices)}
 
 
 def _nonzero_rows(prices: Floats) -> list[list[Any]]:

@@ -19,6 +19,7 @@ from schedgap.instances.records import Many
 from schedgap.models.certificates import Certificate, proved, read
 from schedgap.models.dmlrs.bounds.certificate_data import MAX_GRID, is_too_fine
 from schedgap.models.dmlrs.bounds.column_generation import grid_bound
+from schedgap.models.dmlrs.bounds.dual_price_bound import dense_prices, dual_bound
 from schedgap.models.dmlrs.bounds.machine_patterns import (
     MAX_ROWS,
     MAX_WORKERS,
@@ -26,7 +27,6 @@ from schedgap.models.dmlrs.bounds.machine_patterns import (
     evaluate_prices,
 )
 from schedgap.models.dmlrs.bounds.pricing import priced_bound
-from schedgap.models.dmlrs.bounds.pricing_by_machine import dense_prices, dual_bound
 from schedgap.models.dmlrs.bounds.utility_sums import attained
 from schedgap.solvers import Clock
 
@@ -78,7 +78,8 @@ KINDS: Mapping[str, type[Certificate]] = {
     "prices": ResourcePriceCertificate,
     "grid-prices": GridPriceCertificate,
     "machine-prices": MachinePriceCertificate,
-    "rents": ItemPriceCertificate,
+    "item-prices": ItemPriceCertificate,
+    "rents": ItemPriceCertificate,  # its name in older files
 }
 
 _ALL: Mapping[str, type[Certificate]] = {**KINDS, "attained": AttainedCertificate}

@@ -239,6 +239,12 @@ class PatternMaster:
         return self._row_of_job[i]
 
 
+def is_too_large(instance: DmlrsInstance) -> bool:
+    """Return whether an instance has too many workers in a slot, or too many rows, for prices."""
+    most = int(arrays(instance).batch.max(initial=0))
+    return most > MAX_WORKERS or PatternMaster(instance).rows > MAX_ROWS
+
+
 class PriceEvaluation(NamedTuple):
     """What prices of the items prove, and the columns that are best at them."""
 

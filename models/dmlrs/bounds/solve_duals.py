@@ -11,14 +11,14 @@ from schedgap.models.dmlrs.algorithms.pd_ors import Across, pd_ors
 from schedgap.models.dmlrs.algorithms.prices import final_prices
 from schedgap.models.dmlrs.baselines.oasis import oasis
 from schedgap.models.dmlrs.bounds.certificate_data import is_too_fine, price_certificate
-from schedgap.models.dmlrs.bounds.certificates import check_certificate
-from schedgap.models.dmlrs.bounds.job_alone import NO_PRICES, alone_bound
-from schedgap.models.dmlrs.bounds.pricing_by_machine import (
+from schedgap.models.dmlrs.bounds.dual_price_bound import (
     GRID,
     dense_prices,
     dual_bound,
     machine_prices,
 )
+from schedgap.models.dmlrs.bounds.job_alone import NO_PRICES, alone_bound
+from schedgap.models.dmlrs.bounds.solve_relaxations import certified
 from schedgap.models.dmlrs.programs import dual
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers import solve
@@ -70,25 +70,22 @@ def dual_online(
 
 def dual_10(instance: DmlrsInstance, call: RunContext) -> MethodResult:
     """Solve the dual with a row for every schedule, and evaluate its prices."""
-    alone = alone_bound(instance)
-    call.progress.bound(alone, NO_PRICES)
+    call.progress.bound(alone_bound(instance), NO_PRICES)
     call.progress.phase("building a row for every schedule")
     try:
         model = dual.build(instance)
     except UsageError as error:
-        certificate = dict(NO_PRICES) | {"value": alone}
-        return MethodResult(bound=alone, note=str(error), certificate=certificate)
+        return certified(instance, NO_PRICES, str(error))
     result = solve(
         model, call.engine or "highs", clock=call.clock, threads=call.threads, seed=call.seed
     )
     prices = np.zeros((instance.horizon, len(instance.resources)))
     for (t, r), price in model.p.items():
         prices[t - 1, r] = max(0.0, price.value or 0.0)
-    certificate = price_certificate(prices, GRID)
-    bound = check_certificate(instance, certificate)
-    return MethodResult(
-        bound=bound,
-        note="stopped: every job alone" if result.objective is None else "",
-        trace={"rows": len(model.eq_11), "relaxation": result.objective},
-        certificate=certificate | {"value": bound},
+    return certified(
+        instance,
+        price_certificate(prices, GRID),
+        "stopped: every job alone" if result.objective is None else "",
+        rows=len(model.eq_11),
+        relaxation=result.objective,
     )

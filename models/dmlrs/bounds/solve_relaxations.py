@@ -1,14 +1,12 @@
 """The relaxations as methods: each with the engine that solves it, and a certificate."""
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any
 
-import numpy as np
 from annotated_types import Ge, Le
 
 from schedgap.instances.dmlrs import DmlrsInstance
-from schedgap.instances.dmlrs.compiled import Floats
 from schedgap.models.dmlrs.bounds import column_generation, fluid
 from schedgap.models.dmlrs.bounds.certificate_data import is_too_fine, price_certificate
 from schedgap.models.dmlrs.bounds.certificates import check_certificate
@@ -19,35 +17,39 @@ from schedgap.solvers import solve
 MaxColumns = Annotated[int, "largest number of columns that is built", Ge(1)]
 
 
-def _certified(
-    instance: DmlrsInstance, prices: Floats, note: str = "", **trace: Any
+def certified(
+    instance: DmlrsInstance, certificate: Mapping[str, Any], note: str = "", **trace: Any
 ) -> MethodResult:
-    """Return the bound that prices prove, evaluated from the certificate as it will be stored."""
-    certificate = price_certificate(prices)
-    bound = check_certificate(instance, certificate)
+    """Return the better of two bounds: that of a certificate, and that of every job alone.
+
+    The certificate is evaluated as it will be stored.
+    """
+    bound, alone = check_certificate(instance, certificate), alone_bound(instance)
+    if bound > alone:
+        bound, certificate = alone, NO_PRICES
     return MethodResult(
-        bound=bound, note=note, trace=trace, certificate=certificate | {"value": bound}
+        bound=bound, note=note, trace=trace, certificate={**certificate, "value": bound}
     )
 
 
-def _zero_prices(instance: DmlrsInstance) -> Floats:
-    """Return prices of 0 [t, r]."""
-    return np.zeros((instance.horizon, len(instance.resources)))
-
-
-def _fluid(
-    build: Callable[[DmlrsInstance], fluid.FluidRelaxation],
-    columns: int,
+def fluid_lp(
     instance: DmlrsInstance,
     call: RunContext,
-    limit: int,
+    *,
+    max_columns: MaxColumns = 500_000,
+    disaggregated: bool = False,
 ) -> MethodResult:
-    """Return the bound that the prices of a fluid program prove, if it is not too large."""
-    alone = alone_bound(instance)
-    call.progress.bound(alone, NO_PRICES)
-    if columns > limit:
-        note = f"too large: {columns} columns > max_columns={limit}"
-        return _certified(instance, _zero_prices(instance), note)
+    """Return the bound that the prices of a fluid program prove.
+
+    `disaggregated`: by slot of completion.
+    """
+    build, count = fluid.compact, fluid.compact_columns
+    if disaggregated:
+        build, count = fluid.disaggregated, fluid.disaggregated_columns
+    call.progress.bound(alone_bound(instance), NO_PRICES)
+    if (columns := count(instance)) > max_columns:
+        note = f"too large: {columns} columns > max_columns={max_columns}"
+        return certified(instance, NO_PRICES, note)
     call.progress.phase("building the program")
     relaxation = build(instance)
     call.progress.phase("solving the relaxation")
@@ -55,33 +57,13 @@ def _fluid(
         relaxation.program, "highs", clock=call.clock, threads=call.threads, seed=call.seed
     )
     if result.duals is None:
-        note = f"the relaxation was not solved ({result.status})"
-        return _certified(instance, _zero_prices(instance), note)
-    value = None if result.objective is None else -result.objective + 0.0
-    certified = _certified(
+        return certified(instance, NO_PRICES, f"the relaxation was not solved ({result.status})")
+    return certified(
         instance,
-        relaxation.prices(result.duals),
-        relaxation=value,
+        price_certificate(relaxation.prices(result.duals)),
+        relaxation=None if result.objective is None else -result.objective + 0.0,
         columns=len(relaxation.program.cost),
     )
-    better = certified.bound is not None and certified.bound <= alone
-    return certified if better else _certified(instance, _zero_prices(instance), relaxation=value)
-
-
-def fluid_lp(
-    instance: DmlrsInstance, call: RunContext, *, max_columns: MaxColumns = 500_000
-) -> MethodResult:
-    """Bound by the compact fluid program."""
-    columns = fluid.compact_columns(instance)
-    return _fluid(fluid.compact, columns, instance, call, max_columns)
-
-
-def fluid_lp_disaggregated(
-    instance: DmlrsInstance, call: RunContext, *, max_columns: MaxColumns = 500_000
-) -> MethodResult:
-    """Bound by the fluid program that is disaggregated by slot of completion."""
-    columns = fluid.disaggregated_columns(instance)
-    return _fluid(fluid.disaggregated, columns, instance, call, max_columns)
 
 
 def colgen(
@@ -103,11 +85,9 @@ def colgen(
         relaxation.program, "highs", clock=call.clock, threads=call.threads, seed=call.seed
     )
     if result.duals is None:
-        return _certified(
-            instance, _zero_prices(instance), f"no prices to begin with ({result.status})"
-        )
+        return certified(instance, NO_PRICES, f"no prices to begin with ({result.status})")
     prices = relaxation.prices(result.duals)
-    first = _certified(instance, prices)
+    first = certified(instance, price_certificate(prices))
     assert first.bound is not None
     call.progress.bound(first.bound, first.certificate)
     if is_too_fine(instance, grid):
@@ -123,7 +103,7 @@ def colgen(
         ),
     )
     master = None if generated.objective is None else -generated.objective + 0.0
-    trace = {
+    trace: dict[str, Any] = {
         "fluid": first.bound,
         "master": master,
         "end": generated.end,
@@ -132,10 +112,10 @@ def colgen(
     }
     if generated.prices is None:
         return replace(first, note="stopped before the first columns", trace=trace)
-    certificate = price_certificate(
-        column_generation.resource_prices(instance, generated.prices), grid
+    found = certified(
+        instance,
+        price_certificate(column_generation.resource_prices(instance, generated.prices), grid),
+        **trace,
     )
-    bound = check_certificate(instance, certificate)
-    if bound > first.bound:
-        return replace(first, trace=trace)
-    return MethodResult(bound=bound, trace=trace, certificate=certificate | {"value": bound})
+    assert found.bound is not None
+    return replace(first, trace=trace) if found.bound > first.bound else found

@@ -34,7 +34,6 @@ import numpy as np
 
 from schedgap.instances.dmlrs.compiled import Floats
 from schedgap.models.dmlrs.algorithms.dynamic_program import CheapestPlans, exact, undominated
-from schedgap.models.dmlrs.exact.bin_completion import OutOfTimeError
 from schedgap.models.dmlrs.exact.slot_packings import (
     LevelChoice,
     PackingCache,
@@ -51,6 +50,7 @@ from schedgap.solvers.engines.registry import ENGINES
 from schedgap.solvers.loops.column_generation import Columns, Priced, generate_columns
 from schedgap.solvers.programs.arrays import LinearProgram
 from schedgap.solvers.programs.builder import ProgramBuilder, columns_matrix
+from schedgap.solvers.proofs.bins import OutOfTimeError
 
 MARGIN = 1e-5  # on z; prices that prove less do not decide
 SCALE = 100.0  # of a cut, so that violations exceed an engine's tolerance

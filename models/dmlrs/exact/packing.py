@@ -14,10 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from schedgap.instances.dmlrs import Counts, DmlrsInstance, arrays
-from schedgap.models.dmlrs.exact.bin_completion import OutOfTimeError, fill_bins
 from schedgap.models.dmlrs.programs.aggregate import JobBundle
 from schedgap.models.dmlrs.throughput import bundles, ps_needed
 from schedgap.solvers.children.clock import Clock
+from schedgap.solvers.proofs.bins import BinCompletion, OutOfTimeError
+
+CLOCK_INTERVAL = 1024  # nodes between two readings of the clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,10 @@ def pack(instance: DmlrsInstance, items: Sequence[JobBundle], clock: Clock) -> P
         for capacity, own in zip(capacities, machines, strict=True)
     ]
     try:
-        filled = fill_bins(units, tuple(numbers), bins, clock)
+        search = BinCompletion(
+            units, bins, lambda nodes: nodes % CLOCK_INTERVAL == 0 and clock.expired()
+        )
+        filled = search.run(numbers)
     except OutOfTimeError:
         return Packing()
     if filled is None:

@@ -29,8 +29,8 @@ from schedgap.solvers.programs.arrays import Floats, LinearProgram
 from schedgap.solvers.proofs.checker import Box
 from schedgap.solvers.proofs.prover import Proved, prove
 
-SCALES = (1, 2, 3, 4, 6, 12, 60, 1000)  # of the worths of a cut, which are whole numbers
-FINE = 10**6  # of the worths while they are sought
+SCALES = (1, 2, 3, 4, 6, 12, 60, 1000)  # of the coefficients of a cut, tried in this order
+FINE = 10**6  # scale of the coefficients while they are computed
 LEAST = 1e-6  # values of columns below it count as 0
 VIOLATION = 1e-3  # relative
 
@@ -76,7 +76,7 @@ class SlotSeparator:
         self.index = {bundle: k for k, bundle in enumerate(self.bundles)}
         self.job, self.internal, self.workers = np.array(self.bundles, int).reshape(-1, 3).T
         self.known: list[Worth] = []
-        self.worths: list[Floats] = []  # of all bundles [k], over the limit of the cut
+        self.coefficients: list[Floats] = []  # of known cuts, for all bundles [k]; right side 1
         self.held: dict[tuple[Bundle, ...], Bools] = {}  # bundles [k] that a choice can become
 
     def __call__(self, point: Floats, box: Box) -> Sequence[Mapping[str, Any]]:
@@ -98,15 +98,15 @@ class SlotSeparator:
         return found
 
     def _known(self, value: Floats) -> Worth | None:
-        """Return the known worths whose cut a point [k] violates most, or None."""
+        """Return the worth of bundles whose known cut a point [k] violates most, or None."""
         if not self.known:
             return None
-        violation = np.array(self.worths) @ value
+        violation = np.array(self.coefficients) @ value
         most = int(violation.argmax())
         return self.known[most] if violation[most] > 1 + VIOLATION else None
 
     def _separate(self, value: Floats) -> Worth | None:
-        """Return the worths of a cut that a point [k] violates, or None."""
+        """Return the worth of bundles whose cut a point [k] violates, or None."""
         support = np.flatnonzero(value > LEAST)
         bundles = [self.bundles[k] for k in support]
         size = len(bundles)
@@ -161,7 +161,7 @@ class SlotSeparator:
         return np.asarray(within & (self.internal <= bundle.internal))
 
     def _whole(self, worth: Worth, value: Floats) -> Worth | None:
-        """Return worths in small whole numbers whose cut is violated, too, or None."""
+        """Return a worth in small whole numbers whose cut is violated, too, or None."""
         for scale in SCALES:
             tried = {b: round(w * scale / FINE) for b, w in worth.items()}
             tried = {b: w for b, w in tried.items() if w}
@@ -173,6 +173,6 @@ class SlotSeparator:
                 total[larger] = np.maximum(total[larger], w)
             if limit and total @ value > limit * (1 + VIOLATION):
                 self.known.append(tried)
-                self.worths.append(total / limit)
+                self.coefficients.append(total / limit)
                 return tried
         return None

@@ -12,13 +12,13 @@ import numpy as np
 
 from schedgap.instances.dmlrs import Counts, DmlrsInstance, DmlrsSchedule, arrays
 from schedgap.instances.dmlrs.compiled import Floats, Ints
-from schedgap.models.dmlrs.exact.bin_completion import OutOfTimeError
 from schedgap.models.dmlrs.exact.packing import Packing, dominates, minimal_infeasible_subset, pack
 from schedgap.models.dmlrs.programs.aggregate import JobBundle
 from schedgap.models.dmlrs.programs.common_rows import CandidateJob, candidate_jobs
 from schedgap.models.dmlrs.throughput import bundles, ps_needed
 from schedgap.solvers import Clock, solve
 from schedgap.solvers.programs.arrays import LinearProgram
+from schedgap.solvers.proofs.bins import OutOfTimeError
 
 CLOCK_INTERVAL = 256  # nodes between two readings of the clock
 CLOSE = 1e-9  # sums of values that exceed the best one by less are not searched for

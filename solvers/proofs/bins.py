@@ -10,62 +10,62 @@ A. S. Fukunaga, R. E. Korf, "Bin completion algorithms for multicontainer packin
 covering problems", Journal of Artificial Intelligence Research 28 (2007).
 """
 
-from collections.abc import Iterator, Sequence
-
-from schedgap.solvers.children.clock import Clock
+from collections.abc import Callable, Iterator, Sequence
 
 Vector = tuple[int, ...]  # by resource [r], or by kind of unit [k]
-
-_CLOCK_INTERVAL = 1024  # nodes between two readings of the clock
 
 
 class OutOfTimeError(Exception):
     """A search ended before it was decided."""
 
 
-def fill_bins(
-    units: Sequence[Vector], counts: Vector, bins: Sequence[tuple[Vector, int]], clock: Clock
-) -> list[tuple[int, Vector]] | None:
-    """Return bins that hold all units together, or None if there are none.
+class BinCompletion:
+    """Depth-first search over the bins.
 
-    `units` [k]: demand of one unit of each kind. `counts` [k]: number of units of each kind. `bins`
-    [r]: capacity of each type of bin, and number of bins. `clock`: time budget.
-
-    Returns
-    -------
-    list of (int, tuple) or None
-        Type of each bin that is used, and numbers of units [k] in it.
-
-    Raises
-    ------
-    OutOfTimeError
-        When the time is up before the search ends.
+    `units` [k]: demand of one unit of each kind. `bins` [q]: capacity of each type of bin, and
+    number of bins. `stop`: takes the number of nodes, and says whether the search shall end.
     """
-    total = [sum(capacity[r] * count for capacity, count in bins) for r in range(len(bins[0][0]))]
-    size = [sum(d / c if c else d for d, c in zip(unit, total, strict=True)) for unit in units]
-    order = sorted(range(len(units)), key=lambda k: -size[k])
-    search = _BinCompletion([units[k] for k in order], [capacity for capacity, _ in bins], clock)
-    found = search.run(tuple(counts[k] for k in order), tuple(count for _, count in bins))
-    if found is None:
-        return None
-    place = {k: at for at, k in enumerate(order)}
-    return [(q, tuple(own[place[k]] for k in range(len(units)))) for q, own in found]
 
-
-class _BinCompletion:
-    """Depth-first search over the bins."""
-
-    def __init__(self, units: Sequence[Vector], capacities: Sequence[Vector], clock: Clock) -> None:
-        self.units, self.capacities, self.clock = units, capacities, clock
+    def __init__(
+        self,
+        units: Sequence[Vector],
+        bins: Sequence[tuple[Vector, int]],
+        stop: Callable[[int], bool],
+    ) -> None:
+        self.capacities, self.bins = [own for own, _ in bins], tuple(count for _, count in bins)
+        total = [sum(own[r] * count for own, count in bins) for r in range(len(bins[0][0]))]
+        size = [sum(a / b if b else a for a, b in zip(unit, total, strict=True)) for unit in units]
+        self.order = sorted(range(len(units)), key=lambda k: -size[k])
+        self.units, self.stop = [units[k] for k in self.order], stop
         self.nodes = 0
 
-    def run(self, remaining: Vector, bins: Vector) -> list[tuple[int, Vector]] | None:
+    def run(self, numbers: Sequence[int]) -> list[tuple[int, Vector]] | None:
+        """Return bins that hold so many units [k] together, or None if there are none.
+
+        Returns
+        -------
+        list of (int, tuple) or None
+            Type of each bin that is used, and numbers of units [k] in it.
+
+        Raises
+        ------
+        OutOfTimeError
+            When the search was stopped.
+        """
+        if self.stop(0):
+            raise OutOfTimeError
+        found = self._search(tuple(numbers[k] for k in self.order), self.bins)
+        if found is None:
+            return None
+        place = {k: at for at, k in enumerate(self.order)}
+        return [(q, tuple(own[place[k]] for k in range(len(own)))) for q, own in found]
+
+    def _search(self, remaining: Vector, bins: Vector) -> list[tuple[int, Vector]] | None:
         """Return bins that hold the remaining units, or None."""
         failed: set[tuple[Vector, Vector]] = set()
         path: list[tuple[int, Vector]] = []
         states = [(remaining, bins)]
         fillings = [self._fillings(remaining, bins)]
-        self._check_clock()
         while fillings:
             remaining, bins = states[-1]
             if not any(remaining):
@@ -109,11 +109,6 @@ class _BinCompletion:
                 ):
                     yield q, filled
 
-    def _check_clock(self) -> None:
-        """Raise OutOfTimeError if the time is up."""
-        if self.clock.expired():
-            raise OutOfTimeError
-
     def _sum(self, counts: Vector, vectors: Sequence[Vector]) -> Vector:
         """Return the sum of some numbers of vectors."""
         pairs = list(zip(counts, vectors, strict=True))
@@ -130,8 +125,8 @@ class _BinCompletion:
     ) -> Iterator[Vector]:
         """Yield the maximal contents of one bin from kind k on, most of the first kinds first."""
         self.nodes += 1
-        if self.nodes % _CLOCK_INTERVAL == 0:
-            self._check_clock()
+        if self.stop(self.nodes):
+            raise OutOfTimeError
         if k == len(remaining):
             if not any(
                 n < most and all(a <= b for a, b in zip(unit, capacity, strict=True))

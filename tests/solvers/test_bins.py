@@ -6,11 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schedgap.models.dmlrs.exact.bin_completion import OutOfTimeError, fill_bins
-from schedgap.solvers import Clock
+from schedgap.solvers.proofs.bins import BinCompletion, OutOfTimeError
 
 amounts = st.integers(0, 4)
 units = st.lists(st.tuples(amounts, amounts).filter(any), min_size=1, max_size=3)
+
+
+def never(nodes):
+    """Never stop a search."""
+    return False
 
 
 @st.composite
@@ -43,7 +47,7 @@ def there_is_a_way(kinds, numbers, bins):
 @given(drawn())
 def test_a_way_is_found_just_where_there_is_one(problem):
     kinds, numbers, bins = problem
-    found = fill_bins(*problem, Clock())
+    found = BinCompletion(kinds, bins, never).run(numbers)
     assert (found is not None) == there_is_a_way(*problem)
     if found is not None:
         assert tuple(map(sum, zip(*(own for _, own in found), strict=True))) == (
@@ -58,11 +62,15 @@ def test_a_way_is_found_just_where_there_is_one(problem):
 
 def test_a_thousand_bins():
     """One unit for each: the search is as deep as there are bins."""
-    found = fill_bins([(3, 1)], (1500,), [((4, 9), 1500)], Clock())
+    found = BinCompletion([(3, 1)], [((4, 9), 1500)], never).run((1500,))
     assert found is not None and len(found) == 1500
-    assert fill_bins([(3, 1)], (1501,), [((4, 9), 1500)], Clock()) is None
+    assert BinCompletion([(3, 1)], [((4, 9), 1500)], never).run((1501,)) is None
 
 
 def test_a_stopped_search_says_so():
     with pytest.raises(OutOfTimeError):
-        fill_bins([(3, 1)], (3,), [((4, 9), 2)], Clock(0.0))
+        BinCompletion([(3, 1)], [((4, 9), 2)], lambda nodes: True).run((3,))
+    search = BinCompletion([(2, 1), (1, 1)], [((4, 9), 9)], lambda nodes: nodes > 3)
+    with pytest.raises(OutOfTimeError):
+        search.run((9, 9))
+    assert search.nodes == 4
