@@ -43,9 +43,10 @@ coverage: $(VENV)/dev.stamp  ## run the suite with coverage, child processes inc
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report
 
-check: $(VENV)/dev.stamp  ## check style, types and import contracts, on the package as installed
+check: $(VENV)/dev.stamp  ## check style, prose, types and import contracts, on the package as installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python tests/prose.py
 # Otherwise setuptools would install stale files from build/lib.
 	rm -rf build && mkdir -p build/check
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --target build/check/site .

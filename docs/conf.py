@@ -59,6 +59,7 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_theme_options = {
     "navbar_align": "left",
+    "header_links_before_dropdown": 7,
     "navbar_persistent": ["search-button"],
     "secondary_sidebar_items": ["page-toc"],
     "show_prev_next": False,

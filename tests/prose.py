@@ -14,18 +14,24 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-GENERATED = {"dmlrs.md", "edge.md", "elastic.md", "hare.md", "ring.md", "steps.md", "reproduction.md"}
+GENERATED = {
+    "dmlrs.md",
+    "edge.md",
+    "elastic.md",
+    "hare.md",
+    "ring.md",
+    "steps.md",
+    "reproduction.md",
+}
 ROOMS = ("analysis", "instances", "models", "solvers", "src", "tests", "examples")
 ADVICE = {
     r"\b(that|those) (of|whose)\b": "repeat the noun, or use a possessive",
     r", so that\b": "for a result: ', so'; for a purpose: 'so that' without a comma",
     r"\bbeside\b": "'next to', or 'with'",
-    r"\bof (its|their|your|our|my) own\b": "'separate', or 'your own ...'",
-    r"\buser's own\b": "'user-defined'",
+    r"\bof (its|their) own\b": "'separate'",
     r"\bwhole numbers?\b": "'integer'",
     r"\bfor want of\b": "'for lack of', or 'because there is no'",
-    r"\badmits?\b": "'accepts', or 'allows'",
-    r"(?<!here )\bis no\b(?! (longer|more|less|fewer|better|worse|larger|smaller)\b)": "'is not a'",
+    r"(?<!here\s)\bis no\b(?! (longer|more|less|fewer|better|worse|larger|smaller)\b)": "'not a'",
     r"\b[Ll]eft out are\b": "put the subject first: 'X are left out'",
 }
 COMMENT = {
@@ -64,16 +70,19 @@ def findings(path: Path) -> Iterator[tuple[int, str, str]]:
     """Yield line, phrase and advice for each finding in a file."""
     patterns = ADVICE if path.suffix in (".md", ".ipynb") else ADVICE | COMMENT
     for first, text in prose(path):
-        flat = re.sub(r"\n *(?:# ?|> ?)?(?=\S)", lambda m: " " + m[0][1:] * 0, text)
         for pattern, advice in patterns.items():
-            for found in re.finditer(pattern, text if pattern in COMMENT else flat):
+            if pattern in ADVICE:  # a phrase may be broken over lines
+                pattern = pattern.replace(" ", r"\s+")
+            for found in re.finditer(pattern, text):
                 line = first + text[: found.start()].count("\n")
                 yield line, " ".join(found[0].split()), advice
 
 
 def pages() -> list[Path]:
     """Return the pages that are written by hand, and the notebooks."""
-    found = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")]
+    found = [
+        ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+    ]
     docs = [path for path in (ROOT / "docs").rglob("*.md") if path.name not in GENERATED]
     return [*found, *sorted(each for each in docs if each.parent.name != "papers"),
             *sorted((ROOT / "notebooks").glob("*.ipynb"))]  # fmt: skip

@@ -11,6 +11,7 @@ import math
 import os
 import re
 import shlex
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -22,7 +23,6 @@ import numpy as np
 import pytest
 
 import schedgap as sg
-from schedgap import proof
 from schedgap.cli import run as command_line
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -40,14 +40,15 @@ class Session:
 
     def output(self, language: str, block: str) -> str:
         """Return what a block prints."""
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()):
+        printed, faults = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(faults):
             if language == "python":
                 exec(compile(block, PAGE.name, "exec"), self.names)
             else:
                 for command in commands(block):
                     print(f"$ {command}")
-                    assert self.run(shlex.split(command, comments=True)) == 0, command
+                    code = self.run(shlex.split(command, comments=True))
+                    assert code == 0, (command, printed.getvalue(), faults.getvalue())
         self.drawn |= {
             name: each for name, each in self.names.items() if isinstance(each, sg.Figure)
         }
@@ -67,7 +68,9 @@ class Session:
             print("\n".join(line for line in text.split("\n") if words[1] in line))
             return 0
         if words[:3] == ["python", "-m", "schedgap.proof"]:
-            return proof.main(words[3:])
+            done = subprocess.run([sys.executable, *words[1:]], capture_output=True, text=True)
+            print(done.stdout + done.stderr, end="")
+            return done.returncode
         assert words[0] == "schedgap"
         return command_line(words[1:])
 
@@ -142,6 +145,14 @@ def test_every_picture_shows_what_the_page_draws(
     for name in shown:
         stored = json.loads((PICTURES / f"{name}.json").read_text(encoding="utf-8"))
         assert stored == data(outputs[1].drawn[name.replace("-", "_")]), name
+
+
+def test_the_page_on_statistics_explains_the_pairs_shown_here(
+    outputs: tuple[list[tuple[str, str]], Session],
+) -> None:
+    (row,) = outputs[1].names["fifty"].pairs().itertuples()
+    shown = f"| {row.wins} | {row.ties} | {row.losses} | {row.ratio:.4g} | {row.p:.5f} |"
+    assert shown in (DOCS / "statistics.md").read_text(encoding="utf-8")
 
 
 def test_there_are_twenty_tasks_and_the_table_leads_to_each() -> None:
