@@ -57,6 +57,7 @@ html_additional_pages = {"index": "redirect.html"}
 html_show_sourcelink = False
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_sidebars = {"docs/how-do-i": [], "docs/glossary": []}  # they have no pages below them
 html_theme_options = {
     "navbar_align": "left",
     "header_links_before_dropdown": 7,

@@ -155,7 +155,7 @@ def test_the_page_on_statistics_explains_the_pairs_shown_here(
     assert shown in (DOCS / "statistics.md").read_text(encoding="utf-8")
 
 
-def test_there_are_twenty_tasks_and_the_table_leads_to_each() -> None:
+def test_there_are_twenty_tasks_and_the_list_leads_to_each() -> None:
     text = PAGE.read_text(encoding="utf-8")
     titles = re.findall(r"^## (?!Gallery)(.*)$", text, re.M)
     tasks = [each.lower().replace(",", "").replace(" ", "-") for each in titles]
