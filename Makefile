@@ -67,7 +67,7 @@ bench: $(VENV)/dev.stamp  ## measure speed, memory and gaps
 docs: $(VENV)/run.stamp  ## generate the families' pages from the source
 	$(BIN)/python -m schedgap.analysis.pages docs
 
-site: $(VENV)/run.stamp  ## build the documentation in site/html; the first time runs the notebooks
+site: $(VENV)/run.stamp  ## build the documentation in site/html, with the report of `make compare`; the first time runs the notebooks
 	$(BIN)/python -m pip install --quiet --editable '.[site]'
 	rm -rf site/html
 	$(BIN)/python -m sphinx -E -W --keep-going -q -c docs -d site/doctrees . site/html

@@ -68,6 +68,11 @@ html_theme_options = {
     "footer_end": [],
 }
 
+REPORT = ROOT / "runs" / "quick" / "report.html"  # by `make compare`
+if REPORT.exists():
+    html_extra_path = [str(REPORT)]
+    html_theme_options["navbar_end"] = ["report-link.html", "theme-switcher"]
+
 LINK = re.compile(r"\]\((?!\w+:|#)([^)\s#]+)(#[^)\s]*)?\)")
 PICTURES = (".png", ".svg")
 MOST_BYTES = 400_000  # of a file that becomes a page; a longer one is cut off
