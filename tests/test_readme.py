@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+import shlex
 from pathlib import Path
 from types import ModuleType
 
@@ -9,6 +10,7 @@ import pandas as pd
 import pytest
 
 import schedgap as sg
+from schedgap.cli import run as command_line
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -39,6 +41,22 @@ def test_the_lines_of_python_print_what_the_comments_say(
     said = re.findall(r"^print\(.*# ([\w. ]+)", block, re.M)
     assert printed[: len(said)] == said
     assert Path("schedules.svg").stat().st_size > 10_000
+
+
+def test_the_page_on_commands_shows_what_its_commands_print(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    shown = page.partition("```\n")[2].partition("```")[0]
+    for command in re.findall(r"^\$ schedgap (.*)$", shown, re.M):
+        assert command_line(shlex.split(command)) == 0
+    printed = capsys.readouterr().out
+    for line in shown.splitlines():
+        if line and not line.startswith("$"):
+            words = line.split()  # the last word of a row of the table is its time
+            words = words[:-1] if line.startswith("small ") else words
+            assert re.search(r"\s+".join(map(re.escape, words)), printed), line
 
 
 def test_the_table_has_the_ratios_of_the_picture() -> None:
