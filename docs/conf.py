@@ -62,7 +62,7 @@ html_theme_options = {
     "navbar_align": "left",
     "header_links_before_dropdown": 7,
     "navbar_persistent": ["search-button"],
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": ["page-toc", "download-notebook.html"],
     "show_prev_next": False,
     "footer_start": ["copyright"],
     "footer_end": [],
