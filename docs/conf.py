@@ -45,6 +45,7 @@ nb_execution_timeout = 600
 nb_execution_raise_on_error = True
 
 default_role = "code"
+highlight_language = "text"  # of blocks that name none: commands and what they print
 autodoc_typehints = "none"
 autodoc_default_options = {"members": True, "member-order": "bysource"}
 numpydoc_show_class_members = False
