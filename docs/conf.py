@@ -43,6 +43,7 @@ nb_execution_mode = "cache"
 nb_execution_cache_path = str(ROOT / "site" / "executed")
 nb_execution_timeout = 600
 nb_execution_raise_on_error = True
+suppress_warnings = ["mystnb.unknown_mime_type"]  # Plotly's data, which come with a picture
 
 default_role = "code"
 highlight_language = "text"  # of blocks that name none: commands and what they print
