@@ -43,9 +43,10 @@ coverage: $(VENV)/dev.stamp  ## run the suite with coverage, child processes inc
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report
 
-check: $(VENV)/dev.stamp  ## check style, types and import contracts, on the package as installed
+check: $(VENV)/dev.stamp  ## check style, prose, types and import contracts, on the package as installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python tests/prose.py
 # Otherwise setuptools would install stale files from build/lib.
 	rm -rf build && mkdir -p build/check
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --target build/check/site .
@@ -66,7 +67,7 @@ bench: $(VENV)/dev.stamp  ## measure speed, memory and gaps
 docs: $(VENV)/run.stamp  ## generate the families' pages from the source
 	$(BIN)/python -m schedgap.analysis.pages docs
 
-site: $(VENV)/run.stamp  ## build the documentation in site/html; the first time runs the notebooks
+site: $(VENV)/run.stamp  ## build the documentation in site/html, with the report of `make compare`; the first time runs the notebooks
 	$(BIN)/python -m pip install --quiet --editable '.[site]'
 	rm -rf site/html
 	$(BIN)/python -m sphinx -E -W --keep-going -q -c docs -d site/doctrees . site/html

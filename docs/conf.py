@@ -43,8 +43,10 @@ nb_execution_mode = "cache"
 nb_execution_cache_path = str(ROOT / "site" / "executed")
 nb_execution_timeout = 600
 nb_execution_raise_on_error = True
+suppress_warnings = ["mystnb.unknown_mime_type"]  # Plotly's data, which come with a picture
 
 default_role = "code"
+highlight_language = "text"  # of blocks that name none: commands and what they print
 autodoc_typehints = "none"
 autodoc_default_options = {"members": True, "member-order": "bysource"}
 numpydoc_show_class_members = False
@@ -57,14 +59,21 @@ html_additional_pages = {"index": "redirect.html"}
 html_show_sourcelink = False
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_sidebars = {"docs/how-do-i": [], "docs/glossary": []}  # they have no pages below them
 html_theme_options = {
     "navbar_align": "left",
+    "header_links_before_dropdown": 7,
     "navbar_persistent": ["search-button"],
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": ["page-toc", "download-notebook.html"],
     "show_prev_next": False,
     "footer_start": ["copyright"],
     "footer_end": [],
 }
+
+REPORT = ROOT / "runs" / "quick" / "report.html"  # by `make compare`
+if REPORT.exists():
+    html_extra_path = [str(REPORT)]
+    html_theme_options["navbar_end"] = ["report-link.html", "theme-switcher"]
 
 LINK = re.compile(r"\]\((?!\w+:|#)([^)\s#]+)(#[^)\s]*)?\)")
 PICTURES = (".png", ".svg")

@@ -28,10 +28,11 @@ def _steps(file: Path) -> list[dict[str, Any]]:
     return [step for job in _load(file)["jobs"].values() for step in job["steps"]]
 
 
-def test_there_is_a_run_for_changes_and_one_for_the_night() -> None:
+def test_there_are_runs_for_changes_for_the_site_and_for_the_night() -> None:
     begun = {file.stem: set(_load(file)["on"]) for file in WORKFLOWS}
     assert begun == {
         "tests": {"push", "pull_request"},
+        "site": {"push", "pull_request", "workflow_dispatch"},
         "nightly": {"schedule", "workflow_dispatch"},
     }
 
@@ -105,6 +106,20 @@ def test_the_hooks_are_those_of_make_check() -> None:
 
 def _numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, re.findall(r"\d+", version)))
+
+
+def test_only_the_job_that_publishes_the_site_may_write() -> None:
+    jobs = [(file.stem, job) for file in WORKFLOWS for job in _load(file)["jobs"].items()]
+    may = {(stem, name): job["permissions"] for stem, (name, job) in jobs if "permissions" in job}
+    assert may == {("site", "publish"): {"pages": "write", "id-token": "write"}}
+    assert "refs/heads/main" in _load(ROOT / ".github/workflows/site.yml")["jobs"]["publish"]["if"]
+
+
+def test_the_version_is_the_same_everywhere_and_has_a_dated_section() -> None:
+    citation = _load(ROOT / "CITATION.cff")
+    assert citation["version"] == PYPROJECT["project"]["version"]
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"\n## {citation['version']} ({citation['date-released']})\n" in changes
 
 
 @pytest.mark.parametrize("file", FORMS, ids=lambda file: file.stem)

@@ -279,11 +279,13 @@ The column *measured* first counts the replications. It then says whether the se
 their means, as a paper plots them, if the verdict does not say so. It ends with the number that the
 sentence is about: its median over the replications, and its least and greatest value.
 
-Instances of the scale *quick* are smaller than the paper's, except those of ring. Without `--quick`
-the figures have the paper's sizes.
+Instances of the scale *quick* are smaller than the paper's, except in family ring. Without
+`--quick` the figures have the paper's sizes.
 
 The papers do not publish their workloads. A refutation says that the text does not suffice to
 obtain the result. It does not say that the result was never obtained.
+
+[The glossary](glossary.md) explains the words of this page.
 
 `COMMAND` computes this page and its data (`{DATA}/*.csv`). The predicates are in the `figures.py`
 of each family.

@@ -71,7 +71,7 @@ class AlloxSchedule(sg.Schedule):
 
 
 def draw(request: sg.Request) -> sg.Generated:
-    """Draw independent jobs, uniformly from ranges of whole numbers."""
+    """Draw independent jobs, uniformly from ranges of integers."""
     values, jobs = request.values, []
     for k in range(values["jobs"]):
         ranges = values["length"], values["speedup"], (0, values["span"])
