@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 from schedgap import lazy
 
 if TYPE_CHECKING:
+    from schedgap.analysis.book.records import RecordBook as RecordBook
+    from schedgap.analysis.book.records import records as records
     from schedgap.analysis.comparing.bench import bench as bench
     from schedgap.analysis.comparing.compare import compare as compare
     from schedgap.analysis.comparing.judged import JudgedSchedule as JudgedSchedule
