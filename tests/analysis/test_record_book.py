@@ -504,6 +504,45 @@ def test_the_table_and_the_instances(filled: Path) -> None:
         sg.records("nothing")
 
 
+# --- ratios to records ----------------------------------------------------------------------------
+
+
+def test_a_ratio_is_to_the_record_if_no_reference_is_as_good(solved: Path) -> None:
+    instance = sg.load("hare-a1")
+    record = sg.records().best("hare-a1")
+    assert record is not None
+    plain = sg.judge(instance, solved / "hare-a1-list.json")
+    assert plain.ratio is not None
+    assert plain.ratio.low == plain.ratio.high == plain.objective / record.objective
+    assert {each.name for each in plain.references} == {f"record of {_date()} by exact"}
+    known = sg.judge(instance, solved / "hare-a1-list.json", sg.load_solution(
+        solved / "hare-a1-lagrangian.json", instance))  # fmt: skip
+    assert known.ratio == plain.ratio  # its bound is weaker
+    assert len(known.references) == 3
+    same = sg.judge(instance, record, record)
+    assert [each.name for each in same.references if each.objective is not None] == ["exact"]
+    assert not sg.judge(sg.generate("hare", seed=1), {"assignments": []}).references
+
+
+def _date() -> str:
+    entry = Book().records("hare").records["hare-a1"][""]
+    assert entry.schedule is not None
+    return entry.schedule.by.date
+
+
+def test_a_run_is_measured_against_records(tmp_path: Path) -> None:
+    run = sg.compare("hare-a1", methods=["list"], run=tmp_path / "run", workers=1)
+    (bracket,) = run.brackets.values()
+    assert bracket.closed
+    assert bracket.best_by == bracket.bound_by == f"record of {_date()} by exact"
+    assert bracket.evidence == "proved"
+    assert run.records_used == 1
+    (row,) = run.ratios().to_dict("records")
+    assert row["low"] == row["high"] > 1
+    other = sg.compare(sg.generate("edge", seed=1), methods=["fifo"], workers=1)
+    assert other.records_used == 0
+
+
 def test_a_sample_of_the_bundled_book_verifies() -> None:
     """`schedgap records verify` checks all of it, in a workflow of its own."""
     for family in ("hare", "elastic", "edge", "ring", "dmlrs"):

@@ -94,8 +94,26 @@ def judged_schedule(result: "JudgedSchedule", *, as_json: bool) -> None:
                 if value is not None
             )
             lines(f"ratio to the optimum {result.ratio}: {best}")
+            _beaten(result)
         elif result.feasible:
             lines("ratio to the optimum unknown: --run DIR or --against METHOD give a reference")
+
+
+def _beaten(result: "JudgedSchedule") -> None:
+    """Print by how much a schedule improves the record of its instance, if it does."""
+    from schedgap.analysis.records.booked import NAME
+
+    for each in result.references:
+        value, old = result.objective, each.objective
+        if not each.name.startswith(f"{NAME} ") or each.scale is None or None in (value, old):
+            continue
+        assert value is not None
+        assert old is not None
+        better = value < old if each.scale.sense == "min" else value > old
+        if better and not each.scale.same(value, old):
+            by = f" by {abs(value - old) / abs(old):.2%}" if old else ""
+            lines(f"improves the {each.name}{by}: put it into a run folder (--run DIR --as NAME), "
+                  "then 'schedgap records update DIR'")  # fmt: skip
 
 
 @contextmanager
