@@ -1,7 +1,7 @@
 """The record book as users see it: instances, best solutions, a table, update and verification."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -77,6 +77,27 @@ class RecordBook:
         entry = records.records.get(name, {}).get(problem)
         side = None if entry is None else getattr(entry, which)
         return None if side is None else stored(self._book, side, self._book.instance(name))
+
+    def entries(self, family: str) -> Mapping[str, Mapping[str, Entry]]:
+        """Return what is known of a family's instances: an entry by name and problem variant.
+
+        Parameters
+        ----------
+        family : str
+            Name of the family.
+        """
+        known = self._book.records(family).records
+        return {name: known[name] for name in self.names if name in known}
+
+    def instance(self, name: str) -> Instance:
+        """Return an instance by its name.
+
+        Parameters
+        ----------
+        name : str
+            Name of the instance, such as 'hare-a1'.
+        """
+        return self._book.instance(name)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for each instance and problem variant, as `table` does, as JSON data."""

@@ -1,7 +1,9 @@
 """The record book takes only what verifies, loses nothing, and says what it has."""
 
+import contextlib
 import copy
 import gzip
+import io
 import json
 import os
 import shutil
@@ -504,6 +506,65 @@ def test_the_table_and_the_instances(filled: Path) -> None:
         sg.records("nothing")
 
 
+# --- the command ----------------------------------------------------------------------------------
+
+
+def _command(*words: object) -> tuple[int, str]:
+    from schedgap.cli import run
+
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        code = run([*map(str, words)])
+    return code, said.getvalue()
+
+
+def test_the_command_updates_lists_and_verifies(solved: Path, tmp_path: Path) -> None:
+    place = tmp_path / "book"
+    place.mkdir()
+    broken = tmp_path / "broken.json"
+    broken.write_text("{")
+    code, said = _command(
+        "records", "update", solved / "edge-a1-fifo.json", broken, "--book", place
+    )
+    assert code == 1
+    assert said.splitlines() == [
+        "edge-a1: schedule 44 by fifo, the first",
+        f"refused: {broken}: line 1 column 2: not JSON: expecting property name enclosed in double "
+        "quotes",
+        "2 files checked: 1 improvements, 1 refused, 0 left out",
+    ]
+    code, said = _command("records", "edge-a", "--book", place, "--json")
+    assert [row["schedule"] for row in json.loads(said)] == [44, None, None, None, None]
+    assert "edge-a1" in _command("records", "edge", "--book", place)[1]
+    assert _command("records", "verify", "edge-a1", "--book", place) == (
+        0, "1 instances: no faults found\n",
+    )  # fmt: skip
+    for file in place.glob("edge/*.json.gz"):
+        file.unlink()
+    code, said = _command("records", "verify", "edge-a1", "--book", place, "--json")
+    assert (code, len(json.loads(said)["faults"])) == (1, 1)
+    code, said = _command("records", "update", solved / "edge-a1-exact.json", "--book", place,
+                          "--json")  # fmt: skip
+    assert {each["side"] for each in json.loads(said)["taken"]} == {"schedule", "bound"}
+
+
+@pytest.mark.parametrize("words", [["nothing"], ["update"], ["hare", "edge"], ["verify", "x"]])
+def test_a_wrong_word_is_a_usage_error(words: list[str]) -> None:
+    assert _command("records", *words) == (2, "")
+
+
+def test_judge_says_by_how_much_a_record_is_broken(
+    solved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    book = sg.records(book=tmp_path)
+    book.update(solved / "edge-a1-fifo.json")
+    monkeypatch.setattr("schedgap.instances.book.HERE", tmp_path)
+    shutil.copy(Path(HERE, "edge", "recipes.toml"), tmp_path / "edge" / "recipes.toml")
+    code, said = _command("judge", "edge-a1", solved / "edge-a1-exact.json")
+    assert code == 0
+    assert "improves the record of " in said
+    assert " by fifo (44) by 27.27%" in said
+
+
 # --- ratios to records ----------------------------------------------------------------------------
 
 
@@ -547,6 +608,17 @@ def test_a_sample_of_the_bundled_book_verifies() -> None:
     """`schedgap records verify` checks all of it, in a workflow of its own."""
     for family in ("hare", "elastic", "edge", "ring", "dmlrs"):
         assert not sg.records(f"{family}-a1").verify()
+
+
+def test_verification_needs_no_solver(filled: Path, tmp_path: Path) -> None:
+    for engine in ("highspy", "ortools", "gurobipy", "pyscipopt", "cvxpy", "clarabel"):
+        (tmp_path / f"{engine}.py").write_text("raise ImportError('no engine here')")
+    command = [sys.executable, "-m", "schedgap", "records", "verify", "edge-a1", "hare-a1"]
+    done = subprocess.run(
+        [*command, "ring-a1", "--book", str(filled)], capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)}, cwd=tmp_path,
+    )  # fmt: skip
+    assert (done.stdout, done.returncode) == ("3 instances: no faults found\n", 0), done.stderr
 
 
 def test_the_bundled_book_is_small() -> None:

@@ -103,17 +103,16 @@ def _beaten(result: "JudgedSchedule") -> None:
     """Print by how much a schedule improves the record of its instance, if it does."""
     from schedgap.analysis.records.booked import NAME
 
+    value = result.objective
     for each in result.references:
-        value, old = result.objective, each.objective
-        if not each.name.startswith(f"{NAME} ") or each.scale is None or None in (value, old):
+        old, scale = each.objective, each.scale
+        if not each.name.startswith(f"{NAME} ") or value is None or old is None or scale is None:
             continue
-        assert value is not None
-        assert old is not None
-        better = value < old if each.scale.sense == "min" else value > old
-        if better and not each.scale.same(value, old):
+        better = value < old if scale.sense == "min" else value > old
+        if better and not scale.same(value, old):
             by = f" by {abs(value - old) / abs(old):.2%}" if old else ""
-            lines(f"improves the {each.name}{by}: put it into a run folder (--run DIR --as NAME), "
-                  "then 'schedgap records update DIR'")  # fmt: skip
+            lines(f"improves the {each.name} ({number(old, 10)}){by}")
+            lines("to enter it: judge ... --run DIR --as NAME, then schedgap records update DIR")
 
 
 @contextmanager
