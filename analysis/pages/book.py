@@ -270,7 +270,7 @@ def picture(rows: Sequence[Mapping[str, Any]]) -> str:
 def _step(span: float) -> float:
     """Return a round distance of marks, of which a span has at most eight."""
     unit = 10 ** math.floor(math.log10(span / 8))
-    return next(unit * k for k in (1, 2, 5, 10) if unit * k * 8 >= span)
+    return float(next(unit * k for k in (1, 2, 5, 10) if unit * k * 8 >= span))
 
 
 def write(folder: Path) -> None:
