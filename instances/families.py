@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from schedgap.errors import FamilyWarning, InputError, UsageError, choices
@@ -180,12 +179,7 @@ def from_data(data: object) -> Instance:
 
 
 def load(file: str | os.PathLike[str] | Mapping[str, object]) -> Instance:
-    """Return the instance of a file, of the content of one, or of the record book.
-
-    Parameters
-    ----------
-    file : path or mapping
-        The file, its JSON data, or the name of an instance of the record book, such as 'hare-p3'.
+    """Return the instance of a file, or of its JSON data.
 
     Raises
     ------
@@ -196,13 +190,6 @@ def load(file: str | os.PathLike[str] | Mapping[str, object]) -> Instance:
         return from_data(file)
     if not isinstance(file, str | os.PathLike):
         raise InputError(f"need a file or its data, not {type(file).__name__}")
-    if isinstance(file, str | Path) and not os.path.lexists(file):
-        from schedgap.instances.book import Book  # it imports this module
-
-        book = Book()
-        names = book.named(Path(file).as_posix())
-        if len(names) == 1:
-            return book.instance(names[0])
     try:
         return from_data(read_json(file))
     except InputError as error:

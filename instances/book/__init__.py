@@ -22,7 +22,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from schedgap.errors import InputError, UsageError, choices
-from schedgap.instances.families import OWN, load
+from schedgap.instances import families
+from schedgap.instances.families import OWN
 from schedgap.instances.generate import generate
 from schedgap.instances.instance import Instance
 from schedgap.instances.json_files import read_bytes, read_json, short
@@ -218,7 +219,7 @@ class Book:
             )
         else:
             own = self.path / family / recipe.file
-            made = load(own if own.exists() else HERE / family / recipe.file)
+            made = families.load(own if own.exists() else HERE / family / recipe.file)
         if made.sha256 != recipe.sha256:
             raise InputError(
                 f"the recipe of {name} gives the hash {made.sha256[:12]}..., "
@@ -259,6 +260,27 @@ class Book:
     def known(self) -> Mapping[str, Records]:
         """The records of each family, read once."""
         return {family: self.records(family) for family in OWN}
+
+
+def load(file: str | os.PathLike[str] | Mapping[str, object]) -> Instance:
+    """Return the instance of a file, of the content of one, or of the record book.
+
+    Parameters
+    ----------
+    file : path or mapping
+        The file, its JSON data, or the name of an instance of the record book, such as 'hare-p3'.
+
+    Raises
+    ------
+    InputError
+        If the file is not a valid instance; names the file, the JSON path and the fault.
+    """
+    if isinstance(file, str | Path) and not os.path.lexists(file):
+        book = Book()
+        names = book.named(Path(file).as_posix())
+        if len(names) == 1:
+            return book.instance(names[0])
+    return families.load(file)
 
 
 def book_instances(text: str) -> Iterator[Instance]:

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from schedgap.errors import InputError, UsageError
-from schedgap.instances.book import HERE, TIERS, Book, book_instances
-from schedgap.instances.families import OWN, load
+from schedgap.instances.book import HERE, TIERS, Book, book_instances, load
+from schedgap.instances.families import OWN
 
 
 def test_each_family_has_five_instances_of_each_tier() -> None:
