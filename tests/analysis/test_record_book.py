@@ -3,9 +3,11 @@
 import contextlib
 import copy
 import gzip
+import hashlib
 import io
 import json
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -19,7 +21,7 @@ import pytest
 import schedgap as sg
 from schedgap.analysis.book import updating
 from schedgap.analysis.book.checking import Offers, offers_of
-from schedgap.errors import ContradictionError, UsageError
+from schedgap.errors import ContradictionError, SchedgapError, UsageError
 from schedgap.instances.book import HERE, Book
 
 Data = dict[str, Any]
@@ -223,26 +225,52 @@ def test_a_bound_that_its_certificate_does_not_reach_is_refused(
     assert not _content(book)
 
 
-def test_every_changed_number_of_a_proof_is_refused_or_proves_the_same(
+def _numbers(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The paths of all numbers."""
+    if isinstance(data, dict | list):
+        items = data.items() if isinstance(data, dict) else enumerate(data)
+        return [each for key, value in items for each in _numbers(value, (*path, key))]
+    return [path] if type(data) in (int, float) else []
+
+
+def _moved(data: Any, path: tuple[Any, ...], by: int) -> Any:
+    changed = copy.deepcopy(data)
+    at = changed
+    for key in path[:-1]:
+        at = at[key]
+    at[path[-1]] += by
+    return changed
+
+
+def test_no_changed_number_gives_a_better_record(
     book: sg.RecordBook, solved: Path, tmp_path: Path
 ) -> None:
-    """The hash in the solution is made to fit: the checker has to see it."""
-    import hashlib
-
+    """Numbers of a solution and its proof, whose hash is made to fit; the optimum is 32."""
     solution = json.loads((solved / "edge-a1-exact.json").read_text())
     proof = json.loads(gzip.decompress((solved / "edge-a1-exact.proof.json.gz").read_bytes()))
-    best = solution["objective"]
-    for goal in (proof["goal"] + 1, proof["goal"] - 1):
-        forged, claim = copy.deepcopy(proof), copy.deepcopy(solution)
-        forged["goal"] = goal
-        packed = gzip.compress(json.dumps(forged).encode())
-        (tmp_path / "edge-a1-exact.proof.json.gz").write_bytes(packed)
-        claim["proof"]["sha256"] = hashlib.sha256(packed).hexdigest()
-        (tmp_path / "edge-a1-exact.json").write_text(json.dumps(claim))
-        found = book.update(tmp_path / "edge-a1-exact.json")
-        assert len(found.refused) == 1
-    assert best == solution["objective"]
-    assert not _content(book)
+    parts = {"solution": solution, "proof": proof}
+    of = {name: _numbers(part) for name, part in parts.items()}
+    chosen = [("proof", ("goal",), by) for by in (1, -1)]
+    chosen += [("solution", (side,), by) for side in ("objective", "bound") for by in (1, -1)]
+    draw = random.Random(1)
+    chosen += [(name, draw.choice(of[name]), draw.choice((-2, -1, 1, 2)))
+               for name in ("proof", "solution") for _ in range(20)]  # fmt: skip
+    refused = 0
+    for name, path, by in chosen:
+        forged = parts | {name: _moved(parts[name], path, by)}
+        packed = gzip.compress(json.dumps(forged["proof"]).encode())
+        claim = {"file": "a.proof.json.gz", "sha256": hashlib.sha256(packed).hexdigest()}
+        data = forged["solution"] | {"proof": solution["proof"] | claim}
+        (tmp_path / "a.proof.json.gz").write_bytes(packed)
+        (tmp_path / "a.json").write_text(json.dumps(data))
+        try:
+            found = offers_of(print, str(book._book.path), str(tmp_path / "a.json"))
+        except SchedgapError:
+            refused += 1
+            continue
+        for offer in found.offers:
+            assert offer.value >= 32 if offer.side == "schedule" else offer.value <= 32
+    assert refused > len(chosen) // 2
 
 
 def test_a_relaxed_schedule_is_refused(book: sg.RecordBook, solved: Path) -> None:
