@@ -311,6 +311,7 @@ def test_unusable_files_are_one_line_each(
     assert len(found.refused) == len(given)
     assert all("\n" not in line and len(line) < 400 for line in found.refused)
     assert len(found.taken) == 1
+    assert any(line.endswith("huge.json: larger than 64 MB") for line in found.refused)
 
 
 def test_a_certificate_that_is_a_link_or_a_pipe_is_refused(
@@ -440,7 +441,7 @@ def test_a_killed_update_leaves_the_old_book(book: sg.RecordBook, solved: Path) 
 
 
 def test_two_updates_at_once_lose_nothing(book: sg.RecordBook, solved: Path) -> None:
-    first = _start(1, book, solved / "hare-a1-list.json")
+    first = _start(5, book, solved / "hare-a1-list.json")
     assert first.stdout is not None
     assert first.stdout.readline() == "index\n"  # it holds the lock
     second = _start(0, book, solved / "hare-a1-lagrangian.json")
@@ -459,16 +460,27 @@ def test_two_updates_at_once_lose_nothing(book: sg.RecordBook, solved: Path) -> 
 def _edit(folder: Path, change: Callable[[Data], None]) -> None:
     file = folder / "edge" / "records.json"
     data = json.loads(file.read_text())
-    change(data["records"]["edge-a1"][""])
+    entry = data["records"]["edge-a1"][""]
+    change(entry)
+    if change is not _without_change:
+        for each in data["changes"]:
+            each["value"] = entry[each["side"]]["value"]
     file.write_text(json.dumps(data))
 
 
 def _better(entry: Data) -> None:
     entry["schedule"]["value"] -= 1
+    entry["status"] = "open"
+
+
+def _without_change(entry: Data) -> None:
+    entry["bound"]["value"] -= 1  # the file shows it, but the last change says otherwise
+    entry["status"] = "open"
 
 
 def _tighter(entry: Data) -> None:
     entry["bound"]["value"] += 1
+    entry["status"] = "open"
 
 
 def _open(entry: Data) -> None:
@@ -483,7 +495,7 @@ def _outside(entry: Data) -> None:
     entry["schedule"]["file"] = "../../x"
 
 
-@pytest.mark.parametrize("change", [_better, _tighter, _open, _swapped, _outside])
+@pytest.mark.parametrize("change", [_better, _without_change, _tighter, _open, _swapped, _outside])
 def test_an_edited_book_has_faults(
     filled: Path, tmp_path: Path, change: Callable[[Data], None]
 ) -> None:
