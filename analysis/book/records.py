@@ -1,5 +1,6 @@
 """The record book as users see it: instances, best solutions, a table, update and verification."""
 
+import math
 import os
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from schedgap.analysis.book.checking import stored
 from schedgap.analysis.book.updating import Update, update
-from schedgap.analysis.records.ratios import RatioInterval, ratio_interval
+from schedgap.analysis.records.ratios import RatioInterval, interval_text, ratio_interval
 from schedgap.analysis.results.bounds import Scale
 from schedgap.analysis.results.solution import Solution
 from schedgap.errors import SchedgapError, UsageError, choices
@@ -100,7 +101,10 @@ class RecordBook:
         return self._book.instance(name)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return a row for each instance and problem variant, as `table` does, as JSON data."""
+        """Return a row for each instance and problem variant, as `table` does, as JSON data.
+
+        `high` is None if nothing bounds the ratio.
+        """
         return [
             self._row(name, problem, entry)
             for family in OWN
@@ -117,10 +121,11 @@ class RecordBook:
         family, _, rest = name.partition("-")
         schedule, bound = entry.schedule, entry.bound
         ratio = self._bracket(name, entry)
+        high = None if ratio is None or math.isinf(ratio.high) else ratio.high
         values = (
             name, family, rest[0], self._book.recipes[name].about, problem, entry.status,
             schedule and schedule.value, bound and bound.value,
-            ratio and ratio.low, ratio and ratio.high,
+            ratio and ratio.low, high,
             schedule and schedule.by.method, schedule and schedule.by.date,
             bound and bound.by.method, bound and bound.by.date, bound and bound.evidence,
         )  # fmt: skip
@@ -207,6 +212,12 @@ class RecordBook:
 
     def _repr_html_(self) -> str:
         return html_table(self._facts())
+
+
+def ratio_of(row: Mapping[str, Any]) -> str:
+    """Return the ratio of a record's schedule to the optimum as text; a dash without one."""
+    low, high = row["low"], row["high"]
+    return interval_text(math.nan if low is None else low, math.inf if high is None else high)
 
 
 @checked(name=a_text, book=a_path)

@@ -7,9 +7,9 @@ from decimal import ROUND_CEILING
 from pathlib import Path
 from typing import Any
 
-from schedgap.analysis.book.records import RecordBook, records
+from schedgap.analysis.book.records import RecordBook, ratio_of, records
 from schedgap.analysis.pages.families import markdown_table
-from schedgap.analysis.records.ratios import interval_text, rounded
+from schedgap.analysis.records.ratios import rounded
 from schedgap.instances.book import TIERS, Book, Finder
 from schedgap.instances.families import OWN
 from schedgap.models.family import family
@@ -105,7 +105,7 @@ def _of_family(book: RecordBook, name: str, rows: Sequence[Mapping[str, Any]]) -
         cells.append((
             f"`{row['instance']}`{variant}", row["about"],
             *("" if row[side] is None else f"{row[side]:.10g}" for side in ("schedule", "bound")),
-            "" if row["low"] is None else interval_text(row["low"], row["high"]),
+            ratio_of(row),
             "" if entry is None or entry.schedule is None else _by(entry.schedule.by),
             "" if entry is None or entry.bound is None
             else f"{_by(entry.bound.by)}: {_kind(entry.bound.evidence)}",
@@ -255,7 +255,7 @@ def picture(rows: Sequence[Mapping[str, Any]]) -> str:
     for place, row in enumerate(drawn):
         y = ROW * place + ROW - 4
         end = LEFT + (min(row["high"], top) - 1) * scale
-        title = f"{row['instance']}: {interval_text(row['low'], row['high'])}"
+        title = f"{row['instance']}: {ratio_of(row)}"
         parts.append(f'<g><title>{title}</title><text x="4" y="{y}">{row["instance"]}</text>')
         if row["status"] == "closed":
             parts.append(f'<circle cx="{LEFT}" cy="{y - 4}" r="4" fill="#1f77b4"/></g>')

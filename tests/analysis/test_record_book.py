@@ -23,6 +23,8 @@ from schedgap.analysis.book import updating
 from schedgap.analysis.book.checking import Offers, offers_of
 from schedgap.errors import ContradictionError, SchedgapError, UsageError
 from schedgap.instances.book import HERE, Book
+from schedgap.instances.families import OWN
+from schedgap.models.family import family
 
 Data = dict[str, Any]
 
@@ -546,6 +548,18 @@ def test_the_table_and_the_instances(filled: Path) -> None:
         sg.records("nothing")
 
 
+def test_a_ratio_without_an_upper_end_is_json_data(book: sg.RecordBook, tmp_path: Path) -> None:
+    instance = sg.load("dmlrs-a1")
+    nothing = family("dmlrs").null_schedule(instance)
+    sg.judge(instance, nothing).save(tmp_path / "a.json")
+    sg.solve(instance, "fluid-lp").save(tmp_path / "b.json")
+    assert len(book.update(tmp_path / "a.json", tmp_path / "b.json").taken) == 2
+    row = _row(book, "dmlrs-a1")
+    assert (row["schedule"], row["high"]) == (0, None)
+    json.dumps(row, allow_nan=False)
+    assert ">= " in _command("records", "dmlrs-a1", "--book", book._book.path)[1]
+
+
 # --- the command ----------------------------------------------------------------------------------
 
 
@@ -646,8 +660,8 @@ def test_a_run_is_measured_against_records(tmp_path: Path) -> None:
 
 def test_a_sample_of_the_bundled_book_verifies() -> None:
     """`schedgap records verify` checks all of it, in a workflow of its own."""
-    for family in ("hare", "elastic", "edge", "ring", "dmlrs"):
-        assert not sg.records(f"{family}-a1").verify()
+    for name in OWN:
+        assert not sg.records(f"{name}-a1").verify()
 
 
 def test_verification_needs_no_solver(filled: Path, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ def records(rows: Sequence[Mapping[str, Any]], *, as_json: bool) -> None:
     if as_json:
         json_document([*rows])
         return
-    from schedgap.analysis.records.ratios import interval_text
+    from schedgap.analysis.book.records import ratio_of
 
     several = any(row["problem"] for row in rows)
     columns = ["instance", *(["problem"] if several else []), "status", "schedule", "bound",
@@ -29,7 +29,7 @@ def records(rows: Sequence[Mapping[str, Any]], *, as_json: bool) -> None:
             row["status"],
             number(row["schedule"], 10),
             number(row["bound"], 10),
-            "-" if row["low"] is None else interval_text(row["low"], row["high"]),
+            ratio_of(row),
             row["schedule_by"] or "-",
             row["bound_by"] or "-",
             row["evidence"] or "-",
