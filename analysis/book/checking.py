@@ -182,6 +182,8 @@ def _finder(solution: Solution, record: TaskRecord | None, file: Path) -> Finder
     """Return who found a solution; a solution file does not say on what machine and when."""
     started = "" if record is None else str(record.started)[:10]
     known = re.fullmatch(r"\d{4}-\d\d-\d\d", started)
+    session = None if record is None else _session(record, file)
+    system = None if session is None else re.match(r"[A-Za-z]+", session.os)
     return Finder(
         method=solution.method if record is None else record.label,
         options=dict(solution.options),
@@ -189,24 +191,24 @@ def _finder(solution: Solution, record: TaskRecord | None, file: Path) -> Finder
         seed=solution.seed,
         versions=dict(solution.versions),
         seconds=solution.seconds,
+        cpu_seconds=None if record is None else record.cpu_seconds,
         time_limit=None if record is None else record.time_limit,
-        machine=NOT_STATED if record is None else _machine(record, file),
+        machine=f"{session.cores} cores, {system[0]}" if session and system else NOT_STATED,
+        load=None if session is None else session.load,
         date=started if known else datetime.now(UTC).date().isoformat(),
     )
 
 
-def _machine(record: TaskRecord, file: Path) -> str:
-    """Return the cores and the system of a record's session in words; the host is not named."""
+def _session(record: TaskRecord, file: Path) -> Session | None:
+    """Return the session of a record of a run; None if there is none."""
     session = file.parent.parent / "sessions" / f"{record.session}.json"
     try:
         if not re.fullmatch(r"[0-9a-f]{4,32}", record.session):
-            return NOT_STATED
+            return None
         check_plain(session)
-        found = validate(Session, read_json(session))
+        return validate(Session, read_json(session))
     except InputError:
-        return NOT_STATED
-    system = re.match(r"[A-Za-z]+", found.os)
-    return f"{found.cores} cores, {system[0] if system else 'unknown system'}"
+        return None
 
 
 # --- the book ---------------------------------------------------------------------------------

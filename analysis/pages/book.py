@@ -116,7 +116,8 @@ def _of_family(book: RecordBook, name: str, rows: Sequence[Mapping[str, Any]]) -
     return [
         f"## {name}",
         f"{title[0].upper()}{title[1:]} ([paper]({name}.md)). The optimum is {side} the bound. "
-        "`1.15 of 30 s` means that the method took 1.15 s under a limit of 30 s.\n",
+        "`1.15 of 30 s` means that the method took 1.15 s under a limit of 30 s; CPU seconds are "
+        "those of all its processes.\n",
         markdown_table(head, cells),
         "",
         f"![The interval of each open instance](img/records-{name}.svg)\n",
@@ -128,7 +129,8 @@ def _of_family(book: RecordBook, name: str, rows: Sequence[Mapping[str, Any]]) -
 
 def _by(finder: Finder) -> str:
     limit = "" if finder.time_limit is None else f" of {finder.time_limit:g}"
-    return f"`{finder.method}`, {finder.seconds:.3g}{limit} s, {finder.date}"
+    cpu = "" if finder.cpu_seconds is None else f" (CPU {finder.cpu_seconds:.3g} s)"
+    return f"`{finder.method}`, {finder.seconds:.3g}{limit} s{cpu}, {finder.date}"
 
 
 def _kind(evidence: str) -> str:
@@ -191,6 +193,8 @@ def _edition(book: RecordBook) -> str:
     texts = [f"{tier}: {limit:g} s" for tier, limit in longest.items() if limit]
     text = f"In this edition the longest limits were {', '.join(texts) or 'none'}. "
     text += f"Machines: {'; '.join(machines) or 'none'}."
+    if loads := [side.by.load for *_, side in sides if side.by.load is not None]:
+        text += f" Load at the start of a run: {min(loads):.2g} to {max(loads):.2g} processes."
     shorter = [
         tier
         for tier, limit in longest.items()

@@ -69,9 +69,13 @@ class Finder(Record):
     versions: dict[str, str]
     seconds: Annotated[float, Field(ge=0)]
     """Wall-clock seconds of the method."""
+    cpu_seconds: float | None
+    """Seconds of processor time of the method; null if not known."""
     time_limit: float | None
     machine: str
     """Cores and system, in words."""
+    load: float | None
+    """Running processes of the machine when the run started; null if not known."""
     date: Date
 
 
