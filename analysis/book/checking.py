@@ -155,18 +155,18 @@ def _verified(solution: Solution, verdict: Verdict, scale: Scale, by: Finder) ->
     A proof stays with its schedule, since the check of a claim needs both.
     """
     bound, certificate, proof = solution.bound, solution.certificate, solution.proof_data
+    proved = proof is not None and any(": PROVED" in claim for claim in verdict.claims)
     found: list[Offer] = []
-    if bound is not None and verdict.bound_status == "checked" and certificate is not None:
-        changes = {"schedule": None, "objective": None, "status": "bound", "proof": None}
-        content = _content(solution, changes, certificate=certificate)
-        kind = str(certificate.get("kind"))
-        found.append(Offer("bound", scale.demanded(bound), kind, content, by))
-    elif bound is not None and verdict.bound_status == "checked" and proof is not None:
+    content = _content(solution, {"bound": None, "status": "feasible", "proof": None})
+    if bound is not None and proof is not None and proved:
         content = _content(solution, {}, proof=proof)
         found.append(Offer("bound", scale.demanded(bound), TREE, content, by))
+    elif bound is not None and certificate is not None and verdict.bound_status == "checked":
+        changes = {"schedule": None, "objective": None, "status": "bound", "proof": None}
+        alone = _content(solution, changes, certificate=certificate)
+        kind = str(certificate.get("kind"))
+        found.append(Offer("bound", scale.demanded(bound), kind, alone, by))
     if verdict.objective is not None:
-        if not found or found[0].evidence != TREE:
-            content = _content(solution, {"bound": None, "status": "feasible", "proof": None})
         found.append(Offer("schedule", verdict.objective, RULES, content, by))
     return tuple(found)
 

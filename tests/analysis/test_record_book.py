@@ -111,6 +111,11 @@ def test_each_side_has_its_own_file_and_finder(filled: Path) -> None:
     assert entry.bound.evidence == "lagrangian"
 
 
+def test_a_proof_is_kept_rather_than_a_certificate(filled: Path, solved: Path) -> None:
+    assert (solved / "ring-a1-exact.certificate.json").exists()
+    assert _row(sg.records("ring", book=filled), "ring-a1")["evidence"] == "tree"
+
+
 def test_a_problem_variant_has_its_own_record(filled: Path) -> None:
     book = sg.records("hare", book=filled)
     fixed, plain = _row(book, "hare-a1", "fixed"), _row(book, "hare-a1")
