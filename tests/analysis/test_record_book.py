@@ -606,6 +606,15 @@ def test_the_command_updates_lists_and_verifies(solved: Path, tmp_path: Path) ->
     assert {each["side"] for each in json.loads(said)["taken"]} == {"schedule", "bound"}
 
 
+def test_an_instance_of_the_book_is_generated_by_its_name(tmp_path: Path) -> None:
+    file = tmp_path / "ring.json"
+    assert _command("generate", "ring-a1", "--out", file)[0] == 0
+    assert sg.load(file) == sg.load("ring-a1")
+    assert _command("generate", "ring-a1", "--seed", 3, "--out", file)[0] == 2
+    assert _command("generate", "ring-a", "--out", file)[0] == 2
+    assert _command("solve", "records/ring/ring-a1", "--method", "lpt-pack")[0] == 0
+
+
 @pytest.mark.parametrize("words", [["nothing"], ["update"], ["hare", "edge"], ["verify", "x"]])
 def test_a_wrong_word_is_a_usage_error(words: list[str]) -> None:
     assert _command("records", *words) == (2, "")
