@@ -33,7 +33,7 @@ HERE = Path(__file__).parent
 MOST_BYTES = 64 * 2**20  # of a file of a book, packed or not
 TIERS = {
     "a": "closed in seconds",
-    "b": "closed in minutes",
+    "b": "closed within minutes",
     "c": "open at moderate size",
     "p": "full scale",
 }
