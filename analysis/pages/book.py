@@ -92,7 +92,11 @@ def _overview(rows: Sequence[Mapping[str, Any]]) -> str:
                  *("" if math.isinf(each) else _up(each) for each in (middle, high[-1])))
             )  # fmt: skip
     head = ("family", "tier", "closed", "open", "median ratio, at most", "worst ratio, at most")
-    note = "An empty cell means that an instance of the tier has no schedule or no bound yet."
+    note = (
+        "An empty cell means that an instance of the tier has no schedule or no bound yet. In the "
+        "pictures below,\na bar spans the possible ratios of the best schedule to the optimum, and "
+        "a dot is a closed instance."
+    )
     return f"{markdown_table(head, cells)}\n\n{note}"
 
 
