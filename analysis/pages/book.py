@@ -16,12 +16,12 @@ from schedgap.models.family import family
 
 LIMITS = {"a": 30, "b": 300, "c": 300, "p": 600}  # seconds of a method on an instance
 SEARCHES: Mapping[str, Sequence[str]] = {  # the methods of tiers c and p
-    "hare": ("exact", "local-search", "hare-fluid", "lagrangian", "fluid-lp"),
-    "elastic": ("exact", "lp-guided", "wspt-list", "a-online-compact", "configuration-lp",
+    "hare": ("exact", "local-search", "list", "lagrangian", "fluid-lp"),
+    "elastic": ("exact", "lp-guided", "fifo", "deadline-greedy", "configuration-lp",
                 "pooled-lp-coarse"),
-    "edge": ("exact", "list", "a-online-any", "fifo", "type-bound", "cg-bound"),
+    "edge": ("exact", "list", "fifo", "type-bound", "cg-bound"),
     "ring": ("exact", "local-search", "sjf-bco", "lpt-pack", "bounds"),
-    "dmlrs": ("exact", "density", "colgen-heuristic", "pd-ors", "fluid-lp", "colgen"),
+    "dmlrs": ("exact", "density", "colgen-heuristic", "fluid-lp", "colgen"),
 }  # fmt: skip
 WHY = {  # what the bounds of open instances leave out
     "hare": "The bounds relax the capacity of GPUs: they schedule each job alone at prices, or as "
