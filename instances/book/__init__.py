@@ -24,7 +24,6 @@ from pydantic import Field
 from schedgap.errors import InputError, UsageError, choices
 from schedgap.instances import families
 from schedgap.instances.families import OWN
-from schedgap.instances.generate import generate
 from schedgap.instances.instance import Instance
 from schedgap.instances.json_files import read_bytes, read_json, short
 from schedgap.instances.records import Many, Record, validate
@@ -218,6 +217,8 @@ class Book:
             raise UsageError(f"no instance '{name}': {choices(name, self.recipes)}")
         recipe, family = self.recipes[name], name.partition("-")[0]
         if recipe.file is None:
+            from schedgap.instances.generate import generate  # it loads NumPy
+
             made = generate(
                 family, preset=recipe.preset, seed=recipe.seed, settings=recipe.settings
             )
