@@ -179,12 +179,7 @@ def from_data(data: object) -> Instance:
 
 
 def load(file: str | os.PathLike[str] | Mapping[str, object]) -> Instance:
-    """Return the instance of a file, or of the content of one.
-
-    Parameters
-    ----------
-    file : path or mapping
-        The file, or its JSON data.
+    """Return the instance of a file, or of its JSON data.
 
     Raises
     ------

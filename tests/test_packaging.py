@@ -59,7 +59,7 @@ LEFT_OUT = (
     "dist",
     "runs",
 )
-DATA = (".json", ".toml", ".html", ".css", ".js", ".csv", "py.typed")
+DATA = (".json", ".json.gz", ".toml", ".html", ".css", ".js", ".csv", "py.typed")
 
 
 @pytest.fixture(scope="module")

@@ -69,6 +69,17 @@ def test_the_suite_runs_everywhere_with_the_oldest_and_the_newest_python() -> No
     assert PYPROJECT["project"]["requires-python"] == f">={versions[0]}"
 
 
+def test_the_record_book_is_verified_without_a_solver() -> None:
+    (job,) = [
+        job
+        for job in _load(ROOT / ".github/workflows/tests.yml")["jobs"].values()
+        if any("schedgap records verify" in step.get("run", "") for step in job["steps"])
+    ]
+    told = "\n".join(step.get("run", "") for step in job["steps"])
+    assert "pip install --editable .\n" in told  # no further engine
+    assert told.index("pip uninstall --yes highspy") < told.index("schedgap records verify")
+
+
 def test_windows_runs_the_same_tests_without_make() -> None:
     made = re.search(r"^test:.*\n\t.*-m '(.*)'", MAKEFILE, re.MULTILINE)
     assert made is not None

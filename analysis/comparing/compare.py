@@ -43,6 +43,7 @@ from schedgap.instances.arguments import (
     several,
     whole,
 )
+from schedgap.instances.book import book_instances
 from schedgap.instances.families import load
 from schedgap.instances.instance import Instance
 from schedgap.instances.records import read_json, validate
@@ -94,7 +95,8 @@ def compare(
     ----------
     targets : Instance, Experiment, path, or several
         Instances, instance files, folders of instance files, or a bundled suite: `quick`,
-        `FAMILY-figures`, `FAMILY-figure-N`. A figure defines its own methods; its numbers are
+        `FAMILY-figures`, `FAMILY-figure-N`, or instances of the record book: `records/FAMILY`,
+        `hare-p`, `hare-p3`. A figure defines its own methods; its numbers are
         written as CSV into the folder `figures` of the run folder.
     run : path, optional
         The run folder; created if necessary. By default a temporary one, which exists as long as
@@ -288,6 +290,8 @@ def _expand(target: Target) -> list[Instance]:
     if str(target) == SUITE and not path.exists():
         return [item for owner in families() if owner.suite is not None for item in owner.suite()]
     if not path.exists():
+        if found := list(book_instances(path.as_posix())):
+            return found
         raise InputError(
             f"cannot be read: no such file or directory{_meant(target)}", file=str(path)
         )

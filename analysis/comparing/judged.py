@@ -1,7 +1,7 @@
 """Judge a schedule that no method of this package has made, and compare it with what is known."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 from schedgap.analysis.comparing.run import Run
 from schedgap.analysis.own.reading import check_name
 from schedgap.analysis.plots.marks import broken_chart, broken_title
+from schedgap.analysis.records.booked import better_sides, called
 from schedgap.analysis.records.folder import JUDGED, Folder, record_data, task_key
 from schedgap.analysis.records.index import Index
 from schedgap.analysis.records.ratios import RatioInterval, ratio_interval
@@ -24,6 +25,7 @@ from schedgap.analysis.results.verifying import is_schedule, verify, verify_file
 from schedgap.analysis.runners.runner import installed_versions
 from schedgap.errors import InputError, UsageError
 from schedgap.instances.arguments import a_name, a_path, an_instance, checked
+from schedgap.instances.book import Book
 from schedgap.instances.instance import Instance, html_table
 from schedgap.instances.records import plain, read_json
 from schedgap.instances.verdict import Verdict, Violation, outside
@@ -388,6 +390,8 @@ def judge(
 ) -> JudgedSchedule:
     """Verify a schedule that was made elsewhere, and return its objective and its ratio.
 
+    On an instance of the record book, the record counts where no reference is as good.
+
     Parameters
     ----------
     instance : Instance
@@ -413,7 +417,26 @@ def judge(
         bool(verdict.relaxed),
     )  # fmt: skip
     others = [each for reference in references for each in _known_by(given, reference)]
+    others += _of_the_book(given, others)
     return JudgedSchedule(instance, data, verdict, name, interval(given, others), tuple(others))
+
+
+def _of_the_book(given: Known, others: Sequence[Known]) -> Iterator[Known]:
+    """Yield what the record book has of the instance, where no reference is as good."""
+    entry = Book().entries(given.sha256).get(given.problem)
+    if entry is None or given.scale is None:
+        return
+    head = (given.family, given.sha256, given.problem, given.scale)
+    bound = given.bound
+    for each in others:
+        bound = tighter(bound, each.bound, given.scale.sense)
+    values = [each.objective for each in others if each.objective is not None and not each.relaxed]
+    pick = min if given.scale.sense == "min" else max
+    schedule, proved = better_sides(entry, given.scale, pick(values, default=None), bound)
+    if schedule is not None:
+        yield Known(called(schedule), *head, schedule.value, None, False)
+    if proved is not None:
+        yield Known(called(proved), *head, None, proved.value, False)
 
 
 def _read(instance: Instance, given: Any) -> tuple[Any, Verdict, float | None]:

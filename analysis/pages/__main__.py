@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+from schedgap.analysis.pages import book
 from schedgap.analysis.pages.engines import with_engines
 from schedgap.analysis.pages.families import page, with_finds
 from schedgap.analysis.pages.steps import steps_page
@@ -20,3 +21,5 @@ engines = Path(sys.argv[1], "benchmarking.md")
 if engines.exists():
     text = engines.read_text(encoding="utf-8")
     engines.write_text(with_engines(text, engines.with_suffix("")), encoding="utf-8")
+if Path(sys.argv[1], "record-book.md").exists():
+    book.write(Path(sys.argv[1]))

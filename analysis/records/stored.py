@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from schedgap.analysis.records import configurations
+from schedgap.analysis.records.booked import NAME, with_records
 from schedgap.analysis.records.folder import (
     CLOCK_VERSION,
     UNKNOWN_GRID,
@@ -246,10 +247,24 @@ class StoredRun:
 
     @cached_property
     def brackets(self) -> dict[tuple[str, str], Bracket]:
-        """Best verified schedule and best bound of any method, by (instance hash, problem)."""
+        """Best verified schedule and best bound of any method, by (instance hash, problem).
+
+        A schedule or a bound of the record book takes the place of a worse one.
+        """
         grids = {row.sha256: row.grid for row in self.rows}
         unknown = [sha256 for sha256, grid in grids.items() if grid == UNKNOWN_GRID]
-        return brackets(self.rows, {each: self._grid(each) for each in unknown})
+        return with_records(brackets(self.rows, {each: self._grid(each) for each in unknown}))
+
+    @property
+    def records_used(self) -> int:
+        """On how many instances the record book has a better schedule or bound than the run."""
+        return len(
+            {
+                sha256
+                for (sha256, _), each in self.brackets.items()
+                if each.best_by.startswith(NAME + " ") or each.bound_by.startswith(NAME + " ")
+            }
+        )
 
     def _grid(self, sha256: str) -> float | None:
         """Return the grid of a stored instance; None if the instance cannot be read."""

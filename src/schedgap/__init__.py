@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 from schedgap import lazy
 
 if TYPE_CHECKING:
+    from schedgap.analysis.book.records import RecordBook as RecordBook
+    from schedgap.analysis.book.records import records as records
     from schedgap.analysis.comparing.bench import bench as bench
     from schedgap.analysis.comparing.compare import compare as compare
     from schedgap.analysis.comparing.judged import JudgedSchedule as JudgedSchedule
@@ -43,11 +45,11 @@ if TYPE_CHECKING:
     from schedgap.analysis.studies.formulations import formulations as formulations
     from schedgap.analysis.studies.worst_case import worst_case as worst_case
     from schedgap.analysis.studies.worst_case import worst_grid as worst_grid
+    from schedgap.instances.book import load as load
     from schedgap.instances.build import instance as instance
     from schedgap.instances.dmlrs import DmlrsInstance as DmlrsInstance
     from schedgap.instances.edge import EdgeInstance as EdgeInstance
     from schedgap.instances.elastic import ElasticInstance as ElasticInstance
-    from schedgap.instances.families import load as load
     from schedgap.instances.generate import generate as generate
     from schedgap.instances.hare import HareInstance as HareInstance
     from schedgap.instances.instance import Instance as Instance

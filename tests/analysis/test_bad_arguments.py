@@ -57,6 +57,7 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Any, dict
         "generate": (sg.generate, {"family": "ring", "preset": "small", "seed": 1,
                                    "settings": {"jobs": 2}, "jobs_from": None}),
         "library": (sg.library, {"family": "ring"}),
+        "records": (sg.records, {"name": "ring", "book": None}),
         "load": (sg.load, {"file": place / "instance.json"}),
         "load_solution": (sg.load_solution, {"file": place / "solution.json", "instance": toy()}),
         "methods": (sg.methods, {"name": "ring"}),
@@ -103,10 +104,10 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Any, dict
 
 
 NAMES = (
-    "solve judge verify ratio offered_load grid generate library load load_solution methods "
-    "presets models model online own report trace_instances explore formulations compare bench "
-    "worst_case worst_grid Run.gaps Run.plot Run.times Run.profile Run.virtual_best Run.instance "
-    "Run.report Solution.bind Solution.gantt Solution.save JudgedSchedule.gantt "
+    "solve judge verify ratio offered_load grid generate library records load load_solution "
+    "methods presets models model online own report trace_instances explore formulations compare "
+    "bench worst_case worst_grid Run.gaps Run.plot Run.times Run.profile Run.virtual_best "
+    "Run.instance Run.report Solution.bind Solution.gantt Solution.save JudgedSchedule.gantt "
     "JudgedSchedule.store Instance.save Instance.replace"
 )
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from schedgap.analysis.pages import families
+from schedgap.analysis.book.records import records
+from schedgap.analysis.pages import book, families
 from schedgap.analysis.pages.engines import with_engines
 from schedgap.analysis.pages.families import page as generated
 from schedgap.analysis.pages.families import table_of_finds, with_finds
@@ -16,6 +17,7 @@ from schedgap.analysis.records.finds import finds
 from schedgap.instances import FAMILIES
 from schedgap.instances.families import OWN
 from schedgap.instances.library import library
+from schedgap.models.family import family
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -94,3 +96,35 @@ def test_the_blocks_of_the_page_on_worst_cases_run() -> None:
         exec(compile(block, "worst-cases.md", "exec"), names)
     assert len(blocks) == 2
     assert names["optimum"].objective == 6
+
+
+def test_the_page_on_the_record_book_has_its_tables_and_pictures() -> None:
+    text = (DOCS / "record-book.md").read_text(encoding="utf-8")
+    assert text == book.with_records(text), "run `make docs`"
+    rows = records().rows()
+    for name in OWN:
+        own = [row for row in rows if row["family"] == name]
+        picture = (DOCS / "img" / f"records-{name}.svg").read_text(encoding="utf-8")
+        assert picture == book.picture(own), "run `make docs`"
+        assert all(f"| `{row['instance']}` |" in text for row in own if not row["problem"])
+        for method in book.SEARCHES[name]:
+            family(name).method(method)  # the commands can be run
+
+
+def test_the_example_of_the_record_book_runs() -> None:
+    text = (DOCS / "record-book.md").read_text(encoding="utf-8")
+    exec(text.partition("```python\n")[2].partition("```")[0], {})
+
+
+def test_the_picture_of_records_has_a_bar_for_each_open_interval() -> None:
+    rows = [
+        {"instance": "hare-a1", "problem": "", "status": "closed", "low": 1.0, "high": 1.0},
+        {"instance": "hare-c1", "problem": "", "status": "open", "low": 1.0, "high": 1.5},
+        {"instance": "hare-c2", "problem": "", "status": "open", "low": 1.0, "high": 1.25},
+        {"instance": "hare-c3", "problem": "", "status": "open", "low": None, "high": None},
+    ]
+    text = book.picture(rows)
+    assert "hare-c3" not in text
+    assert text.count("<circle") == 1
+    ends = [float(x) for x in re.findall(r'x2="([\d.]+)" y2="\d+" stroke="#1f77b4"', text)]
+    assert (ends[0] - book.LEFT) / (ends[1] - book.LEFT) == pytest.approx(2, rel=1e-3)

@@ -9,6 +9,7 @@ from schedgap.cli.solutions import export, judge, solve, verify
 from schedgap.cli.runs import compare, diff, figure, report, show_run, table
 from schedgap.cli.benchmarks import bench
 from schedgap.cli.studies import worst_case
+from schedgap.cli.book import records
 from schedgap.cli.entry import main, run
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "models",
     "new_family",
     "presets",
+    "records",
     "report",
     "run",
     "schema",

@@ -42,7 +42,10 @@ AnyFamily = Annotated[
 ]
 
 
-InstanceFile = Annotated[Path, typer.Argument(metavar="INSTANCE", help="Instance file (JSON).")]
+InstanceFile = Annotated[
+    Path,
+    typer.Argument(metavar="INSTANCE", help="Instance file (JSON), or a name of the record book."),
+]
 
 
 Every = Annotated[bool, typer.Option("--all", help="Show all methods, also of several families.")]

@@ -17,6 +17,7 @@ from schedgap.cli.arguments import (
 from schedgap.cli.parser import app
 from schedgap.errors import (
     InputError,
+    UsageError,
 )
 
 
@@ -57,13 +58,20 @@ def generate(
         Path | None, typer.Option(metavar="FILE", help="Take measured rates from a public file.")
     ] = None,
 ) -> None:
-    """Generate an instance from a preset and a seed, or from public traces."""
+    """Generate an instance from a preset and a seed, from public traces, or of the record book."""
+    from schedgap.instances.book import book_instances
     from schedgap.instances.generate import generate as make
     from schedgap.instances.loads import missed_load
     from schedgap.instances.records import write_json
 
     if seeds is None:
         check_place(out)
+    if booked := list(book_instances(family)):
+        if len(booked) > 1 or preset or seed or seeds or settings or jobs_from or machines_from:
+            raise UsageError(f"{family}: need one instance of the record book, and only --out")
+        booked[0].save(out)
+        show.out().print(f"{out}: {booked[0]!r}", markup=False, soft_wrap=True)
+        return
     name = f"{family}-{preset}" if preset else family
     instances = {
         out if seeds is None else out / f"{name}-{value}.json": make(

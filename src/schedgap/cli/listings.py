@@ -88,7 +88,7 @@ def models(
     With an instance, also list the rows, columns, integer columns and nonzeros of each.
     """
     from schedgap.analysis.pages import listing
-    from schedgap.instances.families import load
+    from schedgap.instances.book import load
 
     if instance is None:
         rows = listing.models(family)

@@ -38,7 +38,8 @@ def compare(
         typer.Argument(
             metavar="INSTANCE|DIR|SUITE...",
             help="Instance files, folders with instance files, the suites 'quick' and "
-            "'FAMILY-figures', or 'traces' (see --traces-from).",
+            "'FAMILY-figures', 'records/FAMILY' or a name of the record book, or 'traces' (see "
+            "--traces-from).",
         ),
     ],
     run: Annotated[

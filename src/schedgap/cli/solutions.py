@@ -66,7 +66,7 @@ def solve(
     both cases.
     """
     from schedgap.analysis.solving.solve import solve as run
-    from schedgap.instances.families import load
+    from schedgap.instances.book import load
 
     effort = proof_effort(proof)
     loaded = load(instance)
@@ -146,7 +146,7 @@ def verify(
     With a run folder, every solution in it is checked in this way.
     """
     from schedgap.analysis.results.verifying import verify_file
-    from schedgap.instances.families import load
+    from schedgap.instances.book import load
 
     if solution is None:
         if not Path(instance, "tasks").is_dir():
@@ -203,7 +203,7 @@ def judge(
     from schedgap.analysis.comparing.run import Run
     from schedgap.analysis.own.reading import check_name
     from schedgap.analysis.solving.solve import solve as run_method
-    from schedgap.instances.families import load
+    from schedgap.instances.book import load
 
     if name is not None and run is None:
         raise UsageError("--as: need --run DIR, into which the schedule is put")
@@ -242,7 +242,7 @@ def export(
 ) -> None:
     """Export a program, with the paper's row names, as an LP or MPS file."""
     from schedgap.analysis.programs.models import exported, program_name
-    from schedgap.instances.families import load
+    from schedgap.instances.book import load
     from schedgap.models import family
 
     loaded = load(instance)

@@ -1,6 +1,7 @@
 """Output of the command line: a JSON document, or tables and lines for people."""
 
 from schedgap.show.benchmarks import benchmark, wrong_answers
+from schedgap.show.book import book_update, book_verified, records
 from schedgap.show.console import (
     PIPE_WIDTH,
     facts,
@@ -33,6 +34,8 @@ __all__ = [
     "PIPE_WIDTH",
     "RETRIES",
     "benchmark",
+    "book_update",
+    "book_verified",
     "comparing",
     "differences",
     "ended",
@@ -52,6 +55,7 @@ __all__ = [
     "plain_text",
     "plan",
     "presets",
+    "records",
     "run",
     "solution",
     "solving",

@@ -267,6 +267,9 @@ def run(result: "Run", *, as_json: bool, every: bool = False, stored: bool = Tru
         if brief and stored:
             lines(f"all methods: schedgap show {places} --all")
         _loads(result)
+        if used := result.records_used:
+            where = f"on {used} instance{'s' if used > 1 else ''}"
+            lines(f"{where}, ratios are to a better schedule or bound of the record book")
         for rules in sorted(set(summary["outside"]) - {""}) if len(summary) else ():
             out().print(f"{outside([rules])}: no ratio", markup=False, soft_wrap=True)
         after = f"schedgap report {places}" if stored else "not stored: --run DIR keeps the results"

@@ -94,8 +94,25 @@ def judged_schedule(result: "JudgedSchedule", *, as_json: bool) -> None:
                 if value is not None
             )
             lines(f"ratio to the optimum {result.ratio}: {best}")
+            _beaten(result)
         elif result.feasible:
             lines("ratio to the optimum unknown: --run DIR or --against METHOD give a reference")
+
+
+def _beaten(result: "JudgedSchedule") -> None:
+    """Print by how much a schedule improves the record of its instance, if it does."""
+    from schedgap.analysis.records.booked import NAME
+
+    value = result.objective
+    for each in result.references:
+        old, scale = each.objective, each.scale
+        if not each.name.startswith(f"{NAME} ") or value is None or old is None or scale is None:
+            continue
+        better = value < old if scale.sense == "min" else value > old
+        if better and not scale.same(value, old):
+            by = f" by {abs(value - old) / abs(old):.2%}" if old else ""
+            lines(f"improves the {each.name} ({number(old, 10)}){by}")
+            lines("to enter it: judge ... --run DIR --as NAME, then schedgap records update DIR")
 
 
 @contextmanager

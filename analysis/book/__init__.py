@@ -1,0 +1,1 @@
+"""The record book: what enters it, its check, and its tables."""
