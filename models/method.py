@@ -148,11 +148,11 @@ class SentProgress(Progress[S_contra]):
     def bound(
         self,
         value: float,
-        certificate: Mapping[str, object] | None = None,
+        certificate: Mapping[str, object] | Proof | None = None,
         *,
         confirmed: bool = True,
     ) -> None:
-        """Send a bound and its certificate; an infinite one says nothing and is not sent."""
+        """Send a bound and its evidence; an infinite one says nothing and is not sent."""
         if math.isfinite(value):
             if confirmed:
                 self._lower = max(self._lower, value)

@@ -79,7 +79,7 @@ def refute_stage(
             if value is not None:
                 lower = value
                 proved = value - proof_width(instance, objective) * abs(value)
-                progress.bound(proved)
+                progress.bound(proved, proof)
     return StageResult(
         complete=complete,
         infeasible=complete and upper is None,

@@ -51,6 +51,15 @@ class StageProgress(Progress[S_contra], Protocol[S_contra]):
             Not read: the search state measures the schedule.
         """
 
+    def bound(
+        self,
+        value: float,
+        certificate: Mapping[str, object] | Proof | None = None,
+        *,
+        confirmed: bool = True,
+    ) -> None:
+        """Receive a valid bound, with a certificate or with a proof that no schedule is better."""
+
 
 @dataclass(frozen=True, slots=True)
 class StageResult:
@@ -193,7 +202,7 @@ class SearchState(StageProgress[S]):
     def bound(
         self,
         value: float,
-        certificate: Mapping[str, object] | None = None,
+        certificate: Mapping[str, object] | Proof | None = None,
         *,
         confirmed: bool = True,
     ) -> None:
@@ -201,6 +210,10 @@ class SearchState(StageProgress[S]):
         if not math.isfinite(value):
             return
         lower = self._round_bound(value)
+        if isinstance(certificate, Proof):
+            if lower > self._proved[0]:
+                self._proved = lower, certificate
+            certificate = None
         if not confirmed:
             if lower > max(self.lower, self.word) and not self._meets(lower):
                 self.word = lower
@@ -243,9 +256,8 @@ class SearchState(StageProgress[S]):
         if report.complete:
             self.proofs.append(name)
             self.proof = report.proof or self.proof
-        elif report.proof is not None and report.proved > self._proved[0]:
-            self.bound(report.proved)
-            self._proved = self._round_bound(report.proved), report.proof
+        elif report.proof is not None:
+            self.bound(report.proved, report.proof)
         if report.infeasible:
             self.infeasible = True
         if self.upper is not None and (

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from schedgap.instances.edge import EdgeInstance
 from schedgap.instances.generate import generate
 from schedgap.models.edge import FAMILY, rules
-from schedgap.models.edge.bounds.certificates import check_certificate
 from schedgap.models.edge.bounds.column_generation import solve_bound
 from schedgap.models.edge.bounds.reduced_cost_fixing import ReducedCostFixing
 from schedgap.models.edge.decisions import compiled, infeasibility_reason
@@ -19,6 +18,7 @@ from schedgap.models.edge.exact.targets import ObjectiveTargets
 from schedgap.models.edge.heuristics.initial import initial_state
 from schedgap.models.edge.programs.dual import CapacityPrices
 from schedgap.models.method import Budget, MethodResult, RunContext
+from schedgap.models.proofs import check_here, proof_data
 from schedgap.solvers import Clock
 from strategies.clocks import StopAt
 from strategies.edge import brute_force, edge_instances, instance_of
@@ -203,7 +203,7 @@ def test_exact_is_never_below_the_bound_by_worker_types(monkeypatch: pytest.Monk
     servers = [{"id": "s", "kind": "edge", "workers": {"gpu": 1}, "parameter_servers": {"cpu": 4}}]
     jobs = [{"epochs": 2 + k, "transfer_delay": {"s": 0}} for k in range(4)]
     instance = instance_of(jobs, servers=servers, horizon=20)
-    monkeypatch.setattr(exact, "_at_once", lambda *args: None)
+    monkeypatch.setattr(exact, "price", lambda *args, **more: None)
     monkeypatch.setattr(exact, "refute", lambda *args, **more: None)
     least = outcome(None, "type-bound", instance).bound
     found, _ = stopped(instance, "exact", StopAt(10**9))
@@ -212,13 +212,15 @@ def test_exact_is_never_below_the_bound_by_worker_types(monkeypatch: pytest.Monk
     assert found.certificate is not None and found.certificate["kind"] == "type-bound"
 
 
-def test_what_cp_sat_proves_is_proved_by_prices_where_they_can(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """CP-SAT closes the toys first; the certificate proves the optimum without it."""
+def test_what_cp_sat_proves_is_refuted_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """CP-SAT closes the toys first; the search ends with a proof that needs no engine."""
+    monkeypatch.setattr(exact, "FEW_PLACES", 0)
     monkeypatch.setattr(exact, "PROOF_SECONDS", 30.0)  # enough on a busy computer too
-    monkeypatch.setattr(exact, "refute", lambda *args, **more: None)
     for instance, optimum in ((TOY_A, 5), (TOY_B, 9)):
         found = run("exact", instance)
-        assert found.certificate is not None
-        assert check_certificate(instance, found.certificate) == found.bound == optimum
+        assert found.trace["proof"] == ["cp-sat", "refute"] and found.proof is not None
+        proof = found.proof
+        data = proof_data(
+            instance, optimum - 1, vectors=proof.vectors, cuts=proof.cuts, tree=proof.tree
+        )
+        assert check_here(instance, data).status == "proved"

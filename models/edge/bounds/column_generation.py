@@ -12,6 +12,7 @@ J. M. van den Akker, C. A. J. Hurkens, M. W. P. Savelsbergh, "Time-indexed formu
 scheduling problems: column generation", INFORMS Journal on Computing 12 (2000).
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -61,6 +62,24 @@ class RelaxationBound:
     runs: tuple[tuple[PlacedRun, float], ...]  # columns of the last master with their values
     result: ColumnGenerationResult
     infeasible: bool = False  # the bound exceeds the objective of every schedule
+
+
+def reporter(
+    view: CompiledInstance, report: Callable[[float, Mapping[str, object]], None], above: float
+) -> Callable[[float, CapacityPrices], None]:
+    """Return what `on_bound` of `solve_bound` may be: reports bounds with their certificates.
+
+    `report`: receives integers above `above`, each larger than the one before.
+    """
+    kind = "batch-dual" if view.is_batch else "cg-bound"
+
+    def on_bound(bound: float, prices: CapacityPrices) -> None:
+        nonlocal above
+        if math.ceil(bound) > above:
+            above = math.ceil(bound)
+            report(above, {"kind": kind, **dual.to_data(prices)})
+
+    return on_bound
 
 
 def solve_bound(

@@ -26,8 +26,8 @@ from schedgap.models.edge.bounds.reduced_cost_fixing import ComponentPrices, Red
 from schedgap.models.edge.bounds.worker_types import TypeBound, sum_of_bounds
 from schedgap.models.edge.bounds.worker_types import certificate as type_certificate
 from schedgap.models.edge.decisions import compiled
-from schedgap.models.edge.exact.steps import price, search_intervals, search_lists
-from schedgap.models.edge.exact.targets import FEW_JOBS, ObjectiveTargets
+from schedgap.models.edge.exact.stages import FEW_JOBS, price, search_intervals, search_lists
+from schedgap.models.edge.exact.targets import ObjectiveTargets
 from schedgap.models.edge.heuristics.initial import initial_state
 from schedgap.models.edge.placements import runs_from_schedule, schedule_from_runs
 from schedgap.models.edge.programs.dual import CapacityPrices
@@ -36,7 +36,6 @@ from schedgap.models.search_state import SearchState
 
 LIST_SHARE, SEARCH_SHARE, PRICE_SHARE = 0.05, 0.1, 0.6  # of the remaining time of one component
 SEARCH_SECONDS = 2.0
-COMPONENTS_FIRST, JOINT_SHARE = 0.6, 0.3  # of the time; if their schedules cannot be merged
 
 
 def merge_schedules(
@@ -123,11 +122,6 @@ class WorkerTypeComponents:
         return None if None in parts.values() else {"kind": "parts", "parts": parts}
 
     @property
-    def _incompatible(self) -> bool:
-        """Whether the components' best schedules do not form the incumbent of the whole."""
-        return self._whole.upper is None or self._whole.upper > self._value
-
-    @property
     def _value(self) -> float:
         """The sum of the components' best objectives."""
         return sum(
@@ -169,15 +163,12 @@ class WorkerTypeComponents:
             if self._whole.closed:
                 return True
             state, own = component.state, budget.share(1 / (count - k))
-            limit = own.share(PRICE_SHARE)
-            upper = self._upper_limit(component)
+            limit, upper = own.share(PRICE_SHARE), self._upper_limit(component)
             prices = price(component.instance, state, limit, upper, component.types)
             if prices is None:
                 return False
             fixing = ReducedCostFixing((prices,))
             component.targets = ObjectiveTargets(component.instance, state, fixing)
-            if not state.closed:
-                component.targets.tighten(own)
         self.update_whole()
         return True
 
@@ -186,23 +177,12 @@ class WorkerTypeComponents:
         whole = self._whole
         return math.inf if whole.upper is None else whole.upper - self.bound + component.state.lower
 
-    def close_gaps(self, budget: Budget, targets: ObjectiveTargets) -> None:
-        """Try targets of all components in turn until all gaps are closed or time is up.
-
-        If their schedules cannot be merged, some time goes to better schedules of the whole.
-
-        `targets`: those of the whole.
-        """
-        whole, improved = self._whole, False
-        while not whole.closed and not budget.clock.expired():
+    def close_gaps(self, budget: Budget) -> None:
+        """Try targets of all components in turn until all gaps are closed or time is up."""
+        while not self._whole.closed and not budget.clock.expired():
             still_open = [component for component in self._components if component.is_open]
             if not still_open:
                 return
-            if self._incompatible and not improved and budget.clock.spent() > COMPONENTS_FIRST:
-                improved = True
-                targets.fixing = replace(targets.fixing, components=self.fixing().components)
-                targets.improve(budget.share(JOINT_SHARE))
-                continue
             component = min(still_open, key=lambda component: component.seconds)
             assert component.targets is not None
             since = time.monotonic()

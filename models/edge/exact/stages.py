@@ -1,13 +1,15 @@
-"""Stages of `exact` that use an engine, each run in a child process."""
+"""The steps of `exact`: lists, CP-SAT, prices, refutation; results go to the search state.
+
+A step that needs an engine runs a stage, a function `*_stage`, in a child process.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
-from schedgap.models.edge.algorithms.cheapest_schedule import Floats
-from schedgap.models.edge.bounds.column_generation import solve_bound
-from schedgap.models.edge.bounds.reduced_cost_fixing import RemainingStarts
+from schedgap.models.edge.bounds.column_generation import reporter, solve_bound, too_large
+from schedgap.models.edge.bounds.reduced_cost_fixing import RemainingStarts, last_slot
 from schedgap.models.edge.bounds.worker_types import (
     TypeBound,
     certificate,
@@ -15,13 +17,204 @@ from schedgap.models.edge.bounds.worker_types import (
     solve_types,
     whole_bound,
 )
-from schedgap.models.edge.decisions import compiled
+from schedgap.models.edge.decisions import compiled, sense
+from schedgap.models.edge.exact.build_programs import cp_sat
+from schedgap.models.edge.exact.prove import prove_goal
+from schedgap.models.edge.heuristics.list_search import OrderAnnealing
+from schedgap.models.edge.heuristics.lists import best_list
 from schedgap.models.edge.placements import runs_from_schedule, valid_schedule
-from schedgap.models.edge.programs import intervals, time_indexed
-from schedgap.models.edge.programs.dual import CapacityPrices, to_data
-from schedgap.models.mechanisms.dual_feasible_functions import SuperadditiveFunction
+from schedgap.models.edge.programs import intervals
+from schedgap.models.edge.programs.dual import CapacityPrices
 from schedgap.models.method import Budget
-from schedgap.models.search_state import StageProgress, StageResult, solve_program
+from schedgap.models.program import Known, program_stage
+from schedgap.models.refute import refute_stage
+from schedgap.models.search_state import SearchState, StageProgress, StageResult, solve_program
+
+FEW_JOBS = 13  # up to which CP-SAT is asked early
+LIST_SHARE = 0.1  # of the remaining time, for lists ordered by the relaxation
+MOVES = 40, 100  # of the annealing, for each job: without and with an order from the relaxation
+
+
+def search_lists(
+    instance: EdgeInstance,
+    state: SearchState,
+    budget: Budget,
+    starts: Mapping[int, float] | None = None,
+    *,
+    endless: bool = False,
+) -> None:
+    """Build list schedules and improve the best one by annealing.
+
+    `state`: receives the schedules. `starts`: a slot for each job (index), which gives one more
+    order. `endless`: repeat with twice as many moves until time is up or the gap is closed.
+    """
+    state.call.progress.phase("lists")
+
+    def stop() -> bool:
+        return state.closed or budget.clock.expired()
+
+    order = best_list(instance, starts, stop=stop)[1]
+    search = OrderAnnealing(instance, order, seed=budget.seed)
+    if search.complete:
+        state.incumbent(search.schedule())
+    moves = MOVES[starts is not None] * len(instance.jobs)
+    while True:
+        search.run(moves, stop=stop, on_better=lambda better: state.incumbent(better.schedule()))
+        if stop() or not endless:
+            return
+        moves *= 2
+
+
+def refute(
+    instance: EdgeInstance, state: SearchState, budget: Budget, *, step: float = 1.0
+) -> None:
+    """Refute values below the incumbent's over the program of the proof.
+
+    `state`: receives schedules, bounds, and the proof. `step`: as for `refute_stage`; below 1, the
+    values rise from the certified bound.
+    """
+    state.call.progress.phase("refuting better values")
+    state.child(
+        "refute",
+        refute_stage,
+        instance,
+        prove_goal,
+        state.lower if step >= 1 else state.certified,
+        state.upper,
+        sense=sense(instance),
+        step=step,
+        budget=budget,
+        engine="highs",
+    )
+
+
+def search_intervals(instance: EdgeInstance, state: SearchState, budget: Budget) -> None:
+    """Solve the interval model by CP-SAT.
+
+    `state`: receives schedules and bounds; its incumbent is the starting point.
+    """
+    state.call.progress.phase("CP-SAT on intervals")
+    state.child(
+        "cp-sat",
+        program_stage,
+        cp_sat,
+        instance,
+        Known(state.schedule, state.lower),
+        {"max_intervals": None},
+        "cp-sat",
+        budget=budget,
+        engine="cp-sat",
+    )
+
+
+def target_stage(
+    found: StageProgress,
+    instance: EdgeInstance,
+    remaining: RemainingStarts,
+    target: int,
+    schedule: EdgeSchedule | None,
+    *,
+    budget: Budget,
+) -> StageResult:
+    """Decide by CP-SAT whether a schedule with an objective up to a target exists.
+
+    `found`: receives schedules and bounds. `remaining`: all modes and starts of such schedules. So
+    a bound over these, cut off at target + 1, is a bound on all schedules, and the best schedule
+    found with an objective up to the target is optimal. `schedule`: starting point.
+
+    Returns
+    -------
+    StageResult
+        `value`: whether the question is decided.
+    """
+    lower = math.ceil(remaining.bound - 1e-6)
+    model = intervals.build(instance, mode_starts=remaining.mode_starts, lower=lower, upper=target)
+    result, report = solve_program(
+        found,
+        model,
+        "cp-sat",
+        budget=budget,
+        read=lambda values: valid_schedule(instance, intervals.read(model, instance, values)),
+        real=lambda bound: min(target + 1.0, bound),
+        grid=1,
+        start=None if schedule is None else intervals.start(model, instance, schedule),
+    )
+    if result.status == "infeasible":
+        found.bound(target + 1)
+    return StageResult(result.status == "optimal", trace=report.trace, value=report.complete)
+
+
+def bound_types(
+    instance: EdgeInstance, state: SearchState, budget: Budget
+) -> tuple[TypeBound, ...]:
+    """Bound the jobs of each worker type with merged servers; return these bounds.
+
+    `state`: receives the bound on all jobs.
+    """
+    state.call.progress.phase("bound by worker types")
+    report = state.child("type-bound", type_stage, instance, budget=budget, engine="highs")
+    return () if report is None else tuple(report.value)
+
+
+def type_stage(found: StageProgress, instance: EdgeInstance, *, budget: Budget) -> StageResult:
+    """Bound the jobs of each worker type; `value` is the list of these bounds.
+
+    `found`: receives bounds on the whole problem.
+    """
+    view = compiled(instance)
+
+    def report(bounds: Sequence[TypeBound]) -> None:
+        if (bound := whole_bound(view, bounds)) > found.lower:
+            found.bound(bound, certificate(instance, bounds))
+
+    bounds = solve_types(view, budget=budget, on_better=report)
+    trace = {"by_type": {instance.worker_types[each.worker_type]: each.bound for each in bounds}}
+    return StageResult(trace=trace, value=bounds)
+
+
+def price(
+    instance: EdgeInstance,
+    state: SearchState,
+    budget: Budget,
+    upper: float = 0.0,
+    types: Sequence[TypeBound] = (),
+) -> CapacityPrices | None:
+    """Solve the relaxation of (4), then try lists ordered by its mean starts; return its prices.
+
+    `state`: receives bounds and schedules. Prices cover all slots that a schedule better than its
+    incumbent can use. `upper`: they also cover the slots that schedules with an objective below
+    this can use; inf: all. `types`: bounds of worker types, whose prices are the first ones.
+
+    Returns
+    -------
+    CapacityPrices or None
+        None if the relaxation is too large, or time was up before the first bound.
+    """
+    view = compiled(instance)
+    slots = view.slots
+    if state.upper is not None and not instance.is_batch and math.isfinite(upper):
+        slots = last_slot(view, int(max(state.upper, upper))) - view.first + 1
+    if reason := too_large(view, slots):
+        state.trace["prices"] = reason
+        return None
+    state.call.progress.phase("generating columns")
+    report = state.child(
+        "prices",
+        price_stage,
+        instance,
+        state.schedule,
+        slots,
+        types,
+        budget=budget,
+        engine="highs",
+    )
+    if report is None or report.value is None:
+        return None
+    prices, starts = report.value
+    if not instance.is_batch and not state.closed:
+        search_lists(instance, state, budget.share(LIST_SHARE), starts)
+    assert isinstance(prices, CapacityPrices)
+    return prices
 
 
 def price_stage(
@@ -43,22 +236,14 @@ def price_stage(
     StageResult
         `value`: prices and the mean start of each job by index, or None.
     """
-    view, kind = compiled(instance), "batch-dual" if instance.is_batch else "cg-bound"
-    reported = found.lower - 1  # the known bound may lack a certificate
-
-    def report(bound: float, prices: CapacityPrices) -> None:
-        nonlocal reported
-        if math.ceil(bound) > reported:
-            reported = math.ceil(bound)
-            found.bound(reported, {"kind": kind, **to_data(prices)})
-
+    view = compiled(instance)
     relaxation = solve_bound(
         view,
         slots=slots,
         first_runs=() if schedule is None else runs_from_schedule(instance, schedule),
         first_prices=server_prices(view, types, slots) if types else None,
         budget=budget,
-        on_bound=report,
+        on_bound=reporter(view, found.bound, found.lower - 1),  # which may lack a certificate
     )
     starts: dict[int, float] = {}
     for run, share in relaxation.runs:
@@ -67,78 +252,3 @@ def price_stage(
     trace |= {"master": relaxation.result.objective, "rounds": relaxation.result.rounds}
     value = None if relaxation.prices is None else (relaxation.prices, starts)
     return StageResult(infeasible=relaxation.infeasible, trace=trace, value=value)
-
-
-def type_stage(found: StageProgress, instance: EdgeInstance, *, budget: Budget) -> StageResult:
-    """Bound the jobs of each worker type; `value` is the list of these bounds.
-
-    `found`: receives bounds on the whole problem.
-    """
-    view = compiled(instance)
-
-    def report(bounds: Sequence[TypeBound]) -> None:
-        if (bound := whole_bound(view, bounds)) > found.lower:
-            found.bound(bound, certificate(instance, bounds))
-
-    bounds = solve_types(view, budget=budget, on_better=report)
-    trace = {"by_type": {instance.worker_types[each.worker_type]: each.bound for each in bounds}}
-    return StageResult(trace=trace, value=bounds)
-
-
-def target_stage(
-    found: StageProgress,
-    instance: EdgeInstance,
-    remaining: RemainingStarts,
-    target: int,
-    cut_prices: Mapping[SuperadditiveFunction, Floats],
-    schedule: EdgeSchedule | None,
-    engine: str,
-    *,
-    budget: Budget,
-) -> StageResult:
-    """Decide whether a schedule with an objective up to a target exists, and find the best one.
-
-    `found`: receives schedules and bounds. `remaining`: all modes and starts of such schedules. So
-    a bound over these, cut off at target + 1, is a bound on all schedules, and the best schedule
-    found with an objective up to the target is optimal. `target`: upper limit on the objective.
-    `cut_prices`: prices of superadditive cuts, which become rows. `schedule`: starting point of
-    CP-SAT. `engine`: `cp-sat` for the interval model, else for the time-indexed program.
-
-    Returns
-    -------
-    StageResult
-        `value`: whether the question is decided.
-    """
-    start, program = None, None
-    if engine == "cp-sat":
-        lower = math.ceil(remaining.bound - 1e-6)
-        program = model = intervals.build(
-            instance, mode_starts=remaining.mode_starts, lower=lower, upper=target
-        )
-        if schedule is not None:
-            start = intervals.start(model, instance, schedule)
-
-        def read(values: Any) -> EdgeSchedule | None:
-            return valid_schedule(instance, intervals.read(model, instance, values))
-    else:
-        arrays = time_indexed.build(
-            instance, remaining.mode_starts, upper=target, cut_prices=cut_prices
-        )
-        program = arrays.program
-
-        def read(values: Any) -> EdgeSchedule | None:
-            return time_indexed.read(arrays, instance, values)
-
-    result, report = solve_program(
-        found,
-        program,
-        engine,
-        budget=budget,
-        read=read,
-        real=lambda bound: min(target + 1.0, bound),
-        grid=1,
-        start=start,
-    )
-    if result.status == "infeasible":
-        found.bound(target + 1)
-    return StageResult(result.status == "optimal", trace=report.trace, value=report.complete)
