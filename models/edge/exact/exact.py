@@ -31,6 +31,7 @@ from schedgap.models.edge.exact.stages import (
     refute,
     search_intervals,
     search_lists,
+    type_stage,
 )
 from schedgap.models.edge.exact.targets import ObjectiveTargets
 from schedgap.models.edge.heuristics.initial import initial_state
@@ -40,7 +41,7 @@ from schedgap.models.search_state import SearchState
 FEW_PLACES, EARLY_SECONDS = 40, 5.0  # jobs x servers up to which better values are refuted first
 LIST_SHARE = 0.2  # of the time, for annealing over lists
 FIRST_SHARE, FIRST_SECONDS = 0.2, 2.5  # of the time, for CP-SAT and for the first refutation
-TYPE_SHARE = 0.5  # of the time, for the bound by worker types, which usually ends much earlier
+TYPE_SHARE, SCALE_SHARE = 0.5, 0.6  # of the time, for the bound by worker types, which ends earlier
 REFUTE_SHARE, REFUTE_STEP = 0.25, 0.2  # of the time; of the gap, for each value that is refuted
 COMPONENT_SHARE = 0.4  # of the time, for first steps of components, and for their targets
 PRICE_SHARE = 0.4  # of the time, for prices of all jobs together
@@ -65,19 +66,21 @@ def _search(instance: EdgeInstance, state: SearchState) -> str:
     """Search until the gap is closed or time is up; return a note for the user."""
     budget, places = state.call.budget, _places(instance)
     few, several_types = len(instance.jobs) <= FEW_JOBS, len(jobs_by_type(instance)) > 1
+    if places > MAX_PLACES:
+        # In this process, which loads no second engine: a child would take seconds to start.
+        found = state.take(
+            "type-bound", type_stage(state, instance, budget=budget.share(SCALE_SHARE))
+        )
+        starts = {job: start for bound in found.value for job, start in bound.starts.items()}
+        search_lists(instance, state, budget, starts, endless=True)
+        return "too large for an exact search: lists to the end of the time"
     if places <= FEW_PLACES:
         refute(instance, state, budget.share(FIRST_SHARE, most=EARLY_SECONDS))
     if not state.closed:
         search_lists(instance, state, budget.share(LIST_SHARE))
     if not state.closed and (few or not several_types):
         search_intervals(instance, state, budget.share(FIRST_SHARE, most=FIRST_SECONDS))
-    types: tuple[TypeBound, ...] = ()
-    if not state.closed:
-        types = bound_types(instance, state, budget.share(TYPE_SHARE))
-    if not state.closed and places > MAX_PLACES:
-        starts = {job: start for bound in types for job, start in bound.starts.items()}
-        search_lists(instance, state, budget, starts, endless=True)
-        return "too large for an exact search: lists to the end of the time"
+    types = () if state.closed else bound_types(instance, state, budget.share(TYPE_SHARE))
     fixing = None
     if not state.closed and several_types:
         fixing = _by_components(instance, state, types)
