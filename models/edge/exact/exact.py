@@ -3,8 +3,7 @@
 Refutation raises the bound from that of the worker types to the value of the incumbent and leaves
 a proof (`models.refute`). Where it takes too long, CP-SAT decides whether there are schedules
 slightly above the bound, over the few starts that prices leave (`targets`): first for the jobs of
-each worker type alone (`components`), then for all jobs. A gap closed by a search without a proof
-is refuted at the end, so that anyone can check it.
+each worker type alone (`components`), then for all jobs.
 
 References
 ----------
@@ -16,12 +15,9 @@ resource-constrained project scheduling", European Journal of Operational Resear
 bounds from targets that are refuted.
 """
 
-from collections.abc import Sequence
-
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge.bounds.decomposition import jobs_by_type
 from schedgap.models.edge.bounds.reduced_cost_fixing import ReducedCostFixing
-from schedgap.models.edge.bounds.worker_types import TypeBound
 from schedgap.models.edge.decisions import compiled
 from schedgap.models.edge.exact.components import WorkerTypeComponents
 from schedgap.models.edge.exact.stages import (
@@ -43,9 +39,8 @@ LIST_SHARE = 0.2  # of the time, for annealing over lists
 FIRST_SHARE, FIRST_SECONDS = 0.2, 2.5  # of the time, for CP-SAT and for the first refutation
 TYPE_SHARE, SCALE_SHARE = 0.5, 0.6  # of the time, for the bound by worker types, which ends earlier
 REFUTE_SHARE, REFUTE_STEP = 0.25, 0.2  # of the time; of the gap, for each value that is refuted
-COMPONENT_SHARE = 0.4  # of the time, for first steps of components, and for their targets
+PREPARE_SHARE, COMPONENT_SHARE = 0.4, 0.6  # of the time, for components: prices; targets
 PRICE_SHARE = 0.4  # of the time, for prices of all jobs together
-PROOF_SHARE, PROOF_SECONDS = 0.5, 2.0  # for a proof afterwards; or as long as the search took
 MAX_PLACES = 3_000  # jobs x servers with their workers, for one search of CP-SAT
 
 
@@ -56,9 +51,6 @@ def exact(instance: EdgeInstance, call: RunContext) -> MethodResult:
     note = ""
     if not state.closed:
         note = _batch(instance, state) if instance.is_batch else _search(instance, state)
-    if state.closed and state.certificate is None and state.proof is None:
-        seconds = max(PROOF_SECONDS, call.clock.elapsed())
-        refute(instance, state, call.budget.share(PROOF_SHARE, most=seconds))
     return state.outcome(note)
 
 
@@ -80,14 +72,15 @@ def _search(instance: EdgeInstance, state: SearchState) -> str:
         search_lists(instance, state, budget.share(LIST_SHARE))
     if not state.closed and (few or not several_types):
         search_intervals(instance, state, budget.share(FIRST_SHARE, most=FIRST_SECONDS))
-    types = () if state.closed else bound_types(instance, state, budget.share(TYPE_SHARE))
+    if not state.closed:
+        bound_types(instance, state, budget.share(TYPE_SHARE))
     fixing = None
     if not state.closed and several_types:
-        fixing = _by_components(instance, state, types)
+        fixing = _by_components(instance, state)
     if not state.closed:
         refute(instance, state, budget.share(REFUTE_SHARE), step=REFUTE_STEP)
     if not state.closed and fixing is None:
-        prices = price(instance, state, budget.share(PRICE_SHARE), types=types)
+        prices = price(instance, state, budget.share(PRICE_SHARE))
         fixing = None if prices is None else ReducedCostFixing((prices,))
     if not state.closed and fixing is not None:
         ObjectiveTargets(instance, state, fixing).close_gap(budget)
@@ -96,12 +89,10 @@ def _search(instance: EdgeInstance, state: SearchState) -> str:
     return ""
 
 
-def _by_components(
-    instance: EdgeInstance, state: SearchState, types: Sequence[TypeBound]
-) -> ReducedCostFixing | None:
+def _by_components(instance: EdgeInstance, state: SearchState) -> ReducedCostFixing | None:
     """Close the gaps of the jobs of each worker type; return the prices, if all types have some."""
-    budget, components = state.call.budget, WorkerTypeComponents(instance, state, types)
-    if not components.prepare(budget.share(COMPONENT_SHARE)):
+    budget, components = state.call.budget, WorkerTypeComponents(instance, state)
+    if not components.prepare(budget.share(PREPARE_SHARE)):
         return None
     components.close_gaps(budget.share(COMPONENT_SHARE))
     return None if state.closed else components.fixing()

@@ -9,11 +9,10 @@ from typing import Any
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.edge.bounds.column_generation import reporter, solve_bound, too_large
-from schedgap.models.edge.bounds.reduced_cost_fixing import RemainingStarts, last_slot
+from schedgap.models.edge.bounds.reduced_cost_fixing import last_slot
 from schedgap.models.edge.bounds.worker_types import (
     TypeBound,
     certificate,
-    server_prices,
     solve_types,
     whole_bound,
 )
@@ -22,13 +21,12 @@ from schedgap.models.edge.exact.build_programs import cp_sat
 from schedgap.models.edge.exact.prove import prove_goal
 from schedgap.models.edge.heuristics.list_search import OrderAnnealing
 from schedgap.models.edge.heuristics.lists import best_list
-from schedgap.models.edge.placements import runs_from_schedule, valid_schedule
-from schedgap.models.edge.programs import intervals
+from schedgap.models.edge.placements import runs_from_schedule
 from schedgap.models.edge.programs.dual import CapacityPrices
 from schedgap.models.method import Budget
 from schedgap.models.program import Known, program_stage
 from schedgap.models.refute import refute_stage
-from schedgap.models.search_state import SearchState, StageProgress, StageResult, solve_program
+from schedgap.models.search_state import SearchState, StageProgress, StageResult
 
 FEW_JOBS = 13  # up to which CP-SAT is asked early
 LIST_SHARE = 0.1  # of the remaining time, for lists ordered by the relaxation
@@ -57,12 +55,15 @@ def search_lists(
     search = OrderAnnealing(instance, order, seed=budget.seed)
     if search.complete:
         state.incumbent(search.schedule())
-    moves = MOVES[starts is not None] * len(instance.jobs)
-    while True:
-        search.run(moves, stop=stop, on_better=lambda better: state.incumbent(better.schedule()))
-        if stop() or not endless:
-            return
-        moves *= 2
+    moves = MOVES[starts is not None]
+
+    def report(better: OrderAnnealing) -> None:
+        state.incumbent(better.schedule())
+
+    if endless:
+        search.run_until(moves=moves, patience=math.inf, stop=stop, on_better=report)
+    else:
+        search.run(moves * len(instance.jobs), stop=stop, on_better=report)
 
 
 def refute(
@@ -107,53 +108,13 @@ def search_intervals(instance: EdgeInstance, state: SearchState, budget: Budget)
     )
 
 
-def target_stage(
-    found: StageProgress,
-    instance: EdgeInstance,
-    remaining: RemainingStarts,
-    target: int,
-    schedule: EdgeSchedule | None,
-    *,
-    budget: Budget,
-) -> StageResult:
-    """Decide by CP-SAT whether a schedule with an objective up to a target exists.
-
-    `found`: receives schedules and bounds. `remaining`: all modes and starts of such schedules. So
-    a bound over these, cut off at target + 1, is a bound on all schedules, and the best schedule
-    found with an objective up to the target is optimal. `schedule`: starting point.
-
-    Returns
-    -------
-    StageResult
-        `value`: whether the question is decided.
-    """
-    lower = math.ceil(remaining.bound - 1e-6)
-    model = intervals.build(instance, mode_starts=remaining.mode_starts, lower=lower, upper=target)
-    result, report = solve_program(
-        found,
-        model,
-        "cp-sat",
-        budget=budget,
-        read=lambda values: valid_schedule(instance, intervals.read(model, instance, values)),
-        real=lambda bound: min(target + 1.0, bound),
-        grid=1,
-        start=None if schedule is None else intervals.start(model, instance, schedule),
-    )
-    if result.status == "infeasible":
-        found.bound(target + 1)
-    return StageResult(result.status == "optimal", trace=report.trace, value=report.complete)
-
-
-def bound_types(
-    instance: EdgeInstance, state: SearchState, budget: Budget
-) -> tuple[TypeBound, ...]:
-    """Bound the jobs of each worker type with merged servers; return these bounds.
+def bound_types(instance: EdgeInstance, state: SearchState, budget: Budget) -> None:
+    """Bound the jobs of each worker type with merged servers.
 
     `state`: receives the bound on all jobs.
     """
     state.call.progress.phase("bound by worker types")
-    report = state.child("type-bound", type_stage, instance, budget=budget, engine="highs")
-    return () if report is None else tuple(report.value)
+    state.child("type-bound", type_stage, instance, budget=budget, engine="highs")
 
 
 def type_stage(found: StageProgress, instance: EdgeInstance, *, budget: Budget) -> StageResult:
@@ -177,13 +138,12 @@ def price(
     state: SearchState,
     budget: Budget,
     upper: float = 0.0,
-    types: Sequence[TypeBound] = (),
 ) -> CapacityPrices | None:
     """Solve the relaxation of (4), then try lists ordered by its mean starts; return its prices.
 
     `state`: receives bounds and schedules. Prices cover all slots that a schedule better than its
     incumbent can use. `upper`: they also cover the slots that schedules with an objective below
-    this can use; inf: all. `types`: bounds of worker types, whose prices are the first ones.
+    this can use; inf: all.
 
     Returns
     -------
@@ -204,7 +164,6 @@ def price(
         instance,
         state.schedule,
         slots,
-        types,
         budget=budget,
         engine="highs",
     )
@@ -222,14 +181,13 @@ def price_stage(
     instance: EdgeInstance,
     schedule: EdgeSchedule | None,
     slots: int,
-    types: Sequence[TypeBound] = (),
     *,
     budget: Budget,
 ) -> StageResult:
     """Solve the relaxation of (4) by column generation.
 
     `found`: receives bounds. `schedule`: its runs are the first columns. `slots`: number of slots
-    with prices. `types`: their prices are the first ones.
+    with prices.
 
     Returns
     -------
@@ -241,7 +199,6 @@ def price_stage(
         view,
         slots=slots,
         first_runs=() if schedule is None else runs_from_schedule(instance, schedule),
-        first_prices=server_prices(view, types, slots) if types else None,
         budget=budget,
         on_bound=reporter(view, found.bound, found.lower - 1),  # which may lack a certificate
     )

@@ -59,14 +59,6 @@ class CapacityPrices:
         """Number of slots with prices."""
         return int(self.workers.shape[2])
 
-    def padded(self, slots: int) -> "CapacityPrices":
-        """Return the prices of workers and PSs, extended by zeros.
-
-        `slots`: new number of slots, at least the present one.
-        """
-        zeros = [(0, 0), (0, 0), (0, slots - self.slots)]
-        return CapacityPrices(np.pad(self.workers, zeros), np.pad(self.ps, zeros))
-
 
 def rounded(prices: Floats) -> Floats:
     """Return prices rounded to multiples of STEP; negative ones become 0.
