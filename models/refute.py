@@ -10,7 +10,7 @@ resource-constrained project scheduling", European Journal of Operational Resear
 
 import math
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from schedgap.instances.instance import Instance
 from schedgap.models.method import Budget
@@ -79,7 +79,7 @@ def refute_stage(
             if value is not None:
                 lower = value
                 proved = value - proof_width(instance, objective) * abs(value)
-                progress.bound(proved, proof)
+                progress.bound(proved, cast(Any, proof))  # a search state takes proofs, too
     return StageResult(
         complete=complete,
         infeasible=complete and upper is None,

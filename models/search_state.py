@@ -51,15 +51,6 @@ class StageProgress(Progress[S_contra], Protocol[S_contra]):
             Not read: the search state measures the schedule.
         """
 
-    def bound(
-        self,
-        value: float,
-        certificate: Mapping[str, object] | Proof | None = None,
-        *,
-        confirmed: bool = True,
-    ) -> None:
-        """Receive a valid bound, with a certificate or with a proof that no schedule is better."""
-
 
 @dataclass(frozen=True, slots=True)
 class StageResult:
@@ -206,7 +197,17 @@ class SearchState(StageProgress[S]):
         *,
         confirmed: bool = True,
     ) -> None:
-        """Raise the bound; of equal bounds, the first one with a certificate is stored."""
+        """Raise the bound; of equal bounds, the first one with a certificate is stored.
+
+        Parameters
+        ----------
+        value : float
+            The bound.
+        certificate : mapping or Proof, optional
+            A proof is one that no schedule is better than the bound.
+        confirmed : bool
+            False for a bound that only an engine claims.
+        """
         if not math.isfinite(value):
             return
         lower = self._round_bound(value)

@@ -17,9 +17,14 @@ program over all columns within the gap.
 """
 
 import math
+from typing import Any
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
-from schedgap.models.edge.bounds.reduced_cost_fixing import ReducedCostFixing, certificate
+from schedgap.models.edge.bounds.reduced_cost_fixing import (
+    ReducedCostFixing,
+    RemainingStarts,
+    certificate,
+)
 from schedgap.models.edge.decisions import compiled
 from schedgap.models.edge.exact.neighborhoods import improve
 from schedgap.models.edge.exact.stages import search_intervals
@@ -27,6 +32,7 @@ from schedgap.models.edge.placements import valid_schedule
 from schedgap.models.edge.programs import intervals
 from schedgap.models.method import Budget
 from schedgap.models.search_state import SearchState, StageProgress, StageResult, solve_program
+from schedgap.solvers import EngineResult
 
 TARGET_SHARE, TARGET_SECONDS = 0.3, 12.0  # for targets; doubled if they do not raise the bound
 MIN_SECONDS = 2.0  # a child process takes a good part of that to start
@@ -63,7 +69,8 @@ def target_stage(
     StageResult
         `value`: whether too many modes and starts remain.
     """
-    view, trace, step = compiled(instance), {}, 1
+    view, step = compiled(instance), 1
+    trace: dict[str, Any] = {}
     while found.lower <= final and not budget.clock.expired():
         target = final if last else min(int(found.lower) + step - 1, final)
         remaining = fixing.remaining_starts(view, target + 1)
@@ -74,25 +81,8 @@ def target_stage(
             continue
         if len(remaining.mode_starts) > MAX_STARTS:
             return StageResult(trace=trace, value=True)
-        model = intervals.build(
-            instance,
-            mode_starts=remaining.mode_starts,
-            lower=math.ceil(remaining.bound - 1e-6),
-            upper=target,
-        )
         before = budget.clock.remaining()
-        result, report = solve_program(
-            found,
-            model,
-            "cp-sat",
-            budget=budget,
-            read=lambda values, model=model: valid_schedule(
-                instance, intervals.read(model, instance, values)
-            ),
-            real=lambda bound, target=target: min(target + 1.0, bound),
-            grid=1,
-            start=None if schedule is None else intervals.start(model, instance, schedule),
-        )
+        result, report = _decide(found, instance, remaining, target, schedule, budget)
         trace = {"target": target, "starts": len(remaining.mode_starts), **report.trace}
         if result.status == "optimal":
             return StageResult(complete=True, trace=trace)
@@ -104,6 +94,29 @@ def target_stage(
         else:
             step = 1  # a nearer target first
     return StageResult(trace=trace)
+
+
+def _decide(
+    found: StageProgress,
+    instance: EdgeInstance,
+    remaining: RemainingStarts,
+    target: int,
+    schedule: EdgeSchedule | None,
+    budget: Budget,
+) -> tuple[EngineResult, StageResult]:
+    """Look for the best schedule over the modes and starts that remain, up to a target."""
+    lower = math.ceil(remaining.bound - 1e-6)
+    model = intervals.build(instance, mode_starts=remaining.mode_starts, lower=lower, upper=target)
+    return solve_program(
+        found,
+        model,
+        "cp-sat",
+        budget=budget,
+        read=lambda values: valid_schedule(instance, intervals.read(model, instance, values)),
+        real=lambda bound: min(target + 1.0, bound),
+        grid=1,
+        start=None if schedule is None else intervals.start(model, instance, schedule),
+    )
 
 
 class ObjectiveTargets:
