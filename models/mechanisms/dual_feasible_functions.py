@@ -13,21 +13,11 @@ functions", Annals of Operations Research 179 (2010).
 """
 
 from collections.abc import Sequence
-from fractions import Fraction
-from math import lcm
-
-import numpy as np
-
-from schedgap.solvers.children.clock import Clock
-from schedgap.solvers.engines.highs import Relaxation
-from schedgap.solvers.programs.arrays import Floats, LinearProgram
-from schedgap.solvers.programs.sparse import sparse
 
 SuperadditiveFunction = tuple[int, ...]
 """f(1), ..., f(W) in whole numbers, >= 0; f(0) = 0."""
 
-LARGEST_VALUE = 120  # of f(W): a function that needs larger whole numbers is not returned
-VIOLATION = 1e-4  # relative to f(W): least amount by which a point must break the row
+LARGEST_VALUE = 120  # of f(W) in a certificate
 
 
 def is_superadditive(function: SuperadditiveFunction) -> bool:
@@ -82,61 +72,3 @@ def thresholds(sizes: Sequence[int], capacity: int) -> list[int]:
     larger one only loses.
     """
     return sorted({capacity - s + 1 for s in sizes if capacity < 2 * s and s < capacity})
-
-
-class SuperadditiveSeparator:
-    """Finds the superadditive function whose row a point breaks most.
-
-    Notes
-    -----
-    A linear program over f(1), ..., f(W) = 1, kept warm for each W. The superadditive functions
-    give all facets of the hull of what fits, so the point breaks none when no function is found,
-    up to the limits of size and violation above. What is returned is superadditive in whole
-    numbers: the check is exact.
-    """
-
-    def __init__(self, *, seed: int = 0) -> None:
-        self._seed = seed
-        self._programs: dict[int, Relaxation] = {}
-
-    def separate(self, point: Floats, clock: Clock) -> SuperadditiveFunction | None:
-        """Return a function whose row the point breaks, or None.
-
-        `point` [W]: number, or fractional number, of items of size 1, ..., W on a server of
-        capacity W.
-        """
-        W = len(point)
-        if W not in self._programs:
-            self._programs[W] = self._program(W)
-        program = self._programs[W]
-        # Sizes that do not occur weigh a little: their f is to be as large as can be.
-        program.change_costs(np.arange(W), -(point + 1e-6 * np.arange(1, W + 1)))
-        result = program.solve(clock)
-        if result.values is None:
-            return None
-        parts = [Fraction(float(value)).limit_denominator(LARGEST_VALUE) for value in result.values]
-        scale = lcm(*(part.denominator for part in parts))
-        function = tuple(int(part * scale) for part in parts)
-        if scale > LARGEST_VALUE or not is_superadditive(function):
-            return None
-        return function if np.dot(function, point) > function[-1] * (1 + VIOLATION) else None
-
-    def _program(self, W: int) -> Relaxation:
-        """Return the program over f(1), ..., f(W) <= 1: f(m) + f(n) - f(m + n) <= 0."""
-        pairs = [(m, n) for m in range(1, W) for n in range(m, W - m + 1)]
-        matrix = sparse.lil_array((len(pairs), W))
-        for row, (m, n) in enumerate(pairs):
-            matrix[row, m - 1] += 1
-            matrix[row, n - 1] += 1
-            matrix[row, m + n - 1] -= 1
-        return Relaxation(
-            LinearProgram(
-                cost=np.zeros(W),
-                lower=np.zeros(W),
-                upper=np.ones(W),
-                matrix=matrix.tocsr(),
-                row_lower=np.full(len(pairs), -np.inf),
-                row_upper=np.zeros(len(pairs)),
-            ),
-            seed=self._seed,
-        )

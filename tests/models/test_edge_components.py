@@ -16,7 +16,6 @@ from schedgap.models.edge.bounds.decomposition import jobs_by_type, restricted_t
 from schedgap.models.edge.bounds.reduced_cost_fixing import ComponentPrices, ReducedCostFixing
 from schedgap.models.edge.decisions import compiled, infeasibility_reason
 from schedgap.models.edge.exact.components import WorkerTypeComponents, merge_schedules
-from schedgap.models.edge.exact.targets import ObjectiveTargets
 from schedgap.models.edge.heuristics.initial import initial_state
 from schedgap.models.edge.placements import runs_from_schedule
 from schedgap.models.edge.programs.dual import CapacityPrices, LagrangianDual, rounded, to_data
@@ -149,7 +148,7 @@ def parts_alone(instance: EdgeInstance) -> None:
     parts = WorkerTypeComponents(instance, found)
     assert parts.prepare(Budget(Clock(30)))
     if not found.closed:
-        parts.close_gaps(Budget(Clock(30)), ObjectiveTargets(instance, found, parts.fixing()))
+        parts.close_gaps(Budget(Clock(30)))
     own = [brute_force(restricted_to(instance, jobs)) for jobs in jobs_by_type(instance).values()]
     if math.inf in own:
         assert found.infeasible and optimum == math.inf

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import schedgap as sg
 from schedgap.instances.edge import EdgeInstance
 from schedgap.instances.generate import generate
 from schedgap.models.edge import FAMILY, rules
-from schedgap.models.edge.bounds.certificates import check_certificate
 from schedgap.models.edge.bounds.column_generation import solve_bound
 from schedgap.models.edge.bounds.reduced_cost_fixing import ReducedCostFixing
 from schedgap.models.edge.decisions import compiled, infeasibility_reason
@@ -203,7 +203,7 @@ def test_exact_is_never_below_the_bound_by_worker_types(monkeypatch: pytest.Monk
     servers = [{"id": "s", "kind": "edge", "workers": {"gpu": 1}, "parameter_servers": {"cpu": 4}}]
     jobs = [{"epochs": 2 + k, "transfer_delay": {"s": 0}} for k in range(4)]
     instance = instance_of(jobs, servers=servers, horizon=20)
-    monkeypatch.setattr(exact, "_at_once", lambda *args: None)
+    monkeypatch.setattr(exact, "price", lambda *args, **more: None)
     monkeypatch.setattr(exact, "refute", lambda *args, **more: None)
     least = outcome(None, "type-bound", instance).bound
     found, _ = stopped(instance, "exact", StopAt(10**9))
@@ -212,13 +212,8 @@ def test_exact_is_never_below_the_bound_by_worker_types(monkeypatch: pytest.Monk
     assert found.certificate is not None and found.certificate["kind"] == "type-bound"
 
 
-def test_what_cp_sat_proves_is_proved_by_prices_where_they_can(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """CP-SAT closes the toys first; the certificate proves the optimum without it."""
-    monkeypatch.setattr(exact, "PROOF_SECONDS", 30.0)  # enough on a busy computer too
-    monkeypatch.setattr(exact, "refute", lambda *args, **more: None)
-    for instance, optimum in ((TOY_A, 5), (TOY_B, 9)):
-        found = run("exact", instance)
-        assert found.certificate is not None
-        assert check_certificate(instance, found.certificate) == found.bound == optimum
+def test_what_a_search_proves_is_refuted_afterwards() -> None:
+    """CP-SAT closes the gap; the proof needs no engine."""
+    found = sg.solve(generate("edge", preset="medium", seed=4), "exact", time_limit=300)
+    assert found.objective == found.bound == 142
+    assert found.proof is not None and found.proof.kind == "tree"

@@ -47,13 +47,14 @@ def test_programs_claim_nothing_false_wherever_they_stop(
 
 
 def test_searches_with_cp_sat_claim_nothing_false_wherever_they_stop() -> None:
-    """In a process of their own, with the prices lost, or the program alone."""
-    for method, instances in (
-        ("exact", [TOY_A, GAPS, TOY_BATCH]),
-        ("cp-sat", [TOY_B, TOY_BATCH]),
+    """In a process of their own, with the prices lost or 0, or the program alone."""
+    for method, kind, instances in (
+        ("exact", "none", [TOY_A, GAPS, TOY_BATCH]),
+        ("exact", "unpriced", [GAPS, MEET]),
+        ("cp-sat", "none", [TOY_B, TOY_BATCH]),
     ):
         reply = run_child(
-            "strategies.edge_stops:sweeps", instances, method, "none", 5, 3, engine="cp-sat"
+            "strategies.edge_stops:sweeps", instances, method, kind, 5, 3, engine="cp-sat"
         )
         assert reply.result() > 2 * len(instances)
 

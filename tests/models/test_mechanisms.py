@@ -31,7 +31,6 @@ from schedgap.models.mechanisms.knapsack import (
     knapsack_values,
     multiple_choice_knapsack,
 )
-from schedgap.models.mechanisms.reduced_cost_fixing import PricedOptions, fix
 from schedgap.models.mechanisms.restricted_master import (
     Priced,
     RestrictedMaster,
@@ -289,26 +288,19 @@ def multisets(W: int) -> list[tuple[int, ...]]:
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(1, 8), st.randoms(use_true_random=False))
-def test_superadditive_rows_hold_for_all_that_fits_and_find_all_that_is_broken(
-    W: int, random: object
-) -> None:
-    draw = np.random.default_rng(random.randrange(2**32))  # type: ignore[attr-defined]
-    separator, sets = dff.SuperadditiveSeparator(), multisets(W)
-    points = np.zeros((len(sets), W))
-    for row, items in enumerate(sets):
-        for size in items:
-            points[row, size - 1] += 1
-    inside = draw.dirichlet(np.full(len(sets), 0.3)) @ points
-    assert separator.separate(inside, Clock(None)) is None
-    outside = inside.copy()
-    outside[draw.integers(W)] += draw.random() * 2
-    found = separator.separate(outside, Clock(None))
-    if found is not None:
-        assert dff.is_superadditive(found)
-        assert (points @ found <= found[-1]).all()
-        assert all(sum(dff.value_of(found, size) for size in items) <= found[-1] for items in sets)
-        assert np.dot(found, outside) > found[-1]
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=8))
+def test_superadditive_rows_hold_for_all_that_fits(raised: list[int]) -> None:
+    f = [0]
+    for n, more in enumerate(raised, 1):
+        f.append(max((f[m] + f[n - m] for m in range(1, n)), default=0) + more)
+    function = tuple(f[1:])
+    assert dff.is_superadditive(function)
+    for items in multisets(len(function)):
+        assert sum(dff.value_of(function, size) for size in items) <= function[-1]
+    for n in range(2, len(f)):
+        if f[n] == max(f[m] + f[n - m] for m in range(1, n)):
+            lowered = [value - (k == n) for k, value in enumerate(f)][1:]
+            assert not dff.is_superadditive(tuple(lowered))
 
 
 def test_a_superadditive_function_ends_at_its_capacity() -> None:
@@ -366,44 +358,6 @@ def test_subsets_meet_the_enumeration(items: list[tuple[int, int]], capacity: in
     assert value == best == int(knapsack_values(lengths, values, capacity)[capacity])
     assert sum(lengths[i] for i in chosen) <= capacity
     assert sum(int(values[i]) for i in chosen) == best
-
-
-# --- reduced-cost fixing -------------------------------------------------------------------------
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=4), min_size=1, max_size=4),
-    st.integers(0, 6),
-    st.integers(0, 30),
-    st.randoms(use_true_random=False),
-)
-def test_fixing_keeps_every_option_of_a_schedule_within_the_value(
-    costs: list[list[int]], paid: int, at_most: int, random: object
-) -> None:
-    draw = np.random.default_rng(random.randrange(2**32))  # type: ignore[attr-defined]
-    owner = np.repeat(np.arange(len(costs)), [len(own) for own in costs])
-    first = np.array([c for own in costs for c in own], dtype=float)
-    second = first + draw.integers(-2, 3, len(first))
-    vectors = [
-        PricedOptions(first, owner, len(costs), float(paid)),
-        PricedOptions(second, owner, len(costs), float(paid)),
-    ]
-    fixed = fix(vectors, at_most)
-    places = np.split(np.arange(len(first)), np.cumsum([len(own) for own in costs])[:-1])
-    for some in itertools.product(*places):
-        # Any value that no price vector refutes may be that of a schedule.
-        value = max(vector.cost[list(some)].sum() - paid for vector in vectors)
-        if value <= at_most:
-            assert fixed.remaining[list(some)].all()
-            assert fixed.bound <= at_most
-
-
-def test_prices_that_prove_nothing_fix_nothing() -> None:
-    options = PricedOptions(np.array([1.0, 9.0]), np.array([0, 0]), 1, math.inf)
-    fixed = fix([options], 2)
-    assert fixed.remaining.all()
-    assert fixed.bound == -math.inf
 
 
 # --- branch and bound ----------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from schedgap.errors import ContradictionError, ScaleError
-from schedgap.models.method import Budget, RunContext
+from schedgap.models.method import Budget, RunContext, SentProgress
 from schedgap.models.search_state import Relay, SearchState, StageResult
 from schedgap.solvers import Clock
 from schedgap.solvers.programs.arrays import LinearProgram
@@ -198,6 +198,10 @@ def test_a_stopped_search_proves_its_bound_by_a_tree() -> None:
     outcome = found.outcome()
     assert (outcome.bound, outcome.proof, outcome.certificate) == (5, tree, {"kind": "proved"})
     assert outcome.trace["reported_bound"] == 7
+    sent = Proof([], [], [{"v": 2}])  # by a stage that is killed later
+    SentProgress(found._receive, Clock(None)).proved_bound(5.5, sent)
+    outcome = found.outcome()
+    assert (outcome.bound, outcome.proof) == (6, sent)
     found.bound(6.0, {"kind": "best"})
     outcome = found.outcome()
     assert (outcome.bound, outcome.proof, outcome.certificate) == (6, None, {"kind": "best"})

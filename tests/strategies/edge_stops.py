@@ -12,16 +12,19 @@ from functools import lru_cache
 from typing import Any
 from unittest import mock
 
+import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge import FAMILY, rules
 from schedgap.models.edge.bounds.certificates import check_certificate
-from schedgap.models.edge.exact import components, exact, steps
+from schedgap.models.edge.decisions import compiled
+from schedgap.models.edge.exact import components, exact, stages
 from schedgap.models.edge.heuristics import initial
 from schedgap.models.edge.heuristics.lists import orders, place_all
 from schedgap.models.edge.methods import METHODS
+from schedgap.models.edge.programs.dual import CapacityPrices
 from schedgap.models.mechanisms import restricted_master
 from schedgap.models.method import Budget, MethodResult, NullProgress, RunContext, SentProgress
 from schedgap.models.search_state import SearchState, StageResult
@@ -147,7 +150,8 @@ def starts(kind: str) -> Iterator[None]:
     """Change what is known before a search.
 
     `usual`; `none`: no schedule at all; `poor`: one list, in a bad order; `blind`: no schedule, and
-    prices after one round of column generation, so that targets have to prove.
+    prices after one round of column generation; `unpriced`: no schedule, and prices of 0 without an
+    engine, so that targets have to prove.
     """
 
     def nothing(*args: Any, **kwargs: Any) -> None: ...
@@ -162,12 +166,22 @@ def starts(kind: str) -> Iterator[None]:
         return
     with (
         mock.patch.object(initial, "_offer_lists", poor if kind == "poor" else nothing),
-        mock.patch.object(steps, "search_lists", nothing),
+        mock.patch.object(stages, "search_lists", nothing),
         mock.patch.object(exact, "search_lists", nothing),
         mock.patch.object(components, "search_lists", nothing),
         one_round() if kind == "blind" else nullcontext(),
+        mock.patch.multiple(exact, price=no_prices) if kind == "unpriced" else nullcontext(),
+        mock.patch.multiple(components, price=no_prices) if kind == "unpriced" else nullcontext(),
     ):
         yield
+
+
+def no_prices(instance: EdgeInstance, *args: Any, **kwargs: Any) -> CapacityPrices:
+    """Return prices of 0 for all slots."""
+    view = compiled(instance)
+    return CapacityPrices(
+        np.zeros((*view.workers.shape, view.slots)), np.zeros((*view.ps.shape, view.slots))
+    )
 
 
 @contextmanager
@@ -187,14 +201,13 @@ def stopped(
     clock: StopAt,
     engine: str = "highs",
     kind: str = "usual",
-    lost: str | None = None,
+    lost: str = "",
 ) -> tuple[MethodResult, Witness]:
     """Run an exact method with the stages of one engine here, and hold it to the truth.
 
-    `lost`: as for `inline`; by default nothing for the usual start, and `refute` for the others.
+    `lost`: as for `inline`; without prices, CP-SAT on all starts is lost.
     """
-    if lost is None:
-        lost = "" if kind == "usual" else "refute"
+    lost = "cp-sat" if kind == "unpriced" else lost
     witness = Witness(instance, _optimum(instance))
     chosen = EXACT[method]
     name = None if chosen.runs_children else engine

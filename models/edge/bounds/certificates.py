@@ -17,8 +17,7 @@ from schedgap.instances.records import Count, Id, Many, NonEmpty, Record
 from schedgap.lazy import Module
 from schedgap.models.certificates import Certificate, proved, read
 from schedgap.models.edge.decisions import infeasibility_reason
-from schedgap.models.edge.programs.dual import LARGEST
-from schedgap.models.edge.programs.superadditive_cuts import MAX_WORKERS
+from schedgap.models.edge.programs.dual import LARGEST, MAX_WORKERS
 from schedgap.models.mechanisms.dual_feasible_functions import LARGEST_VALUE
 
 BOUNDS = "schedgap.models.edge.bounds"  # each module is imported for the certificates of its kind

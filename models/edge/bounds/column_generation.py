@@ -12,6 +12,7 @@ J. M. van den Akker, C. A. J. Hurkens, M. W. P. Savelsbergh, "Time-indexed formu
 scheduling problems: column generation", INFORMS Journal on Computing 12 (2000).
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -63,6 +64,24 @@ class RelaxationBound:
     infeasible: bool = False  # the bound exceeds the objective of every schedule
 
 
+def reporter(
+    view: CompiledInstance, report: Callable[[float, Mapping[str, object]], None], above: float
+) -> Callable[[float, CapacityPrices], None]:
+    """Return what `on_bound` of `solve_bound` may be: reports bounds with their certificates.
+
+    `report`: receives integers above `above`, each larger than the one before.
+    """
+    kind = "batch-dual" if view.is_batch else "cg-bound"
+
+    def on_bound(bound: float, prices: CapacityPrices) -> None:
+        nonlocal above
+        if math.ceil(bound) > above:
+            above = math.ceil(bound)
+            report(above, {"kind": kind, **dual.to_data(prices)})
+
+    return on_bound
+
+
 def solve_bound(
     view: CompiledInstance,
     *,
@@ -70,14 +89,13 @@ def solve_bound(
     budget: Budget,
     first_runs: Sequence[PlacedRun] = (),
     gap: float = 1e-6,
-    first_prices: CapacityPrices | None = None,
     on_bound: Callable[[float, CapacityPrices], None] | None = None,
 ) -> RelaxationBound:
     """Solve the linear relaxation; every bound on the way is valid.
 
     `slots`: number of slots with prices, from the window's first; see `LagrangianDual`.
     `first_runs`: first columns, such as those of the incumbent. `gap`: relative difference between
-    master and bound at which to stop. `first_prices`: starting prices for the same number of slots.
+    master and bound at which to stop.
     `on_bound`: called with every better bound and the prices that prove it.
     """
     lagrangian, master = LagrangianDual(view, slots), _Master(view, slots)
@@ -104,15 +122,10 @@ def solve_bound(
         ]
         return Priced(master.columns(runs) if runs else None, bound)
 
-    first_duals = None
-    if first_prices is not None:
-        least = lagrangian.least_costs(lagrangian.all_start_costs(first_prices))
-        first_duals = master.duals(first_prices, np.minimum(least, artificial_cost))
     solution = master.program.solve(
         pricing,
         clock=budget.clock,
         gap=gap,
-        duals=first_duals,
         seed=budget.seed,
         threads=budget.threads,
         on_bound=None if on_bound is None else lambda bound, at: on_bound(bound, master.prices(at)),
@@ -179,15 +192,6 @@ class _Master:
             prices[scarce] = dual.rounded(-rows.of(duals))
             arrays.append(prices)
         return CapacityPrices(arrays[0], arrays[1])
-
-    def duals(self, prices: CapacityPrices, least_costs: Floats) -> Floats:
-        """Return the duals [i] that stand for prices, with the least cost of each job."""
-        values = {self.jobs: least_costs}
-        for (_, scarce, _, rows), array in zip(
-            self._resources, (prices.workers, prices.ps), strict=True
-        ):
-            values[rows] = -array[scarce]
-        return self.program.duals(values)
 
     def columns(self, runs: Sequence[PlacedRun]) -> Columns:
         """Return the columns of runs."""

@@ -7,9 +7,14 @@ use: see `last_slot`.
 
 References
 ----------
-See `models.mechanisms.reduced_cost_fixing`. Combining prices of the whole with prices and bounds of
-components is new here: a schedule with an objective below U, of which the other components cost at
-least their bounds, costs less than U minus these on each component.
+H. Crowder, E. L. Johnson, M. Padberg, "Solving large-scale zero-one linear programming problems",
+Operations Research 31 (1983).
+R. Baldacci, N. Christofides, A. Mingozzi, "An exact algorithm for the vehicle routing problem based
+on the set partitioning formulation with additional cuts", Mathematical Programming 115 (2008): all
+columns within the gap.
+Combining prices of the whole with prices and bounds of components is new here: a schedule with an
+objective below U, of which the other components cost at least their bounds, costs less than U minus
+these on each component.
 """
 
 import math
@@ -26,8 +31,6 @@ from schedgap.models.edge.algorithms.cheapest_schedule import Floats
 from schedgap.models.edge.bounds.column_generation import prices_from_certificate
 from schedgap.models.edge.decisions import CompiledInstance, ModeStart, compiled
 from schedgap.models.edge.programs.dual import CapacityPrices, LagrangianDual, to_data
-from schedgap.models.mechanisms.dual_feasible_functions import SuperadditiveFunction
-from schedgap.models.mechanisms.reduced_cost_fixing import PricedOptions, fix
 
 KIND = "fixing"
 
@@ -38,7 +41,6 @@ class RemainingStarts:
 
     mode_starts: tuple[ModeStart, ...]
     bound: float  # on the objective of all such schedules
-    slack: float  # limit on the sum of reduced costs
 
     @property
     def is_empty(self) -> bool:
@@ -46,29 +48,63 @@ class RemainingStarts:
         return not self.mode_starts
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class PricedStarts:
+    """What modes and starts [g] cost under one price vector."""
+
+    cost: Floats  # [g] prices included
+    job: NDArray[np.int64]  # [g] 0, ..., jobs - 1
+    jobs: int
+    paid: float  # what the prices pay for all capacity; inf where they prove nothing
+
+    def bound(self, remaining: NDArray[np.bool_]) -> tuple[float, Floats]:
+        """Return L over the starts that remain, [g], and the least cost of each job."""
+        least = np.full(self.jobs, np.inf)
+        np.minimum.at(least, self.job[remaining], self.cost[remaining])
+        return -math.inf if math.isinf(self.paid) else math.fsum(least) - self.paid, least
+
+
+def fix(priced: Sequence[PricedStarts], at_most: float) -> tuple[NDArray[np.bool_], float]:
+    """Return which starts [g] a schedule of a value up to `at_most` can use, and the best bound L.
+
+    `priced`: the same starts under one or more price vectors. What one of them removes raises the
+    bounds of the others; this is repeated until nothing changes.
+    """
+    remaining = np.ones(len(priced[0].cost), dtype=bool)
+    bound, before = -math.inf, -1
+    while before != (count := int(remaining.sum())):
+        before = count
+        for own in priced:
+            value, least = own.bound(remaining)
+            bound = max(bound, value)
+            if bound > at_most:
+                return np.zeros_like(remaining), bound
+            remaining &= own.cost - least[own.job] <= at_most - value
+    return remaining, bound
+
+
 def remaining_starts(
     view: CompiledInstance, prices: Sequence[CapacityPrices], upper: int
 ) -> RemainingStarts:
     """Return the modes and starts that a schedule with an objective below `upper` can use.
 
-    `prices`: one or more, each for all slots up to `last_slot`. What one of them removes raises the
-    bounds of the others; this is repeated until nothing changes. `upper`: objectives are integers,
+    `prices`: one or more, each for all slots up to `last_slot`. `upper`: objectives are integers,
     so the schedules of interest cost at most upper - 1.
     """
-    options = [_priced_starts(view, each) for each in prices]
-    fixed = fix([each for each, _ in options], upper - 1)
-    names = options[0][1]
+    priced = [_priced_starts(view, each) for each in prices]
+    names = priced[0][1]
+    remaining, bound = fix([each for each, _ in priced], upper - 1)
     starts = [
         ModeStart(view.tasks[k].job, view.tasks[k].modes[m], view.first + start)
-        for k, m, start in names[fixed.remaining].tolist()
+        for k, m, start in names[remaining].tolist()
     ]
-    return RemainingStarts(tuple(starts), fixed.bound, upper - 1 - fixed.bound)
+    return RemainingStarts(tuple(starts), bound)
 
 
 @lru_cache(maxsize=16)
 def _priced_starts(
     view: CompiledInstance, prices: CapacityPrices
-) -> tuple[PricedOptions, NDArray[np.int64]]:
+) -> tuple[PricedStarts, NDArray[np.int64]]:
     """Return the cost of every mode and start, and its (task, mode, start) [option, 3].
 
     Cached, because the same prices are used for every target value.
@@ -84,7 +120,7 @@ def _priced_starts(
     names = np.array(
         [(k, m, start) for k, m, cost in blocks for start in range(len(cost))], dtype=np.int64
     ).reshape(-1, 3)
-    return PricedOptions(cost, names[:, 0], len(view.tasks), charge), names
+    return PricedStarts(cost, names[:, 0], len(view.tasks), charge), names
 
 
 def certificate(prices: Sequence[CapacityPrices], upper: int) -> dict[str, object]:
@@ -133,19 +169,6 @@ class ReducedCostFixing:
     prices: tuple[CapacityPrices, ...]
     components: tuple[ComponentPrices, ...] = ()  # a partition of the jobs, or empty
 
-    @property
-    def cut_prices(self) -> Mapping[SuperadditiveFunction, Floats]:
-        """Prices of cuts: the last ones of the whole plus the last ones of each component."""
-        total: dict[SuperadditiveFunction, Floats] = {}
-        for prices in (self.prices[-1], *(part.prices[-1] for part in self.components)):
-            for function, price in prices.cut_prices.items():
-                before = total.get(function, np.zeros((*price.shape[:2], 0)))
-                slots = max(before.shape[2], prices.slots)
-                total[function] = np.zeros((*price.shape[:2], slots))
-                total[function][:, :, : before.shape[2]] = before
-                total[function][:, :, : prices.slots] += price
-        return total
-
     def remaining_starts(self, view: CompiledInstance, upper: int) -> RemainingStarts:
         """Return the modes and starts that a schedule with an objective below `upper` can use.
 
@@ -161,12 +184,12 @@ class ReducedCostFixing:
         for part in self.components:
             own = remaining_starts(compiled(part.instance), part.prices, upper - total + part.lower)
             if own.is_empty:
-                return RemainingStarts((), bound, upper - 1.0 - total)
+                return RemainingStarts((), bound)
             allowed |= {start._replace(job=part.jobs[start.job]) for start in own.mode_starts}
         starts = tuple(start for start in remaining.mode_starts if start in allowed)
         if upper - 1 < bound or len({start.job for start in starts}) < len(view.tasks):
             starts = ()
-        return RemainingStarts(starts, bound, upper - 1 - bound)
+        return RemainingStarts(starts, bound)
 
 
 def last_slot(view: CompiledInstance, upper: int) -> int:

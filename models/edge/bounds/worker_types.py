@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from schedgap.instances.edge import EdgeInstance, arrays
 from schedgap.models.edge.algorithms.cheapest_schedule import Floats, Ints
 from schedgap.models.edge.decisions import CompiledInstance, CompiledJob, compiled
-from schedgap.models.edge.programs.dual import LARGEST, CapacityPrices, rounded
+from schedgap.models.edge.programs.dual import LARGEST, rounded
 from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster
 from schedgap.models.method import Budget
 from schedgap.solvers.programs.builder import Entries
@@ -404,23 +404,6 @@ def whole_bound(view: CompiledInstance, bounds: Sequence[TypeBound]) -> float:
     others = [task for task in view.tasks if task.worker_type not in bounded]
     alone = sum(view.minimum_flow(task) or 0 for task in others)
     return sum_of_bounds([bound.bound for bound in bounds]) + alone
-
-
-def server_prices(
-    view: CompiledInstance, bounds: Sequence[TypeBound], slots: int
-) -> CapacityPrices:
-    """Return the prices of classes as prices of servers.
-
-    By server a job has fewer options, so the same prices tend to prove a higher bound.
-
-    `bounds`: prices of types; others get none. `slots`: number of slots of the result.
-    """
-    workers = np.zeros((*view.workers.shape, slots))
-    which = arrays(view.instance).is_cloud.astype(np.int64)
-    for bound in bounds:
-        cells = np.repeat(bound.prices, bound.block, axis=1)[:, : min(slots, bound.slots)]
-        workers[:, bound.worker_type, : cells.shape[1]] = cells[which]
-    return CapacityPrices(workers, np.zeros((*view.ps.shape, slots)))
 
 
 def certificate(instance: EdgeInstance, bounds: Sequence[TypeBound]) -> dict[str, object]:

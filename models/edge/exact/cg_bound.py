@@ -1,7 +1,5 @@
 """The method `cg-bound`: the relaxation of (4) by column generation, from a list schedule."""
 
-import math
-
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge.bounds import column_generation
 from schedgap.models.edge.bounds.job_alone import job_bound
@@ -9,7 +7,7 @@ from schedgap.models.edge.bounds.reduced_cost_fixing import last_slot
 from schedgap.models.edge.bounds.solve_relaxations import proved
 from schedgap.models.edge.decisions import CompiledInstance, compiled, sense
 from schedgap.models.edge.heuristics.initial import best_list_schedule
-from schedgap.models.edge.programs.dual import CapacityPrices, to_data
+from schedgap.models.edge.programs.dual import to_data
 from schedgap.models.method import MethodResult, RunContext
 
 
@@ -22,19 +20,13 @@ def cg_bound(instance: EdgeInstance, call: RunContext) -> MethodResult:
     if reason := column_generation.too_large(view, slots):
         return MethodResult(note=reason)
     call.progress.phase("generating columns")
-    kind, reported = "batch-dual" if instance.is_batch else "cg-bound", float(alone)
-
-    def report(bound: float, prices: CapacityPrices) -> None:
-        nonlocal reported
-        if math.ceil(bound) > reported:
-            reported = float(math.ceil(bound))
-            call.progress.bound(sign * reported, {"kind": kind, **to_data(prices)})
-
     relaxation = column_generation.solve_bound(
         view,
         slots=slots,
         budget=call.budget,
-        on_bound=report,
+        on_bound=column_generation.reporter(
+            view, lambda bound, proof: call.progress.bound(sign * bound, proof), alone
+        ),
     )
     if relaxation.infeasible:
         return MethodResult(infeasible=True, note="the relaxation exceeds every schedule in time")
@@ -43,7 +35,7 @@ def cg_bound(instance: EdgeInstance, call: RunContext) -> MethodResult:
     master, value = relaxation.result.objective, relaxation.bound
     return proved(
         instance,
-        {"kind": kind, **to_data(relaxation.prices)},
+        {"kind": "batch-dual" if instance.is_batch else "cg-bound", **to_data(relaxation.prices)},
         master=None if master is None else sign * master,
         relaxation=None if value is None else sign * value,
         rounds=relaxation.result.rounds,

@@ -23,11 +23,9 @@ from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.edge.baselines.partial_schedule import EdgePartialSchedule
 from schedgap.models.edge.bounds.decomposition import jobs_by_type, restricted_to
 from schedgap.models.edge.bounds.reduced_cost_fixing import ComponentPrices, ReducedCostFixing
-from schedgap.models.edge.bounds.worker_types import TypeBound, sum_of_bounds
-from schedgap.models.edge.bounds.worker_types import certificate as type_certificate
 from schedgap.models.edge.decisions import compiled
-from schedgap.models.edge.exact.steps import price, search_intervals, search_lists
-from schedgap.models.edge.exact.targets import FEW_JOBS, ObjectiveTargets
+from schedgap.models.edge.exact.stages import FEW_JOBS, price, search_intervals, search_lists
+from schedgap.models.edge.exact.targets import ObjectiveTargets
 from schedgap.models.edge.heuristics.initial import initial_state
 from schedgap.models.edge.placements import runs_from_schedule, schedule_from_runs
 from schedgap.models.edge.programs.dual import CapacityPrices
@@ -36,7 +34,6 @@ from schedgap.models.search_state import SearchState
 
 LIST_SHARE, SEARCH_SHARE, PRICE_SHARE = 0.05, 0.1, 0.6  # of the remaining time of one component
 SEARCH_SECONDS = 2.0
-COMPONENTS_FIRST, JOINT_SHARE = 0.6, 0.3  # of the time; if their schedules cannot be merged
 
 
 def merge_schedules(
@@ -74,7 +71,6 @@ class _Component:
     instance: EdgeInstance
     jobs: tuple[int, ...]  # index of each in the whole
     state: SearchState
-    types: Sequence[TypeBound] = ()
     targets: ObjectiveTargets | None = None
     seconds: float = 0.0
 
@@ -84,27 +80,18 @@ class _Component:
 
 
 class WorkerTypeComponents:
-    """All components of an instance; their results go to the search state of the whole.
+    """All components of an instance; their results go to the search state of the whole."""
 
-    `types`: known bounds by worker type.
-    """
-
-    def __init__(
-        self, instance: EdgeInstance, whole: SearchState, types: Sequence[TypeBound] = ()
-    ) -> None:
+    def __init__(self, instance: EdgeInstance, whole: SearchState) -> None:
         self._instance, self._whole = instance, whole
         self._components: list[_Component] = []
-        bound_of_type = {bound.worker_type: bound for bound in types}
-        for kind, jobs in jobs_by_type(instance).items():
+        for jobs in jobs_by_type(instance).values():
             part = restricted_to(instance, jobs)
             state = initial_state(part, replace(whole.call, progress=NullProgress()))
-            own_types = [bound_of_type[kind]] if kind in bound_of_type else []
-            if own_types:
-                state.bound(sum_of_bounds([own_types[0].bound]), type_certificate(part, own_types))
             if whole.schedule is not None:
                 own = {job.id: whole.schedule.placements[job.id] for job in part.jobs}
                 state.incumbent(EdgeSchedule(own))
-            self._components.append(_Component(part, jobs, state, own_types))
+            self._components.append(_Component(part, jobs, state))
         for component in self._components:
             component.state.call = replace(whole.call, progress=_ComponentProgress(self))
         self.update_whole()
@@ -121,11 +108,6 @@ class WorkerTypeComponents:
             for component in self._components
         }
         return None if None in parts.values() else {"kind": "parts", "parts": parts}
-
-    @property
-    def _incompatible(self) -> bool:
-        """Whether the components' best schedules do not form the incumbent of the whole."""
-        return self._whole.upper is None or self._whole.upper > self._value
 
     @property
     def _value(self) -> float:
@@ -169,15 +151,12 @@ class WorkerTypeComponents:
             if self._whole.closed:
                 return True
             state, own = component.state, budget.share(1 / (count - k))
-            limit = own.share(PRICE_SHARE)
-            upper = self._upper_limit(component)
-            prices = price(component.instance, state, limit, upper, component.types)
+            limit, upper = own.share(PRICE_SHARE), self._upper_limit(component)
+            prices = price(component.instance, state, limit, upper)
             if prices is None:
                 return False
             fixing = ReducedCostFixing((prices,))
             component.targets = ObjectiveTargets(component.instance, state, fixing)
-            if not state.closed:
-                component.targets.tighten(own)
         self.update_whole()
         return True
 
@@ -186,23 +165,12 @@ class WorkerTypeComponents:
         whole = self._whole
         return math.inf if whole.upper is None else whole.upper - self.bound + component.state.lower
 
-    def close_gaps(self, budget: Budget, targets: ObjectiveTargets) -> None:
-        """Try targets of all components in turn until all gaps are closed or time is up.
-
-        If their schedules cannot be merged, some time goes to better schedules of the whole.
-
-        `targets`: those of the whole.
-        """
-        whole, improved = self._whole, False
-        while not whole.closed and not budget.clock.expired():
+    def close_gaps(self, budget: Budget) -> None:
+        """Try targets of all components in turn until all gaps are closed or time is up."""
+        while not self._whole.closed and not budget.clock.expired():
             still_open = [component for component in self._components if component.is_open]
             if not still_open:
                 return
-            if self._incompatible and not improved and budget.clock.spent() > COMPONENTS_FIRST:
-                improved = True
-                targets.fixing = replace(targets.fixing, components=self.fixing().components)
-                targets.improve(budget.share(JOINT_SHARE))
-                continue
             component = min(still_open, key=lambda component: component.seconds)
             assert component.targets is not None
             since = time.monotonic()
@@ -222,10 +190,13 @@ class WorkerTypeComponents:
             for component in self._components
             if component.targets is not None
         ]
-        slots = max(component.prices[0].slots for component in components)
-        padded = [component.prices[0].padded(slots) for component in components]
-        workers = np.sum([prices.workers for prices in padded], axis=0)
-        ps = np.max([prices.ps for prices in padded], axis=0)
+        view, first = compiled(self._instance), [component.prices[0] for component in components]
+        slots = max(prices.slots for prices in first)
+        workers = np.zeros((*view.workers.shape, slots))
+        ps = np.zeros((*view.ps.shape, slots))
+        for prices in first:  # each has prices of its own worker type
+            workers[:, :, : prices.slots] += prices.workers
+            ps[:, :, : prices.slots] = np.maximum(ps[:, :, : prices.slots], prices.ps)
         return ReducedCostFixing((CapacityPrices(workers, ps),), tuple(components))
 
 

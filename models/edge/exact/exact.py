@@ -1,11 +1,9 @@
-"""The method `exact`: CP-SAT, column generation, reduced-cost fixing and destructive bounds.
+"""The method `exact`: good schedules, CP-SAT, then refutation of better values.
 
-On small networks all better values are refuted over the program of the proof, before or after
-CP-SAT. With few jobs the refuted values rise from the bound of worker types to the incumbent's.
-On larger ones prices prove bounds: first those of classes of servers, then those of servers, then
-with prices of superadditive cuts. Targets above the bound (see `targets`) close the gap, first for
-the jobs of each worker type alone (`components`), then for all jobs together. What a search has
-proved without a proof is proved by prices as well if possible, so that anyone can check it.
+Refutation raises the bound from that of the worker types to the value of the incumbent and leaves
+a proof (`models.refute`). Where it takes too long, CP-SAT decides whether there are schedules
+slightly above the bound, over the few starts that prices leave (`targets`): first for the jobs of
+each worker type alone (`components`), then for all jobs.
 
 References
 ----------
@@ -17,35 +15,32 @@ resource-constrained project scheduling", European Journal of Operational Resear
 bounds from targets that are refuted.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
-
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge.bounds.decomposition import jobs_by_type
 from schedgap.models.edge.bounds.reduced_cost_fixing import ReducedCostFixing
-from schedgap.models.edge.bounds.worker_types import TypeBound
 from schedgap.models.edge.decisions import compiled
 from schedgap.models.edge.exact.components import WorkerTypeComponents
-from schedgap.models.edge.exact.steps import (
+from schedgap.models.edge.exact.stages import (
+    FEW_JOBS,
     bound_types,
     price,
     refute,
     search_intervals,
     search_lists,
+    type_stage,
 )
-from schedgap.models.edge.exact.targets import FEW_JOBS, ObjectiveTargets
+from schedgap.models.edge.exact.targets import ObjectiveTargets
 from schedgap.models.edge.heuristics.initial import initial_state
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.search_state import SearchState
 
-FIRST_SHARE, FIRST_SECONDS = 0.2, 2.5  # of CP-SAT on the whole
-FEW_PLACES, EARLY_SECONDS = 40, 5.0  # jobs x servers up to which CP-SAT comes first
-REFUTE_SHARE, REFUTE_STEP = 0.4, 0.2  # of refuting values, from the bound upwards
-TYPE_SHARE = 0.5  # of the bound by worker types, which usually ends much earlier
-PROOF_SHARE, PROOF_SECONDS = 0.5, 2.0  # of a certificate afterwards; or as long as the search took
-LIST_SHARE = 0.2  # of the annealing over lists
-PRICE_SHARE = 0.4
-PREPARE_SHARE = 0.6  # of the first steps with the components
+FEW_PLACES, EARLY_SECONDS = 40, 5.0  # jobs x servers up to which better values are refuted first
+LIST_SHARE = 0.2  # of the time, for annealing over lists
+FIRST_SHARE, FIRST_SECONDS = 0.2, 2.5  # of the time, for CP-SAT and for the first refutation
+TYPE_SHARE, SCALE_SHARE = 0.5, 0.6  # of the time, for the bound by worker types, which ends earlier
+REFUTE_SHARE, REFUTE_STEP = 0.25, 0.2  # of the time; of the gap, for each value that is refuted
+PREPARE_SHARE, COMPONENT_SHARE = 0.4, 0.6  # of the time, for components: prices; targets
+PRICE_SHARE = 0.4  # of the time, for prices of all jobs together
 MAX_PLACES = 3_000  # jobs x servers with their workers, for one search of CP-SAT
 
 
@@ -56,54 +51,51 @@ def exact(instance: EdgeInstance, call: RunContext) -> MethodResult:
     note = ""
     if not state.closed:
         note = _batch(instance, state) if instance.is_batch else _search(instance, state)
-    if state.closed and state.certificate is None and state.proof is None:
-        _certify(instance, state)
     return state.outcome(note)
 
 
 def _search(instance: EdgeInstance, state: SearchState) -> str:
     """Search until the gap is closed or time is up; return a note for the user."""
-    budget = state.call.budget
-    few, places = len(instance.jobs) <= FEW_JOBS, _places(instance)
-    several_types = len(jobs_by_type(instance)) > 1
+    budget, places = state.call.budget, _places(instance)
+    few, several_types = len(instance.jobs) <= FEW_JOBS, len(jobs_by_type(instance)) > 1
+    if places > MAX_PLACES:
+        # In this process, which loads no second engine: a child would take seconds to start.
+        found = state.take(
+            "type-bound", type_stage(state, instance, budget=budget.share(SCALE_SHARE))
+        )
+        starts = {job: start for bound in found.value for job, start in bound.starts.items()}
+        search_lists(instance, state, budget, starts, endless=True)
+        return "too large for an exact search: lists to the end of the time"
     if places <= FEW_PLACES:
         refute(instance, state, budget.share(FIRST_SHARE, most=EARLY_SECONDS))
-    if not state.closed and places <= FEW_PLACES:  # here CP-SAT proves optimality at once, if ever
-        search_intervals(instance, state, budget.share(FIRST_SHARE, most=EARLY_SECONDS))
     if not state.closed:
         search_lists(instance, state, budget.share(LIST_SHARE))
-    if not state.closed and places > FEW_PLACES and (few or not several_types):
+    if not state.closed and (few or not several_types):
         search_intervals(instance, state, budget.share(FIRST_SHARE, most=FIRST_SECONDS))
-    types: tuple[TypeBound, ...] = ()
     if not state.closed:
-        types = bound_types(instance, state, budget.share(TYPE_SHARE))
-    if not state.closed and few and places <= MAX_PLACES:
-        refute(instance, state, budget.share(REFUTE_SHARE), step=REFUTE_STEP)
-    if not state.closed and places > MAX_PLACES:
-        return _lists_only(instance, state, types)
-    priced = False
+        bound_types(instance, state, budget.share(TYPE_SHARE))
+    fixing = None
     if not state.closed and several_types:
-        priced = _by_components(instance, state, types)
-    if not state.closed and not priced:
-        _at_once(instance, state, types)
+        fixing = _by_components(instance, state)
+    if not state.closed:
+        refute(instance, state, budget.share(REFUTE_SHARE), step=REFUTE_STEP)
+    if not state.closed and fixing is None:
+        prices = price(instance, state, budget.share(PRICE_SHARE))
+        fixing = None if prices is None else ReducedCostFixing((prices,))
+    if not state.closed and fixing is not None:
+        ObjectiveTargets(instance, state, fixing).close_gap(budget)
     if not state.closed and not budget.clock.expired():
         search_intervals(instance, state, budget)
     return ""
 
 
-def _certify(instance: EdgeInstance, state: SearchState) -> None:
-    """Try to prove by prices what a search has proved, so that there is a certificate."""
-    if state.infeasible or state.call.clock.expired():
-        return
-    seconds = max(PROOF_SECONDS, state.call.clock.elapsed())
-    budget = state.call.budget.share(PROOF_SHARE, most=seconds)
-    prices = price(instance, state, budget)
-    if prices is None or state.certificate is not None or instance.is_batch:
-        return
-    targets = ObjectiveTargets(instance, state, ReducedCostFixing((prices,)))
-    targets.report_price_bound()
-    if state.certificate is None and not budget.clock.expired():
-        targets.tighten(budget)
+def _by_components(instance: EdgeInstance, state: SearchState) -> ReducedCostFixing | None:
+    """Close the gaps of the jobs of each worker type; return the prices, if all types have some."""
+    budget, components = state.call.budget, WorkerTypeComponents(instance, state)
+    if not components.prepare(budget.share(PREPARE_SHARE)):
+        return None
+    components.close_gaps(budget.share(COMPONENT_SHARE))
+    return None if state.closed else components.fixing()
 
 
 def _places(instance: EdgeInstance) -> int:
@@ -111,33 +103,6 @@ def _places(instance: EdgeInstance) -> int:
     view = compiled(instance)
     servers = (view.workers > 0).sum(axis=0)
     return sum(int(servers[task.worker_type]) for task in view.tasks)
-
-
-def _at_once(instance: EdgeInstance, state: SearchState, types: Sequence[TypeBound]) -> None:
-    """Close the gap of all jobs together, if there are prices."""
-    budget = state.call.budget
-    prices = price(instance, state, budget.share(PRICE_SHARE), types=types)
-    if prices is None or state.closed:
-        return
-    targets = ObjectiveTargets(instance, state, ReducedCostFixing((prices,)))
-    targets.tighten(budget)
-    targets.close_gap(budget)
-
-
-def _by_components(instance: EdgeInstance, state: SearchState, types: Sequence[TypeBound]) -> bool:
-    """Close the gap by components, then of all jobs together; return False without prices."""
-    budget, components = state.call.budget, WorkerTypeComponents(instance, state, types)
-    if not components.prepare(budget.share(PREPARE_SHARE)):
-        return False
-    if state.closed:
-        return True
-    targets = ObjectiveTargets(instance, state, components.fixing())
-    components.close_gaps(budget, targets)
-    targets.fixing = replace(targets.fixing, components=components.fixing().components)
-    if not (state.closed or budget.clock.expired()):
-        targets.tighten(budget)  # the PSs bind, which only the relaxation of the whole contains
-    targets.close_gap(budget)
-    return True
 
 
 def _batch(instance: EdgeInstance, state: SearchState) -> str:
@@ -151,10 +116,3 @@ def _batch(instance: EdgeInstance, state: SearchState) -> str:
     if small and not state.closed and not budget.clock.expired():
         search_intervals(instance, state, budget)
     return "" if small else "too large for an exact search"
-
-
-def _lists_only(instance: EdgeInstance, state: SearchState, types: Sequence[TypeBound]) -> str:
-    """Anneal lists, ordered by the relaxations of worker types, until time is up."""
-    starts = {job: start for bound in types for job, start in bound.starts.items()}
-    search_lists(instance, state, state.call.budget, starts, endless=True)
-    return "too large for an exact search: lists to the end of the time"

@@ -101,25 +101,28 @@ class OrderAnnealing:
     def run_until(
         self,
         *,
+        moves: int = ROUND,
+        patience: float = PATIENCE,
         stop: Callable[[], bool] = lambda: False,
         on_better: Callable[["OrderAnnealing"], None] = lambda search: None,
     ) -> str:
         """Repeat `run`, each round with twice as many moves; return why the search ended.
 
-        It ends when `stop` returns True, when every job ends as early as it can alone, or when
-        `PATIENCE` rounds in a row bring no improvement.
+        It ends when `stop` returns True, when every job ends as early as it can alone, or when some
+        rounds in a row bring no improvement.
 
-        `stop`: asked before each move. `on_better`: as in `run`.
+        `moves`: per job, in the first round. `patience`: number of such rounds. `stop`: asked
+        before each move. `on_better`: as in `run`.
         """
-        moves, patience = ROUND * len(self._jobs), PATIENCE
-        while patience and not stop():
+        total, left = moves * len(self._jobs), patience
+        while left and not stop():
             if self.value <= self.least:
                 return "every job ends as soon as it can alone"
             value = self.value
-            self.run(moves, stop=stop, on_better=on_better)
-            patience = PATIENCE if self.value < value else patience - 1
-            moves *= 2
-        return "time is up" if stop() else f"{PATIENCE} rounds in a row found nothing better"
+            self.run(total, stop=stop, on_better=on_better)
+            left = patience if self.value < value else left - 1
+            total *= 2
+        return "time is up" if stop() else f"{patience} rounds in a row found nothing better"
 
     def run(
         self,

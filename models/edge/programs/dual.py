@@ -7,10 +7,12 @@ Lagrangian relaxation of (2g) and (2h) with multipliers lambda and mu, the price
 where the cost of a schedule is c_j - a_j (or -1 in a batch) plus the prices of what it uses. Prices
 are rounded to multiples of a power of two, so that all sums, and hence the bound, are exact.
 
-Not in the paper: additional prices for superadditive cuts (see `superadditive_cuts`), also by
-server and slot. A job with n workers on a server pays f(n) times the price of the cut, and the
-capacity in the bound is f(W). For a split job the cheapest servers are then found by a dynamic
-program over the servers instead of a sort.
+Certificates may contain additional prices for superadditive cuts (see
+`models.mechanisms.dual_feasible_functions`), also by server and slot: the cut of f says that the
+numbers of workers n_1, n_2, ... of jobs on a server of capacity W in a slot satisfy
+f(n_1) + f(n_2) + ... <= f(W). A job with n workers on a server pays f(n) times the price of the
+cut, and the capacity in the bound is f(W). For a split job the cheapest servers are then found by a
+dynamic program over the servers instead of a sort.
 """
 
 import math
@@ -38,6 +40,7 @@ from schedgap.models.mechanisms.dual_feasible_functions import (
 
 STEP = 2.0**-24  # prices are multiples of it
 LARGEST = 2.0**27  # limit on sums of prices: below it, sums of multiples of STEP are exact
+MAX_WORKERS = 64  # capacity of a server with cuts
 MAX_SPLIT_WORKERS = 2_000  # of a split job that pays for cuts; with more it pays nothing for them
 MAX_CELLS = 30_000_000  # entries of all arrays of prices
 
@@ -55,14 +58,6 @@ class CapacityPrices:
     def slots(self) -> int:
         """Number of slots with prices."""
         return int(self.workers.shape[2])
-
-    def padded(self, slots: int) -> "CapacityPrices":
-        """Return the prices of workers and PSs, extended by zeros.
-
-        `slots`: new number of slots, at least the present one.
-        """
-        zeros = [(0, 0), (0, 0), (0, slots - self.slots)]
-        return CapacityPrices(np.pad(self.workers, zeros), np.pad(self.ps, zeros))
 
 
 def rounded(prices: Floats) -> Floats:

@@ -19,25 +19,17 @@ J. P. Sousa, L. A. Wolsey, "A time indexed formulation of non-preemptive single 
 problems", Mathematical Programming 54 (1992).
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.edge.algorithms.cheapest_schedule import Floats, Ints
-from schedgap.models.edge.decisions import CompiledInstance, ModeStart, compiled
+from schedgap.models.edge.decisions import ModeStart, compiled
 from schedgap.models.edge.placements import PlacedRun, schedule_from_runs, valid_schedule
-from schedgap.models.edge.programs.superadditive_cuts import (
-    WorkerEntries,
-    cut_rows,
-    interval_slots,
-)
 from schedgap.models.edge.programs.symmetry import equal_jobs, equal_servers
-from schedgap.models.mechanisms.dual_feasible_functions import SuperadditiveFunction
 from schedgap.solvers.programs.arrays import LinearProgram
-from schedgap.solvers.programs.builder import Block, ProgramBuilder
+from schedgap.solvers.programs.builder import ProgramBuilder
 
 KINDS = ("X1", "X", "w", "q")
 _X1, _X, _W, _Q = range(4)
@@ -47,9 +39,7 @@ _X1, _X, _W, _Q = range(4)
 class TimeIndexedProgram:
     """The program and the meaning of its columns.
 
-    Columns are X1, X, w, q, each in the order of `mode_starts`, then of servers. With cuts, w on a
-    server of three or more workers is counted: it is split into one binary column for each number
-    of workers, so that f(n) can be a coefficient.
+    Columns are X1, X, w, q, each in the order of `mode_starts`, then of servers.
     """
 
     program: LinearProgram
@@ -57,22 +47,13 @@ class TimeIndexedProgram:
     mode_start: Ints  # [column] index into `mode_starts`
     server: Ints  # [column] its server; -1 for X
     kind: Ints  # [column] index into KINDS
-    count: Ints  # [column] workers on the server for each unit of the column's value
-    capacity_rows: tuple[tuple[Block, Ints], ...]  # (2g), (2h): [row, 3] server, type, slot
-
-    def worker_entries(self, view: CompiledInstance) -> WorkerEntries:
-        """Return which columns use workers, where and when."""
-        return _worker_entries(view, self.mode_starts, self.mode_start, self.server, self.count)
 
     def column_names(self) -> list[str]:
-        """Return names such as `X1[j,h,n,s]`; counted columns end in `,count`."""
+        """Return names such as `X1[j,h,n,s]`."""
         names = []
-        for g, s, kind, count in zip(
-            self.mode_start, self.server, self.kind, self.count, strict=True
-        ):
+        for g, s, kind in zip(self.mode_start, self.server, self.kind, strict=True):
             job, mode, start = self.mode_starts[g]
             index = [job, start, mode.workers, *([s] if s >= 0 else [])]
-            index += [count] if kind == _W and count > 1 else []
             names.append(f"{KINDS[kind]}[{','.join(map(str, index))}]")
         return names
 
@@ -91,8 +72,7 @@ class TimeIndexedProgram:
             if kind == _X1:
                 workers[g], host[g] = {s: self.mode_starts[g].mode.workers}, s
             elif kind == _W:
-                count = round(float(values[column])) * int(self.count[column])
-                workers.setdefault(g, {})[s] = workers.get(g, {}).get(s, 0) + count
+                workers.setdefault(g, {})[s] = round(float(values[column]))
             elif kind == _Q:
                 host[g] = s
         return [
@@ -113,23 +93,13 @@ def size(instance: EdgeInstance) -> int:
     )
 
 
-def build(
-    instance: EdgeInstance,
-    mode_starts: Sequence[ModeStart] | None = None,
-    *,
-    upper: int | None = None,
-    symmetry: bool = True,
-    cut_prices: Mapping[SuperadditiveFunction, Floats] | None = None,
-) -> TimeIndexedProgram:
+def build(instance: EdgeInstance, *, symmetry: bool = True) -> TimeIndexedProgram:
     """Return the program, minimised: sum c_j - a_j, or minus the number of jobs of a batch.
 
-    `mode_starts`: the modes and starts that may be chosen; None takes all. `upper`: upper limit on
-    the objective, row `cut_better`. `symmetry`: put equal jobs and equal servers of (2) in order,
-    rows `cut_jobs` and `cut_servers`. `cut_prices`: prices [s, u, t] by superadditive function:
-    rows `cut_shape` where they are positive, with counted columns. None: columns w are not counted.
+    `symmetry`: put equal jobs and equal servers of (2) in order, rows `cut_jobs` and `cut_servers`.
     """
     view = compiled(instance)
-    groups = tuple(view.mode_starts()) if mode_starts is None else tuple(mode_starts)
+    groups = tuple(view.mode_starts())
     tasks, servers = view.tasks, len(view.workers)
     task_of = {task.job: k for k, task in enumerate(tasks)}
     # By mode start g: task J, workers N, first slot H, duration D, xi; by (g, s): ready, capacity.
@@ -156,15 +126,7 @@ def build(
     kind = np.repeat(np.arange(4), [len(part) for part in parts])
     group, server = np.concatenate(parts).T
     limit = np.minimum(N[group], capacity[group, server])  # workers on the server at most
-    copies = np.ones(len(kind), dtype=np.int64)
-    if cut_prices is not None:  # one binary column for each count 1, ..., limit
-        counted = (kind == _W) & (capacity[group, server] >= 3)
-        copies[counted] = limit[counted]
-    single = np.repeat(copies == 1, copies)
-    nth = np.where(single, 1, interval_slots(np.ones_like(copies), copies)[1])
-    kind, group, server, limit = (np.repeat(each, copies) for each in (kind, group, server, limit))
-    count = np.select([kind == _X1, kind == _W], [N[group], nth])  # workers per unit of the column
-    limit = np.where(single, limit, 1)
+    count = np.where(kind == _X1, N[group], 1)  # workers per unit of the column
     chooses = (kind == _X1) | (kind == _X)
     columns = np.arange(len(kind))
     x_of = np.full(len(groups), -1)  # column X of each split mode start
@@ -199,21 +161,17 @@ def build(
             lower=0.0,
             upper=0.0,
         )
-    # Linking: w <= min(n, W) X on each server; of counted columns at most one: sum of copies <= X.
+    # Linking: w <= min(n, W) X on each server.
     linked = columns[kind == _W]
-    pair = group[linked] * servers + server[linked]
-    first, link = np.unique(pair, return_index=True, return_inverse=True)[1:]
-    first = linked[first]
     builder.rows(
         "lin_link",
-        len(first),
-        (link, linked, 1.0),
-        (np.arange(len(first)), x_of[group[first]], -limit[first]),
+        len(linked),
+        (np.arange(len(linked)), linked, 1.0),
+        (np.arange(len(linked)), x_of[group[linked]], -limit[linked]),
         upper=0.0,
     )
     # (2g), (2h): what runs use on a server in a slot is at most its capacity. Each column gets an
     # entry in every slot of its run; a cell is the flat index of (server, type, slot).
-    capacity_rows = []
     for name, kinds, types, units in (
         ("eq_2g", (_X1, _W), "worker_type", view.workers),
         ("eq_2h", (_X1, _Q), "ps_type", view.ps),
@@ -221,20 +179,11 @@ def build(
         mine = columns[np.isin(kind, kinds)]
         type_of = np.array([getattr(task, types) for task in tasks], dtype=np.int64)
         used = count[mine] if name == "eq_2g" else np.ones(len(mine), dtype=np.int64)
-        at, slot = interval_slots(H[group[mine]] - view.first, D[group[mine]])
+        at, slot = _interval_slots(H[group[mine]] - view.first, D[group[mine]])
         pair = server[mine] * units.shape[1] + type_of[J[group[mine]]]
         cells, row = np.unique(pair[at] * view.slots + slot, return_inverse=True)
-        which = np.stack([*divmod(cells // view.slots, units.shape[1]), cells % view.slots])
         of_cell = units.ravel()[cells // view.slots]
-        block = builder.rows(name, len(cells), (row, mine[at], used[at]), upper=of_cell)
-        capacity_rows.append((block, which.T))
-    # Superadditive cuts: sum of f(count) x <= f(W) in a cell.
-    if cut_prices:
-        entries = _worker_entries(view, groups, group, server, count)
-        for function, price in cut_prices.items():
-            cut = cut_rows(entries, function, view.workers, price > 0)
-            terms = cut.row, cut.column, cut.entry
-            builder.rows("cut_shape", len(cut.upper), terms, upper=cut.upper)
+        builder.rows(name, len(cells), (row, mine[at], used[at]), upper=of_cell)
     if symmetry and not view.is_batch:
         # Of equal servers the first has no fewer workers in total.
         uses = columns[(kind == _X1) | (kind == _W)]
@@ -245,10 +194,7 @@ def build(
         for i, j in equal_jobs(view):
             a, b = (columns[chooses & (J[group] == task_of[job])] for job in (i, j))
             builder.rows("cut_jobs", 1, (0, a, H[group[a]]), (0, b, -H[group[b]]), upper=0)
-    if upper is not None:
-        builder.rows("cut_better", 1, (0, columns, cost), upper=upper)
-    program = builder.program(names=True)
-    return TimeIndexedProgram(program, groups, group, server, kind, count, tuple(capacity_rows))
+    return TimeIndexedProgram(builder.program(names=True), groups, group, server, kind)
 
 
 def read(model: TimeIndexedProgram, instance: EdgeInstance, values: Floats) -> EdgeSchedule | None:
@@ -262,22 +208,11 @@ def read(model: TimeIndexedProgram, instance: EdgeInstance, values: Floats) -> E
     return valid_schedule(instance, schedule_from_runs(instance, runs))
 
 
-def _worker_entries(
-    view: CompiledInstance,
-    groups: Sequence[ModeStart],
-    group: Ints,
-    server: Ints,
-    count: NDArray[np.int64],
-) -> WorkerEntries:
-    """Return the entries of columns with `count` > 0; arguments as in `TimeIndexedProgram`."""
-    worker_type = {task.job: task.worker_type for task in view.tasks}
-    column = np.flatnonzero(count)
-    own = [groups[g] for g in group[column]]
-    return WorkerEntries(
-        column,
-        count[column],
-        server[column],
-        np.array([worker_type[g.job] for g in own], dtype=np.int64),
-        np.array([g.start for g in own], dtype=np.int64) - view.first,
-        np.array([g.mode.duration for g in own], dtype=np.int64),
-    )
+def _interval_slots(first: Ints, duration: Ints) -> tuple[Ints, Ints]:
+    """Return all slots of some intervals: arrays [i] of interval and slot, interval by interval.
+
+    `first`, `duration` [k]: first slot and length of each interval.
+    """
+    k = np.repeat(np.arange(len(first)), duration)
+    slot = first[k] + np.arange(len(k)) - np.repeat(np.cumsum(duration) - duration, duration)
+    return k, slot
