@@ -121,7 +121,7 @@ def _of_family(book: RecordBook, name: str, rows: Sequence[Mapping[str, Any]]) -
         f"## {name}",
         f"{title[0].upper()}{title[1:]} ([paper]({name}.md)). The optimum is {side} the bound. "
         "`1.15 of 30 s` means that the method took 1.15 s under a limit of 30 s; CPU seconds are "
-        "those of all its processes.\n",
+        "counted over all its processes.\n",
         markdown_table(head, cells),
         "",
         f"![The interval of each open instance](img/records-{name}.svg)\n",
