@@ -25,7 +25,7 @@ from schedgap.models.elastic.modes import ElasticCluster, Mode, cluster, modes
 from schedgap.models.elastic.placement import Floats, GreedyFill, Ints, cheapest, fits, ps_needed
 from schedgap.models.elastic.programs.columns import ElasticRun, run_at
 
-MAX_CELLS = 50_000_000  # entries of a table: slots x servers x resources, modes x starts
+MAX_CELLS = 10_000_000  # entries of a table: slots x servers x resources, modes x starts
 _BATCH = 64  # candidates that are sorted at once; often one of the first few fits
 _MANY = np.iinfo(np.int16).max  # upper limit on workers on a server
 
