@@ -140,6 +140,19 @@ def test_exact_brackets_an_optimum_that_no_step_holds() -> None:
         assert "rounded down" in solution.trace["note"]
 
 
+def test_no_task_is_placed_across_one_whose_length_is_lost_in_its_end() -> None:
+    """As doubles, 1e9 + 1e-9 is 1e9. J1 would fit before J2 if it arrived 0.001 earlier."""
+    task = {"rounds": 1, "tasks_per_round": 1}
+    instance = instance_of(
+        {"g1": "k"},
+        [
+            {**task, "training_time": {"k": 1e9}, "arrival": 0.001},
+            {**task, "training_time": {"k": 1e-9}, "arrival": 1e9},
+        ],
+    )
+    _schedules_hold(instance, brute_force(instance))
+
+
 def test_fixed_synchronization_is_bracketed_too() -> None:
     job = {"rounds": 1, "tasks_per_round": 2, "training_time": {"a": 1 / 3}}
     instance = instance_of({"g1": "a", "g2": "a"}, [job, job | {"tasks_per_round": 1}])

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush, heapreplace
 from itertools import pairwise
-from math import inf
+from math import inf, nextafter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -164,10 +164,11 @@ class CapacityProfile:
     def reserve(self, start: Time, end: Time, gpus: int) -> None:
         """Reserve GPUs for an interval.
 
-        `gpus`: number of GPUs; a negative number releases them.
+        `gpus`: number of GPUs; a negative number releases them. An interval whose ends are equal as
+        doubles lasts until the next double, so that no other task is placed across it.
         """
-        if end <= start:  # equal as doubles
-            return
+        if end <= start:
+            end = nextafter(start, inf)
         times, busy = self.times, self.busy
         x = bisect_left(times, start)
         if x == len(times) or times[x] != start:
