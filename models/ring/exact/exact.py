@@ -2,7 +2,8 @@
 
 Few jobs are settled at once: the search of the proof refutes all makespans below the incumbent's,
 or finds better schedules. Otherwise prices of patterns give a bound, and local search a schedule.
-At last CP-SAT refutes one makespan after another.
+CP-SAT first minimises the makespan with contention between pairs of rings only, and simulates its
+plans. At last it refutes one makespan after another.
 
 References
 ----------
@@ -19,6 +20,7 @@ from schedgap.models.refute import refute_stage
 from schedgap.models.ring.bounds.solve_bounds import run_pattern_lp
 from schedgap.models.ring.exact.interval_stages import (
     destructive_bound_stage,
+    relaxation_stage,
     single_server_stage,
 )
 from schedgap.models.ring.exact.prove import prove_goal
@@ -37,6 +39,7 @@ EARLY_SHARE, EARLY_SECONDS = 0.15, 10.0  # of local search before the bound, wit
 BOUND_SHARE, BOUND_SECONDS = 0.18, 15.0
 SEARCH_SHARE, SEARCH_SECONDS = 0.4, 60.0
 MANY_JOBS_SHARE, MANY_JOBS_SECONDS = 0.8, 150.0  # of local search if there are many jobs
+RELAX_SHARE, RELAX_SECONDS = 0.2, 6.0  # of the relaxation by pairs of rings
 REFUTE_SHARE, REFUTE_SECONDS = 0.2, 5.0  # of the search of `proof.py`, at the beginning
 SINGLE_SERVER_SHARE = 0.5
 LARGE_JOBS_WORK = 0.8  # share of the work from which jobs that no server can host prevail
@@ -79,6 +82,12 @@ def exact(instance: RingInstance, call: RunContext) -> MethodResult:
         call.progress.phase("jobs inside single servers")
         budget = call.budget.share(SINGLE_SERVER_SHARE)
         _run_cp_sat(instance, state, "inside", single_server_stage, budget)
+    else:
+        call.progress.phase("contention between pairs of rings")
+        budget = call.budget.share(RELAX_SHARE, most=RELAX_SECONDS)
+        _run_cp_sat(instance, state, "pair-contention", relaxation_stage, budget)
+    if state.closed:
+        return state.outcome()
     call.progress.phase("refuting makespans")
     detail: Detail = "sets" if _large_jobs_prevail(instance) else "pairs"
     _run_cp_sat(instance, state, "makespans", destructive_bound_stage, call.budget, detail)

@@ -1,5 +1,6 @@
-"""Stages of `exact` with CP-SAT: a restriction, and a destructive bound.
+"""Stages of `exact` with CP-SAT: a relaxation, a restriction, and a destructive bound.
 
+Plans of a relaxation become schedules when they are simulated.
 Minimising the makespan in the whole program says little about the bound. Deciding whether a
 schedule ends by H is much easier for small H: most jobs cannot be spread any more, and there are
 few slots. So the bound is raised from below by refuting one makespan after another.
@@ -11,6 +12,7 @@ resource-constrained project scheduling", European Journal of Operational Resear
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,11 +26,46 @@ from schedgap.models.ring.programs.intervals import Detail
 from schedgap.models.ring.programs.jobs_as_intervals import Plan
 from schedgap.models.ring.rates import rate_table
 from schedgap.models.ring.simulator import Placement, schedule_of
-from schedgap.models.search_state import StageProgress, StageResult
+from schedgap.models.search_state import StageProgress, StageResult, solve_program
 from schedgap.solvers import EngineResult, solve
 from schedgap.solvers.engines.confirm import confirm
 
 STEP_SHARE = 0.3  # of the remaining time, for each makespan
+
+
+def relaxation_stage(
+    state: StageProgress,
+    instance: RingInstance,
+    incumbent: RingSchedule | None,
+    lower: int,
+    *,
+    budget: Budget,
+) -> StageResult:
+    """Minimise the makespan with contention between pairs of rings only, and simulate the plans.
+
+    `state`: receiver of schedules and bounds. `incumbent`: best known schedule; no plan ends later.
+    `lower`: lower bound on the makespan, slots.
+    """
+    horizon = instance.horizon if incumbent is None else incumbent.makespan
+    try:
+        program = intervals.build(instance, horizon=horizon, detail="pairs", lower=lower)
+    except ScaleError as error:  # numbers of the program are too large
+        return StageResult(trace={"left_out": str(error)})
+    if program is None:
+        return StageResult(complete=True, infeasible=True)
+    plan = program.plan
+    _, report = solve_program(
+        state,
+        program.model,
+        "cp-sat",
+        budget=budget,
+        read=lambda values: simulated(instance, *plan(values)),
+        grid=1,
+        start=None if incumbent is None else program.start_from(incumbent),
+    )
+    if report.infeasible and incumbent is not None:
+        raise ContradictionError(f"no plan ends by {horizon}, where a schedule does")
+    return replace(report, complete=report.infeasible)  # an optimum of the relaxation is no proof
 
 
 def single_server_stage(
@@ -166,17 +203,25 @@ def offer_plan(
     starts: Sequence[int],
     placements: Sequence[Placement],
 ) -> RingSchedule | None:
-    """Offer the simulated schedule of a plan; if that is infeasible, that of its order.
+    """Offer the simulated schedule of a plan, and return it.
 
-    `state`: receiver of the schedule. `starts`: [j] first slot. `placements`: [j] workers by
-    server.
+    `state`: receiver of the schedule. `starts`, `placements`: as of `simulated`.
     """
-    schedule = schedule_of(instance, starts, placements)
-    if schedule is None:
-        schedule = dispatch_in_order(instance, starts, placements)
+    schedule = simulated(instance, starts, placements)
     if schedule is not None:
         state.incumbent(schedule)
     return schedule
+
+
+def simulated(
+    instance: RingInstance, starts: Sequence[int], placements: Sequence[Placement]
+) -> RingSchedule | None:
+    """Return the simulated schedule of a plan; if that is infeasible, that of its order.
+
+    `starts`: [j] first slot. `placements`: [j] workers by server.
+    """
+    schedule = schedule_of(instance, starts, placements)
+    return dispatch_in_order(instance, starts, placements) if schedule is None else schedule
 
 
 def dispatch_in_order(
