@@ -69,7 +69,7 @@ def test_what_is_varied_varies() -> None:
 @pytest.mark.parametrize("name", TINY)
 def test_a_bound_and_the_best_lie_beside_every_number(name: str, tmp_path: Path) -> None:
     chosen = [each for each in TINY[name]() if each.figure in RUN[name] and not each.setting]
-    run = compare(chosen, run=tmp_path, workers=1, time_limit=5)
+    run = compare(chosen, run=tmp_path, workers=1, time_limit=2)
     outside = {record.label for record in run.records if record.relaxed}
     for experiment in chosen:
         rows = experiments.rows(run, experiment)
