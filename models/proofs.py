@@ -7,6 +7,7 @@ Neither imports an engine, and neither shares code with the searches.
 import gzip
 import hashlib
 import json
+import math
 import os
 import zlib
 from collections.abc import Callable, Mapping
@@ -135,11 +136,14 @@ def excluded_text(instance: Instance, goal: int) -> str:
 
 
 def excluded_objective(instance: Instance, goal: int) -> float:
-    """Return the objective that is excluded with all better ones.
+    """Return the objective that is excluded with all better ones, rounded to the weaker side.
 
     `goal`: in the family's units.
     """
-    return float(_family(instance).excluded(instance, goal)[1])
+    side, value = _family(instance).excluded(instance, goal)
+    nearest, weaker = float(value), -math.inf if side == "<=" else math.inf
+    is_past = nearest > value if side == "<=" else nearest < value
+    return math.nextafter(nearest, weaker) if is_past else nearest
 
 
 def _decimal(value: Fraction, rounding: str) -> str:

@@ -1,5 +1,7 @@
 """The stage `refute`: optima and bounds with proofs that the checker accepts, whatever is known."""
 
+import operator
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -16,7 +18,7 @@ from schedgap.models.elastic import proof as elastic_proof
 from schedgap.models.elastic.exact import prove as elastic
 from schedgap.models.family import family
 from schedgap.models.method import Budget
-from schedgap.models.proofs import check_here, excluded_value, proof_data
+from schedgap.models.proofs import check_here, excluded_objective, excluded_value, proof_data
 from schedgap.models.refute import refute_stage
 from schedgap.models.ring.exact import prove as ring
 from schedgap.models.search_state import StageResult
@@ -144,6 +146,18 @@ def elastic_jobs(heavy: float) -> ElasticInstance:
     return elastic_of([job | {"weight": w} for w in (heavy, 2.0, 2.0, 1.0, 1.0)], servers=servers)
 
 
+@pytest.mark.parametrize("batch", [False, True])
+def test_an_excluded_objective_is_rounded_to_the_weaker_side(batch: bool) -> None:
+    instance = elastic_jobs(3e9 + 1 / 3)
+    if batch:
+        instance = instance.replace(objective="scheduled_weight", deadline=99)
+    for goal in range(-7000, 7000, 7):
+        side, exact = elastic_proof.excluded(instance, goal)
+        value = Fraction(excluded_objective(instance, goal))
+        assert value <= exact if side == "<=" else value >= exact
+        assert abs(value - exact) <= abs(exact) / 2**52
+
+
 @pytest.mark.parametrize("heavy", [3.5, 3e9 + 1 / 3])
 def test_a_bound_on_rounded_weights_is_no_more_than_its_proof_shows(
     heavy: float, monkeypatch: pytest.MonkeyPatch
@@ -167,7 +181,9 @@ def test_a_bound_on_rounded_weights_is_no_more_than_its_proof_shows(
     found = refute_stage(heard, instance, listened, 0, 2 * optimum, **kind)
     assert found.complete and shown(instance, found, heard.values[-1])
     assert len(goals) > 1
-    assert heard.bounds == [float((goal + whole) * unit) for goal in goals]
+    exact = [(goal + whole) * unit for goal in goals]
+    assert heard.bounds == pytest.approx([float(each) for each in exact], rel=1e-15)
+    assert whole or all(map(operator.le, map(Fraction, heard.bounds), exact))
     assert found.proved == heard.bounds[-1] <= optimum
 
 

@@ -250,6 +250,10 @@ def test_facets_hold_for_all_slots_of_a_ring_and_are_attained(
         assert least_paid(job, (0, u, v)) == w
 
 
+def test_what_a_long_ring_pays_exceeds_no_integer_of_the_machine() -> None:
+    assert least_paid(Levels(NEVER, 2, 10**9, 1, 10**13), (0, 10**6, 10**6)) == 10**10
+
+
 SIZES = st.lists(st.integers(1, 5), min_size=1, max_size=4)
 PAID = st.lists(st.tuples(*[st.integers(0, 5)] * 3), min_size=4, max_size=4)
 
