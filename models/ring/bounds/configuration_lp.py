@@ -94,7 +94,7 @@ def _least_as_ring(job: Levels, alone: int, company: int) -> int:
         return alone * most
     if most > _MOST_SLOTS:  # each unit of progress costs as much as at the cheaper level
         return min(-(-job.required * alone // job.alone), -(-job.required * company // job.company))
-    return min(alone * a + company * b for a, b in _slots(job).tolist())  # may exceed 64 bits
+    return min(int(alone * a + company * b) for a, b in _slots(job).tolist())  # beyond 64 bits
 
 
 def _slots(job: Levels) -> NDArray[np.int64]:
