@@ -184,19 +184,20 @@ def _finder(solution: Solution, record: TaskRecord | None, file: Path) -> Finder
     known = re.fullmatch(r"\d{4}-\d\d-\d\d", started)
     session = None if record is None else _session(record, file)
     system = None if session is None else re.match(r"[A-Za-z]+", session.os)
-    return Finder(
-        method=solution.method if record is None else record.label,
-        options=dict(solution.options),
-        engine=solution.engine,
-        seed=solution.seed,
-        versions=dict(solution.versions),
-        seconds=solution.seconds,
-        cpu_seconds=None if record is None else record.cpu_seconds,
-        time_limit=None if record is None else record.time_limit,
-        machine=f"{session.cores} cores, {system[0]}" if session and system else NOT_STATED,
-        load=None if session is None else session.load,
-        date=started if known else datetime.now(UTC).date().isoformat(),
-    )
+    found = {
+        "method": solution.method if record is None else record.label,
+        "options": dict(solution.options),
+        "engine": solution.engine,
+        "seed": solution.seed,
+        "versions": dict(solution.versions),
+        "seconds": solution.seconds,
+        "cpu_seconds": None if record is None else record.cpu_seconds,
+        "time_limit": None if record is None else record.time_limit,
+        "machine": f"{session.cores} cores, {system[0]}" if session and system else NOT_STATED,
+        "load": None if session is None else session.load,
+        "date": started if known else datetime.now(UTC).date().isoformat(),
+    }
+    return validate(Finder, found)
 
 
 def _session(record: TaskRecord, file: Path) -> Session | None:

@@ -1,5 +1,6 @@
 """Mark on a Gantt chart where a schedule breaks a rule."""
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -20,11 +21,22 @@ def broken_chart(instance: Instance, schedule: Any, violations: Sequence[Violati
         If the schedule is too broken to be drawn.
     """
     try:
-        chart = family(instance.family).chart(instance, schedule)
+        chart = _finite(family(instance.family).chart(instance, schedule))
     except Exception:  # noqa: BLE001 - charts trust what the rules have accepted
         first = f"{violations[0].rule}: {violations[0].message}"
         raise InputError(f"the schedule cannot be drawn: it breaks {first}") from None
     return replace(chart, marks=tuple(_joined(_marks(chart, violations))))
+
+
+def _finite(chart: Chart) -> Chart:
+    """Return the chart with times as doubles, without what has no finite time."""
+    bars = (replace(bar, start=float(bar.start), end=float(bar.end)) for bar in chart.bars)
+    links = (replace(link, start=float(link.start), end=float(link.end)) for link in chart.links)
+    return replace(
+        chart,
+        bars=tuple(bar for bar in bars if math.isfinite(bar.end - bar.start)),
+        links=tuple(link for link in links if math.isfinite(link.end - link.start)),
+    )
 
 
 def broken_title(name: str, violations: Sequence[Violation]) -> str:

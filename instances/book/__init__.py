@@ -58,14 +58,17 @@ class Recipe(Record):
     """How the file was made."""
 
 
+Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f<>|]+$")]
+
+
 class Finder(Record):
     """Who found a schedule or a bound, and with what effort."""
 
-    method: str
+    method: Name
     options: dict[str, Any]
     engine: str | None
     seed: int | None
-    versions: dict[str, str]
+    versions: dict[Name, Name]
     seconds: Annotated[float, Field(ge=0)]
     """Wall-clock seconds of the method."""
     cpu_seconds: float | None

@@ -1,6 +1,7 @@
 """Charts of schedules that break rules: marks stand where the violations are."""
 
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -93,3 +94,24 @@ def test_what_is_no_schedule_is_not_drawn() -> None:
     rule = Violation("V0", ("schedule",), 1, "no list")
     with pytest.raises(InputError, match=r"cannot be drawn: it breaks V0: no list"):
         broken_chart(toy, {"jobs": 3}, [rule])
+
+
+@pytest.mark.parametrize("end", [float("inf"), float("nan"), 10**30, 10**400])
+def test_a_plan_without_finite_times_is_drawn_on_paper_or_refused(
+    end: float, tmp_path: Path
+) -> None:
+    toy = sg.generate("ring", preset="small", seed=1)
+    data = deepcopy(sg.solve(toy, "sjf-bco").schedule)
+    data["jobs"][0]["end"] = end
+    try:
+        sg.judge(toy, data).gantt().save(tmp_path / "plan.svg")
+    except InputError as error:
+        assert "cannot be drawn" in str(error)  # noqa: PT017
+    else:
+        assert (tmp_path / "plan.svg").stat().st_size > 1000
+
+
+def test_an_empty_plan_is_drawn_on_paper(tmp_path: Path) -> None:
+    toy = sg.generate("hare", preset="small", seed=1)
+    sg.judge(toy, {"assignments": []}).gantt().save(tmp_path / "plan.svg")
+    assert (tmp_path / "plan.svg").stat().st_size > 1000

@@ -178,6 +178,14 @@ def _key(data: Data) -> None:
     data["extra"] = 1
 
 
+def _line(data: Data) -> None:
+    data["method"] = "a\nb | c"
+
+
+def _long(data: Data) -> None:
+    data["versions"] = {"k" * 1000: "1"}
+
+
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
@@ -191,6 +199,8 @@ def _key(data: Data) -> None:
         (_unproved, "hash differs"),
         (_path, "same folder"),
         (_key, "extra"),
+        (_line, "method"),
+        (_long, "versions"),
     ],
 )
 def test_a_changed_solution_is_refused_and_the_rest_goes_on(

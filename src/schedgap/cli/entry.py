@@ -64,8 +64,9 @@ def _terminate(number: int, _: object) -> None:
 
 
 def _interrupted() -> int:
-    """Return the exit code of an interrupted command; after SIGTERM, say so."""
+    """Say that a command was interrupted and kept nothing more, and return its exit code."""
     if not _received:
+        show.note("interrupted")
         return 130
     show.note("terminated (SIGTERM); what was finished is kept")
     return 143
