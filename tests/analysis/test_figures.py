@@ -22,7 +22,7 @@ TINY: dict[str, Callable[[], list[Experiment]]] = {
     "edge": lambda: edge.experiments(
         seeds=(1,), sizes=(2, 3), usual=2, small_jobs=(2, 3), quick=True
     ),
-    "elastic": lambda: elastic.experiments(seeds=(1,), jobs=(2, 3), servers=(4, 5)),
+    "elastic": lambda: elastic.experiments(quick=True, seeds=(1,), jobs=(2, 3), servers=(4, 5)),
     "hare": lambda: hare.experiments(seeds=(1,), gpus=(3, 4), jobs=(4, 20), testbed_jobs=2),
 }
 RUN = {"dmlrs": ("8", "10"), "edge": ("12",), "elastic": ("4", "8"), "hare": ("12",)}
@@ -35,9 +35,13 @@ def test_every_family_has_its_figures_under_names_of_their_own() -> None:
         assert each.experiments is not None and len(found) == len(each.experiments())
 
 
-@pytest.mark.parametrize("name", TINY)
-def test_what_a_figure_names_is_there(name: str) -> None:
-    for experiment in TINY[name]():
+def _full_elastic() -> list[Experiment]:
+    return elastic.experiments(seeds=(1,), jobs=(2, 3), servers=(4, 5))
+
+
+@pytest.mark.parametrize("make", [*TINY.values(), _full_elastic])
+def test_what_a_figure_names_is_there(make: Callable[[], list[Experiment]]) -> None:
+    for experiment in make():
         assert {point.series for point in experiment.points} == set(experiment.series)
         for point in experiment.points:
             for text in (point.method, *experiment.brackets):
