@@ -60,7 +60,8 @@ def test_every_command_knows_it(outsider: Outsider) -> None:
     outsider("generate", NAME, "--seed", 1, "--out", "one.json")
     outsider("solve", "one.json", "--out", "best.json")
     assert (
-        "optimal: certified (crowd;" in outsider("verify", "one.json", "best.json", "--strict").out
+        "optimal: certified (pigeonhole;"
+        in outsider("verify", "one.json", "best.json", "--strict").out
     )
     outsider("export", "one.json", "--model", "paper", "--out", "one.lp")
     outsider("generate", NAME, "--preset", "large", "--out", "large.json")

@@ -10,6 +10,7 @@ x > goal - L is in no schedule of value <= goal. The same holds with o >= 0 time
 goal, which makes prices whole. What a run pays may be taken too low.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -24,7 +25,7 @@ from schedgap.solvers.proofs.checker import (
 )
 
 
-class RunModel:
+class RunModel(ABC):
     """A program in which jobs choose runs; it is written after prices have left out some of them.
 
     Attributes
@@ -51,17 +52,17 @@ class RunModel:
     program: IntegerProgram
     kinds: Mapping[str, Cut] = CUTS
 
+    @abstractmethod
     def priced(self, prices: "Prices") -> list[list[int]]:
         """Return for each job, and each of its runs, o times the cost and what the run pays."""
-        raise NotImplementedError
 
+    @abstractmethod
     def keep(self, kept: list[list[bool]]) -> None:
         """Leave out runs, in the order of `priced`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def write(self) -> None:
         """Write the program over the runs that are left."""
-        raise NotImplementedError
 
     def reduce(self, pool: Mapping[str, Any]) -> int:
         """Leave out the runs that are too expensive, by the lemma on pools.

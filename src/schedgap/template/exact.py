@@ -14,10 +14,10 @@ Call = sg.RunContext[TemplateSchedule]
 Result = sg.MethodResult[TemplateSchedule]
 
 
-class Crowd(sg.Certificate):
+class Pigeonhole(sg.Certificate):
     """Jobs of which some machine runs many."""
 
-    kind: Literal["crowd"]
+    kind: Literal["pigeonhole"]
     jobs: sg.Many[sg.Id]
 
     def bound(self, instance: TemplateInstance) -> int:
@@ -33,16 +33,16 @@ class Crowd(sg.Certificate):
 
 def check_certificate(instance: TemplateInstance, certificate: Mapping[str, Any]) -> float:
     """Return the bound that a certificate proves; InputError for anything else."""
-    found = sg.read_certificate(certificate, {"crowd": Crowd})
+    found = sg.read_certificate(certificate, {"pigeonhole": Pigeonhole})
     return sg.proved(lambda: found.bound(instance))
 
 
 def pigeonhole(instance: TemplateInstance, call: Call) -> Result:
     """Return the best bound over the k longest jobs, for all k."""
     jobs = sorted(instance.time, key=instance.time.__getitem__, reverse=True)
-    crowds = (Crowd(kind="crowd", jobs=tuple(jobs[:k])) for k in range(1, len(jobs) + 1))
-    best = max(crowds, key=lambda crowd: crowd.bound(instance))
-    certificate = {"kind": "crowd", "jobs": [*best.jobs]}
+    subsets = (Pigeonhole(kind="pigeonhole", jobs=tuple(jobs[:k])) for k in range(1, len(jobs) + 1))
+    best = max(subsets, key=lambda subset: subset.bound(instance))
+    certificate = {"kind": "pigeonhole", "jobs": [*best.jobs]}
     return sg.MethodResult(bound=float(best.bound(instance)), certificate=certificate)
 
 

@@ -56,9 +56,14 @@ def test_no_certificate_proves_more_than_the_optimum() -> None:
     sets = chain.from_iterable(combinations(jobs, k) for k in range(len(jobs) + 1))
     for chosen in sets:
         assert (
-            exact.check_certificate(problem, {"kind": "crowd", "jobs": [*chosen, *chosen]}) <= best
+            exact.check_certificate(problem, {"kind": "pigeonhole", "jobs": [*chosen, *chosen]})
+            <= best
         )
-    for wrong in ({"kind": "crowd", "jobs": ["j99"]}, {"kind": "crowd"}, {"kind": "other"}):
+    for wrong in (
+        {"kind": "pigeonhole", "jobs": ["j99"]},
+        {"kind": "pigeonhole"},
+        {"kind": "other"},
+    ):
         with pytest.raises(InputError):
             exact.check_certificate(problem, wrong)
 
