@@ -9,7 +9,11 @@ from schedgap.instances.generate import generate
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import Budget, RunContext
 from schedgap.models.ring.exact import exact
-from schedgap.models.ring.exact.interval_stages import destructive_bound_stage, dispatch_in_order
+from schedgap.models.ring.exact.interval_stages import (
+    destructive_bound_stage,
+    dispatch_in_order,
+    relaxation_stage,
+)
 from schedgap.models.ring.heuristics.initial import initial_state
 from schedgap.models.ring.methods import METHODS
 from schedgap.models.ring.programs import intervals, printed
@@ -154,6 +158,17 @@ def test_makespans_are_refuted_one_by_one(detail: str) -> None:
     )
     assert (found.lower, found.upper) == (7, 7)
     assert heard.makespans == [8, 7] and heard.bounds == [4, 5, 6, 7]
+
+
+def test_an_optimum_of_the_relaxation_is_no_proof() -> None:
+    """Rings that share servers in threes may take longer than pairs of them say."""
+    for n in range(6):
+        instance = generate("ring", preset="small-forced", seed=n, settings={"jobs": 5})
+        found = initial_state(instance, RunContext({}, "cp-sat", Budget(Clock(60)), Heard()))
+        given = instance, found.schedule, int(found.lower)
+        report = found.child("relaxed", relaxation_stage, *given, engine="cp-sat")
+        assert report is not None and not report.complete and not report.infeasible
+        assert "relaxed" not in found.proofs and found.lower <= (found.upper or 0)
 
 
 def test_a_plan_that_collides_is_executed_in_its_order() -> None:
