@@ -34,12 +34,12 @@ compare: $(VENV)/run.stamp  ## compare all methods on a small suite and write a 
 	$(BIN)/schedgap report runs/quick --out runs/quick/report.html
 
 test: $(VENV)/dev.stamp  ## run the test suite
-	$(BIN)/python -m pytest -n $(TESTERS) -m 'not nightly and not bench'
+	$(BIN)/python -m pytest -n $(TESTERS) --dist worksteal -m 'not nightly and not bench'
 
 coverage: export PYTHONPATH := $(CURDIR)/tests
 coverage: $(VENV)/dev.stamp  ## run the suite with coverage, child processes included; fails below fail_under of pyproject.toml
 	$(BIN)/python -m coverage erase
-	$(BIN)/python -m coverage run -m pytest -n $(TESTERS) -m 'not nightly and not bench'
+	$(BIN)/python -m coverage run -m pytest -n $(TESTERS) --dist worksteal -m 'not nightly and not bench'
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report
 

@@ -73,7 +73,7 @@ def solve(
         Random seed, >= 0.
     proof : "auto", "off" or float
         Time to look for a proof that an optimum is one, after the search: "auto", as long as the
-        search took, or 10 s if it was shorter, within the time limit; or a number of seconds.
+        search took, or 30 s if it was shorter, within the time limit; or a number of seconds.
     on_message : callable, optional
         Called with ("incumbent", seconds, objective, schedule), ("bound", seconds, value) or
         ("phase", seconds, text) while the method runs; then no bar is shown.

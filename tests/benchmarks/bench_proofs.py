@@ -1,7 +1,7 @@
 """Which optima are proved: claimed, proved by kind, time for the proof, file size, time to check.
 
 For each family and preset, `exact` solves instances of ten seeds within 60 s, and the search for a
-proof gets as long again (at least 10 s). Arguments: families, `small` or `medium`, seeds.
+proof gets as long again (at least 30 s). Arguments: families, `small` or `medium`, seeds.
 
     python tests/benchmarks/bench_proofs.py hare edge small 201 202 203
 """

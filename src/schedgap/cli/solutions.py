@@ -51,7 +51,7 @@ def solve(
         typer.Option(
             metavar="auto|off|SECONDS",
             help="Time to prove an optimum after the search; auto: as long as the search took, "
-            "or 10 s if it was shorter, within the time limit.",
+            "or 30 s if it was shorter, within the time limit.",
         ),
     ] = "auto",
     out: Annotated[
