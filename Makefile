@@ -60,9 +60,10 @@ format: $(VENV)/dev.stamp  ## format the source with ruff
 nightly: $(VENV)/dev.stamp  ## test on thousands of random instances, and every property on new ones
 	$(BIN)/python -m pytest -n $(WORKERS) -m 'nightly or hypothesis'
 
-bench: $(VENV)/dev.stamp  ## measure speed, memory and gaps
+bench: $(VENV)/dev.stamp  ## measure gaps, growth, speed and memory in 80 minutes, with QUICK=--quick in 12
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
-	for script in tests/benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done
+	$(BIN)/python tests/benchmarks/bench_gaps.py $(QUICK)
+	$(BIN)/python tests/benchmarks/bench_peer.py $(QUICK)
 
 docs: $(VENV)/run.stamp  ## generate the families' pages from the source
 	$(BIN)/python -m schedgap.analysis.pages docs

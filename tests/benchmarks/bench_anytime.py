@@ -1,7 +1,7 @@
 """Whether `exact` is at least as good as every bundled bound and schedule, at several time limits.
 
 Prints a row for each instance and limit: the bound and the schedule of `exact`, and the method that
-is better than either, if any. Run by `make bench`, or alone, here with the processor shared:
+is better than either, if any. Here with the processor shared:
 
     python tests/benchmarks/bench_anytime.py edge hare --presets small paper --limits 10 30 --spin 1
 """

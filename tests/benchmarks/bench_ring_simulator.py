@@ -1,6 +1,6 @@
 """Speed of the simulator and of the rules of family `ring` at the paper's scale.
 
-Run by `make bench`, or alone: `python tests/benchmarks/bench_ring_simulator.py [SCHEDULES]`. The
+Run: `python tests/benchmarks/bench_ring_simulator.py [SCHEDULES]`. The
 schedules are runs of the baseline RAND, which spreads nearly every job, and of LS.
 """
 
