@@ -13,11 +13,14 @@ Named = str | Callable[[Any, Any], str]
 Position = float | str  # place on the axis
 # the instance, the schedule as JSON data and the method's trace -> a number, None if not known
 Measure = Callable[[Any, Mapping[str, Any], Mapping[str, Any]], float | None]
+# a seed and a position on the axis -> the instance, None if there is none
+Make = Callable[[int, Any], Instance | None]
 Better = Literal["lower", "higher"]
 Standing = Literal["paper", "not stated", "ours"]
-# of claims that a series falls or rises along an axis: what is judged
+# what a claim that a series falls or rises along an axis is judged by
 STEPWISE = "(judged: no step back, and the ends differ)"
 ENDS = "(judged: the ends only)"
+TIE = 1e-9  # numbers of claims that differ by less are equal
 BRACKETS = ("best known", "bound")  # series beside those of the paper, at every position
 
 
@@ -192,7 +195,7 @@ class Experiment:
 def curves(
     values: Iterable[Position],
     seeds: Iterable[int],
-    make: Callable[[int, Any], Instance | None],
+    make: Make | Mapping[str, Make],
     methods: Mapping[str, Named],
     **figure: Any,
 ) -> Experiment:
@@ -204,27 +207,28 @@ def curves(
         Positions on the axis.
     seeds : iterable of int
         Seeds of the instances, one draw each.
-    make : callable
+    make : callable, or mapping of callables
         Takes a seed and a position on the axis and returns the instance; None if the workload has
-        none there, so that nothing is measured on this draw.
+        none there, so that nothing is measured on this draw. A mapping has one for each series.
     methods : mapping
         Method by name of the series.
     **figure
-        The other fields of `Experiment`.
+        The other fields of `Experiment`; by default there are no claims.
     """
     axis, draws = tuple(values), tuple(seeds)
+    makes = make if isinstance(make, Mapping) else dict.fromkeys(methods, make)
 
     def draw() -> Iterator[Point]:
         for seed in draws:
             for x in axis:
-                instance = make(seed, x)
-                if instance is None:
-                    continue
+                drawn = {each: each(seed, x) for each in dict.fromkeys(makes.values())}
                 for series, method in methods.items():
-                    name = method if isinstance(method, str) else method(instance, x)
-                    yield Point(x, seed, series, instance, name)
+                    instance = drawn[makes[series]]
+                    if instance is not None:
+                        name = method if isinstance(method, str) else method(instance, x)
+                        yield Point(x, seed, series, instance, name)
 
-    return Experiment(series=tuple(methods), draw=draw, **figure)
+    return Experiment(series=tuple(methods), draw=draw, **{"claims": (), **figure})
 
 
 def bars(
@@ -244,7 +248,7 @@ def bars(
     methods : mapping
         Method by name of the bar.
     **figure
-        The other fields of `Experiment`.
+        The other fields of `Experiment`; by default there are no claims.
     """
     draws, series = tuple(seeds), str(figure["x"])
 
@@ -254,7 +258,7 @@ def bars(
             for name, method in methods.items():
                 yield Point(name, seed, series, instance, method)
 
-    return Experiment(series=(series,), draw=draw, **figure)
+    return Experiment(series=(series,), draw=draw, **{"claims": (), **figure})
 
 
 def parts(sentence: str, *claims: Claim) -> tuple[Claim, ...]:
@@ -303,6 +307,7 @@ def best(
     better: Better = "lower",
     measure: str | None = None,
     equal: bool = False,
+    x: Position | None = None,
 ) -> Claim:
     """Return the claim that a series is better than all others: somewhere, and nowhere worse.
 
@@ -322,21 +327,23 @@ def best(
         By default the figure's objective.
     equal : bool
         Whether the claim also holds where the series is nowhere better: "at least as good".
+    x : float or str, optional
+        Position on the axis, or `last`; by default all positions count.
     """
     rivals = tuple(others)
     pick, sign = (min, 1) if better == "lower" else (max, -1)
 
     def differences(draw: Draw) -> list[float]:
-        places = _positions(draw, series)
-        own = [draw.value(series, x, measure) for x in places]
-        rest = [pick(draw.value(other, x, measure) for other in rivals) for x in places]
+        places = _positions(draw, series, x)
+        own = [draw.value(series, place, measure) for place in places]
+        rest = [pick(draw.value(other, place, measure) for other in rivals) for place in places]
         if not any(own) and not any(rest):
             raise MissingValueError("zero everywhere")
-        return [sign * _percent(*each) for each in zip(own, rest, strict=True)]
+        return [sign * percent_above(*each) for each in zip(own, rest, strict=True)]
 
     def holds(draw: Draw) -> bool:
         found = differences(draw)
-        return max(found) <= 1e-9 and (equal or min(found) < -1e-9)
+        return max(found) <= TIE and (equal or min(found) < -TIE)
 
     return Claim(text, source, holds, lambda draw: sign * max(differences(draw)), "%")
 
@@ -371,38 +378,32 @@ def lower_by(
     """
     rivals = tuple(others)
 
-    def reductions(draw: Draw) -> list[float]:
-        places = _positions(draw, series) if x is None else [x]
-        return [
-            -_percent(draw.value(series, place, measure), draw.value(other, place, measure))
-            for place in places
-            for other in rivals
-        ]
-
     def holds(draw: Draw) -> bool:
-        found = reductions(draw)
+        found = _reductions(draw, series, rivals, x, measure)
         return least <= min(found) and max(found) <= most
 
-    return Claim(text, source, holds, lambda draw: min(reductions(draw)), "%")
+    return Claim(text, source, holds, lambda draw: reduction(draw, series, rivals, x, measure), "%")
 
 
 def monotone(
-    series: str,
+    series: str | Iterable[str],
     direction: Literal["falls", "rises"],
     *,
     text: str,
     source: str,
     slack: float = 0.0,
     measure: str | None = None,
+    points: bool = False,
+    if_any: bool = False,
 ) -> Claim:
-    """Return the claim that a series falls or rises along the axis, from each position to the next.
+    """Return the claim that series fall or rise along the axis, from each position to the next.
 
-    Its number is the change from the first to the last position in percent.
+    Its number is the change from the first to the last position, of the series with the least.
 
     Parameters
     ----------
-    series : str
-        Name of the series.
+    series : str or iterable of str
+        Name of the series, or names of several that all fall or rise.
     direction : {"falls", "rises"}
         The direction; neighbours may be equal, but not the first and the last value.
     text, source : str
@@ -411,29 +412,115 @@ def monotone(
         Percentage by which a step may go the other way.
     measure : str, optional
         By default the figure's objective.
+    points : bool
+        Whether the number is a difference; by default it is in percent of the first value.
+    if_any : bool
+        Whether the claim explains a change, and does not apply where no series changes.
     """
-    sign = 1 if direction == "rises" else -1
+    names = (series,) if isinstance(series, str) else tuple(series)
+    sign, least = (1, min) if direction == "rises" else (-1, max)
 
-    def holds(draw: Draw) -> bool:
-        curve = draw.curve(series, measure)
-        steps = pairwise(curve)
+    def moves(curve: list[float]) -> bool:
         return sign * (curve[-1] - curve[0]) > 0 and all(
-            sign * (after - before) >= -slack / 100 * abs(before) - 1e-12 for before, after in steps
+            sign * (after - before) >= -slack / 100 * abs(before) - 1e-12
+            for before, after in pairwise(curve)
         )
 
-    def change(draw: Draw) -> float:
-        curve = draw.curve(series, measure)
-        return _percent(curve[-1], curve[0])
+    def holds(draw: Draw) -> bool:
+        curves = [draw.curve(name, measure) for name in names]
+        if if_any and all(min(curve) == max(curve) for curve in curves):
+            raise NotApplicableError("nothing changes along the axis")
+        return all(map(moves, curves))
 
-    return Claim(f"{text} {STEPWISE}", source, holds, change, "%")
+    change = growth if points else percent
+    return Claim(
+        f"{text} {STEPWISE}", source, holds,
+        lambda draw: least(change(draw, name, measure) for name in names),
+        "points" if points else "%",
+    )  # fmt: skip
 
 
-def _positions(draw: Draw, series: str) -> list[Position | None]:
+# --- numbers that claims compare with a threshold ----------------------------------------------
+
+
+def value(draw: Draw, series: str, x: Position | None = None, measure: str | None = None) -> float:
+    """Return the value of a series at a position, of a bar, or at the `last` position."""
+    return draw.value(series, _place(draw, x), measure)
+
+
+def difference(draw: Draw, high: str, low: str, measure: str | None = None) -> float:
+    """Return by how much one bar is higher than another one."""
+    return draw.value(high, measure=measure) - draw.value(low, measure=measure)
+
+
+def growth(draw: Draw, series: str, measure: str | None = None) -> float:
+    """Return by how much a series grows from the first to the last position."""
+    curve = draw.curve(series, measure)
+    return curve[-1] - curve[0]
+
+
+def drop(draw: Draw, series: str, measure: str | None = None) -> float:
+    """Return by how much a series falls from the first to the last position."""
+    return -growth(draw, series, measure)
+
+
+def percent(draw: Draw, series: str, measure: str | None = None) -> float:
+    """Return the change of a series from the first to the last position in percent."""
+    curve = draw.curve(series, measure)
+    return percent_above(curve[-1], curve[0])
+
+
+def reduction(
+    draw: Draw, series: str, others: Iterable[str], x: Position | None = None,
+    measure: str | None = None,
+) -> float:  # fmt: skip
+    """Return the least percentage by which a series is lower than another one at a position."""
+    return min(_reductions(draw, series, others, x, measure))
+
+
+def excess(draw: Draw, series: Iterable[str], others: Iterable[str]) -> float:
+    """Return the least percentage by which one of some series is higher than one of the others."""
+    others = tuple(others)
+    return min(
+        percent_above(draw.value(high, x), draw.value(low, x))
+        for x in draw.xs for high in series for low in others
+    )  # fmt: skip
+
+
+def least_ratio(draw: Draw, series: Iterable[str], other: str, x: Position | None = None) -> float:
+    """Return the least ratio between one of some series and another one at a position."""
+    places = _positions(draw, other, x)
+    return min(draw.value(each, at) / draw.value(other, at) for each in series for at in places)
+
+
+def largest_ratio(draw: Draw, series: str, other: str) -> float:
+    """Return the largest ratio between two series on the axis."""
+    return max(draw.value(series, x) / draw.value(other, x) for x in draw.xs)
+
+
+def _reductions(
+    draw: Draw, series: str, others: Iterable[str], x: Position | None, measure: str | None
+) -> list[float]:
+    others = tuple(others)
+    return [
+        -percent_above(draw.value(series, place, measure), draw.value(other, place, measure))
+        for place in _positions(draw, series, x)
+        for other in others
+    ]
+
+
+def _positions(draw: Draw, series: str, x: Position | None) -> list[Position | None]:
     """Return the positions at which series are compared; None for bars, which have one each."""
+    if x is not None:
+        return [_place(draw, x)]
     return [None] if series in draw.xs else [*draw.xs]
 
 
-def _percent(value: float, reference: float) -> float:
+def _place(draw: Draw, x: Position | None) -> Position | None:
+    return draw.xs[-1] if x == "last" else x
+
+
+def percent_above(value: float, reference: float) -> float:
     """Return 100 (value / reference - 1)."""
     if reference == 0:
         return 0.0 if value == 0 else float("inf") if value > 0 else float("-inf")

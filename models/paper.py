@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pydantic import ConfigDict, ValidationError
 
@@ -20,7 +20,8 @@ from schedgap.models.method import Lazy
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-_STRICT = ConfigDict(extra="forbid")  # unknown keys of a file are errors
+STRICT = ConfigDict(extra="forbid")  # unknown keys of a file are errors
+Kind = TypeVar("Kind")
 
 EquationStatus = Literal["modelled", "implied", "replaced", "checked", "background"]
 
@@ -35,7 +36,7 @@ class Equation:
     as LaTeX, with the paper's symbols.
     """
 
-    __pydantic_config__ = _STRICT
+    __pydantic_config__ = STRICT
 
     status: EquationStatus
     by: tuple[str, ...] = ()
@@ -47,7 +48,7 @@ class Equation:
 class Algorithm:
     """A printed algorithm: its title, its number of lines, and the function that implements it."""
 
-    __pydantic_config__ = _STRICT
+    __pydantic_config__ = STRICT
 
     title: str
     lines: int
@@ -69,7 +70,7 @@ class Guarantee:
     value everywhere. `ratio` says whether the claim is on a method's ratio to the optimum.
     """
 
-    __pydantic_config__ = _STRICT
+    __pydantic_config__ = STRICT
 
     claim: str
     source: str
@@ -98,7 +99,7 @@ class Erratum:
     problem or check the decision; for editorial errors there are none, as `problem` says.
     """
 
-    __pydantic_config__ = _STRICT
+    __pydantic_config__ = STRICT
 
     where: str
     printed: str
@@ -112,7 +113,7 @@ class Erratum:
 class Symbol:
     """A symbol of the paper, its key in our files, its domain or unit, and its meaning."""
 
-    __pydantic_config__ = _STRICT
+    __pydantic_config__ = STRICT
 
     letter: str
     key: str
@@ -124,7 +125,7 @@ class Symbol:
 class Paper:
     """Data on one paper; `problem` and `schedule` describe the problem and its schedules."""
 
-    __pydantic_config__ = _STRICT
+    __pydantic_config__ = STRICT
 
     citation: str
     doi: str
@@ -192,10 +193,10 @@ def load_paper(file: str | os.PathLike[str]) -> Paper:
 
 
 @cache
-def _validator() -> "TypeAdapter[Paper]":
+def _validator(kind: Any) -> "TypeAdapter[Any]":
     from pydantic import TypeAdapter  # a command that needs no paper does not load it
 
-    return TypeAdapter(Paper)
+    return TypeAdapter(kind)
 
 
 _FUNCTIONS = {"evaluate", "measure", "near"}  # functions of a guarantee
@@ -209,22 +210,36 @@ _NEED = {
 
 
 def _read(file: str) -> Paper:
+    try:
+        return checked(Paper, _typed(read_toml(file)))
+    except InputError as error:
+        raise error.inside(file) from None
+
+
+def read_toml(file: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the data in a TOML file, with each line break in a text as a space."""
     import tomllib  # as for TypeAdapter
 
     try:
-        data = tomllib.loads(read_bytes(file).decode())
-        return _validator().validate_python(_typed(_folded(data)))
+        data: dict[str, Any] = _folded(tomllib.loads(read_bytes(file).decode()))
+    except ValueError as error:  # neither UTF-8 nor TOML
+        raise InputError(str(error), file=os.fspath(file)) from None
+    return data
+
+
+def checked(kind: Callable[..., Kind], data: object) -> Kind:
+    """Return data as a dataclass; a fault is an InputError with its path.
+
+    `kind`: the dataclass, whose fields are the keys of the data.
+    """
+    try:
+        found: Kind = _validator(kind).validate_python(data)
     except ValidationError as error:
         faults = error.errors(include_url=False)
         first = min(faults, key=lambda each: [*_KEYS, each["type"]].index(each["type"]))
-        kind = first["type"]
-        what = f"{_NEED.get(kind, first['msg'])}, got {short(first['input'])}"
-        path = json_path(first["loc"])
-        raise InputError(_KEYS.get(kind, what), path=path, file=file) from None
-    except InputError as error:
-        raise error.inside(file) from None
-    except ValueError as error:  # neither UTF-8 nor TOML
-        raise InputError(str(error), file=file) from None
+        what = f"{_NEED.get(first['type'], first['msg'])}, got {short(first['input'])}"
+        raise InputError(_KEYS.get(first["type"], what), path=json_path(first["loc"])) from None
+    return found
 
 
 def _folded(data: Any) -> Any:
