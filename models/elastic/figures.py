@@ -1,6 +1,6 @@
 """Figures 2-12 of the paper's Section 7 and what the rest of the paper says of its simulations.
 
-Claims are judged on every replication.
+`claims.toml` has the claims, which are judged on every replication.
 
 The values on the paper's axes are lost; those here are our own, within the ranges of Section 7. All
 figures are drawn on one cluster, whose capacity is 0.2 of what the largest number of jobs asks for,
@@ -23,33 +23,32 @@ Series that the paper does not print carry "(ours)" in their names. The copies a
 have no bound and no best known schedule beside them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, product
+from pathlib import Path
 from statistics import median
-from typing import Any, Literal
+from typing import Any
 
 from schedgap.errors import UsageError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.instances.generate import generate
+from schedgap.models.claims import load_claims, with_claims
 from schedgap.models.figure import (
-    ENDS,
-    Claim,
+    TIE,
     Draw,
     Experiment,
     Named,
     NotApplicableError,
-    Point,
-    Position,
     bars,
-    best,
     curves,
-    lower_by,
-    monotone,
-    only_measured,
-    parts,
+    excess,
+    reduction,
 )
+
+Setting = Mapping[str, float | str]
+Draws = Callable[[int, Any], ElasticInstance | None]  # from a seed and a position on the axis
 
 RING = {"architecture": "ring_allreduce"}
 FRAMEWORKS: Mapping[str, Mapping[str, object]] = {"PS": {}, "RA": RING}
@@ -65,11 +64,16 @@ TYPES = {  # position in the list of worker types
 }
 FACTORS = (1, 10, 100, 1000)  # multiples of the least valid F
 BELOW = (1e-9, 1e-6, 1e-3, 1)  # the paper excludes all but the last one
-TOO_SMALL: Mapping[str, float | str] = {"F": "1e-9 to 1 of the least valid"}
+AXES_OF_F: tuple[tuple[Setting, Sequence[float]], ...] = (
+    ({}, FACTORS), ({"F": "1e-9 to 1 of the least valid"}, BELOW),
+)  # fmt: skip
 WORKERS = (1, 2, 4, 8, 16, 30)
 LEAST, MOST = 0.2, 0.5  # capacity as a fraction of the jobs' total demand
-DEADLINES = (128, 32)  # the first one by default
-TIE = 1e-9  # percent
+BATCHES: tuple[tuple[Setting, Mapping[str, object]], ...] = (  # settings, and those of batches
+    ({}, {"objective": "scheduled_weight", "deadline": 128}),
+    ({"deadline": 32}, {"objective": "scheduled_weight", "deadline": 32}),
+)
+TWO_EACH, BEST_STRATEGY = "two GPUs each, in turn", "best"
 
 VALUE, WEIGHT = "weighted completion time", "weight of the jobs in time"
 MEAN, COUNT = "mean completion", "scheduled jobs"
@@ -83,8 +87,7 @@ class Scale:
     jobs: tuple[int, ...]
     servers: tuple[int, ...]
     types: Mapping[str, int]
-    value_brackets: tuple[str, ...]
-    weight_brackets: tuple[str, ...]
+    brackets: Mapping[str, tuple[str, ...]]  # by objective
     time_limit: float  # seconds of a task
 
     @property
@@ -97,17 +100,25 @@ class Scale:
         """Number of servers where they are not the axis."""
         return self.servers[len(self.servers) // 2]
 
+    @property
+    def job_counts(self) -> dict[str, int]:
+        """Numbers of jobs by their name as a series."""
+        return {f"{number} jobs": number for number in self.jobs}
+
 
 FULL = Scale(
     (60, 80, 100, 120, 150),
     (100, 125, 150, 175, 200),
     {"worker_types": 8, "ps_types": 10},
-    ("configuration-lp", "wspt-list"),
-    ("configuration-lp",),
+    {VALUE: ("configuration-lp", "wspt-list"), WEIGHT: ("configuration-lp",)},
     600,
 )
 QUICK = Scale(
-    (6, 10, 15), (8, 12, 16), {"worker_types": 4, "ps_types": 4}, ("job-alone",), ("job-alone",), 60
+    (6, 10, 15),
+    (8, 12, 16),
+    {"worker_types": 4, "ps_types": 4},
+    {VALUE: ("job-alone",), WEIGHT: ("job-alone",)},
+    60,
 )
 
 
@@ -131,30 +142,7 @@ def experiments(
     """
     usual = QUICK if quick else FULL
     scale = replace(usual, jobs=tuple(jobs) or usual.jobs, servers=tuple(servers) or usual.servers)
-    figures = _Figures(scale, seeds)
-    drawn = [
-        figures.introduction(),
-        figures.shortage(),
-        figures.windows(),
-        *figures.by_jobs("2", "PS", horizon=300),
-        *figures.by_servers("3", "PS"),
-        *figures.by_f(),
-        *figures.by_jobs("5", "RA"),
-        *figures.by_servers("6", "RA"),
-        figures.running_times(),
-        *figures.batches_by_jobs(),
-        figures.worker_types(),
-        figures.numbers_of_workers(),
-        *figures.batches_by_f(),
-        *figures.batches_by_servers(),
-    ]
-    return [_copy(each) if each.setting else each for each in drawn]
-
-
-def _copy(figure: Experiment) -> Experiment:
-    """Return a figure at other settings without what is said at our defaults: bounds, reasons."""
-    testable = tuple(claim for claim in figure.claims if claim.holds is not None)
-    return replace(figure, brackets=(), claims=testable)
+    return with_claims(_Figures(scale, seeds).all(), CLAIMS(job_counts=[*scale.job_counts]))
 
 
 @dataclass(frozen=True)
@@ -178,276 +166,143 @@ class _Figures:
             **types,
             "capacity_fraction": LEAST,
             "capacity_jobs": scale.jobs[-1],
-        } | settings
-        instance = generate("elastic", preset="paper", seed=seed, settings=given)
-        assert isinstance(instance, ElasticInstance)
-        return instance
+        }
+        return _generated("paper", seed, given | settings)
 
-    def if_any(self, seed: int, **settings: object) -> ElasticInstance | None:
-        """Return one instance; None if the servers are so small that none can hold a worker."""
-        try:
-            return self.draw(seed, **settings)
-        except UsageError:
-            return None
+    def by(self, axis: str, **fixed: object) -> Draws:
+        """Return the function that draws an instance for a seed and a value of a setting.
 
-    def value(self, **figure: Any) -> Experiment:
-        """Return a figure of weighted completion times."""
+        It returns None if the servers are so small that none can hold a worker.
+        """
+
+        def make(seed: int, x: object) -> ElasticInstance | None:
+            try:
+                return self.draw(seed, **{**fixed, axis: x})
+            except UsageError:
+                if axis == "jobs":
+                    raise
+                return None
+
+        return make
+
+    def fixed(self, **settings: object) -> Draws:
+        """Return the function that draws the same instance at all positions of an axis."""
+        return lambda seed, x: self.draw(seed, **settings)
+
+    def figure(self, number: str, title: str, objective: str = VALUE, **more: Any) -> Experiment:
+        """Return a figure; those at other settings have no bound and no best known schedule."""
         return curves(
-            family="elastic", objective=VALUE, seeds=self.seeds,
-            brackets=self.scale.value_brackets, time_limit=self.scale.time_limit, **figure,
+            figure=number, title=title, family="elastic", objective=objective, seeds=self.seeds,
+            brackets=() if more.get("setting") else self.scale.brackets[objective],
+            time_limit=self.scale.time_limit, **more,
         )  # fmt: skip
 
-    def weight(self, **figure: Any) -> Experiment:
-        """Return a figure of weights in a batch problem."""
-        return curves(
-            family="elastic", objective=WEIGHT, seeds=self.seeds, metrics=(COUNT,),
-            brackets=self.scale.weight_brackets, time_limit=self.scale.time_limit, **figure,
+    def all(self) -> Iterator[Experiment]:
+        """Yield all figures in the order of the paper."""
+        jobs, most = self.scale.jobs, self.scale.jobs[-1]
+        yield bars(
+            figure="intro", title="Two jobs on three GPUs", x="strategy", objective=VALUE,
+            metrics=(MEAN,), seeds=(0,), family="elastic", time_limit=self.scale.time_limit,
+            make=lambda seed: _generated("introduction", seed, {}),
+            methods={TWO_EACH: "fifo", BEST_STRATEGY: "exact"},
         )  # fmt: skip
-
-    def batch(self, seed: int, deadline: int = DEADLINES[0], **settings: object) -> ElasticInstance:
-        """Return one instance of the batch problem."""
-        return self.draw(seed, objective="scheduled_weight", deadline=deadline, **settings)
-
-    # --- the introduction, Section 5.3 -------------------------------------------------------
-
-    def introduction(self) -> Experiment:
-        """Return the example of the introduction; it is not random."""
-        return bars(
-            family="elastic", figure="intro", title="Two jobs on three GPUs", x="strategy",
-            objective=VALUE, metrics=(MEAN,), seeds=(0,), time_limit=self.scale.time_limit,
-            make=lambda seed: _introduction(),
-            methods={TWO_EACH: "fifo", BEST_STRATEGY: "exact"}, claims=claims_of_introduction(),
+        yield self.figure(  # the middle of Figure 3 at both ends of the range
+            "shortage", "Five policies by capacity, PS", x="capacity over demand",
+            values=(LEAST, MOST), methods=POLICIES,
+            make=self.by("capacity_fraction", capacity_jobs=self.scale.usual_jobs),
         )  # fmt: skip
-
-    def shortage(self) -> Experiment:
-        """Return the policies by capacity; the middle of Figure 3 at both ends of the range."""
-
-        def make(seed: int, x: float) -> ElasticInstance | None:
-            jobs = self.scale.usual_jobs
-            return self.if_any(seed, capacity_fraction=x, capacity_jobs=jobs)
-
-        return self.value(
-            figure="shortage", title="Five policies by capacity, PS", x="capacity over demand",
-            values=(LEAST, MOST), make=make, methods=POLICIES, claims=claims_of_shortage(),
+        yield self.figure(  # the runs of Figure 2
+            "alpha", "Windows of a round that (6) requires", x="jobs", values=jobs,
+            make=self.by("jobs", horizon=300), methods={"A_online": A_ONLINE},
+            measures={ALPHA: alpha_of_rounds},
         )  # fmt: skip
-
-    def windows(self) -> Experiment:
-        """Return the alpha that (6) requires in the rounds of the runs of Figure 2."""
-        return self.value(
-            figure="alpha", title="Windows of a round that (6) requires", x="jobs",
-            values=self.scale.jobs, make=lambda seed, x: self.draw(seed, jobs=x, horizon=300),
-            methods={"A_online": A_ONLINE}, measures={ALPHA: alpha_of_rounds},
-            claims=claims_of_alpha(),
-        )  # fmt: skip
-
-    # --- Figures 2, 3, 5, 6 ------------------------------------------------------------------
-
-    def by_jobs(self, figure: str, framework: str, **given: object) -> list[Experiment]:
-        """Return Figure 2 or 5: the policies by the number of jobs."""
-
-        def at(setting: Mapping[str, float | str], **arrivals: object) -> Experiment:
-            fixed = {**FRAMEWORKS[framework], **given, **arrivals}
-            return self.value(
-                figure=figure, title=f"Five policies by the number of jobs, {framework}", x="jobs",
-                values=self.scale.jobs, make=lambda seed, x: self.draw(seed, jobs=x, **fixed),
-                methods=methods_at(setting), setting=setting,
-                claims=(*claims_of_policies(figure, framework), *claims_of_jobs(figure)),
+        yield from self.by_jobs("2", "PS", horizon=300)
+        yield from self.by_servers("3", "PS")
+        for setting, factors in AXES_OF_F:
+            yield self.figure(
+                "4", "A_online by F", x="F, in its least valid value", values=factors,
+                make=self.fixed(jobs=most), methods={"A_online": by_factor(A_ONLINE)},
+                metrics=(MEAN,), setting=setting,
             )  # fmt: skip
-
-        return [
-            at({}),
-            at({"alpha": 1}),
-            at({"arrivals": "together"}, arrival_span=1),
-            at({"alpha": 1, "arrivals": "together"}, arrival_span=1),
-            at({"alpha": 1, "restart": 64}),
-            at({"fifo_workers": 1}),
-            at({"fifo_workers": 30}),
-        ]
-
-    def by_servers(self, figure: str, framework: str) -> list[Experiment]:
-        """Return Figure 3 or 6: the policies by the number of servers of one total capacity."""
-
-        def at(setting: Mapping[str, float | str], **capacity: object) -> Experiment:
-            fixed = {**FRAMEWORKS[framework], **capacity}
-            return self.value(
-                figure=figure, title=f"Five policies by the number of servers, {framework}",
-                x="servers", values=self.scale.servers,
-                make=lambda seed, x: self.if_any(seed, servers=x, **fixed),
-                methods=POLICIES, setting=setting, metrics=(MEAN,),
-                claims=(*claims_of_policies(figure, framework), *claims_of_servers(figure)),
-            )  # fmt: skip
-
-        whole = {"capacity_jobs": self.scale.usual_jobs}
-        return [
-            at({}),
-            at({"capacity": LEAST}, capacity_fraction=LEAST, **whole),
-            at({"capacity": MOST}, capacity_fraction=MOST, **whole),
-        ]
-
-    # --- Figures 4 and 11 --------------------------------------------------------------------
-
-    def by_f(self) -> list[Experiment]:
-        """Return Figure 4: A_online by F."""
-        source = "Section 7.1, Fig. 4"
-        claims = of_unknown_axis(
-            trend("A_online", "rises", source=source, text="the larger F, the larger the value"),
-            favours_weight("A_online", source=source, text="the larger F, the later are jobs of "
-                           "small weight executed, in comparison with the others"),
+        yield from self.by_jobs("5", "RA")
+        yield from self.by_servers("6", "RA")
+        yield self.figure(
+            "7", "A_online, whose running time the paper shows", x="jobs", values=jobs,
+            make={name: self.by("jobs", **given) for name, given in FRAMEWORKS.items()},
+            methods=dict.fromkeys(FRAMEWORKS, A_ONLINE),
         )  # fmt: skip
-
-        def at(setting: Mapping[str, float | str], factors: Sequence[float]) -> Experiment:
-            return self.value(
-                figure="4", title="A_online by F", x="F, in its least valid value",
-                values=factors, metrics=(MEAN,), claims=claims, setting=setting,
-                make=lambda seed, x: self.draw(seed, jobs=self.scale.jobs[-1]),
-                methods={"A_online": by_factor(A_ONLINE)},
-            )  # fmt: skip
-
-        return [at({}, FACTORS), at(TOO_SMALL, BELOW)]
-
-    def batches_by_f(self) -> list[Experiment]:
-        """Return Figure 11: A_maxweight by F."""
-        source = "Section 7.2, Fig. 11"
-        claims = of_unknown_axis(
-            trend("A_maxweight", "falls", source=source,
-                  text="the smaller F, the larger the total weight"),
-            trend("A_maxweight", "falls", source=source, measure=COUNT,
-                  text="the smaller F, the more of the same jobs are served"),
-            lighter("A_maxweight", source=source,
-                    text="with smaller F, jobs of smaller weight in particular are served"),
-        )  # fmt: skip
-
-        def at(
-            deadline: int, setting: Mapping[str, float | str], factors: Sequence[float]
-        ) -> Experiment:
-            return self.weight(
-                figure="11", title="Weight in one batch by F", x="F, in its least valid value",
-                values=factors, setting={**until(deadline), **setting}, claims=claims,
-                make=lambda seed, x: self.batch(seed, deadline, jobs=self.scale.jobs[-1]),
-                methods={"A_maxweight": by_factor("a-maxweight")},
-            )  # fmt: skip
-
-        ranges: tuple[tuple[Mapping[str, float | str], Sequence[float]], ...]
-        ranges = ({}, FACTORS), (TOO_SMALL, BELOW)
-        return [
-            at(deadline, setting, factors) for deadline in DEADLINES for setting, factors in ranges
-        ]
-
-    # --- Figure 7 ----------------------------------------------------------------------------
-
-    def running_times(self) -> Experiment:
-        """Return Figure 7, the running time of A_online; the values are those of its schedules."""
-        source = "Section 7.1, Fig. 7"
-        reason = (
-            "a running time is that of a computer and no part of a schedule; the records of a run "
-            "have the seconds of each task"
-        )
-
-        def points() -> Iterator[Point]:
-            for seed in self.seeds:
-                for x in self.scale.jobs:
-                    for series, settings in FRAMEWORKS.items():
-                        yield Point(x, seed, series, self.draw(seed, jobs=x, **settings), A_ONLINE)
-
-        return Experiment(
-            family="elastic", figure="7", title="A_online, whose running time the paper shows",
-            x="jobs", objective=VALUE, series=tuple(FRAMEWORKS), draw=points,
-            brackets=self.scale.value_brackets, time_limit=self.scale.time_limit,
-            claims=parts(
-                "the running time of A_online grows with the number of jobs, and stays below 2 "
-                "minutes",
-                Claim("it grows with the number of jobs", source, untestable=reason),
-                Claim("it stays below 2 minutes, in MATLAB on a Core i3-6100", source,
-                      untestable=reason),
-            ),
-        )  # fmt: skip
-
-    # --- Figures 8 and 12 --------------------------------------------------------------------
-
-    def batches_by_jobs(self) -> list[Experiment]:
-        """Return Figure 8: A_maxweight and the greedy algorithm by the number of jobs."""
-        greedy = "Jain et al."
-        methods = {
+        greedy = {
             "A_maxweight": "a-maxweight",
             "A_maxweight by density (ours)": "a-maxweight:order=density",
-            greedy: "deadline-greedy",
+            "Jain et al.": "deadline-greedy",
         }
-        claims = (
-            best("A_maxweight", (greedy,), better="higher", source="Section 7.2, Fig. 8",
-                 text="A_maxweight performs much better than the greedy algorithm (judged: better "
-                 "somewhere, nowhere worse)"),
-        )  # fmt: skip
-
-        def at(deadline: int) -> Experiment:
-            return self.weight(
-                figure="8", title="Weight in one batch by the number of jobs", x="jobs",
-                values=self.scale.jobs, methods=methods, claims=claims,
-                make=lambda seed, x: self.batch(seed, deadline, jobs=x), setting=until(deadline),
+        for setting, batch in BATCHES:
+            yield self.figure(
+                "8", "Weight in one batch by the number of jobs", WEIGHT, x="jobs", values=jobs,
+                make=self.by("jobs", **batch), methods=greedy, metrics=(COUNT,), setting=setting,
             )  # fmt: skip
-
-        return [at(deadline) for deadline in DEADLINES]
-
-    def batches_by_servers(self) -> list[Experiment]:
-        """Return Figure 12: A_maxweight by the number of servers, for several numbers of jobs."""
-        source = "Section 7.2, Fig. 12"
-        numbers = {f"{number} jobs": number for number in self.scale.jobs}
-        claims = (
-            *parts(
-                "the more servers of one total capacity, the smaller the weight",
-                *(monotone(name, "falls", source=source, text=f"with {name}") for name in numbers),
-            ),
-            Claim("it is smaller because fragments of resources grow with the number of servers",
-                  source, untestable=FRAGMENTS),
-            ordered(tuple(numbers), source=source, text="the more jobs, the larger the weight"),
-        )  # fmt: skip
-
-        def points(deadline: int) -> Iterator[Point]:
-            for seed in self.seeds:
-                for x in self.scale.servers:
-                    for series, jobs in numbers.items():
-                        instance = self.batch(seed, deadline, jobs=jobs, servers=x)
-                        yield Point(x, seed, series, instance, "a-maxweight")
-
-        return [
-            Experiment(
-                family="elastic", figure="12", x="servers", objective=WEIGHT, metrics=(COUNT,),
-                title="Weight in one batch by the number of servers", series=tuple(numbers),
-                claims=claims, brackets=self.scale.weight_brackets,
-                draw=partial(points, deadline), setting=until(deadline),
-                time_limit=self.scale.time_limit,
-            )
-            for deadline in DEADLINES
-        ]  # fmt: skip
-
-    # --- Figures 9 and 10 --------------------------------------------------------------------
-
-    def worker_types(self) -> Experiment:
-        """Return Figure 9: A_online, and the same with one worker type for all jobs."""
-        source = "Section 7.1, Fig. 9"
-        return self.value(
-            figure="9", title="A_online and four fixed worker types", x="framework",
-            values=tuple(FRAMEWORKS), methods={"A_online": A_ONLINE, **TYPES},
+        yield self.figure(
+            "9", "A_online and four fixed worker types", x="framework", values=tuple(FRAMEWORKS),
             make=lambda seed, x: self.draw(seed, workers="ec2", **FRAMEWORKS[x]),
-            claims=claims_of_types(source),
+            methods={"A_online": A_ONLINE, **TYPES},
         )  # fmt: skip
-
-    def numbers_of_workers(self) -> Experiment:
-        """Return Figure 10: A_online with one number of workers for all jobs."""
-        source, fixed = "Section 7.1, Fig. 10", "fixed number"
-        methods: dict[str, Named] = {
-            fixed: lambda instance, x: f"a-online-fixed-number:workers={x}",
+        numbers: dict[str, Named] = {
+            "fixed number": lambda instance, x: f"a-online-fixed-number:workers={x}",
             "A_online": A_ONLINE,
         }
-        return self.value(
-            figure="10", title="A fixed number of workers for all jobs", x="workers",
-            values=WORKERS, make=lambda seed, x: self.draw(seed), methods=methods,
-            claims=(
-                monotone(fixed, "falls", source=source,
-                         text="the more workers the jobs have, the smaller the value"),
-                best("A_online", (fixed,), equal=True, source=source,
-                     text="A_online selects the numbers of workers with the smallest value"),
-            ),
+        yield self.figure(
+            "10", "A fixed number of workers for all jobs", x="workers", values=WORKERS,
+            make=self.fixed(), methods=numbers,
         )  # fmt: skip
+        for (deadline, batch), (setting, factors) in product(BATCHES, AXES_OF_F):
+            yield self.figure(
+                "11", "Weight in one batch by F", WEIGHT, x="F, in its least valid value",
+                values=factors, make=self.fixed(jobs=most, **batch), metrics=(COUNT,),
+                methods={"A_maxweight": by_factor("a-maxweight")}, setting={**deadline, **setting},
+            )  # fmt: skip
+        counts = self.scale.job_counts
+        for setting, batch in BATCHES:
+            yield self.figure(
+                "12", "Weight in one batch by the number of servers", WEIGHT, x="servers",
+                values=self.scale.servers, metrics=(COUNT,), setting=setting,
+                make={name: self.by("servers", jobs=n, **batch) for name, n in counts.items()},
+                methods=dict.fromkeys(counts, "a-maxweight"),
+            )  # fmt: skip
+
+    def by_jobs(self, number: str, framework: str, **given: object) -> Iterator[Experiment]:
+        """Yield Figure 2 or 5: the policies by the number of jobs, at all settings."""
+        for setting in (
+            {},
+            {"alpha": 1},
+            {"arrivals": "together"},
+            {"alpha": 1, "arrivals": "together"},
+            {"alpha": 1, "restart": 64},
+            {"fifo_workers": 1},
+            {"fifo_workers": 30},
+        ):
+            span = {"arrival_span": 1} if "arrivals" in setting else {}
+            yield self.figure(
+                number, f"Five policies by the number of jobs, {framework}", x="jobs",
+                values=self.scale.jobs, setting=setting, methods=methods_at(setting),
+                make=self.by("jobs", **FRAMEWORKS[framework], **given, **span),
+            )  # fmt: skip
+
+    def by_servers(self, number: str, framework: str) -> Iterator[Experiment]:
+        """Yield Figure 3 or 6: the policies by the number of servers of one total capacity."""
+        for capacity in (None, LEAST, MOST):
+            whole = {"capacity_fraction": capacity, "capacity_jobs": self.scale.usual_jobs}
+            yield self.figure(
+                number, f"Five policies by the number of servers, {framework}", x="servers",
+                values=self.scale.servers, methods=POLICIES, metrics=(MEAN,),
+                make=self.by("servers", **FRAMEWORKS[framework], **whole if capacity else {}),
+                setting={"capacity": capacity} if capacity else {},
+            )  # fmt: skip
+
+
+def _generated(preset: str, seed: int, settings: Mapping[str, object]) -> ElasticInstance:
+    instance = generate("elastic", preset=preset, seed=seed, settings=settings)
+    assert isinstance(instance, ElasticInstance)
+    return instance
 
 
 def methods_at(setting: Mapping[str, object]) -> dict[str, str]:
@@ -471,66 +326,7 @@ def by_factor(method: str) -> Named:
     return lambda instance, factor: f"{method}:F_factor={factor}"
 
 
-def until(deadline: int) -> dict[str, float | str]:
-    """Return the setting of a deadline.
-
-    `deadline`: in slots.
-    """
-    return {} if deadline == DEADLINES[0] else {"deadline": deadline}
-
-
-# --- claims ----------------------------------------------------------------------------------
-
-
-FRAGMENTS = "the paper does not define the fragments or the effective capacity"
-TWO_EACH, BEST_STRATEGY = "two GPUs each, in turn", "best"
-
-
-def _introduction() -> ElasticInstance:
-    instance = generate("elastic", preset="introduction")
-    assert isinstance(instance, ElasticInstance)
-    return instance
-
-
-def claims_of_introduction() -> tuple[Claim, ...]:
-    """Return what the introduction computes for its example."""
-    source = "Section 1"
-
-    def claim(bar: str, number: float, words: str) -> Claim:
-        return Claim(
-            f"{words} is {number} ms", source, unit="ms",
-            measure=lambda draw: draw.value(bar, measure=MEAN),
-            given="the paper prints that a job takes 15 ms on one GPU and 10 ms on two",
-        )  # fmt: skip
-
-    return parts(
-        "with three GPUs for two equal jobs, one GPU for one and two for the other is best: 12.5 "
-        "ms on average instead of 15 ms",
-        claim(BEST_STRATEGY, 12.5, "the least average completion time"),
-        claim(TWO_EACH, 15, "the average completion time with two GPUs for each job, in turn,"),
-    )
-
-
-def claims_of_shortage() -> tuple[Claim, ...]:
-    """Return the claims of the introduction on all simulations, by capacity."""
-
-    def lead(draw: Draw, x: Position) -> float:
-        """Return by how many percent A_online is below the best of the others."""
-        own = draw.value("A_online", x)
-        return 100 * (1 - own / min(draw.value(name, x) for name in OTHERS))
-
-    def gain(draw: Draw) -> float:
-        if max(lead(draw, LEAST), lead(draw, MOST)) <= TIE:
-            raise NotApplicableError("it has no lead at either capacity")
-        return lead(draw, LEAST) - lead(draw, MOST)
-
-    return parts(
-        "A_online outperforms existing methods, especially in systems with resource shortage",
-        Claim(f"at capacity {LEAST} it is better than the best of them", "Section 1",
-              lambda draw: lead(draw, LEAST) > TIE, lambda draw: lead(draw, LEAST), "%"),
-        Claim(f"its lead is larger at capacity {LEAST} than at {MOST}", "Section 1",
-              lambda draw: gain(draw) > TIE, gain, "points"),
-    )  # fmt: skip
+# --- measures of claims ----------------------------------------------------------------------
 
 
 def alpha_of_rounds(
@@ -544,226 +340,47 @@ def alpha_of_rounds(
     return float(median(needed)) if needed else None
 
 
-def claims_of_alpha() -> tuple[Claim, ...]:
-    """Return what Section 5.3 says of alpha in the simulations."""
-
-    def farthest(draw: Draw) -> float:
-        return max(draw.curve("A_online", ALPHA), key=lambda alpha: abs(alpha - 4))
-
-    return (
-        Claim("the typical value of alpha is close to 4 in simulations (measured: the median over "
-              "the rounds of what (6) requires, where it is farthest from 4)",
-              "Section 5.3, after Theorem 5", measure=farthest, threshold="ours"),
-    )  # fmt: skip
+def farthest_alpha(draw: Draw) -> float:
+    """Return the alpha on the axis that is farthest from 4."""
+    return max(draw.curve("A_online", ALPHA), key=lambda alpha: abs(alpha - 4))
 
 
-AT_LEAST_30 = "A_online performs at least 30 % better than the other algorithms in both cases"
-MUCH_LARGER = "AntMan and Tiresias are both much larger than other algorithms (judged: larger)"
-BEST_IN_BOTH = "with RA, A_online performs the best in both cases"
-SIMILAR = (
-    "with RA, the results are similar to those of Figures 2 and 3 (judged: what the text says of "
-    "those)"
-)
+def lead_gain(draw: Draw) -> float:
+    """Return by how much A_online's lead in percent is larger at the least capacity."""
+    scarce, ample = (reduction(draw, "A_online", OTHERS, x) for x in (LEAST, MOST))
+    if max(scarce, ample) <= TIE:
+        raise NotApplicableError("A_online has no lead at either capacity")
+    return scarce - ample
 
 
-def claims_of_policies(figure: str, framework: str) -> tuple[Claim, ...]:
-    """Return the claims of Figures 2, 3, 5 and 6 on the order of the policies.
+def type_spread(draw: Draw, framework: str) -> float:
+    """Return by how many percent the worst worker type is above the best one."""
+    values = [draw.value(name, framework) for name in TYPES]
+    return 100 * (max(values) / min(values) - 1)
 
-    `framework`: PS or RA.
+
+def relative_delay(draw: Draw, series: str) -> float:
+    """Return the change of the weighted over the unweighted mean completion time in percent.
+
+    It is negative if heavy jobs end earlier, relative to all jobs, at the end of the axis.
     """
-    source = f"Section 7.1, Fig. {figure}"
-    better = tuple(
-        lower_by("A_online", (name,), 30, source=source, text=f"at least 30 % better than {name}")
-        for name in OTHERS
-    )  # fmt: skip
-    larger = tuple(
-        worst(PREEMPTIVE, others, source=source, text=f"AntMan and Tiresias are larger than {than}")
-        for than, others in (("FIFO and DRF", ("FIFO", "DRF")), ("A_online", ("A_online",)))
-    )
-    if framework == "RA":
-        own = (best("A_online", (name,), source=source, text=f"better than {name}")
-               for name in OTHERS)  # fmt: skip
-        return *parts(BEST_IN_BOTH, *own), *parts(SIMILAR, *better, *larger)
-    return (
-        *parts(AT_LEAST_30, *better),
-        *parts(MUCH_LARGER, *larger),
-        *parts(
-            "AntMan and Tiresias are so, because frequent preemption lengthens jobs",
-            Claim(f"in Figure {figure}", source,
-                  untestable="it explains larger values, and theirs are not larger here"),
-        ),
-    )  # fmt: skip
+    weighted, plain = draw.curve(series), draw.curve(series, MEAN)
+    return round(100 * (weighted[-1] / plain[-1] * plain[0] / weighted[0] - 1), 9)
 
 
-def claims_of_jobs(figure: str) -> tuple[Claim, ...]:
-    """Return the claim of the conclusion on the offline optimum, on the values of Figure 2.
-
-    `figure`: number of the figure; other figures have no such claim.
-    """
-
-    def ratio(draw: Draw) -> float:
-        """Return the largest ratio to the best known schedule, at most that to the optimum."""
-        return max(draw.value("A_online", x) / draw.value("best known", x) for x in draw.xs)
-
-    if figure != "2":
-        return ()
-    return (
-        Claim("A_online performs well as compared to the offline optimum (measured: its ratio to "
-              "the best known schedule, where it is largest)", "Section 8",
-              measure=ratio, unit="x", threshold="ours"),
-    )  # fmt: skip
+def lighter_at_start(draw: Draw, series: str) -> float:
+    """Return the mean weight of served jobs at the start of the axis, in percent above the end."""
+    weight, count = draw.curve(series), draw.curve(series, COUNT)
+    first, last = (weight[k] / count[k] if count[k] else 0.0 for k in (0, -1))
+    return 100 * (first / last - 1) if last else 0.0
 
 
-def claims_of_servers(figure: str) -> tuple[Claim, ...]:
-    """Return the claims of Figures 3 and 6 on the number of servers."""
-    source = f"Section 7.1, Fig. {figure}"
-    framework = "PS" if figure == "3" else "RA"
-    grows = monotone(
-        "A_online", "rises", source=source,
-        text=f"the value grows with the number of servers of one total capacity, {framework}",
-    )  # fmt: skip
-    if figure == "6":
-        return (grows,)
-    return (
-        grows,
-        favours_weight("A_online", source=source, text="with more servers, and so a larger lambda, "
-                       "A_online prefers jobs of larger weight"),
-        Claim("fragments of resources grow with the number of servers, and the effective capacity "
-              "falls", source, untestable=FRAGMENTS),
-    )  # fmt: skip
+def least_step(draw: Draw, series: Sequence[str]) -> float:
+    """Return the least percentage by which a series is above the one before it."""
+    return min(excess(draw, [high], [low]) for low, high in pairwise(series))
 
 
-def claims_of_types(source: str) -> tuple[Claim, ...]:
-    """Return the claims of Figure 9, one part for each framework.
-
-    `source`: see `Claim`.
-    """
-
-    def smallest(framework: str) -> Claim:
-        def excess(draw: Draw) -> float:
-            least = min(draw.value(name, framework) for name in TYPES)
-            return 100 * (draw.value("A_online", framework) / least - 1)
-
-        return Claim(f"smallest with {framework}", source, lambda draw: excess(draw) <= TIE,
-                     excess, "%")  # fmt: skip
-
-    def differ(framework: str) -> Claim:
-        def difference(draw: Draw) -> float:
-            values = [draw.value(name, framework) for name in TYPES]
-            return 100 * (max(values) / min(values) - 1)
-
-        return Claim(f"worst against best type with {framework}", source, measure=difference,
-                     unit="%", threshold="ours")  # fmt: skip
-
-    return (
-        *parts(
-            "A_online chooses the best type for each job, and its value is smallest",
-            *map(smallest, FRAMEWORKS),
-        ),
-        *parts(
-            "the type of the workers affects the value greatly",
-            *map(differ, FRAMEWORKS),
-        ),
-    )
-
-
-def trend(
-    series: str,
-    direction: Literal["falls", "rises"],
-    *,
-    text: str,
-    source: str,
-    measure: str | None = None,
-) -> Claim:
-    """Return the claim that a series is lower, or higher, at the end of the axis than at its start.
-
-    Its number is the change in percent. Equal values do not count, nor what lies between.
-
-    `text`, `source`: see `Claim`. `measure`: by default the figure's objective.
-    """
-
-    def change(draw: Draw) -> float:
-        curve = draw.curve(series, measure)
-        return 100 * (curve[-1] / curve[0] - 1) if curve[0] else 100.0 * bool(curve[-1])
-
-    sign = 1 if direction == "rises" else -1
-    return Claim(f"{text} {ENDS}", source, lambda draw: sign * change(draw) > TIE, change, "%")
-
-
-def of_unknown_axis(*claims: Claim) -> tuple[Claim, ...]:
-    """Return claims about an axis whose values the paper does not state; they are only measured."""
-    unknown = "(the paper does not state its values of F)"
-    return tuple(
-        replace(only_measured(claim), text=f"{claim.text.removesuffix(ENDS).rstrip()} {unknown}")
-        for claim in claims
-    )
-
-
-def favours_weight(series: str, *, text: str, source: str) -> Claim:
-    """Return the claim that heavy jobs end earlier, relative to all jobs, at the end of the axis.
-
-    Its number is the change of the weighted over the unweighted mean completion time, in percent.
-
-    `series`: name of the series; the figure has the mean completion time as a measure. `text`,
-    `source`: see `Claim`.
-    """
-
-    def change(draw: Draw) -> float:
-        weighted, plain = draw.curve(series), draw.curve(series, MEAN)
-        return round(100 * (weighted[-1] / plain[-1] * plain[0] / weighted[0] - 1), 9)
-
-    return Claim(f"{text} {ENDS}", source, lambda draw: change(draw) < -TIE, change, "%")
-
-
-def lighter(series: str, *, text: str, source: str) -> Claim:
-    """Return the claim that the served jobs are lighter on average at the start of the axis.
-
-    Its number is the difference of the mean weight from that at the end, in percent.
-
-    `series`: name of the series; the figure has the number of scheduled jobs as a measure. `text`,
-    `source`: see `Claim`.
-    """
-
-    def difference(draw: Draw) -> float:
-        weight, count = draw.curve(series), draw.curve(series, COUNT)
-        first, last = (weight[k] / count[k] if count[k] else 0.0 for k in (0, -1))
-        return 100 * (first / last - 1) if last else 0.0
-
-    return Claim(f"{text} {ENDS}", source, lambda draw: difference(draw) < -TIE, difference, "%")
-
-
-def worst(series: Sequence[str], others: Sequence[str], *, text: str, source: str) -> Claim:
-    """Return the claim that each of some series is above all others everywhere.
-
-    Its number is the least difference in percent.
-
-    `series`, `others`: names of series. `text`, `source`: see `Claim`.
-    """
-
-    def difference(draw: Draw) -> float:
-        return min(
-            100 * (draw.value(high, x) / draw.value(low, x) - 1)
-            for x in draw.xs
-            for high in series
-            for low in others
-        )
-
-    return Claim(text, source, lambda draw: difference(draw) > TIE, difference, "%")
-
-
-def ordered(series: Sequence[str], *, text: str, source: str) -> Claim:
-    """Return the claim that each series is above the one before it, everywhere.
-
-    Its number is the least difference in percent.
-
-    `series`: names of series, from the lowest to the highest. `text`, `source`: see `Claim`.
-    """
-
-    def difference(draw: Draw) -> float:
-        return min(
-            100 * (draw.value(high, x) / draw.value(low, x) - 1)
-            for x in draw.xs
-            for low, high in pairwise(series)
-        )
-
-    return Claim(text, source, lambda draw: difference(draw) > TIE, difference, "%")
+CLAIMS = partial(
+    load_claims, Path(__file__).with_name("claims.toml"), farthest_alpha, lead_gain, type_spread,
+    relative_delay, lighter_at_start, least_step,
+)  # fmt: skip
