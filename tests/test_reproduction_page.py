@@ -107,7 +107,7 @@ def test_the_example_of_the_introduction_is_what_the_data_say() -> None:
         (found,) = (
             item
             for item in judge_claims(figures[file], experiments.read(DATA / file))
-            if "smallest average, hence total, job completion time" in item.claim.text
+            if "smallest average, and so total, job completion time" in item.claim.text
         )
         assert (found.held, found.verdict) == expected
 
