@@ -1,31 +1,20 @@
-"""Figures 3-14 of the paper as experiments, with its statements about them as predicates.
+"""Figures 3-14 of the paper as experiments, with the measures that its claims need.
 
-The text of the paper quotes no values from the figures. Series of ours, marked so, stand beside
-those of the paper: A_online with any start in a round, A_online without prices, and a list schedule
-in order of arrival, which decides on each job at its arrival, with neither rounds nor prices.
+`claims.toml` has the claims; the text of the paper quotes no values from the figures. Series of
+ours, marked so, stand next to those of the paper: A_online with any start in a round, A_online
+without prices, and a list schedule in order of arrival, which decides on each job at its arrival,
+with neither rounds nor prices.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
-from itertools import pairwise
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any
 
 from schedgap.instances.edge import EdgeInstance
 from schedgap.instances.generate import generate
-from schedgap.models.figure import (
-    ENDS,
-    STEPWISE,
-    Claim,
-    Draw,
-    Experiment,
-    MissingValueError,
-    NotApplicableError,
-    Position,
-    apart,
-    best,
-    curves,
-    parts,
-)
+from schedgap.models.claims import load_claims, with_claims
+from schedgap.models.figure import BRACKETS, Claim, Draw, Experiment, MissingValueError, curves
 
 A_ONLINE, PREEMPTIVE, PAID = "A_online", "Preemptive", "Preemptive with overhead"
 OWN = {A_ONLINE: "a-online"}
@@ -36,7 +25,7 @@ BY_ARRIVAL = {"list by arrival (ours)": "list:order=arrival"}
 POLICIES = {**OWN, **RIVALS, **ANY_START, **BY_ARRIVAL}
 OBJECTIVE = "total completion time (slots)"
 USE, RATE, TOGETHER = "worker utilization", "jobs per slot", "colocated jobs"
-BEST, BOUND = "best known", "bound"  # series of the methods in `brackets`
+BEST, BOUND = BRACKETS
 
 SIZES = (100, 150, 200, 250, 300)  # the paper: 100 to 300, of jobs and of edge servers
 USUAL = 200
@@ -47,8 +36,7 @@ SPANS = (96, 1536)  # T of the paper, beside 384: jobs arrive up to T / 1.5
 OVERHEADS = (16, 64)  # slots, beside 1
 
 Settings = Mapping[str, float | str]
-# Name of an axis, its values, and the instance for a seed and a value.
-Axis = tuple[str, Sequence[float], Callable[[int, Any], EdgeInstance]]
+Fields = dict[str, Any]  # fields of `Experiment`
 
 
 def experiments(
@@ -79,107 +67,83 @@ def experiments(
     """
     sizes = sizes or ((10, 20, 30) if quick else SIZES)
     usual = usual or (20 if quick else USUAL)
+    few = small_jobs or ((4, 6, 8) if quick else SMALL_JOBS)
+    return with_claims(_figures(quick, seeds, sizes, usual, few), CLAIMS)
+
+
+def _figures(
+    quick: bool, seeds: Sequence[int], sizes: Sequence[int], usual: int, few: Sequence[int]
+) -> Iterator[Experiment]:
+    """Yield all figures; the parameters are those of `experiments`."""
     scaled = {"worker_types": 1, "ps_types": 1} if quick else {}
-    gradients = (30, 302, 575) if quick else GRADIENTS
-    caps = CAPS[::3] if quick else CAPS
+    brackets = ("job-alone", "list:moves=0") if quick else ("type-bound", "list:moves=30")
 
     @cache
     def draw(seed: int, **changed: object) -> EdgeInstance:
         fixed = {"jobs": usual, "edge_servers": usual, **scaled}
         return _generated(seed, {**fixed, **changed})
 
-    def jobs(over: Mapping[str, object]) -> Axis:
-        return "jobs", sizes, lambda seed, x: draw(seed, **{**over, "jobs": x})
+    def by(x: str, key: str, **over: object) -> Fields:
+        """Return the axis of a setting that is a number of jobs or servers."""
+        return {"x": x, "values": sizes, "make": lambda seed, n: draw(seed, **{**over, key: n})}
 
-    def servers(over: Mapping[str, object]) -> Axis:
-        return "edge servers", sizes, lambda seed, x: draw(seed, **{**over, "edge_servers": x})
+    jobs, servers = partial(by, "jobs", "jobs"), partial(by, "edge servers", "edge_servers")
 
-    def gradient(over: Mapping[str, object]) -> Axis:
-        return "MB", gradients, lambda seed, x: draw(seed, **{**over, "gradient": str(x)})
-
-    def cap(values: Sequence[float], over: Mapping[str, object]) -> Axis:
+    def by_cap(values: Sequence[float], **over: object) -> Fields:
         def make(seed: int, x: float) -> EdgeInstance:
             return draw(seed, **over, worker_price_cap=x, ps_price_cap=x)
 
-        return "F_1 = F_2", values, make
+        return {"x": "F_1 = F_2", "values": values, "make": make}
 
-    brackets = ("job-alone", "list:moves=0") if quick else ("type-bound", "list:moves=30")
-
-    def figure(
-        number: str, title: str, axis: Axis, methods: Mapping[str, str], claims: Sequence[Claim],
-        metrics: tuple[str, ...] = (), setting: Settings | None = None,
-        bounds: tuple[str, ...] = brackets, ratio: bool = False,
-    ) -> Experiment:  # fmt: skip
-        x, values, make = axis
-        bounds = () if setting else bounds
+    def figure(number: str, title: str, methods: Mapping[str, str], **more: Any) -> Experiment:
+        """Return a figure; those at other settings have no bound and no best known schedule."""
+        same = {"brackets": () if more.get("setting") else brackets, "objective": OBJECTIVE}
         return curves(
-            values, seeds, make, methods, family="edge", figure=number, title=title, x=x,
-            claims=tuple(claims), objective=OBJECTIVE, brackets=bounds, metrics=metrics,
-            setting=setting or {}, time_limit=60.0 if quick else 300.0, ratio=ratio,
+            seeds=seeds, methods=methods, family="edge", figure=number, title=title,
+            time_limit=60.0 if quick else 300.0, **same | more,
         )  # fmt: skip
 
-    def with_overhead(slots: int) -> dict[str, str]:
-        option = "" if slots == 1 else f":overhead={slots}"
-        return {**OWN, PREEMPTIVE: f"preemptive-overhead{option}"}
-
-    found = []
     for setting, over in _scan(quick):
         policies = POLICIES if not setting else {**OWN, **RIVALS, **BY_ARRIVAL}
-        found += [
-            figure("3", "Four policies by the number of jobs", jobs(over), policies,
-                   policy_claims("3", "jobs", "rises"), (USE,), setting),
-            figure("4", "Four policies by the number of edge servers", servers(over), policies,
-                   policy_claims("4", "edge servers", "falls"), (USE,), setting),
-        ]  # fmt: skip
-    early = {"arrival_horizon": SPANS[0]}
-    price_title = "A_online by the caps of its prices"
-    found += [
-        figure("5", price_title, cap(caps, {}), {**OWN, **NO_PRICES}, PRICE_CLAIMS, (RATE,)),
-        figure("5", price_title, cap(caps, early), OWN, PRICE_CLAIMS, (RATE,), {"T": SPANS[0]}),
-        figure("5", price_title, cap([10.0**power for power in range(0, 7, 3)], {}), OWN,
-               PRICE_CLAIMS, (RATE,), {"F": "1 to 10^6"}),
-        figure("6", "A_online by the number of edge servers", servers({}), {**OWN, **ANY_START},
-               SERVER_CLAIMS, (RATE,)),
-    ]  # fmt: skip
+        scan: Fields = {"metrics": (USE,), "setting": setting}
+        yield figure("3", "Four policies by the number of jobs", policies, **jobs(**over), **scan)
+        yield figure("4", "Four policies by the number of edge servers", policies,
+                     **servers(**over), **scan)  # fmt: skip
+    caps = CAPS[::3] if quick else CAPS
+    by_price = partial(figure, "5", "A_online by the caps of its prices", metrics=(RATE,))
+    yield by_price({**OWN, **NO_PRICES}, **by_cap(caps))
+    yield by_price(OWN, **by_cap(caps, arrival_horizon=SPANS[0]), setting={"T": SPANS[0]})
+    yield by_price(OWN, **by_cap([1.0, 1e3, 1e6]), setting={"F": "1 to 10^6"})
+    yield figure("6", "A_online by the number of edge servers", {**OWN, **ANY_START},
+                 metrics=(RATE,), **servers())  # fmt: skip
     free = {**OWN, PREEMPTIVE: "preemptive"}
-    for number, axis in (("7", jobs({})), ("8", servers({}))):
-        title = f"Preemption without overhead, by {axis[0]}"
-        found.append(figure(number, title, axis, free, free_claims(number)))
+    for number, axis in (("7", jobs()), ("8", servers())):
+        yield figure(number, f"Preemption without overhead, by {axis['x']}", free, **axis)
     for slots in (1, *OVERHEADS):
         setting = {} if slots == 1 else {"overhead": slots}
-        for number, axis in (("9", jobs({})), ("10", servers({}))):
-            title = f"Preemption with overhead, by {axis[0]}"
-            found.append(
-                figure(number, title, axis, with_overhead(slots), paid_claims(number),
-                       setting=setting)
-            )  # fmt: skip
-    found.append(
-        figure("11", "Preemption by the size of the gradients", gradient({}),
-               {**free, PAID: "preemptive-overhead"}, GRADIENT_CLAIMS, (TOGETHER,))
+        paid = "preemptive-overhead" + (f":overhead={slots}" if setting else "")
+        for number, axis in (("9", jobs()), ("10", servers())):
+            yield figure(number, f"Preemption with overhead, by {axis['x']}",
+                         {**OWN, PREEMPTIVE: paid}, setting=setting, **axis)  # fmt: skip
+    yield figure(
+        "11", "Preemption by the size of the gradients", {**free, PAID: "preemptive-overhead"},
+        x="MB", values=(30, 302, 575) if quick else GRADIENTS, metrics=(TOGETHER,),
+        make=lambda seed, x: draw(seed, gradient=str(x)),
     )  # fmt: skip
     for setting, over in _scan(quick):
-        found += [
-            figure("12", "Utilization of workers by the number of jobs", jobs(over), free,
-                   use_claims("12", "jobs"), (USE,), setting),
-            figure("13", "Utilization of workers by the number of servers", servers(over), free,
-                   use_claims("13", "edge servers"), (USE,), setting),
-        ]  # fmt: skip
-    exact = ("cp-sat",) if quick else ("exact",)
-    few = small_jobs or ((4, 6, 8) if quick else SMALL_JOBS)
-    middle = few[len(few) // 2]
+        for number, words, along in (("12", "jobs", jobs), ("13", "servers", servers)):
+            yield figure(number, f"Utilization of workers by the number of {words}", free,
+                         metrics=(USE,), setting=setting, **along(**over))  # fmt: skip
     repaired = {**OWN, **ANY_START, **BY_ARRIVAL}
-    by_jobs: Axis = "jobs", few, lambda seed, x: small(seed, SMALL_SERVERS[1], x)
-    by_servers: Axis = "edge servers", SMALL_SERVERS, partial(small, jobs=middle)
-    found += [
-        figure("14", "A_online and the optimum by the number of jobs", by_jobs, repaired,
-               [ratio_rises("14", "jobs"), CLOSE_CLAIM], bounds=exact, ratio=True),
-        figure("14-servers", "A_online and the optimum by the number of edge servers", by_servers,
-               repaired, [ratio_rises("14", "edge servers"), CLOSE_CLAIM], bounds=exact,
-               ratio=True),
-        figure("14-scale", "A_online and the best known schedule at the size of Figure 3",
-               jobs({}), repaired, [CLOSE_CLAIM], ratio=True),
-    ]  # fmt: skip
-    return found
+    ratios = partial(figure, methods=repaired, ratio=True)
+    proved: Fields = {"brackets": ("cp-sat",) if quick else ("exact",)}
+    yield ratios("14", "A_online and the optimum by the number of jobs", x="jobs", values=few,
+                 make=lambda seed, n: small(seed, SMALL_SERVERS[1], n), **proved)  # fmt: skip
+    yield ratios("14-servers", "A_online and the optimum by the number of edge servers",
+                 x="edge servers", values=SMALL_SERVERS,
+                 make=partial(small, jobs=few[len(few) // 2]), **proved)  # fmt: skip
+    yield ratios("14-scale", "A_online and the best known schedule at the size of Figure 3",
+                 **jobs())  # fmt: skip
 
 
 def _scan(quick: bool) -> list[tuple[Settings, Mapping[str, object]]]:
@@ -213,199 +177,32 @@ def _generated(seed: int, settings: Mapping[str, object]) -> EdgeInstance:
     return instance
 
 
-# --- claims ------------------------------------------------------------------------------------
+# --- measures of claims ----------------------------------------------------------------------
 
 
-def moves(
-    series: Iterable[str],
-    direction: Literal["rises", "falls"],
-    *,
-    text: str,
-    source: str,
-    measure: str | None = None,
-    if_any: bool = False,
-) -> Claim:
-    """Return the claim that each series rises or falls along the axis, without a step back.
-
-    A series that does not change does neither. The number is the least change from the first
-    position to the last, in percent; of series that should fall, the greatest.
-
-    `series`: names of the series. `text`, `source`: see `Claim`. `measure`: by default the figure's
-    objective. `if_any`: whether the claim explains a change, and so does not apply where no series
-    changes.
-    """
-    names, sign = tuple(series), 1 if direction == "rises" else -1
-    worst = min if direction == "rises" else max
-
-    def holds(draw: Draw) -> bool:
-        listed = [draw.curve(name, measure) for name in names]
-        if if_any and all(min(curve) == max(curve) for curve in listed):
-            raise NotApplicableError("nothing changes along the axis")
-        return all(_rises([sign * value for value in curve]) for curve in listed)
-
-    def change(draw: Draw) -> float:
-        listed = [draw.curve(name, measure) for name in names]
-        return worst(100 * (curve[-1] / curve[0] - 1) for curve in listed)
-
-    return Claim(f"{text} {STEPWISE}", source, holds, change, "%")
-
-
-def _rises(curve: Sequence[float]) -> bool:
-    steps = [after - before for before, after in pairwise(curve)]
-    return min(steps) >= 0 and curve[-1] > curve[0]
-
-
-def policy_claims(number: str, axis: str, direction: Literal["rises", "falls"]) -> list[Claim]:
-    """Return the claims of Figures 3 and 4.
-
-    `axis`: what varies. `direction`: how the total completion time follows it.
-    """
-    source = f"Section VI, Fig. {number}"
-    word = "grows" if direction == "rises" else "falls"
-    change = f"The total completion time {word} with the number of {axis}"
-    better = "A_online is obviously better than DRF, FIFO and BatchSche, and so superior"
-    use = "A_online has good resource utilization compared with the other algorithms"
-    return [
-        *parts(change, *(
-            moves([name], direction, source=source,
-                  text=f"The total completion time of {name} {word} with the number of {axis}")
-            for name in (A_ONLINE, *RIVALS)
-        )),
-        *parts(better, *(
-            best(A_ONLINE, [name], source=f"{source}; Abstract",
-                 text=f"A_online is obviously better than {name} (judged: better)")
-            for name in RIVALS
-        )),
-        *parts(use, *(
-            best(A_ONLINE, [name], better="higher", measure=USE, source="Section VII",
-                 text=f"A_online uses more of the workers than {name} (judged: more)")
-            for name in RIVALS
-        )),
-    ]  # fmt: skip
-
-
-PRICE_CLAIMS = [
-    moves([A_ONLINE], "rises", source="Section VI, Fig. 5",
-          text="The larger F, the larger the total (weighted) completion time"),
-    Claim("Accepting a job raises the unit prices of the resources that it uses",
-          "Section VI, explanation of Fig. 5",
-          given="the prices (7) and (8) rise with the workers and parameter servers in use"),
-    *parts("The larger F, the more jobs are served in the same time, so that the total (weighted) "
-           "completion time is smaller",
-           moves([A_ONLINE], "rises", source="Section VI, explanation of Fig. 5", measure=RATE,
-                 if_any=True, text="With larger F, more jobs are served in the same time"),
-           moves([A_ONLINE], "falls", source="Section VI, explanation of Fig. 5", if_any=True,
-                 text="With larger F, the total (weighted) completion time is smaller")),
-]  # fmt: skip
-SERVER_CLAIMS = [
-    moves([A_ONLINE], "falls", source="Section VI, Fig. 6",
-          text="The total (weighted) completion time of A_online falls with the number of edge "
-          "servers"),
-    moves([A_ONLINE], "rises", source="Section VI, Fig. 6", measure=RATE,
-          text="With more edge servers, more jobs are served in the same time"),
-]  # fmt: skip
-
-
-def free_claims(number: str) -> list[Claim]:
-    """Return the claim of Figures 7 and 8."""
-    text = "Without upload delay and overhead of preemption, Preemptive is better than A_online"
-    claim = best(PREEMPTIVE, [A_ONLINE], text=f"{text} in Fig. {number}",
-                 source=f"Section VI, Fig. {number}")  # fmt: skip
-    return [*parts(text, claim)]
-
-
-def paid_claims(number: str) -> list[Claim]:
-    """Return the claim of Figures 9 and 10."""
-    text = "With the overhead of preemption, A_online is slightly better than Preemptive"
-    claim = best(A_ONLINE, [PREEMPTIVE], text=f"{text} in Fig. {number} (judged: better)",
-                 source=f"Section VI, Fig. {number}")  # fmt: skip
-    return [*parts(text, claim)]
-
-
-def _lead(draw: Draw, x: Position) -> float:
-    """Return by how much A_online's value exceeds Preemptive's, as a factor."""
-    return draw.value(A_ONLINE, x) / draw.value(PREEMPTIVE, x)
-
-
-def _gathered(name: str) -> tuple[Claim, Claim]:
-    """Return the share of jobs on one server at the largest gradients, and how much it grew."""
-    source = "Section VI, Fig. 11"
-    largest = Claim(
-        f"{name}: share of the jobs on one server, with the largest gradients", source,
-        threshold="ours",
-        measure=lambda draw: 100 * draw.curve(name, TOGETHER)[-1], unit="% of the jobs",
-    )  # fmt: skip
-    growth = Claim(
-        f"{name}: growth of this share from the smallest gradients to the largest",
-        source, threshold="ours",
-        measure=lambda draw: 100 * (draw.curve(name, TOGETHER)[-1] - draw.curve(name, TOGETHER)[0]),
-        unit="points",
-    )  # fmt: skip
-    return largest, growth
-
-
-UNDEFINED = "the paper does not define the fragments of resources"
-GRADIENT_CLAIMS = [
-    best(PREEMPTIVE, [A_ONLINE], source="Section VI, Fig. 11",
-         text="Preemptive is significantly better than A_online as gradients grow (judged: "
-         "better)"),
-    *apart("not stated", Claim(
-        f"The lead of Preemptive grows with the gradients {ENDS}", "Section VI, Fig. 11",
-        lambda draw: _lead(draw, draw.xs[-1]) > _lead(draw, draw.xs[0]),
-        lambda draw: _lead(draw, draw.xs[-1]) / _lead(draw, draw.xs[0]), "x")),
-    *parts("As gradients grow, jobs tend to be placed on one server",
-           *_gathered(A_ONLINE), *_gathered(PREEMPTIVE)),
-    Claim("Preemption eliminates the fragments that schedules without it generate, and so reduces "
-          "the total completion time", "Section VI, Figs. 11-13", untestable=UNDEFINED),
-]  # fmt: skip
-
-
-def use_claims(number: str, axis: str) -> list[Claim]:
-    """Return the claims of Figures 12 and 13.
-
-    `axis`: what varies.
-    """
-    source = f"Section VI, Fig. {number}"
-    fragments = Claim(f"Fragments increase in A_online with the number of {axis}", source,
-                      untestable=UNDEFINED)  # fmt: skip
-    harm = "With the number of edge servers fragments increase further, which harms the utilization"
-    worse = moves(
-        [A_ONLINE],
-        "falls",
-        source=source,
-        measure=USE,
-        text="A_online uses a smaller share of the workers with more edge servers",
+def lead_growth(draw: Draw) -> float:
+    """Return the factor by which the ratio of A_online to Preemptive grows along the axis."""
+    first, last = (
+        draw.value(A_ONLINE, draw.xs[place]) / draw.value(PREEMPTIVE, draw.xs[place])
+        for place in (0, -1)
     )
-    more = best(
-        PREEMPTIVE,
-        [A_ONLINE],
-        better="higher",
-        source=source,
-        measure=USE,
-        text=f"Preemptive uses more of the workers than A_online in Fig. {number}",
-    )
-    return [
-        *([fragments] if number == "12" else parts(harm, fragments, worse)),
-        *parts("Preemptive has the better utilization", more),
-    ]  # fmt: skip
+    return last / first
 
 
-def _ratio(draw: Draw, x: Position) -> tuple[float, float]:
-    """Return bounds on A_online's ratio to the optimum."""
-    value = draw.value(A_ONLINE, x)
-    return value / draw.value(BEST, x), value / draw.value(BOUND, x)
-
-
-def ratio_rises(number: str, axis: str) -> Claim:
-    """Return the claim that the performance ratio rises along the axis, from its first position.
+def ratio_rises(*, text: str, source: str) -> Claim:
+    """Return the claim that A_online's ratio to the optimum is larger at the end of the axis.
 
     On a draw it is judged only if the ratios at both ends are known well enough.
-
-    `axis`: what varies.
     """
 
+    def ratio(draw: Draw, place: int) -> tuple[float, float]:
+        """Return bounds on the ratio."""
+        x = draw.xs[place]
+        value = draw.value(A_ONLINE, x)
+        return value / draw.value(BEST, x), value / draw.value(BOUND, x)
+
     def holds(draw: Draw) -> bool:
-        first, last = _ratio(draw, draw.xs[0]), _ratio(draw, draw.xs[-1])
+        first, last = ratio(draw, 0), ratio(draw, -1)
         if first[1] < last[0]:
             return True
         if last[1] <= first[0]:
@@ -413,20 +210,9 @@ def ratio_rises(number: str, axis: str) -> Claim:
         raise MissingValueError("the optimum is not known well enough")
 
     def change(draw: Draw) -> float:
-        return 100 * (_ratio(draw, draw.xs[-1])[0] / _ratio(draw, draw.xs[0])[0] - 1)
+        return 100 * (ratio(draw, -1)[0] / ratio(draw, 0)[0] - 1)
 
-    text = f"The performance ratio of A_online shows an increasing trend in the number of {axis} "
-    text += ENDS
-    return Claim(text, f"Section VI, Fig. {number}", holds, change, "%")
+    return Claim(text, source, holds, change, "%")
 
 
-(CLOSE_CLAIM,) = parts(
-    "The overall performance ratio of A_online is close to 1",
-    Claim(
-        "The largest performance ratio of A_online on the axis, to the best known schedule",
-        "Section VI, Fig. 14",
-        measure=lambda draw: max(_ratio(draw, x)[0] for x in draw.xs),
-        unit="x",
-        threshold="ours",
-    ),
-)
+CLAIMS = load_claims(Path(__file__).with_name("claims.toml"), lead_growth, ratio_rises)

@@ -7,18 +7,15 @@ from schedgap.models.edge.figures import (
     A_ONLINE,
     BEST,
     BOUND,
-    CLOSE_CLAIM,
-    GRADIENT_CLAIMS,
+    CLAIMS,
     OBJECTIVE,
     PREEMPTIVE,
-    PRICE_CLAIMS,
     RATE,
-    SERVER_CLAIMS,
     TOGETHER,
     USE,
     experiments,
 )
-from schedgap.models.figure import Claim, Draw, MissingValueError, NotApplicableError
+from schedgap.models.figure import Claim, Draw, MissingValueError, NotApplicableError, monotone
 from strategies.edge_examples import TOY_A, TOY_A_SCHEDULE
 
 QUICK = experiments(quick=True, seeds=(0, 1), sizes=(3, 5, 7), usual=5, small_jobs=(3, 4))
@@ -45,12 +42,22 @@ def policies(a_online, fifo=(9, 99), drf=(9, 99), batch_sche=(9, 99)):
     return draw({A_ONLINE: a_online, "FIFO": fifo, "DRF": drf, "BatchSche": batch_sche})
 
 
+def claims(number, *texts):
+    """The claims of a figure that contain a text, one for each."""
+    found = [[each for each in CLAIMS[number] if text in each.text] for text in texts]
+    assert [len(each) for each in found] == [1] * len(texts)
+    return [each for (each,) in found]
+
+
 def test_claims_of_figures_3_and_4_can_hold_and_fail():
     rivals = tuple(figures.RIVALS)
-    grows, *others = figures.policy_claims("3", "jobs", "rises")[:4]
-    falls, *others_fall = figures.policy_claims("4", "edge servers", "falls")[:4]
-    better = dict(zip(rivals, figures.policy_claims("3", "jobs", "rises")[4:7], strict=True))
-    uses = dict(zip(rivals, figures.policy_claims("3", "jobs", "rises")[7:], strict=True))
+    names = (A_ONLINE, *rivals)
+    grows, *others = claims("3", *(f"time of {name} grows" for name in names))
+    falls, *others_fall = claims("4", *(f"time of {name} decreases" for name in names))
+    found = claims("3", *(f"obviously better than {name}" for name in rivals))
+    better = dict(zip(rivals, found, strict=True))
+    found = claims("3", *(f"more of the workers than {name}" for name in rivals))
+    uses = dict(zip(rivals, found, strict=True))
     good = policies((3, 8))
     assert grows.holds(good) and not falls.holds(good)
     assert grows.measure(good) == pytest.approx(100 * 5 / 3)
@@ -76,39 +83,39 @@ def test_claims_of_figures_3_and_4_can_hold_and_fail():
 @pytest.mark.parametrize(
     ("claim", "true", "false"),
     [
-        (PRICE_CLAIMS[0], draw({A_ONLINE: (3, 3, 4)}), draw({A_ONLINE: (3, 6, 5)})),
-        (PRICE_CLAIMS[0], draw({A_ONLINE: (3, 4)}), draw({A_ONLINE: (3, 3)})),
-        (PRICE_CLAIMS[3], draw({A_ONLINE: (4, 3, 3)}), draw({A_ONLINE: (3, 4)})),
-        (PRICE_CLAIMS[2], draw({A_ONLINE: (1, 2)}, RATE), draw({A_ONLINE: (2, 1)}, RATE)),
-        (SERVER_CLAIMS[0], draw({A_ONLINE: (4, 3)}), draw({A_ONLINE: (3, 4)})),
-        (SERVER_CLAIMS[1], draw({A_ONLINE: (1, 2)}, RATE), draw({A_ONLINE: (2, 1)}, RATE)),
+        (*claims("5", "for larger"), draw({A_ONLINE: (3, 3, 4)}), draw({A_ONLINE: (3, 6, 5)})),
+        (*claims("5", "for larger"), draw({A_ONLINE: (3, 4)}), draw({A_ONLINE: (3, 3)})),
+        (*claims("5", "smaller with"), draw({A_ONLINE: (4, 3, 3)}), draw({A_ONLINE: (3, 4)})),
+        (*claims("5", "More jobs"), draw({A_ONLINE: (1, 2)}, RATE), draw({A_ONLINE: (2, 1)}, RATE)),
+        (*claims("6", "smaller with more"), draw({A_ONLINE: (4, 3)}), draw({A_ONLINE: (3, 4)})),
+        (*claims("6", "More jobs"), draw({A_ONLINE: (1, 2)}, RATE), draw({A_ONLINE: (2, 1)}, RATE)),
         (
-            figures.free_claims("7")[0],
+            *claims("7", "performs better"),
             draw({A_ONLINE: (4, 3), PREEMPTIVE: (4, 2)}),
             draw({A_ONLINE: (4, 3), PREEMPTIVE: (3, 4)}),
         ),
         (
-            figures.paid_claims("9")[0],
+            *claims("9", "slightly better"),
             draw({A_ONLINE: (4, 3), PREEMPTIVE: (4, 4)}),
             draw({A_ONLINE: (4, 3), PREEMPTIVE: (3, 4)}),
         ),
         (
-            GRADIENT_CLAIMS[0],
+            *claims("11", "significantly better"),
             draw({A_ONLINE: (4, 9), PREEMPTIVE: (3, 4)}),
             draw({A_ONLINE: (4, 9), PREEMPTIVE: (5, 4)}),
         ),
         (
-            GRADIENT_CLAIMS[1],
+            *claims("11", "The lead"),
             draw({A_ONLINE: (4, 9), PREEMPTIVE: (2, 3)}),
             draw({A_ONLINE: (4, 9), PREEMPTIVE: (1, 3)}),
         ),
         (
-            figures.use_claims("13", "edge servers")[1],
+            *claims("13", "smaller share"),
             draw({A_ONLINE: (0.5, 0.4)}, USE),
             draw({A_ONLINE: (0.4, 0.5)}, USE),
         ),
         (
-            figures.use_claims("13", "edge servers")[2],
+            *claims("13", "uses more"),
             draw({A_ONLINE: (0.5, 0.4), PREEMPTIVE: (0.5, 0.6)}, USE),
             draw({A_ONLINE: (0.5, 0.4), PREEMPTIVE: (0.6, 0.3)}, USE),
         ),
@@ -119,14 +126,17 @@ def test_a_claim_holds_on_one_draw_and_not_on_another(claim, true, false):
     assert claim.measure(true) != claim.measure(false)
 
 
-@pytest.mark.parametrize(("number", "measure"), [(2, RATE), (3, OBJECTIVE)])
-def test_an_explanation_by_f_does_not_apply_where_f_changes_nothing(number, measure):
+@pytest.mark.parametrize(
+    ("text", "measure"), [("More jobs", RATE), ("smaller with larger F", OBJECTIVE)]
+)
+def test_an_explanation_by_f_does_not_apply_where_f_changes_nothing(text, measure):
+    (claim,) = claims("5", text)
     flat, wave = ((3, 3, 3), (3, 4, 3))
     values = [draw({A_ONLINE: curve}, measure) for curve in (flat, wave)]
     with pytest.raises(NotApplicableError):
-        PRICE_CLAIMS[number].holds(values[0])
-    assert not PRICE_CLAIMS[number].holds(values[1])
-    unmoved = figures.moves([A_ONLINE], "falls", text="", source="")
+        claim.holds(values[0])
+    assert not claim.holds(values[1])
+    unmoved = monotone(A_ONLINE, "falls", text="", source="")
     assert not unmoved.holds(draw({A_ONLINE: flat}))
 
 
@@ -136,17 +146,17 @@ def known(a_online, best, bound):
 
 def test_figure_14_judges_only_what_is_known():
     """A ratio lies between value / best known and value / bound."""
-    rises = figures.ratio_rises("14", "jobs")
+    rises, close = claims("14", "increasing trend", "close to 1")
     assert rises.holds(known((11, 30), (10, 20), (10, 20)))
     assert not rises.holds(known((11, 21), (10, 20), (10, 20)))
     assert rises.measure(known((11, 33), (10, 20), (10, 20))) == pytest.approx(50)
     assert rises.holds(known((11, 30), (10, 20), (9, 16)))  # at most 1.22, then at least 1.5
     with pytest.raises(MissingValueError):
         rises.holds(known((11, 30), (10, 20), (5, 16)))
-    assert CLOSE_CLAIM.holds is None  # the paper says "close to 1" without a number
-    assert CLOSE_CLAIM.measure(known((11, 31), (10, 20), (1, 1))) == pytest.approx(1.55)
+    assert close.holds is None  # the paper says "close to 1" without a number
+    assert close.measure(known((11, 31), (10, 20), (1, 1))) == pytest.approx(1.55)
     with pytest.raises(MissingValueError):
-        CLOSE_CLAIM.measure(known((11, 30), (10, None), (10, 19)))
+        close.measure(known((11, 30), (10, None), (10, 19)))
 
 
 def test_every_claim_of_every_figure_has_a_number_and_a_source_or_a_reason():
@@ -213,15 +223,17 @@ def test_full_figures_have_the_paper_s_sizes():
 
 def test_how_many_jobs_are_on_one_server_is_measured_and_not_judged():
     """The paper says that they tend to be, which is no number."""
-    together = GRADIENT_CLAIMS[2:6]
+    together = [claim for claim in CLAIMS["11"] if "places" in claim.text]
     assert {claim.threshold for claim in together} == {"ours"}
     found = draw({A_ONLINE: (1, 0.75), PREEMPTIVE: (0, 0.5)}, TOGETHER)
-    assert [claim.measure(found) for claim in together] == [75, -25, 50, 50]
+    assert [claim.measure(found) for claim in together] == [75, 50, -25, 50]
 
 
 def test_fragments_are_not_judged_anywhere():
     claims = {claim for each in QUICK for claim in each.claims if "ragment" in claim.text}
-    assert {claim.untestable for claim in claims} == {figures.UNDEFINED}
+    assert {claim.untestable for claim in claims} == {
+        "the paper does not define the fragments of resources"
+    }
 
 
 def test_utilization_and_jobs_per_slot_end_with_the_last_run():
