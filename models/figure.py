@@ -1,7 +1,7 @@
 """Figures of the papers' evaluations as data: axis, methods, instances, and claims to judge."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal
@@ -19,7 +19,6 @@ Better = Literal["lower", "higher"]
 Standing = Literal["paper", "not stated", "ours"]
 # what a claim that a series falls or rises along an axis is judged by
 STEPWISE = "(judged: no step back, and the ends differ)"
-ENDS = "(judged: the ends only)"
 TIE = 1e-9  # numbers of claims that differ by less are equal
 BRACKETS = ("best known", "bound")  # series beside those of the paper, at every position
 
@@ -259,40 +258,6 @@ def bars(
                 yield Point(name, seed, series, instance, method)
 
     return Experiment(series=(series,), draw=draw, **{"claims": (), **figure})
-
-
-def parts(sentence: str, *claims: Claim) -> tuple[Claim, ...]:
-    """Return claims as the parts of one sentence of the paper, counted as one.
-
-    `sentence`: the sentence in our words, the same for all of its parts, in whatever figures they
-    are. `*claims`: one for each rival, or figure, that the sentence names.
-    """
-    return tuple(replace(claim, sentence=sentence) for claim in claims)
-
-
-def apart(standing: Standing, *claims: Claim) -> tuple[Claim, ...]:
-    """Return claims that are not the paper's, and so in none of its counts.
-
-    `standing`: whether our copy of the paper does not state them, or they are about something of
-    ours.
-    """
-    return tuple(replace(claim, standing=standing) for claim in claims)
-
-
-def only_measured(claim: Claim) -> Claim:
-    """Return a claim whose threshold is ours: its number is shown, and nothing is judged.
-
-    `claim`: a claim with `measure`.
-    """
-    return replace(claim, holds=None, threshold="ours")
-
-
-def said(text: str) -> tuple[Claim, ...]:
-    """Return a claim without a predicate.
-
-    `text`: what the paper says.
-    """
-    return (Claim(text, "", untestable="it has no predicate yet"),)
 
 
 # --- claims of common forms ----------------------------------------------------------------

@@ -21,9 +21,9 @@ from schedgap.instances.families import FAMILIES
 from schedgap.instances.instance import Instance
 from schedgap.instances.records import write_text
 from schedgap.models.family import family
-from schedgap.models.figure import Experiment
+from schedgap.models.figure import BRACKETS, Experiment
 
-BEST, BOUND = "best known", "bound"
+BEST, BOUND = BRACKETS
 FOLDER = "figures"  # subfolder of the run folder
 
 

@@ -287,8 +287,8 @@ obtain the result. It does not say that the result was never obtained.
 
 [The glossary](glossary.md) explains the words of this page.
 
-`COMMAND` computes this page and its data (`{DATA}/*.csv`). The predicates are in the `figures.py`
-of each family.
+`COMMAND` computes this page and its data (`{DATA}/*.csv`). `models/<family>/claims.toml` lists the
+sentences of each paper, with what decides them.
 """
 
 

@@ -27,12 +27,9 @@ from schedgap.models.figure import (
     Experiment,
     MissingValueError,
     NotApplicableError,
-    apart,
     best,
     lower_by,
     monotone,
-    only_measured,
-    parts,
 )
 
 WORDS = {"text": "it is best", "source": "Section 7"}
@@ -222,11 +219,12 @@ def test_a_threshold_of_ours_and_an_input_get_no_stamp() -> None:
     given = Claim(
         "A is 1", "Section 7", given="a setting", measure=lambda draw: draw.value("A", 10)
     )
-    spread, source = judge_claims(figure(only_measured(judged), given), values)
+    open_claim = replace(judged, holds=None, threshold="ours")
+    spread, source = judge_claims(figure(open_claim, given), values)
     assert (spread.verdict, spread.measured) == ("measured", "on 4 replications; 25 % [-50, 100]")
     assert (source.verdict, source.measured) == ("input", "a setting; 2.5 [1, 4]")
     missing = rows({"A": [None], "B": [2.0]}, 0)
-    (nothing,) = judge_claims(figure(only_measured(judged)), missing)
+    (nothing,) = judge_claims(figure(open_claim), missing)
     assert nothing.verdict == "not measured"
 
 
@@ -309,11 +307,15 @@ def test_sentences_collect_their_parts_over_figures_and_settings() -> None:
     def claims(figure_of: str) -> tuple[Claim, ...]:
         here = f"Section 7, Fig. {figure_of}"
         return (
-            *parts("it is best", *(
-                best("A", [name], text=f"better than {name}", source=here) for name in ("B", "C")
-            )),
-            *apart("ours", best("A", ["B"], text="it is best", source=here)),
-        )  # fmt: skip
+            *(
+                replace(
+                    best("A", [name], text=f"better than {name}", source=here),
+                    sentence="it is best",
+                )
+                for name in ("B", "C")
+            ),
+            replace(best("A", ["B"], text="it is best", source=here), standing="ours"),
+        )
 
     values = rows({"A": [1.0], "B": [2.0], "C": [0.5]})
     made = [

@@ -22,11 +22,8 @@ from schedgap.models.figure import (
     Claim,
     Experiment,
     Point,
-    apart,
     best,
     monotone,
-    only_measured,
-    parts,
 )
 from schedgap.models.ring import figures
 
@@ -102,10 +99,10 @@ def test_rows_that_are_not_the_papers_stand_apart(
     made = figure("4")
     fails = best("B", ["A"], text="B is best", source=SOURCE)
     claims = (
-        *parts("each is best", made.claims[0], fails),
-        *apart("ours", fails),
-        *apart("not stated", replace(fails, text="B is the best one")),
-        only_measured(replace(fails, text="B is close to A")),
+        *(replace(each, sentence="each is best") for each in (made.claims[0], fails)),
+        replace(fails, standing="ours"),
+        replace(fails, text="B is the best one", standing="not stated"),
+        replace(fails, text="B is close to A", holds=None, threshold="ours"),
         Claim("B takes 2.5", SOURCE, measure=lambda draw: draw.value("B", 1), given="it is given"),
     )
     files = {experiments.file_name(made): replace(made, claims=claims)}
