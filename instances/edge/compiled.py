@@ -41,7 +41,7 @@ def batch_seconds(job: Job, together: bool) -> float:
 
     The exchange of k MB of gradients and k MB of parameters at B Mbit/s takes 2 x 8 k / B seconds.
 
-    `together`: whether all of its workers are on the server of the PS, so that there is no
+    `together`: whether all of its workers are on the server of the PS, so there is no
     exchange.
     """
     exchange = 0.0 if together else 16 * job.gradient_megabytes / job.bandwidth_mbps

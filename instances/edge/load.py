@@ -10,7 +10,7 @@ MACHINES = "edge_servers"  # setting with the number of machines; the cloud stay
 def work(instance: EdgeInstance) -> float:
     """Return the slots in which all workers of the types that jobs use do the work of all jobs.
 
-    A job needs E D M (n + H) / (slot length) worker-slots beside its parameter server. The workers
+    A job needs E D M (n + H) / (slot length) worker-slots next to its parameter server. The workers
     of clouds count; parameter servers and transfer delays do not.
     """
     used = {job.worker_type for job in instance.jobs}

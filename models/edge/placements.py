@@ -217,7 +217,7 @@ def runs_from_schedule(instance: EdgeInstance, schedule: EdgeSchedule) -> list[P
 
 
 def reported_sums(instance: EdgeInstance, schedule: EdgeSchedule) -> dict[str, int]:
-    """Return sums that are reported beside the objective of (2); empty for a batch.
+    """Return sums that are reported next to the objective of (2); empty for a batch.
 
     `schedule`: of all jobs.
 

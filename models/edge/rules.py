@@ -2,7 +2,7 @@
 
 V1 (2)/(3), V1b (3b), V2 (2j)-(2l), V3 (2a)(2l), V4 (2c)(2d), V5 (2b), V6 (2i), V7 (2f), V8 (2e)
 with (1), V9 (2g), V10 (2h). A run whose own values break V2, V3 or V5 is not checked against the
-other rules, so that one fault gives one message.
+other rules, so one fault gives one message.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -98,7 +98,7 @@ def objective(instance: EdgeInstance, schedule: object) -> float:
 
 
 def metrics(instance: EdgeInstance, schedule: object) -> dict[str, float]:
-    """Return further numbers on a schedule, those of the paper's figures among them.
+    """Return further numbers on a schedule, which include the numbers of the paper's figures.
 
     The flow time counts the last slot of each job, which objective (2) omits (E5). Utilization and
     jobs per slot are over the slots up to the last one in use.

@@ -4,7 +4,7 @@ Prices start at 0 and rise with utilization; a job is accepted if its cheapest s
 than 1. The variants differ where the paper leaves a choice or is more restrictive than the problem.
 E17, E22, ... are errata of the paper as numbered in `paper.toml`.
 
-Events, with their keys beside `line` and `event`. `time` is tau_i, at whose end the round is
+Events, with their keys next to `line` and `event`. `time` is tau_i, at whose end the round is
 decided; `start`, `completion`, `first`, `last` are slots, the last one inclusive; prices are per
 unit and slot, to be compared with the weight 1 of a job; servers, jobs and types are given by id.
 
@@ -109,7 +109,7 @@ class RevealedJob:
     ready: Ints  # [s] a_j + Delta_js, slot
     needed: tuple[int, int]  # worker-slots, split and colocated
     modes: tuple[JobMode, ...]
-    limit: int  # workers at most: D_j or those of the network
+    limit: int  # workers at most: D_j, or all of the network
 
     @cached_property
     def every_number(self) -> tuple[JobMode, ...]:
@@ -337,7 +337,7 @@ def a_maxsche(
     Raises
     ------
     UsageError
-        If the instance is no batch, or the variant unknown.
+        If the instance is not a batch, or the variant unknown.
 
     Notes
     -----

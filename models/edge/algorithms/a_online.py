@@ -4,8 +4,8 @@ At tau_i = 1, 2, 4, 8, ... the jobs that have arrived before and do not run yet 
 that A_maxsche accepts run within the slots tau_i + 1..2 tau_i. E13-E16 are errata of the paper as
 numbered in `paper.toml`.
 
-Events, with their keys beside `line` and `event`; `time` is tau_i, jobs are given by id. Those of
-`a_maxsche` stand between `round` and `wait`, and its `accept` is how a job is placed.
+Events, with their keys next to `line` and `event`; `time` is tau_i, jobs are given by id. Events
+of `a_maxsche` stand between `round` and `wait`, and its `accept` is how a job is placed.
 
 - `round` (A1 L5): `time`, `number`, `batch`: round i begins with J_i. Rounds without jobs are left
   out.

@@ -19,7 +19,7 @@ from schedgap.models.edge.modes import JobMode
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-DECIMALS = 9  # costs are rounded before they are compared, so that rounding errors break no ties
+DECIMALS = 9  # costs are rounded before they are compared, so rounding errors break no ties
 
 
 class PricedPlacement(NamedTuple):
@@ -28,7 +28,7 @@ class PricedPlacement(NamedTuple):
     cost: float
     start: int  # slot, from 0
     duration: int
-    colocated: bool  # of the mode: a split mode may still have all workers on the PS's server
+    colocated: bool  # says the mode; a split mode may still have all workers on the PS's server
     workers: Mapping[int, int]
     ps: int
 

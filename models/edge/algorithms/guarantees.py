@@ -2,8 +2,8 @@
 
 - G1, weak duality of (4) and (5): any prices, with the exact least cost of each job, bound the
   number of jobs that a round can run. Evaluated at the final prices of A_maxsche.
-- G2: with every batch solved to proved optimality, the sum of all c_j is at most 4 times that of
-  any schedule that ends by T / 4. The argument is that of interval-indexed batches.
+- G2: with every batch solved to proved optimality, the sum of all c_j is at most 4 times
+  the sum of any schedule that ends by T / 4, by the argument for interval-indexed batches.
 - G3: G2 says nothing on sum c_j - a_j, the paper's objective: no online algorithm without
   preemption has a constant ratio there, not even on one worker.
 - G4: why the usual argument for price-based ratios does not apply to A_maxsche: a job has weight 1

@@ -1,7 +1,7 @@
 """Partial schedule of a network: placed runs, and the capacity that they leave free over time.
 
-Worker types do not compete for workers, so each has a capacity profile of its own on the servers
-that have such workers; all of them share the parameter servers (PSs). Profiles change only where
+Worker types do not compete for workers, so each has a separate capacity profile on the servers that
+have such workers; all of them share the parameter servers (PSs). Profiles change only where
 runs start and end, so their size does not depend on the horizon.
 """
 

@@ -20,7 +20,7 @@ from schedgap.models.edge.algorithms.a_maxsche import RevealedJob
 from schedgap.models.edge.algorithms.a_online import JobStream
 from schedgap.models.edge.modes import longest_job_slots
 
-MAX_SLOTS = 1_000_000  # of one job
+MAX_SLOTS = 1_000_000  # slots of one job
 _SLACK = 5e-7  # worker-slots: half the tolerance of the rules
 
 
@@ -46,7 +46,7 @@ class _ActiveJob:
     current: _Allocation | None = None  # in the previous slot
     since: int = 0  # first slot of the current segment
     overhead: int = 0  # slots at its beginning without progress
-    overhead_left: int = 0  # of these, still to come
+    overhead_left: int = 0  # slots of the overhead that are still to come
     segments: list[tuple[_Allocation, int, int, int]] = field(default_factory=list)
 
     def rate(self, allocation: _Allocation) -> float:

@@ -10,8 +10,8 @@ Columns, for job j in a mode with n workers from slot h on:
 
 For a fixed job, start and mode the choices of (w, q) are the integer points of
 {0 <= w <= W, sum w = n} x {sum q = 1}, whose vertices are integral: the linear relaxation is as
-strong as that of (4) with one column for each placement. A split mode may land on one server and
-then runs longer than needed, which is feasible and dominated.
+strong as the relaxation of (4), with one column for each placement. A split mode may land on one
+server and then runs longer than needed, which is feasible and dominated.
 
 References
 ----------
