@@ -50,9 +50,8 @@ def _a_online(
 METHODS: tuple[Method[EdgeInstance, EdgeSchedule], ...] = (
     # exact
     Method("exact", "exact", _at("exact.exact:exact"),
-           "column generation, reduced-cost fixing of starts, then programs that test target "
-           "values",
-           "(2), (3), (5)", ours=True, engines=("highs", "cp-sat"), runs_children=True,
+           "lists, refutation of better values by worker type, then the interval model",
+           "(2), (3)", ours=True, engines=("highs", "cp-sat"), runs_children=True,
            seeded=True),
     Method("cp-sat", "exact", _solved(_at("exact.build_programs:cp_sat")),
            "interval model: one interval for each job, with a variable demand on each server",

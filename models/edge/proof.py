@@ -1,11 +1,11 @@
 """Proofs of optimality: the integer program that a proof for an edge instance refutes.
 
-Written from the paper's constraints and the instance alone, like `rules.py`; it shares no code with
-the programs that the searches solve, so that a referee can compare the two.
+Written from the paper's constraints and the instance alone, like `rules.py`. It shares no code with
+the programs that the searches solve, so a referee can compare the two.
 
 Lemma (root). Every schedule of value <= goal can be changed into one of value <= goal in which each
-job runs in a mode (n, d): d slots, with n the fewest workers that do the work of (2e) in d slots,
-so that n is larger for smaller d. To see this, shorten each run to the slots that its workers need,
+job runs in a mode (n, d): d slots, with n the fewest workers that do the work of (2e) in d slots.
+So n is larger for smaller d. To see this, shorten each run to the slots that its workers need,
 then remove workers while the slots suffice: no capacity is exceeded and no job ends later. If the
 workers that remain are all on the server of the PS, the run has become colocated, does more work
 per slot and needs fewer slots still. The flow c_j - a_j of a job is at most the goal minus the
@@ -15,6 +15,13 @@ Columns of a job, by mode and start: one for each server that can hold all worke
 (colocated), or one for the split run, with numbers of workers and the PS by server. A split run may
 have all workers on the PS's server; it then runs longer than needed, which the rules allow. Prices
 may leave out runs first, by the lemma of `solvers/proofs/runs.py`.
+
+Lemma (worker types). A schedule remains one without the jobs of other worker types, and values are
+sums over the jobs. Let an integer g_u be given for each worker type u. If the jobs of u have a
+value of at most g_u, their runs are a solution of the program of these jobs with the goal g_u. If
+not, they cost at least g_u + 1. So every schedule of value <= goal is a solution of cost <= goal of
+one program: the programs of all types side by side, in which a column of cost g_u + 1 may take the
+place of all jobs of u. A row says that without this column they cost at most g_u.
 """
 
 import math
@@ -24,7 +31,15 @@ from itertools import compress
 from typing import Any, NamedTuple
 
 from schedgap.instances.edge.instance import EdgeInstance, Job
-from schedgap.solvers.proofs.checker import IntegerProgram, ProgramSpace, RefusedError, Row
+from schedgap.solvers.proofs.checker import (
+    CUTS,
+    IntegerProgram,
+    ProgramSpace,
+    RefusedError,
+    Row,
+    whole,
+    with_cuts,
+)
 from schedgap.solvers.proofs.runs import Prices, RunModel
 
 MAX_COLUMNS = 200_000
@@ -66,7 +81,7 @@ class Column(NamedTuple):
 def goal(instance: EdgeInstance, objective: float | None) -> int:
     """Return the largest value that a proof of optimality excludes, in the minimisation.
 
-    Values are integers; that of a batch (3) is minus the number of jobs.
+    Values are integers. A batch (3) has minus the number of jobs that run.
 
     `objective`: objective of the schedule that is claimed to be optimal; None claims that there is
     none.
@@ -91,9 +106,46 @@ def excluded(instance: EdgeInstance, goal: int) -> tuple[str, Fraction]:
 def space(instance: EdgeInstance, goal: int, proof: Mapping[str, Any]) -> ProgramSpace:
     """Return the set that a proof shows to be empty: the schedules of value <= goal.
 
-    `goal`: from `goal`. `proof`: vectors with a key `p` are pools; its `cuts` are derived again.
+    `goal`: from `goal`. `proof`: vectors with a key `p` are pools, those with a key `type` parts of
+    the lemma on worker types, with their `goal` and `pools`; its `cuts` are derived again.
     """
-    return Model(instance, goal).space(proof)
+    vectors = proof.get("vectors")
+    parts = [
+        vector
+        for vector in (vectors if isinstance(vectors, list) else [])
+        if isinstance(vector, Mapping) and "type" in vector
+    ]
+    if not parts:
+        return Model(instance, goal).space(proof)
+    return ProgramSpace(with_cuts(_of_types(instance, goal, parts), proof.get("cuts"), CUTS))
+
+
+def _of_types(instance: EdgeInstance, goal: int, parts: list[Any]) -> IntegerProgram:
+    """Return the program of the lemma on worker types, written part by part."""
+    names = [part["type"] for part in parts]
+    wanted = sorted({job.worker_type for job in instance.jobs})
+    if not all(isinstance(name, str) for name in names) or sorted(names) != wanted:
+        raise RefusedError("/vectors", "needs one part for each worker type that has jobs")
+    cost: list[int] = []
+    lower: list[int] = []
+    upper: list[int] = []
+    rows: list[Row] = []
+    for name, part in zip(names, parts, strict=True):
+        most, pools = whole(part.get("goal"), "/vectors/goal"), part.get("pools")
+        model = Model(instance, most, name)
+        for pool in pools if isinstance(pools, list) else []:
+            model.reduce(pool)
+        own, first = model.written(), len(cost)
+        absent = first + len(own.cost)
+        cost += [*own.cost, most + 1]
+        lower += [*own.lower, 0]
+        upper += [*own.upper, 1]
+        moved = [({first + j: a for j, a in e.items()}, low, high) for e, low, high in own.rows]
+        for i in model.choices:
+            moved[i][0][absent] = 1
+        value = {first + j: c for j, c in enumerate(own.cost) if c}
+        rows += [*moved, (value | {absent: most}, None, most)]
+    return IntegerProgram(cost, lower, upper, rows, goal)
 
 
 def program(instance: EdgeInstance, goal: int) -> IntegerProgram:
@@ -112,7 +164,7 @@ def program(instance: EdgeInstance, goal: int) -> IntegerProgram:
 class Model(RunModel):
     """The program with a solution of cost <= goal for every schedule of value <= goal.
 
-    `goal`: from `goal`.
+    `goal`: from `goal`. `worker_type`: of the jobs of the problem; None for all jobs.
 
     Attributes
     ----------
@@ -121,8 +173,10 @@ class Model(RunModel):
     columns : list of Column
         Of the program.
     cells : list of tuple
-        (server, type, slot) of each capacity row, which are the last rows; the types are those of
-        workers, then those of PSs.
+        (server, type, slot) of each capacity row, which are the last rows; the types of
+        workers come first, then the types of PSs.
+    choices : list of int
+        Of each job, the row that chooses a run.
     program : IntegerProgram
 
     Raises
@@ -131,7 +185,7 @@ class Model(RunModel):
         If it is too large to be written down.
     """
 
-    def __init__(self, instance: EdgeInstance, goal: int) -> None:
+    def __init__(self, instance: EdgeInstance, goal: int, worker_type: str | None = None) -> None:
         self.instance, self.goal, self.is_batch = instance, goal, instance.is_batch
         first, last = instance.window
         self.before, self.last = first - 1, first
@@ -143,7 +197,11 @@ class Model(RunModel):
             + [server.parameter_servers.get(name, 0) for name in instance.ps_types]
             for server in instance.servers
         ]
-        self.jobs = [job for job in instance.jobs if instance.may_run(job)]
+        self.jobs = [
+            job
+            for job in instance.jobs
+            if instance.may_run(job) and worker_type in (None, job.worker_type)
+        ]
         self.type_of = [
             (number["worker", job.worker_type], number["ps", job.ps_type]) for job in self.jobs
         ]
@@ -220,6 +278,7 @@ class Model(RunModel):
     def write(self) -> None:
         """Write the program over the runs that are left."""
         self.columns: list[Column] = []
+        self.choices: list[int] = []
         cost: list[int] = []
         upper: list[int] = []
         rows: list[Row] = []
@@ -265,6 +324,7 @@ class Model(RunModel):
                 rows.append(({**dict.fromkeys(host.values(), 1), x: -1}, 0, 0))  # (2b): one PS
             choices.sort()
             chosen = dict.fromkeys((x for _, x in choices), 1)
+            self.choices.append(len(rows))
             rows.append((chosen, None if self.instance.is_batch else 1, 1))  # (2j)-(2l); (3)
         self.cells = sorted(usage)
         rows += [

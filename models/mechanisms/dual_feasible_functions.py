@@ -14,35 +14,6 @@ functions", Annals of Operations Research 179 (2010).
 
 from collections.abc import Sequence
 
-SuperadditiveFunction = tuple[int, ...]
-"""f(1), ..., f(W) in whole numbers, >= 0; f(0) = 0."""
-
-LARGEST_VALUE = 120  # of f(W) in a certificate
-
-
-def is_superadditive(function: SuperadditiveFunction) -> bool:
-    """Return whether f >= 0 and f(m) + f(n) <= f(m + n) wherever f is defined.
-
-    `function`: f(1), ..., f(W).
-
-    Examples
-    --------
-    >>> is_superadditive((0, 0, 1, 1)), is_superadditive((1, 1, 1, 1))
-    (True, False)
-    """
-    f = (0, *function)
-    return min(f) >= 0 and all(
-        f[m] + f[n] <= f[m + n] for m in range(1, len(f)) for n in range(m, len(f) - m)
-    )
-
-
-def value_of(function: SuperadditiveFunction, size: int) -> int:
-    """Return f(size); 0 beyond W, as no server of this capacity holds such an item.
-
-    `function`: f(1), ..., f(W).
-    """
-    return function[size - 1] if 1 <= size <= len(function) else 0
-
 
 def threshold(sizes: Sequence[int], capacity: int, k: int) -> list[int]:
     """Return f_k of the sizes: the whole capacity if a size leaves less than k, 0 below k.

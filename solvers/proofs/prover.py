@@ -39,7 +39,7 @@ from schedgap.solvers.proofs.checker import (
 )
 from schedgap.solvers.proofs.tree import Proof
 
-__all__ = ["Proof", "Proved", "Separator", "linear_program", "prove"]
+__all__ = ["Proof", "Proved", "Prover", "Separator", "linear_program", "prove"]
 
 Ints = NDArray[np.int64]
 
@@ -102,12 +102,7 @@ def prove(
     that derive the cuts, by kind; cuts that cannot be derived are not added. `seed`: random seed of
     the engine. `max_nodes`: limit on the number of nodes.
     """
-    prover = _Prover(program, clock, separate, kinds, seed, max_nodes)
-    try:
-        proof = prover.run()
-    except _StoppedError as stop:
-        return Proved(None, stop.better, str(stop), prover.nodes)
-    return Proved(proof, nodes=prover.nodes)
+    return Prover(program, separate, kinds=kinds, seed=seed, max_nodes=max_nodes).search(clock)
 
 
 @dataclass(slots=True)
@@ -126,17 +121,19 @@ class _Node:
     before: float = -math.inf  # value of the relaxation in the previous round
 
 
-class _Prover:
+class Prover:
+    """A search for a proof that goes on where it was stopped; arguments as for `prove`."""
+
     def __init__(
         self,
         program: IntegerProgram,
-        clock: Clock,
-        separate: Sequence[Separator],
-        kinds: Mapping[str, Cut],
-        seed: int,
-        max_nodes: int,
+        separate: Sequence[Separator] = (),
+        *,
+        kinds: Mapping[str, Cut] = CUTS,
+        seed: int = 0,
+        max_nodes: int = 100_000,
     ) -> None:
-        self.program, self.clock, self.kinds = program, clock, kinds
+        self.program, self.clock, self.kinds = program, Clock(None), kinds
         self.separators, self.max_nodes = separate, max_nodes
         self.space = ProgramSpace(program)
         self.nodes = 0
@@ -161,19 +158,26 @@ class _Prover:
         self.matrix, self.sides = arrays.matrix, (arrays.row_lower, arrays.row_upper)
         self.seed = seed
         self._build(np.arange(len(self.cost)))
+        self.open = [_Node(self.space.root(), self.frame)]
 
     def _scaled(self, number: int) -> float:
         """Return a cost, or a sum of costs, in the unit of the engine."""
         return float(Fraction(min(max(number, -self.most), self.most), 1 << self.shift))
 
-    def run(self) -> Proof:
-        """Return the proof; raise _StoppedError if none is found."""
-        stack = [_Node(self.space.root(), self.frame)]
-        while stack:
-            stack += reversed(self._settle(stack.pop()))
-            if len(stack) > MAX_OPEN:  # the checker would refuse the proof
-                raise _StoppedError(f"more than {MAX_OPEN} parts are open")
-        return self._written()
+    def search(self, clock: Clock) -> Proved:
+        """Search for a proof until time is up; a further call goes on."""
+        self.clock = clock
+        while self.open:
+            if len(self.open) > MAX_OPEN:  # the checker would refuse the proof
+                return Proved(None, reason=f"more than {MAX_OPEN} parts are open", nodes=self.nodes)
+            node = self.open.pop()
+            try:
+                parts = self._settle(node)
+            except _StoppedError as stop:
+                self.open.append(node)
+                return Proved(None, stop.better, str(stop), self.nodes)
+            self.open += reversed(parts)
+        return Proved(self._written(), nodes=self.nodes)
 
     def _settle(self, node: _Node) -> list[_Node]:
         """Close or split a node; return its parts, or the node itself if cuts were added."""

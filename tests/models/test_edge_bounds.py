@@ -98,7 +98,7 @@ def test_bounds_hold_and_are_evaluated_again_at_length(instance: EdgeInstance) -
             },
             "no worker type",
         ),
-        ({"kind": "parts", "parts": {"x": {"kind": "job-bound"}}}, "no jobs of worker type"),
+        ({"kind": "fixing", "upper": 6, "prices": []}, "one of"),
         ({"kind": "cg-bound"}, "slots"),
     ],
 )

@@ -7,39 +7,31 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck
 
 from schedgap.errors import InputError
 from schedgap.instances.edge import EdgeInstance
-from schedgap.models.edge.bounds import reduced_cost_fixing
 from schedgap.models.edge.bounds.certificates import KINDS, check_certificate
-from schedgap.models.edge.decisions import compiled, infeasibility_reason
-from schedgap.models.edge.programs.dual import CapacityPrices, rounded
-from strategies.edge import brute_force, edge_instances, instance_of
+from strategies.edge import instance_of
 from strategies.edge_examples import TOY_A, TOY_BATCH
 
 QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 CELLS = {"slots": 16, "worker_prices": [[0, 0, 2, 0.5]], "ps_prices": [[0, 0, 2, 0.25]]}
-SHAPED = CELLS | {"shapes": [{"shape": [0, 1, 1, 2], "prices": [[2, 0, 4, 0.5]]}]}
 ONE_TYPE = {
     "worker_type": "gpu", "slots": 8, "block": 2,
     "prices": {"edge": [[1, 0.5]], "cloud": []},
 }  # fmt: skip
 GOOD: dict[str, dict[str, Any]] = {
-    "cg-bound": {"kind": "cg-bound", **SHAPED},
+    "cg-bound": {"kind": "cg-bound", **CELLS},
     "type-bound": {"kind": "type-bound", "types": [ONE_TYPE]},
     "job-bound": {"kind": "job-bound"},
-    "fixing": {"kind": "fixing", "upper": 6, "prices": [CELLS, CELLS]},
-    "parts": {"kind": "parts", "parts": {"gpu": {"kind": "cg-bound", **SHAPED}}},
     "batch-dual": {"kind": "batch-dual", **(CELLS | {"slots": 4})},
 }
 WRONG = (
     None, True, -1, 0.5, 1e308, -1e308, math.nan, math.inf, 10**40, "x", [], {}, [[]], [[0]],
     [[0, 0, 0, 0.0]], [[0, 0, 1, math.nan]], [[0, 0, 1, 1e308]], [[0, 0, 1, True]], [[10**30] * 4],
-    [{"shape": [1, 1], "prices": []}], 10**9,
+    10**9,
 )  # fmt: skip
 
 
@@ -93,7 +85,7 @@ def test_every_kind_is_tried() -> None:
     assert set(GOOD) == set(KINDS)
 
 
-@pytest.mark.parametrize("kind", ["cg-bound", "fixing", "parts", "type-bound"])
+@pytest.mark.parametrize("kind", ["cg-bound", "type-bound"])
 def test_what_would_take_too_long_is_refused(kind: str) -> None:
     """An instance of 10^9 slots, and as many prices."""
     job = {"epochs": 10**8, "transfer_delay": {"s": 0}}
@@ -102,37 +94,6 @@ def test_what_would_take_too_long_is_refused(kind: str) -> None:
     empty = {"slots": 10**9, "worker_prices": [], "ps_prices": []}
     huge = {
         "cg-bound": {"kind": "cg-bound", **empty},
-        "fixing": {"kind": "fixing", "upper": 10**9, "prices": [empty]},
-        "parts": {"kind": "parts", "parts": {"gpu": {"kind": "cg-bound", **empty}}},
         "type-bound": {"kind": "type-bound", "types": [ONE_TYPE | {"slots": 10**9, "block": 1}]},
     }[kind]
     assert not judge(instance, huge, math.inf)
-
-
-@settings(max_examples=35, **QUIET)
-@given(edge_instances(placeable=True, horizon=(5, 9)), st.integers(0, 10**6), st.integers(-2, 3))
-def test_fixing_proves_no_more_than_is_true(instance: EdgeInstance, seed: int, more: int) -> None:
-    """At any prices and any value; where the optimum is not below the value, perhaps the value."""
-    if infeasibility_reason(instance) is not None:
-        return
-    view, random, optimum = compiled(instance), np.random.default_rng(seed), brute_force(instance)
-
-    def draw(array: np.ndarray) -> np.ndarray:
-        return rounded(random.exponential(0.3, (*array.shape, view.slots)))
-
-    prices = [CapacityPrices(draw(view.workers), draw(view.ps)) for _ in range(2)]
-    upper = max(0, (20 if math.isinf(optimum) else int(optimum)) + more)
-    written = json.loads(json.dumps(reduced_cost_fixing.certificate(prices, upper)))
-    value = check_certificate(instance, written)
-    kept = reduced_cost_fixing.remaining_starts(view, prices, upper)
-    assert value == (upper if kept.is_empty else min(upper, math.ceil(kept.bound)))
-    assert value <= optimum
-
-
-def test_fixing_needs_prices_that_reach_far_enough() -> None:
-    """Schedules below 10 may end in slot 10; prices end in slot 3."""
-    short = CELLS | {"slots": 3}
-    with pytest.raises(InputError, match="after the last slot"):
-        check_certificate(TOY_A, {"kind": "fixing", "upper": 10, "prices": [short]})
-    with pytest.raises(InputError, match="same slots"):
-        check_certificate(TOY_A, {"kind": "fixing", "upper": 4, "prices": [CELLS, short]})

@@ -12,6 +12,7 @@ from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge.bounds import column_generation
 from schedgap.models.edge.bounds.column_generation import certified_bound, solve_bound
 from schedgap.models.edge.decisions import CompiledJob, ModeStart, compiled
+from schedgap.models.edge.exact.cg_bound import last_slot
 from schedgap.models.edge.placements import enumerate_runs, runs_from_schedule
 from schedgap.models.edge.programs import time_indexed
 from schedgap.models.edge.programs.dual import (
@@ -24,7 +25,7 @@ from schedgap.models.edge.programs.dual import (
 from schedgap.models.method import Budget
 from schedgap.solvers import Clock
 from schedgap.solvers.engines.highs import Relaxation
-from strategies.edge import best_schedule, brute_force, edge_instances, some_shapes
+from strategies.edge import best_schedule, brute_force, edge_instances
 from strategies.edge_examples import TOY_A, TOY_B, TOY_BATCH, TOY_C
 
 QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
@@ -42,13 +43,7 @@ def draw_prices(data: st.DataObject, instance: EdgeInstance) -> CapacityPrices:
         cells = rng.exponential(scale, (*shape, slots))
         return rounded(cells * (rng.random(cells.shape) < 0.5))
 
-    kinds = (
-        some_shapes(int(view.workers.max()), rng)
-        if data.draw(st.booleans(), label="shapes")
-        else []
-    )
-    cut_prices = {shape: draw(view.workers.shape) for shape in kinds}
-    return CapacityPrices(draw(view.workers.shape), draw(view.ps.shape), cut_prices)
+    return CapacityPrices(draw(view.workers.shape), draw(view.ps.shape))
 
 
 def enumerated_bound(instance: EdgeInstance, prices: CapacityPrices) -> float:
@@ -56,10 +51,6 @@ def enumerated_bound(instance: EdgeInstance, prices: CapacityPrices) -> float:
     view = compiled(instance)
     cost_of_capacity = float((prices.workers.sum(axis=2) * view.workers).sum())
     cost_of_capacity += float((prices.ps.sum(axis=2) * view.ps).sum())
-    for shape, price in prices.cut_prices.items():
-        f = (0, *shape)
-        for s, u in np.ndindex(view.workers.shape):
-            cost_of_capacity += f[view.workers[s, u]] * float(price[s, u].sum())
     last = view.first + prices.slots - 1
     total = -cost_of_capacity
     for task in view.tasks:
@@ -74,8 +65,6 @@ def enumerated_bound(instance: EdgeInstance, prices: CapacityPrices) -> float:
                     window = slice(mode_start.start - view.first, mode_start.end - view.first + 1)
                     for s, n in run.workers:
                         flow += n * float(prices.workers[s, task.worker_type, window].sum())
-                        for shape, price in prices.cut_prices.items():
-                            flow += shape[n - 1] * float(price[s, task.worker_type, window].sum())
                     flow += float(prices.ps[run.host, task.ps_type, window].sum())
                 least = min(least, flow)
         total += least
@@ -95,7 +84,18 @@ def test_any_prices_prove_a_bound(instance: EdgeInstance, data: st.DataObject) -
         assert bound <= optimum
     written = from_data(view, to_data(prices))
     assert (written.workers == prices.workers).all() and (written.ps == prices.ps).all()
-    assert all((written.cut_prices[f] == price).all() for f, price in prices.cut_prices.items())
+
+
+@settings(max_examples=40, **QUIET)
+@given(edge_instances(), st.integers(1, 3))
+def test_better_schedules_end_by_the_last_slot_with_a_price(
+    instance: EdgeInstance, more: int
+) -> None:
+    optimum, schedule = best_schedule(instance)
+    if schedule is not None:
+        runs = runs_from_schedule(instance, schedule)
+        last = last_slot(compiled(instance), int(optimum) + more)
+        assert max(run.end for run in runs) <= last
 
 
 @settings(max_examples=40, **QUIET)
@@ -130,8 +130,6 @@ def least_cost(
             cost = float(prices.ps[host, v, window].sum())
             for s, n in enumerate(counts):
                 cost += n * float(prices.workers[s, u, window].sum())
-                for shape, price in prices.cut_prices.items():
-                    cost += (0, *shape)[n] * float(price[s, u, window].sum())
             least = min(least, cost)
     return least + (-1.0 if view.is_batch else task.flow(mode_start))
 

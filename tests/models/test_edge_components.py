@@ -1,37 +1,35 @@
-"""Parts by worker type: what they prove holds for the whole, what they find makes one schedule."""
+"""Worker types one by one: what is proved holds for the whole, what is found makes one schedule."""
 
 import json
 import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest import mock
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from schedgap.errors import InputError
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
-from schedgap.models.edge import rules
-from schedgap.models.edge.bounds.certificates import check_certificate
-from schedgap.models.edge.bounds.decomposition import jobs_by_type, restricted_to
-from schedgap.models.edge.bounds.reduced_cost_fixing import ComponentPrices, ReducedCostFixing
-from schedgap.models.edge.decisions import compiled, infeasibility_reason
-from schedgap.models.edge.exact.components import WorkerTypeComponents, merge_schedules
-from schedgap.models.edge.heuristics.initial import initial_state
-from schedgap.models.edge.placements import runs_from_schedule
-from schedgap.models.edge.programs.dual import CapacityPrices, LagrangianDual, rounded, to_data
-from schedgap.models.method import Budget, RunContext
+from schedgap.models.edge import proof, rules
+from schedgap.models.edge.decisions import infeasibility_reason
+from schedgap.models.edge.exact import prove as prove_module
+from schedgap.models.edge.exact.components import components, components_stage, merge_schedules
+from schedgap.models.edge.exact.prove import GoalSearch, TypeProof, of_types
+from schedgap.models.exports import export_vipr
+from schedgap.models.method import Budget
+from schedgap.models.proofs import check_here, proof_data
+from schedgap.models.search_state import StageResult
 from schedgap.solvers import Clock
-from strategies.edge import best_schedule, brute_force, edge_instances, instance_of, some_shapes
-from strategies.edge_methods import Silence
+from schedgap.solvers.proofs.prover import prove
+from schedgap.solvers.proofs.tree import Proof
+from schedgap.solvers.proofs.vipr import Exported
+from strategies.edge import best_schedule, edge_instances, instance_of
+from strategies.edge_stops import MEET
+from strategies.vipr import check
 
 QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
-
-
-def no_prices(instance: EdgeInstance) -> CapacityPrices:
-    view = compiled(instance)
-    return CapacityPrices(
-        np.zeros((*view.workers.shape, view.slots)), np.zeros((*view.ps.shape, view.slots))
-    )
 
 
 def two_kinds(**server: int) -> EdgeInstance:
@@ -44,16 +42,16 @@ def two_kinds(**server: int) -> EdgeInstance:
 
 def test_jobs_are_told_apart_by_their_workers() -> None:
     instance = two_kinds(cpu=2)
-    assert jobs_by_type(instance) == {0: (0,), 1: (1,)}
-    assert [job.id for job in restricted_to(instance, [1]).jobs] == ["j2"]
+    found = components(instance).items()
+    assert {kind: [job.id for job in part.jobs] for kind, part in found} == {0: ["j1"], 1: ["j2"]}
 
 
 @pytest.mark.parametrize(("ps", "value"), [(2, 0), (1, None)])
 def test_schedules_are_joined_where_there_are_enough_pss(ps: int, value: int | None) -> None:
     """Both jobs run in slot 1: c_j - a_j = 0 each, with two PSs; with one there is no way."""
     instance = two_kinds(cpu=ps)
-    parts = [restricted_to(instance, jobs) for jobs in jobs_by_type(instance).values()]
-    found = merge_schedules(instance, [best_schedule(part)[1] for part in parts])
+    best = [best_schedule(part)[1] for part in components(instance).values()]
+    found = merge_schedules(instance, best)
     assert (None if found is None else found.value(instance)) == value
 
 
@@ -75,100 +73,166 @@ def test_a_ps_moves_where_it_has_to() -> None:
     assert list(rules.check(instance, found.to_data(instance), {})) == []
 
 
-def fixed_by_sides(instance: EdgeInstance) -> None:
-    """With components at their optima the starts of an optimal schedule remain, none below it."""
+class Found:
+    """Progress that keeps schedules, bounds, and proofs."""
+
+    lower = -math.inf
+
+    def __init__(self) -> None:
+        self.bounds: list[float] = []
+        self.proofs: list[Proof] = []
+        self.schedules: list[EdgeSchedule] = []
+
+    def incumbent(self, schedule: EdgeSchedule, objective: float | None = None) -> None:
+        """Keep a schedule."""
+        self.schedules.append(schedule)
+
+    def bound(self, value: float, certificate: object = None, **more: object) -> None:
+        """Keep a bound."""
+        self.bounds.append(value)
+
+    def proved_bound(self, value: float, proof: Proof) -> None:
+        """Keep a bound with its proof."""
+        assert proof.goal is not None and value == proof.goal + 1
+        self.bounds.append(value)
+        self.proofs.append(proof)
+
+
+def data_of(instance: EdgeInstance, found: Proof) -> dict[str, Any]:
+    assert found.goal is not None
+    parts = {"vectors": found.vectors, "cuts": found.cuts, "tree": found.tree}
+    data: dict[str, Any] = json.loads(json.dumps(proof_data(instance, found.goal, **parts)))
+    return data
+
+
+def components_alone(instance: EdgeInstance) -> tuple[StageResult, Found]:
+    """Bounds hold, proofs are accepted for what they claim and for nothing that is false."""
     optimum, schedule = best_schedule(instance)
-    if schedule is None:
-        return
-    components = []
-    for jobs in jobs_by_type(instance).values():
-        part = restricted_to(instance, jobs)
-        components.append(ComponentPrices(part, jobs, (no_prices(part),), int(brute_force(part))))
-    total = sum(component.lower for component in components)
-    assert total <= optimum
-    fixing, view = ReducedCostFixing((no_prices(instance),), tuple(components)), compiled(instance)
-    kept = fixing.remaining_starts(view, int(optimum) + 1)
-    assert {run.mode_start for run in runs_from_schedule(instance, schedule)} <= set(
-        kept.mode_starts
-    )
-    assert total <= kept.bound <= optimum
-    assert fixing.remaining_starts(view, total).is_empty
-
-
-@settings(max_examples=27, **QUIET)
-@given(edge_instances(placeable=True, horizon=(5, 9)))
-def test_sides_leave_an_optimal_schedule(instance: EdgeInstance) -> None:
-    fixed_by_sides(instance)
+    least = (-1 if instance.is_batch else 1) * optimum
+    found = Found()
+    with mock.patch.object(prove_module, "FEW_RUNS", 0):  # prices leave out runs
+        report = components_stage(found, instance, None, budget=Budget(Clock(60)))
+    assert all(bound <= least for bound in found.bounds)
+    for each in found.proofs:
+        data = data_of(instance, each)
+        assert check_here(instance, data).status == "proved"
+        if schedule is not None:
+            assert check_here(instance, data | {"goal": int(least)}).status == "refused"
+    assert not report.infeasible or schedule is None
+    if report.complete and not report.infeasible:
+        assert found.schedules[-1].value(instance) == optimum
+    for each in found.schedules:
+        assert list(rules.check(instance, each.to_data(instance), {})) == []
+    return report, found
 
 
 @settings(max_examples=40, **QUIET)
-@given(edge_instances(placeable=True, horizon=(5, 9)), st.integers(0, 10**6))
-def test_certificates_of_parts_prove_a_bound(instance: EdgeInstance, seed: int) -> None:
-    """At any prices; and the sum is that of the parts, each rounded up."""
-    if infeasibility_reason(instance) is not None:
+@given(edge_instances(batch=None, max_jobs=4, horizon=(5, 9)))
+def test_components_bound_the_whole(instance: EdgeInstance) -> None:
+    if infeasibility_reason(instance) is not None:  # then no method is asked
         return
-    random, parts, total = np.random.default_rng(seed), {}, 0
-    for jobs in jobs_by_type(instance).values():
-        part = restricted_to(instance, jobs)
-        view = compiled(part)
-        cut_prices = some_shapes(int(view.workers.max()), random)
-
-        def draw(array: np.ndarray, slots: int = view.slots) -> np.ndarray:
-            return rounded(random.exponential(0.1, (*array.shape, slots)))
-
-        prices = CapacityPrices(
-            draw(view.workers), draw(view.ps), {shape: draw(view.workers) for shape in cut_prices}
-        )
-        best = max(
-            (no_prices(part), prices), key=lambda each: LagrangianDual(view, view.slots).bound(each)
-        )
-        parts[part.jobs[0].worker_type] = {"kind": "cg-bound", **to_data(best)}
-        total += math.ceil(LagrangianDual(view, view.slots).bound(best))
-    written = {"kind": "parts", "parts": parts}
-    assert check_certificate(instance, json.loads(json.dumps(written))) == total
-    assert total <= brute_force(instance)
-
-
-def test_a_shape_that_is_none_is_refused() -> None:
-    """f(1) + f(1) = 2 > f(2) = 1: two jobs of one worker each would be charged for too much."""
-    instance = two_kinds(cpu=2)
-    plain = {"kind": "cg-bound", **to_data(no_prices(instance))}
-    wrong = plain | {"shapes": [{"shape": [1, 1], "prices": [[0, 0, 1, 1.0]]}]}
-    with pytest.raises(InputError, match="shapes"):
-        check_certificate(instance, wrong)
-
-
-def parts_alone(instance: EdgeInstance) -> None:
-    """Parts bound the whole from below, and find nothing that the rules refuse."""
-    if infeasibility_reason(instance) is not None or len(jobs_by_type(instance)) < 2:
-        return
-    optimum = brute_force(instance)
-    found = initial_state(instance, RunContext({}, None, Budget(Clock(60)), Silence()))
-    found.schedule, found.upper = None, None
-    parts = WorkerTypeComponents(instance, found)
-    assert parts.prepare(Budget(Clock(30)))
-    if not found.closed:
-        parts.close_gaps(Budget(Clock(30)))
-    own = [brute_force(restricted_to(instance, jobs)) for jobs in jobs_by_type(instance).values()]
-    if math.inf in own:
-        assert found.infeasible and optimum == math.inf
-        return
-    assert found.lower == sum(own) <= optimum
-    if found.schedule is not None:
-        data = found.schedule.to_data(instance)
-        assert list(rules.check(instance, data, {})) == []
-        assert rules.objective(instance, data) == found.upper == optimum
-
-
-@settings(max_examples=12, **QUIET)
-@given(edge_instances(placeable=True, max_jobs=4, horizon=(5, 9)))
-def test_parts_bound_the_whole(instance: EdgeInstance) -> None:
-    parts_alone(instance)
+    report, _ = components_alone(instance)
+    assert report.complete or len(components(instance)) > 1
 
 
 @pytest.mark.nightly
-@settings(max_examples=200, **QUIET)
-@given(edge_instances(placeable=True, max_jobs=4, horizon=(5, 9)))
-def test_parts_bound_the_whole_at_length(instance: EdgeInstance) -> None:
-    parts_alone(instance)
-    fixed_by_sides(instance)
+@settings(max_examples=1000, **QUIET)
+@given(edge_instances(batch=None, max_jobs=4, horizon=(5, 9), nasty=True))
+def test_components_bound_the_whole_at_length(instance: EdgeInstance) -> None:
+    if infeasibility_reason(instance) is not None:
+        return
+    components_alone(instance)
+
+
+@settings(max_examples=40, **QUIET)
+@given(edge_instances(batch=None, max_jobs=4, horizon=(5, 9)), st.data())
+def test_the_joint_program_has_every_schedule(instance: EdgeInstance, data: st.DataObject) -> None:
+    """Whatever the goals of the types are; and nothing cheaper than their optima together."""
+    optimum, schedule = best_schedule(instance)
+    if schedule is None:
+        return
+    sign = -1 if instance.is_batch else 1
+    least, parts = 0, []
+    for part in components(instance).values():
+        best = sign * int(best_schedule(part)[0])
+        goal = best + data.draw(st.integers(-2, 2))
+        parts.append({"type": part.jobs[0].worker_type, "goal": goal})
+        least += min(best, goal + 1)
+    for goal in (sign * int(optimum), least, least - 1):
+        space = proof.space(instance, goal, {"vectors": parts, "cuts": []})
+        found = prove(space.program, clock=Clock(60))
+        assert (found.proof is None) == (found.better is not None) == (goal >= least)
+
+
+def test_types_that_meet_in_one_ps_are_bounded_only() -> None:
+    """Each type is solved; their schedules do not fit together, and the whole stays open."""
+    least = sum(best_schedule(part)[0] for part in components(MEET).values())
+    report, found = components_alone(MEET)
+    assert not report.complete and max(found.bounds) == least < best_schedule(MEET)[0]
+
+
+def three_each() -> EdgeInstance:
+    """Three equal jobs of each of two worker types: 0 + 1 + 2 for each type, 6 in all."""
+    server = {"id": "s", "kind": "edge", "workers": {"a": 1, "b": 1}}
+    jobs = [{"worker_type": kind, "transfer_delay": {"s": 0}} for kind in "aaabbb"]
+    servers = [server | {"parameter_servers": {"cpu": 6}}]
+    return instance_of(jobs, servers=servers, worker_types=["a", "b"], horizon=9)
+
+
+def proved() -> tuple[EdgeInstance, dict[str, Any]]:
+    """The proof that the three of each type cost 3, so 6 in all."""
+    instance, proofs = three_each(), {}
+    for part in components(instance).values():
+        search = GoalSearch(part, 2, Budget(Clock(60)))
+        found = search.run(Clock(60)).proof
+        assert found is not None
+        proofs[part.jobs[0].worker_type] = TypeProof(search.model, found)
+    return instance, data_of(instance, of_types(proofs))
+
+
+def test_proofs_of_types_add_up(tmp_path: Path) -> None:
+    instance, data = proved()
+    assert data["goal"] == 5 and check_here(instance, data).status == "proved"
+    assert [part["goal"] for part in data["vectors"] if "type" in part] == [2, 2]
+    found = export_vipr(instance, data, tmp_path / "a.vipr")
+    assert isinstance(found, Exported) and not found.assumed
+    check((tmp_path / "a.vipr").read_text(encoding="ascii"))
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda parts: parts[:1], "/vectors: needs one part for each worker type that has jobs"),
+        (lambda parts: [*parts, parts[0]], "/vectors: needs one part for each worker type"),
+        (lambda parts: [*parts, {"type": "c", "goal": 2}], "/vectors: needs one part"),
+        (lambda parts: [parts[0], {"type": ["b"], "goal": 2}], "/vectors: needs one part"),
+        (lambda parts: [parts[0], parts[1] | {"goal": 2.0}], "/vectors/goal: needs a whole number"),
+        (lambda parts: [parts[0], parts[1] | {"goal": 1}], "/tree/"),
+        (lambda parts: [parts[0] | {"goal": 3}, parts[1]], "/tree/"),
+        (lambda parts: [parts[0] | {"goal": 10**9}, parts[1]], "/tree/"),
+        (lambda parts: [parts[0], parts[1] | {"pools": [{"o": 1, "p": [[0]]}]}], "needs [server"),
+    ],
+)
+def test_types_that_do_not_add_up_are_refused(
+    change: Callable[[list[Any]], list[Any]], why: str
+) -> None:
+    instance, data = proved()
+    parts = [vector for vector in data["vectors"] if "type" in vector]
+    data["vectors"][: len(parts)] = change(parts)
+    verdict = check_here(instance, data)
+    assert verdict.status == "refused" and why in verdict.reason
+
+
+def test_forged_proofs_of_types_are_refused() -> None:
+    instance, data = proved()
+    first, *rest = data["tree"]
+    forged = [
+        data | {"tree": [first]},
+        data | {"tree": [first, *rest[: len(rest) // 2]]},
+        data | {"tree": [first, *rest, *rest]},
+        data | {"tree": [{"v": len(data["vectors"]) - 1}]},
+        data | {"tree": rest},
+        data | {"goal": 6},
+    ]
+    for wrong in forged:
+        assert check_here(instance, wrong).status == "refused"

@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -11,15 +10,11 @@ import schedgap as sg
 from schedgap.instances.edge import EdgeInstance
 from schedgap.instances.generate import generate
 from schedgap.models.edge import FAMILY, rules
-from schedgap.models.edge.bounds.column_generation import solve_bound
-from schedgap.models.edge.bounds.reduced_cost_fixing import ReducedCostFixing
-from schedgap.models.edge.decisions import compiled, infeasibility_reason
-from schedgap.models.edge.exact import exact
-from schedgap.models.edge.exact.targets import ObjectiveTargets
-from schedgap.models.edge.heuristics.initial import initial_state
-from schedgap.models.edge.programs.dual import CapacityPrices
+from schedgap.models.edge.exact import components
 from schedgap.models.method import Budget, MethodResult, RunContext
 from schedgap.solvers import Clock
+from schedgap.solvers.proofs.checker import RefusedError
+from schedgap.solvers.proofs.prover import Proved
 from strategies.clocks import StopAt
 from strategies.edge import brute_force, edge_instances, instance_of
 from strategies.edge_examples import TOY_A, TOY_B, TOY_BATCH, TOY_C
@@ -140,62 +135,8 @@ def test_exact_agrees_with_enumeration_at_length(instance: EdgeInstance) -> None
     prove(instance)
 
 
-def targets_alone(instance: EdgeInstance, priced: bool) -> None:
-    """Prices and targets end with the optimum without the help of lists or of CP-SAT before them.
-
-    Prices are those of the relaxation, or 0.
-    """
-    if infeasibility_reason(instance) is not None:
-        return
-    optimum = brute_force(instance)
-    call = RunContext({}, None, Budget(Clock(60)), Silence())
-    found = initial_state(instance, call)
-    view = compiled(instance)
-    prices = CapacityPrices(
-        np.zeros((*view.workers.shape, view.slots)), np.zeros((*view.ps.shape, view.slots))
-    )
-    if priced:
-        relaxed = solve_bound(view, slots=view.slots, budget=call.budget)
-        prices = relaxed.prices or prices
-    ObjectiveTargets(instance, found, ReducedCostFixing((prices,))).close_gap(call.budget)
-    if optimum == math.inf:
-        assert found.infeasible and found.upper is None
-    else:
-        assert found.upper == found.lower == optimum
-
-
-@settings(max_examples=20, **QUIET)
-@given(edge_instances(placeable=True, max_jobs=4, horizon=(4, 9)), st.booleans())
-def test_targets_lead_to_the_optimum(instance: EdgeInstance, priced: bool) -> None:
-    targets_alone(instance, priced)
-
-
-def test_targets_rise_one_by_one() -> None:
-    """Three jobs of one slot on one worker from slot 1 on: 0 + 1 + 2 = 3, alone 0 each.
-
-    Prices of 1 in slots 1 and 2 prove 2 (1 + 1 + 2 - 2): for targets 0 and 1 no start remains, for
-    target 2 some do.
-    """
-    servers = [{"id": "s", "kind": "edge", "workers": {"gpu": 1}, "parameter_servers": {"cpu": 3}}]
-    instance = instance_of([{"transfer_delay": {"s": 0}}] * 3, servers=servers, horizon=4)
-    found = initial_state(instance, RunContext({}, None, Budget(Clock(60)), Silence()))
-    workers = np.array([[[1.0, 1.0, 0.0, 0.0]]])
-    targets = ObjectiveTargets(
-        instance, found, ReducedCostFixing((CapacityPrices(workers, np.zeros((1, 1, 4))),))
-    )
-    bounds = [found.lower]
-    while not found.closed:
-        targets.advance(Budget(Clock(30)))
-        bounds.append(found.lower)
-        assert found.lower <= 3
-    assert bounds[0] == 0 and found.lower == found.upper == 3
-
-
-@pytest.mark.nightly
-@settings(max_examples=300, **QUIET)
-@given(edge_instances(placeable=True, max_jobs=4, horizon=(4, 12)), st.booleans())
-def test_targets_lead_to_the_optimum_at_length(instance: EdgeInstance, priced: bool) -> None:
-    targets_alone(instance, priced)
+def refused(*args: object, **more: object) -> Proved:
+    raise RefusedError("/model", "the program is too large to be written down")
 
 
 def test_exact_is_never_below_the_bound_by_worker_types(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,8 +144,7 @@ def test_exact_is_never_below_the_bound_by_worker_types(monkeypatch: pytest.Monk
     servers = [{"id": "s", "kind": "edge", "workers": {"gpu": 1}, "parameter_servers": {"cpu": 4}}]
     jobs = [{"epochs": 2 + k, "transfer_delay": {"s": 0}} for k in range(4)]
     instance = instance_of(jobs, servers=servers, horizon=20)
-    monkeypatch.setattr(exact, "price", lambda *args, **more: None)
-    monkeypatch.setattr(exact, "refute", lambda *args, **more: None)
+    monkeypatch.setattr(components, "GoalSearch", refused)
     least = outcome(None, "type-bound", instance).bound
     found, _ = stopped(instance, "exact", StopAt(10**9))
     alone = outcome(None, "job-alone", instance).bound

@@ -147,7 +147,7 @@ def test_cp_sat_stopped_claims_nothing_false() -> None:
 
 def test_a_tree_that_loses_nodes_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same search, with a tree that forgets its children."""
-    branch = prover._Prover._branch
-    monkeypatch.setattr(prover._Prover, "_branch", lambda self, *node: branch(self, *node)[:1])
+    branch = prover.Prover._branch
+    monkeypatch.setattr(prover.Prover, "_branch", lambda self, *node: branch(self, *node)[:1])
     with switched(WAYS[2]), pytest.raises(AssertionError):
         stopped("exact", STOPPED["batch"], optimum_of("batch"), 2000)

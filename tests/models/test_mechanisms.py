@@ -275,40 +275,6 @@ def test_other_thresholds_say_no_more(capacity: int, sizes: list[int]) -> None:
         assert sum(dff.threshold(sizes, capacity, k)) <= best
 
 
-def multisets(W: int) -> list[tuple[int, ...]]:
-    """Return all multisets of sizes that fit in W."""
-    found: list[tuple[int, ...]] = [()]
-    for size in range(1, W + 1):
-        found += [
-            (*items, *([size] * count))
-            for items in list(found)
-            for count in range(1, (W - sum(items)) // size + 1)
-        ]
-    return found
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.lists(st.integers(0, 4), min_size=1, max_size=8))
-def test_superadditive_rows_hold_for_all_that_fits(raised: list[int]) -> None:
-    f = [0]
-    for n, more in enumerate(raised, 1):
-        f.append(max((f[m] + f[n - m] for m in range(1, n)), default=0) + more)
-    function = tuple(f[1:])
-    assert dff.is_superadditive(function)
-    for items in multisets(len(function)):
-        assert sum(dff.value_of(function, size) for size in items) <= function[-1]
-    for n in range(2, len(f)):
-        if f[n] == max(f[m] + f[n - m] for m in range(1, n)):
-            lowered = [value - (k == n) for k, value in enumerate(f)][1:]
-            assert not dff.is_superadditive(tuple(lowered))
-
-
-def test_a_superadditive_function_ends_at_its_capacity() -> None:
-    assert dff.value_of((0, 1, 2), 3) == 2
-    assert dff.value_of((0, 1, 2), 4) == 0
-    assert not dff.is_superadditive((-1, 0))
-
-
 # --- knapsacks -----------------------------------------------------------------------------------
 
 CHOICES = st.lists(

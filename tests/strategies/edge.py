@@ -5,7 +5,6 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-import numpy as np
 from hypothesis import strategies as st
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, Job, Placement
@@ -51,18 +50,6 @@ def instance_of(jobs: list[dict[str, Any]], **fields: Any) -> EdgeInstance:
     }
     made = [{"id": f"j{n}"} | plain | job for n, job in enumerate(jobs, 1)]
     return EdgeInstance.from_data(data | {"jobs": made})
-
-
-def some_shapes(most: int, random: np.random.Generator) -> list[tuple[int, ...]]:
-    """Return two superadditive functions of 1, ..., most workers, drawn number by number."""
-    found = []
-    for _ in range(2):
-        shape: list[int] = []
-        for n in range(1, most + 1):
-            least = max((shape[m - 1] + shape[n - m - 1] for m in range(1, n)), default=0)
-            shape.append(least + int(random.choice([0, 0, 1, 2])))
-        found.append(tuple(shape))
-    return sorted(set(found))
 
 
 @st.composite

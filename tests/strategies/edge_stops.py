@@ -12,24 +12,23 @@ from functools import lru_cache
 from typing import Any
 from unittest import mock
 
-import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge import FAMILY, rules
 from schedgap.models.edge.bounds.certificates import check_certificate
-from schedgap.models.edge.decisions import compiled
-from schedgap.models.edge.exact import components, exact, stages
+from schedgap.models.edge.exact import components, exact
 from schedgap.models.edge.heuristics import initial
 from schedgap.models.edge.heuristics.lists import orders, place_all
 from schedgap.models.edge.methods import METHODS
-from schedgap.models.edge.programs.dual import CapacityPrices
 from schedgap.models.mechanisms import restricted_master
 from schedgap.models.method import Budget, MethodResult, NullProgress, RunContext, SentProgress
+from schedgap.models.proofs import check_here, excluded_value, proof_data
 from schedgap.models.search_state import SearchState, StageResult
 from schedgap.solvers import Clock
 from schedgap.solvers.loops.column_generation import generate_columns
+from schedgap.solvers.proofs.tree import Proof
 from strategies.clocks import StopAt
 from strategies.edge import brute_force, edge_instances, instance_of
 
@@ -139,10 +138,25 @@ class Witness:
             return
         if outcome.bound is not None:
             assert self.sign * outcome.bound <= self.sign * self.optimum
+            certified = outcome.bound
             if outcome.certificate is not None:
-                assert check_certificate(self.instance, outcome.certificate) == outcome.bound
+                certified = check_certificate(self.instance, outcome.certificate)
+            if outcome.proof is None:
+                assert certified == outcome.bound
+            else:  # the certificate may be that of a weaker bound
+                assert self.sign * certified <= self.sign * outcome.bound
+                assert_proof(self.instance, outcome.bound, outcome.proof)
         if outcome.schedule is not None:
             self.incumbent(outcome.schedule, float(outcome.schedule.value(self.instance)))
+
+
+def assert_proof(instance: EdgeInstance, bound: float, found: Proof) -> None:
+    """Assert that the checker accepts a proof, and that it shows a bound."""
+    goal = excluded_value(instance, bound)
+    assert goal is not None and (found.goal is None or found.goal >= goal)
+    parts = {"vectors": found.vectors, "cuts": found.cuts, "tree": found.tree}
+    verdict = check_here(instance, proof_data(instance, goal, **parts))
+    assert verdict.status == "proved", verdict.reason
 
 
 @contextmanager
@@ -150,8 +164,7 @@ def starts(kind: str) -> Iterator[None]:
     """Change what is known before a search.
 
     `usual`; `none`: no schedule at all; `poor`: one list, in a bad order; `blind`: no schedule, and
-    prices after one round of column generation; `unpriced`: no schedule, and prices of 0 without an
-    engine, so that targets have to prove.
+    prices after one round of column generation.
     """
 
     def nothing(*args: Any, **kwargs: Any) -> None: ...
@@ -166,22 +179,11 @@ def starts(kind: str) -> Iterator[None]:
         return
     with (
         mock.patch.object(initial, "_offer_lists", poor if kind == "poor" else nothing),
-        mock.patch.object(stages, "search_lists", nothing),
         mock.patch.object(exact, "search_lists", nothing),
-        mock.patch.object(components, "search_lists", nothing),
+        mock.patch.object(components, "_annealed", nothing),
         one_round() if kind == "blind" else nullcontext(),
-        mock.patch.multiple(exact, price=no_prices) if kind == "unpriced" else nullcontext(),
-        mock.patch.multiple(components, price=no_prices) if kind == "unpriced" else nullcontext(),
     ):
         yield
-
-
-def no_prices(instance: EdgeInstance, *args: Any, **kwargs: Any) -> CapacityPrices:
-    """Return prices of 0 for all slots."""
-    view = compiled(instance)
-    return CapacityPrices(
-        np.zeros((*view.workers.shape, view.slots)), np.zeros((*view.ps.shape, view.slots))
-    )
 
 
 @contextmanager
@@ -205,9 +207,8 @@ def stopped(
 ) -> tuple[MethodResult, Witness]:
     """Run an exact method with the stages of one engine here, and hold it to the truth.
 
-    `lost`: as for `inline`; without prices, CP-SAT on all starts is lost.
+    `lost`: as for `inline`.
     """
-    lost = "cp-sat" if kind == "unpriced" else lost
     witness = Witness(instance, _optimum(instance))
     chosen = EXACT[method]
     name = None if chosen.runs_children else engine

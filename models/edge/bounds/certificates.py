@@ -13,18 +13,15 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from schedgap.instances.edge import EdgeInstance
-from schedgap.instances.records import Count, Id, Many, NonEmpty, Record
+from schedgap.instances.records import Count, Id, Many, Record
 from schedgap.lazy import Module
 from schedgap.models.certificates import Certificate, proved, read
 from schedgap.models.edge.decisions import infeasibility_reason
-from schedgap.models.edge.programs.dual import LARGEST, MAX_WORKERS
-from schedgap.models.mechanisms.dual_feasible_functions import LARGEST_VALUE
+from schedgap.models.edge.programs.dual import LARGEST
 
 BOUNDS = "schedgap.models.edge.bounds"  # each module is imported for the certificates of its kind
 column_generation = Module(f"{BOUNDS}.column_generation")
-decomposition = Module(f"{BOUNDS}.decomposition")
 job_alone = Module(f"{BOUNDS}.job_alone")
-reduced_cost_fixing = Module(f"{BOUNDS}.reduced_cost_fixing")
 worker_types = Module(f"{BOUNDS}.worker_types")
 
 Index = Annotated[int, Field(ge=0, le=10**9)]
@@ -33,23 +30,12 @@ Cell = Annotated[tuple[Index, Index, Count, Price], Field(strict=False)]
 """Server, type, slot from 1, price."""
 
 
-class CutPrices(Record):
-    """Prices of the cuts of one superadditive function, `shape`."""
-
-    shape: Annotated[
-        tuple[Annotated[int, Field(ge=0, le=LARGEST_VALUE)], ...],
-        Field(strict=False, min_length=1, max_length=MAX_WORKERS),
-    ]
-    prices: Many[Cell]
-
-
 class CellPrices(Record):
     """Prices by server, type and slot; cells that are left out have price 0."""
 
     slots: Count
     worker_prices: Many[Cell]
     ps_prices: Many[Cell]
-    shapes: Many[CutPrices] = ()
 
 
 class MergedPrices(Record):
@@ -93,37 +79,11 @@ class TypeBoundCertificate(Certificate):
     types: Many[TypePrices]
 
 
-class FixingCertificate(Certificate):
-    """Sets of prices that remove modes and starts of schedules with an objective below `upper`."""
-
-    kind: Literal["fixing"]
-    upper: Annotated[int, Field(ge=0, le=10**15)]
-    prices: NonEmpty[CellPrices]
-
-
-class PartsCertificate(Certificate):
-    """By worker type, a certificate for its jobs as an instance of their own."""
-
-    kind: Literal["parts"]
-    parts: dict[
-        Id,
-        Annotated[
-            JobBoundCertificate
-            | ColumnGenerationCertificate
-            | TypeBoundCertificate
-            | FixingCertificate,
-            Field(discriminator="kind"),
-        ],
-    ]
-
-
 KINDS: Mapping[str, type[Certificate]] = {
     "cg-bound": ColumnGenerationCertificate,
     "batch-dual": BatchDualCertificate,
     "type-bound": TypeBoundCertificate,
     "job-bound": JobBoundCertificate,
-    "fixing": FixingCertificate,
-    "parts": PartsCertificate,
 }
 
 
@@ -151,10 +111,6 @@ def _value(instance: EdgeInstance, data: Mapping[str, Any]) -> float:
         raise ValueError("the instance has no schedule at all")
     if kind == "job-bound":
         return float(abs(job_alone.alone(instance)))
-    if kind == "parts":
-        return float(decomposition.certified_bound(instance, data, _value))
-    if kind == "fixing":
-        return float(reduced_cost_fixing.certified_bound(instance, data))
     if kind == "type-bound":
         return float(worker_types.certified_bound(instance, data))
     bound = column_generation.certified_bound(instance, data)

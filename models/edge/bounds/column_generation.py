@@ -94,7 +94,7 @@ def solve_bound(
     """Solve the linear relaxation; every bound on the way is valid.
 
     `slots`: number of slots with prices, from the window's first; see `LagrangianDual`.
-    `first_runs`: first columns, such as those of the incumbent. `gap`: relative difference between
+    `first_runs`: first columns, such as the incumbent's. `gap`: relative difference between
     master and bound at which to stop.
     `on_bound`: called with every better bound and the prices that prove it.
     """
@@ -205,7 +205,7 @@ class _Master:
         return self.program.columns(costs, [self._entries(run) for run in runs], runs)
 
     def _entries(self, run: PlacedRun) -> Entries:
-        """Return (rows, coefficients): 1 in the job's row, units used in those of its slots."""
+        """Return (rows, coefficients): 1 in the job's row, units used in the rows of its slots."""
         k = self._task_of[run.job]
         task = self._view.tasks[k]
         slots = run.start - self._view.first + np.arange(run.mode.duration)
@@ -220,8 +220,8 @@ class _Master:
         return entries
 
 
-def prices_from_certificate(view: CompiledInstance, data: Mapping[str, Any]) -> CapacityPrices:
-    """Return the prices of a certificate.
+def certified_bound(instance: EdgeInstance, data: Mapping[str, Any]) -> float:
+    """Return the bound that a certificate proves, in the objective's own sense.
 
     `data`: as for `programs.dual.from_data`.
 
@@ -230,17 +230,9 @@ def prices_from_certificate(view: CompiledInstance, data: Mapping[str, Any]) -> 
     ValueError
         If the prices do not fit the instance, or there are too many.
     """
+    view = compiled(instance)
     if reason := too_large(view, data["slots"]):
         raise ValueError(reason)
-    return dual.from_data(view, data)
-
-
-def certified_bound(instance: EdgeInstance, data: Mapping[str, Any]) -> float:
-    """Return the bound that a certificate proves, in the objective's own sense.
-
-    `data`: as for `programs.dual.from_data`.
-    """
-    view = compiled(instance)
-    prices = prices_from_certificate(view, data)
+    prices = dual.from_data(view, data)
     bound = LagrangianDual(view, prices.slots).bound(prices)
     return -bound if view.is_batch else bound

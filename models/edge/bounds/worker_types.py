@@ -330,7 +330,7 @@ def solve_type(
         gap=gap,
         seed=budget.seed,
         threads=budget.threads,
-        duals=np.zeros(master.height),  # the first bound is that of all jobs alone
+        duals=np.zeros(master.height),  # the first bound is the sum over all jobs alone
         on_bound=report,
     )
     best = np.zeros((2, blocks)) if solution.duals is None else prices_of(solution.duals)
@@ -396,7 +396,7 @@ def sum_of_bounds(bounds: Sequence[float]) -> float:
 
 
 def whole_bound(view: CompiledInstance, bounds: Sequence[TypeBound]) -> float:
-    """Return the bound on all jobs from those of some types; other jobs count as alone.
+    """Return the bound on all jobs from bounds of some types; other jobs count as alone.
 
     `bounds`: of different types.
     """

@@ -3,7 +3,6 @@
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge.bounds import column_generation
 from schedgap.models.edge.bounds.job_alone import job_bound
-from schedgap.models.edge.bounds.reduced_cost_fixing import last_slot
 from schedgap.models.edge.bounds.solve_relaxations import proved
 from schedgap.models.edge.decisions import CompiledInstance, compiled, sense
 from schedgap.models.edge.heuristics.initial import best_list_schedule
@@ -52,3 +51,15 @@ def _priced_slots(instance: EdgeInstance, view: CompiledInstance) -> int:
     if start is None:
         return view.slots
     return last_slot(view, start.value(instance) + 1) - view.first + 1
+
+
+def last_slot(view: CompiledInstance, upper: int) -> int:
+    """Return the last slot that a schedule with an objective below `upper` can use.
+
+    A job that ends x slots later than alone adds x to the objective, and all others cost at least
+    what they cost alone.
+    """
+    alone = [view.minimum_flow(task) or 0 for task in view.tasks]
+    slack = upper - 1 - sum(alone)
+    ends = [task.arrival + flow + slack for task, flow in zip(view.tasks, alone, strict=True)]
+    return max(view.first, min(view.last, max(ends, default=view.last)))

@@ -1,39 +1,52 @@
-"""Decomposition by worker type: the jobs of each type are solved as an instance of their own.
+"""Refutation by worker type: better values of the jobs of each type are refuted on their own.
 
-Worker types share only the PSs. The optima of the components add up to a bound on the whole, often
-far above the relaxation, because half the jobs are solved in a small part of the time. Schedules of
-the components form a schedule of the whole if the PSs suffice. If not, each component may cost only
-so much more than its bound in a better schedule of the whole.
+Worker types share only the PSs. So the bounds of the jobs of each type add up to a bound on all
+jobs, and half the jobs take a small part of the time. Schedules of the types form a schedule of the
+whole if the PSs suffice.
 
 References
 ----------
-The decomposition follows from the structure of (2). Using the optimal values of components as a
-bound, and the gap between them and the incumbent to fix starts in each component, is new here; it
-is valid because every schedule of the whole contains one of each component.
+The decomposition follows from the structure of (2). That proofs for the worker types make a proof
+for the whole is the lemma on worker types in `models.edge.proof`.
 """
 
 import math
-import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-import numpy as np
-
-from schedgap.instances.edge import EdgeInstance, EdgeSchedule
+from schedgap.instances.edge import EdgeInstance, EdgeSchedule, arrays
 from schedgap.models.edge.baselines.partial_schedule import EdgePartialSchedule
-from schedgap.models.edge.bounds.decomposition import jobs_by_type, restricted_to
-from schedgap.models.edge.bounds.reduced_cost_fixing import ComponentPrices, ReducedCostFixing
-from schedgap.models.edge.decisions import compiled
-from schedgap.models.edge.exact.stages import FEW_JOBS, price, search_intervals, search_lists
-from schedgap.models.edge.exact.targets import ObjectiveTargets
-from schedgap.models.edge.heuristics.initial import initial_state
+from schedgap.models.edge.bounds.job_alone import job_bound
+from schedgap.models.edge.bounds.worker_types import (
+    TypeBound,
+    certificate,
+    solve_types,
+    whole_bound,
+)
+from schedgap.models.edge.decisions import compiled, sense
+from schedgap.models.edge.exact.prove import GoalSearch, TypeProof, of_types
+from schedgap.models.edge.heuristics.list_search import OrderAnnealing
+from schedgap.models.edge.heuristics.lists import best_list
 from schedgap.models.edge.placements import runs_from_schedule, schedule_from_runs
-from schedgap.models.edge.programs.dual import CapacityPrices
-from schedgap.models.method import Budget, NullProgress
-from schedgap.models.search_state import SearchState
+from schedgap.models.edge.proof import goal as proof_goal
+from schedgap.models.method import Budget
+from schedgap.models.search_state import ProofProgress, StageProgress, StageResult
+from schedgap.solvers.proofs.checker import RefusedError
 
-LIST_SHARE, SEARCH_SHARE, PRICE_SHARE = 0.05, 0.1, 0.6  # of the remaining time of one component
-SEARCH_SECONDS = 2.0
+TYPE_SHARE = 0.3  # fraction of the time for the bound by prices of the worker types
+LIST_SHARE, LIST_SECONDS = 0.05, 2.0  # limits of the annealing over the lists of one type
+FIRST_SECONDS = 2.0  # for one goal at a time; twice as long if the nearest goal takes longer
+QUICK = 0.3  # a goal refuted within this fraction of its time doubles the step to the next one
+STEP = 0.25  # first step above the known bound, as a fraction of the gap of the type
+
+
+def components(instance: EdgeInstance) -> dict[int, EdgeInstance]:
+    """Return the jobs of each worker type that has some as an instance."""
+    data, jobs = instance.to_data(), dict[int, list[Any]]()
+    for job, kind in zip(data["jobs"], arrays(instance).worker_type.tolist(), strict=True):
+        jobs.setdefault(kind, []).append(job)
+    return {kind: EdgeInstance.from_data(data | {"jobs": jobs[kind]}) for kind in sorted(jobs)}
 
 
 def merge_schedules(
@@ -47,9 +60,10 @@ def merge_schedules(
     """
     placements = {job: run for each in schedules for job, run in each.placements.items()}
     view, partial = compiled(instance), EdgePartialSchedule(instance)
+    task_of = {task.job: task for task in view.tasks}
     runs = runs_from_schedule(instance, EdgeSchedule(placements))
     for run in sorted(runs, key=lambda run: not run.on_one_server):
-        task = view.tasks[run.job]
+        task = task_of[run.job]
         usage = partial.ps_usage[task.ps_type]
         free = {s: usage.free_throughout(s, run.start, run.end) for s in range(len(view.ps))}
         candidates = [run.host]
@@ -66,156 +80,158 @@ def merge_schedules(
 
 @dataclass(slots=True, eq=False)
 class _Component:
-    """A component with its search state; `targets` exist once there are prices."""
+    """The jobs of one worker type, with what is known of their minimised value."""
 
     instance: EdgeInstance
-    jobs: tuple[int, ...]  # index of each in the whole
-    state: SearchState
-    targets: ObjectiveTargets | None = None
-    seconds: float = 0.0
+    lower: int
+    upper: int  # value of the schedule; without one, more than any schedule has
+    schedule: EdgeSchedule | None = None
+    proof: TypeProof | None = None  # that there is no value below `lower`
+    step: int = 1  # from the bound to the next one to be proved
+    limit: float = FIRST_SECONDS  # for a goal, in seconds
+    spent: float = 0.0  # seconds
+    note: str = ""  # why no proof can be found
+    searches: dict[int, GoalSearch] = field(default_factory=dict)  # stopped ones, by goal
+    is_far: bool = False  # whether the next goal is the largest one
+
+    @property
+    def name(self) -> str:
+        return self.instance.jobs[0].worker_type
 
     @property
     def is_open(self) -> bool:
-        return self.targets is not None and not (self.state.closed or self.targets.stuck)
+        return not self.note and (self.proof is None or self.lower < self.upper)
 
+    def incumbent(self, schedule: EdgeSchedule) -> None:
+        """Receive a schedule."""
+        value = sense(self.instance) * schedule.value(self.instance)
+        if value < self.upper:
+            self.schedule, self.upper = schedule, value
 
-class WorkerTypeComponents:
-    """All components of an instance; their results go to the search state of the whole."""
+    def advance(self, most: float, budget: Budget) -> None:
+        """Refute a goal, find a schedule of this value, or leave it for later.
 
-    def __init__(self, instance: EdgeInstance, whole: SearchState) -> None:
-        self._instance, self._whole = instance, whole
-        self._components: list[_Component] = []
-        for jobs in jobs_by_type(instance).values():
-            part = restricted_to(instance, jobs)
-            state = initial_state(part, replace(whole.call, progress=NullProgress()))
-            if whole.schedule is not None:
-                own = {job.id: whole.schedule.placements[job.id] for job in part.jobs}
-                state.incumbent(EdgeSchedule(own))
-            self._components.append(_Component(part, jobs, state))
-        for component in self._components:
-            component.state.call = replace(whole.call, progress=_ComponentProgress(self))
-        self.update_whole()
-
-    @property
-    def bound(self) -> float:
-        """The sum of the components' bounds: a bound on the whole."""
-        return sum(component.state.lower for component in self._components)
-
-    def _certificate(self) -> dict[str, object] | None:
-        """Return a certificate of that sum; None if a bound was proved by a search."""
-        parts = {
-            component.instance.jobs[0].worker_type: component.state.certificate
-            for component in self._components
-        }
-        return None if None in parts.values() else {"kind": "parts", "parts": parts}
-
-    @property
-    def _value(self) -> float:
-        """The sum of the components' best objectives."""
-        return sum(
-            math.inf if component.state.upper is None else component.state.upper
-            for component in self._components
-        )
-
-    def update_whole(self) -> None:
-        """Report bounds and schedules of the components to the whole."""
-        whole, bound = self._whole, self.bound
-        whole.infeasible |= any(component.state.infeasible for component in self._components)
-        whole.bound(bound, self._certificate())
-        if self._value < (math.inf if whole.upper is None else whole.upper):
-            schedules = [component.state.schedule for component in self._components]
-            schedule = merge_schedules(
-                self._instance, [one for one in schedules if one is not None]
-            )
-            if schedule is not None:
-                whole.incumbent(schedule)
-
-    def prepare(self, budget: Budget) -> bool:
-        """Take the first steps with each component: lists, CP-SAT, prices.
-
-        Returns
-        -------
-        bool
-            Whether all components have prices, or the gap of the whole is closed.
+        The first goal lies below the known bound, which thus gets a proof. A goal that takes too
+        long gives way to a nearer one. The nearest and the largest goal take turns. `most`: the
+        bound that closes the gap of the whole.
         """
-        count = len(self._components)
-        for k, component in enumerate(self._components):
-            state, own = component.state, budget.share(1 / (count - k))
-            if not state.closed:
-                search_lists(component.instance, state, own.share(LIST_SHARE))
-            if not state.closed and len(component.jobs) <= FEW_JOBS:
-                limit = own.share(SEARCH_SHARE, most=SEARCH_SECONDS)
-                search_intervals(component.instance, state, limit)
-        for k, component in enumerate(self._components):
-            self.update_whole()
-            if self._whole.closed:
-                return True
-            state, own = component.state, budget.share(1 / (count - k))
-            limit, upper = own.share(PRICE_SHARE), self._upper_limit(component)
-            prices = price(component.instance, state, limit, upper)
-            if prices is None:
-                return False
-            fixing = ReducedCostFixing((prices,))
-            component.targets = ObjectiveTargets(component.instance, state, fixing)
-        self.update_whole()
-        return True
-
-    def _upper_limit(self, component: _Component) -> float:
-        """Return what a component can cost in a schedule no worse than the incumbent."""
-        whole = self._whole
-        return math.inf if whole.upper is None else whole.upper - self.bound + component.state.lower
-
-    def close_gaps(self, budget: Budget) -> None:
-        """Try targets of all components in turn until all gaps are closed or time is up."""
-        while not self._whole.closed and not budget.clock.expired():
-            still_open = [component for component in self._components if component.is_open]
-            if not still_open:
-                return
-            component = min(still_open, key=lambda component: component.seconds)
-            assert component.targets is not None
-            since = time.monotonic()
-            component.targets.advance(budget, 1 / len(still_open), alone=len(still_open) == 1)
-            component.seconds += time.monotonic() - since
-            self.update_whole()
-
-    def fixing(self) -> ReducedCostFixing:
-        """Return prices for the whole, and the components with their prices and bounds."""
-        components = [
-            ComponentPrices(
-                component.instance,
-                component.jobs,
-                component.targets.fixing.prices,
-                int(component.state.lower),
-            )
-            for component in self._components
-            if component.targets is not None
-        ]
-        view, first = compiled(self._instance), [component.prices[0] for component in components]
-        slots = max(prices.slots for prices in first)
-        workers = np.zeros((*view.workers.shape, slots))
-        ps = np.zeros((*view.ps.shape, slots))
-        for prices in first:  # each has prices of its own worker type
-            workers[:, :, : prices.slots] += prices.workers
-            ps[:, :, : prices.slots] = np.maximum(ps[:, :, : prices.slots], prices.ps)
-        return ReducedCostFixing((CapacityPrices(workers, ps),), tuple(components))
+        bound = self.lower if self.proof is None else self.lower + self.step
+        most = int(min(self.upper, max(most, self.lower)))
+        goal = (most if self.is_far else min(bound, most)) - 1
+        clock = budget.clock.share(1.0, most=self.limit)
+        try:
+            if goal not in self.searches:
+                self.searches[goal] = GoalSearch(self.instance, goal, replace(budget, clock=clock))
+            search = self.searches[goal]
+            found = search.run(clock)
+        except RefusedError as error:
+            self.note = str(error)
+            return
+        took = clock.elapsed()
+        self.spent += took
+        if found.proof is not None:
+            self.lower, self.proof = goal + 1, TypeProof(search.model, found.proof)
+            self.step *= 2 if took <= QUICK * self.limit else 1
+            self.is_far = False
+        elif isinstance(found.better, EdgeSchedule):
+            self.incumbent(found.better)
+        elif not clock.expired():
+            self.note = found.reason
+        elif self.step > 1 and not self.is_far:
+            self.step //= 2
+        else:
+            self.limit *= 2
+            self.is_far = not self.is_far
+        for other in [each for each in self.searches if not self.lower <= each < self.upper]:
+            del self.searches[other]
 
 
-class _ComponentProgress(NullProgress):
-    """Progress of a component: every schedule or bound updates the whole."""
+def _annealed(part: EdgeInstance, budget: Budget) -> EdgeSchedule | None:
+    """Return the best list schedule after annealing, if it places all jobs."""
+    search = OrderAnnealing(part, best_list(part)[1], seed=budget.seed)
+    search.run_until(stop=budget.clock.share(LIST_SHARE, most=LIST_SECONDS).expired)
+    return search.schedule() if search.complete else None
 
-    def __init__(self, components: WorkerTypeComponents) -> None:
-        self._components = components
 
-    def incumbent(self, schedule: EdgeSchedule, objective: float) -> None:
-        """Update the whole."""
-        self._components.update_whole()
+def type_stage(found: StageProgress, instance: EdgeInstance, *, budget: Budget) -> StageResult:
+    """Bound the jobs of each worker type; `value` is the list of these bounds.
 
-    def bound(
-        self,
-        value: float,
-        certificate: Mapping[str, object] | None = None,
-        *,
-        confirmed: bool = True,
-    ) -> None:
-        """Update the whole."""
-        self._components.update_whole()
+    `found`: receives bounds on the whole problem.
+    """
+    view = compiled(instance)
+
+    def report(bounds: Sequence[TypeBound]) -> None:
+        if (bound := whole_bound(view, bounds)) > found.lower:
+            found.bound(bound, certificate(instance, bounds))
+
+    bounds = solve_types(view, budget=budget, on_better=report)
+    trace = {"by_type": {instance.worker_types[each.worker_type]: each.bound for each in bounds}}
+    return StageResult(trace=trace, value=bounds)
+
+
+def components_stage(
+    progress: ProofProgress[EdgeSchedule],
+    instance: EdgeInstance,
+    schedule: EdgeSchedule | None,
+    *,
+    budget: Budget,
+) -> StageResult:
+    """Refute better and better values of the jobs of each worker type, in turn.
+
+    `progress`: receives schedules, bounds, and proofs. `schedule`: of the whole, if there is one.
+    """
+    sign = sense(instance)
+    none = proof_goal(instance, None) + 1  # more than the value of any schedule
+    best = none if schedule is None else sign * schedule.value(instance)
+    types: list[_Component] = []
+
+    def merge() -> None:
+        nonlocal best
+        parts = [component.schedule for component in types]
+        whole = merge_schedules(instance, [part for part in parts if part is not None])
+        if None not in parts and whole is not None and sign * whole.value(instance) < best:
+            best = sign * whole.value(instance)
+            progress.incumbent(whole)
+
+    bounds: dict[int, float] = {}
+    if not instance.is_batch:
+        found = type_stage(progress, instance, budget=budget.share(TYPE_SHARE))
+        bounds = {bound.worker_type: bound.bound for bound in found.value}
+    for kind, part in components(instance).items():
+        lower = job_bound(compiled(part))
+        lower = max(lower, math.ceil(min(bounds.get(kind, lower), none)))
+        component = _Component(part, lower, none)
+        if schedule is not None:
+            ids = {job.id for job in part.jobs}
+            own = {name: run for name, run in schedule.placements.items() if name in ids}
+            component.incumbent(EdgeSchedule(own))
+        if not instance.is_batch and (annealed := _annealed(part, budget)) is not None:
+            component.incumbent(annealed)
+        component.step = max(1, math.ceil(STEP * (component.upper - lower)))
+        types.append(component)
+    merge()
+    whole, proved, rounds = None, -math.inf, 0
+    while not budget.clock.expired():
+        bound = sum(component.lower for component in types)
+        still_open = [component for component in types if component.is_open]
+        if not still_open or (whole is not None and bound >= best):
+            break
+        component = min(still_open, key=lambda each: (each.proof is not None, each.spent))
+        component.advance(best - bound + component.lower, budget)
+        rounds += 1
+        merge()
+        proofs = {each.name: each.proof for each in types if each.proof is not None}
+        reached = sum(each.model.goal + 1 for each in proofs.values())
+        if len(proofs) == len(types) and reached > proved:
+            whole, proved = of_types(proofs), reached
+            progress.proved_bound(proved, whole)
+    return StageResult(
+        complete=proved >= best,
+        infeasible=proved >= none,
+        trace={
+            "rounds": rounds,
+            "by_type": {each.name: [each.lower, each.upper, each.note] for each in types},
+        },
+        proof=whole,
+        proved=proved,
+    )

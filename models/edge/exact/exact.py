@@ -1,46 +1,37 @@
-"""The method `exact`: good schedules, CP-SAT, then refutation of better values.
+"""The method `exact`: good schedules, refutation of better values, then CP-SAT.
 
-Refutation raises the bound from that of the worker types to the value of the incumbent and leaves
-a proof (`models.refute`). Where it takes too long, CP-SAT decides whether there are schedules
-slightly above the bound, over the few starts that prices leave (`targets`): first for the jobs of
-each worker type alone (`components`), then for all jobs.
+Refutation raises the bound to the value of the incumbent, and leaves a proof (`models.refute`). The
+jobs of each worker type come first, on their own (`components`). The bounds of the types may not
+add up to the optimum, because the types share PSs; then the values of all jobs are refuted.
 
 References
 ----------
-R. Baldacci, N. Christofides, A. Mingozzi, "An exact algorithm for the vehicle routing problem based
-on the set partitioning formulation with additional cuts", Mathematical Programming 115 (2008):
-price, then solve a program over all columns within the gap.
 R. Klein, A. Scholl, "Computing lower bounds by destructive improvement: an application to
 resource-constrained project scheduling", European Journal of Operational Research 112 (1999):
-bounds from targets that are refuted.
+bounds from values that are refuted.
 """
 
+import math
+from collections.abc import Mapping
+
 from schedgap.instances.edge import EdgeInstance
-from schedgap.models.edge.bounds.decomposition import jobs_by_type
-from schedgap.models.edge.bounds.reduced_cost_fixing import ReducedCostFixing
-from schedgap.models.edge.decisions import compiled
-from schedgap.models.edge.exact.components import WorkerTypeComponents
-from schedgap.models.edge.exact.stages import (
-    FEW_JOBS,
-    bound_types,
-    price,
-    refute,
-    search_intervals,
-    search_lists,
-    type_stage,
-)
-from schedgap.models.edge.exact.targets import ObjectiveTargets
+from schedgap.models.edge.decisions import compiled, sense
+from schedgap.models.edge.exact.build_programs import cp_sat
+from schedgap.models.edge.exact.components import components_stage, type_stage
+from schedgap.models.edge.exact.prove import prove_goal
 from schedgap.models.edge.heuristics.initial import initial_state
-from schedgap.models.method import MethodResult, RunContext
+from schedgap.models.edge.heuristics.list_search import OrderAnnealing
+from schedgap.models.edge.heuristics.lists import best_list
+from schedgap.models.method import Budget, MethodResult, RunContext
+from schedgap.models.program import Known, program_stage
+from schedgap.models.refute import refute_stage
 from schedgap.models.search_state import SearchState
 
-FEW_PLACES, EARLY_SECONDS = 40, 5.0  # jobs x servers up to which better values are refuted first
-LIST_SHARE = 0.2  # of the time, for annealing over lists
-FIRST_SHARE, FIRST_SECONDS = 0.2, 2.5  # of the time, for CP-SAT and for the first refutation
-TYPE_SHARE, SCALE_SHARE = 0.5, 0.6  # of the time, for the bound by worker types, which ends earlier
-REFUTE_SHARE, REFUTE_STEP = 0.25, 0.2  # of the time; of the gap, for each value that is refuted
-PREPARE_SHARE, COMPONENT_SHARE = 0.4, 0.6  # of the time, for components: prices; targets
-PRICE_SHARE = 0.4  # of the time, for prices of all jobs together
+MOVES = 40  # annealing moves for each job in the first round
+LIST_SHARE = 0.2  # fraction of the time for annealing over lists
+SCALE_SHARE = 0.6  # fraction of the time for bounds of the worker types at full scale
+COMPONENT_SHARE = 0.7  # fraction of the time for the worker types one by one
+REFUTE_SHARE, REFUTE_STEP = 0.5, 0.2  # fraction of the time; step to the next value, of the gap
 MAX_PLACES = 3_000  # jobs x servers with their workers, for one search of CP-SAT
 
 
@@ -48,54 +39,31 @@ def exact(instance: EdgeInstance, call: RunContext) -> MethodResult:
     """Run `exact`."""
     state = initial_state(instance, call)
     state.checkable_only = True
-    note = ""
-    if not state.closed:
-        note = _batch(instance, state) if instance.is_batch else _search(instance, state)
-    return state.outcome(note)
+    return state.outcome("" if state.closed else _search(instance, state))
 
 
 def _search(instance: EdgeInstance, state: SearchState) -> str:
     """Search until the gap is closed or time is up; return a note for the user."""
-    budget, places = state.call.budget, _places(instance)
-    few, several_types = len(instance.jobs) <= FEW_JOBS, len(jobs_by_type(instance)) > 1
-    if places > MAX_PLACES:
-        # In this process, which loads no second engine: a child would take seconds to start.
-        found = state.take(
-            "type-bound", type_stage(state, instance, budget=budget.share(SCALE_SHARE))
-        )
-        starts = {job: start for bound in found.value for job, start in bound.starts.items()}
-        search_lists(instance, state, budget, starts, endless=True)
+    budget = state.call.budget
+    if _places(instance) > MAX_PLACES:
+        if not instance.is_batch:
+            # In this process, which loads no second engine: a child would take seconds to start.
+            limit = budget.share(SCALE_SHARE)
+            found = state.take("type-bound", type_stage(state, instance, budget=limit))
+            starts = {job: start for bound in found.value for job, start in bound.starts.items()}
+            search_lists(instance, state, budget, math.inf, starts)
         return "too large for an exact search: lists to the end of the time"
-    if places <= FEW_PLACES:
-        refute(instance, state, budget.share(FIRST_SHARE, most=EARLY_SECONDS))
+    if not instance.is_batch:
+        search_lists(instance, state, budget.share(LIST_SHARE), patience=1)
     if not state.closed:
-        search_lists(instance, state, budget.share(LIST_SHARE))
-    if not state.closed and (few or not several_types):
-        search_intervals(instance, state, budget.share(FIRST_SHARE, most=FIRST_SECONDS))
-    if not state.closed:
-        bound_types(instance, state, budget.share(TYPE_SHARE))
-    fixing = None
-    if not state.closed and several_types:
-        fixing = _by_components(instance, state)
-    if not state.closed:
-        refute(instance, state, budget.share(REFUTE_SHARE), step=REFUTE_STEP)
-    if not state.closed and fixing is None:
-        prices = price(instance, state, budget.share(PRICE_SHARE))
-        fixing = None if prices is None else ReducedCostFixing((prices,))
-    if not state.closed and fixing is not None:
-        ObjectiveTargets(instance, state, fixing).close_gap(budget)
+        _refute_components(instance, state, budget.share(COMPONENT_SHARE))
+    if not state.closed and not instance.is_batch:
+        search_lists(instance, state, budget.share(LIST_SHARE), patience=3)
+    if not state.closed and len({job.worker_type for job in instance.jobs}) > 1:
+        _refute(instance, state, budget.share(REFUTE_SHARE))
     if not state.closed and not budget.clock.expired():
-        search_intervals(instance, state, budget)
+        _search_intervals(instance, state, budget)
     return ""
-
-
-def _by_components(instance: EdgeInstance, state: SearchState) -> ReducedCostFixing | None:
-    """Close the gaps of the jobs of each worker type; return the prices, if all types have some."""
-    budget, components = state.call.budget, WorkerTypeComponents(instance, state)
-    if not components.prepare(budget.share(PREPARE_SHARE)):
-        return None
-    components.close_gaps(budget.share(COMPONENT_SHARE))
-    return None if state.closed else components.fixing()
 
 
 def _places(instance: EdgeInstance) -> int:
@@ -105,14 +73,61 @@ def _places(instance: EdgeInstance) -> int:
     return sum(int(servers[task.worker_type]) for task in view.tasks)
 
 
-def _batch(instance: EdgeInstance, state: SearchState) -> str:
-    """Solve a batch by CP-SAT, bound it, and search again; return a note for the user."""
-    budget = state.call.budget
-    small = _places(instance) <= MAX_PLACES
-    if small:
-        search_intervals(instance, state, budget.share(0.5))
-    if not state.closed:
-        price(instance, state, budget.share(0.5))
-    if small and not state.closed and not budget.clock.expired():
-        search_intervals(instance, state, budget)
-    return "" if small else "too large for an exact search"
+def search_lists(
+    instance: EdgeInstance,
+    state: SearchState,
+    budget: Budget,
+    patience: float,
+    starts: Mapping[int, float] | None = None,
+) -> None:
+    """Build list schedules and improve the best one by annealing.
+
+    `state`: receives the schedules. `patience`: rounds in a row without improvement after which it
+    ends; each has twice as many moves. `starts`: a slot for each job (index), for one more order.
+    """
+    state.call.progress.phase("lists")
+
+    def stop() -> bool:
+        return state.closed or budget.clock.expired()
+
+    search = OrderAnnealing(instance, best_list(instance, starts, stop=stop)[1], seed=budget.seed)
+    if search.complete:
+        state.incumbent(search.schedule())
+    search.run_until(
+        moves=MOVES,
+        patience=patience,
+        stop=stop,
+        on_better=lambda better: state.incumbent(better.schedule()),
+    )
+
+
+def _refute_components(instance: EdgeInstance, state: SearchState, budget: Budget) -> None:
+    """Refute better values of the jobs of each worker type."""
+    state.call.progress.phase("refuting better values by worker type")
+    stage = components_stage
+    state.child("components", stage, instance, state.schedule, budget=budget, engine="highs")
+
+
+def _refute(instance: EdgeInstance, state: SearchState, budget: Budget) -> None:
+    """Refute better values of all jobs, which rise from the bound."""
+    state.call.progress.phase("refuting better values")
+    state.child(
+        "refute",
+        refute_stage,
+        instance,
+        prove_goal,
+        state.lower,
+        state.upper,
+        sense=sense(instance),
+        step=REFUTE_STEP,
+        budget=budget,
+        engine="highs",
+    )
+
+
+def _search_intervals(instance: EdgeInstance, state: SearchState, budget: Budget) -> None:
+    """Solve the interval model by CP-SAT, from the incumbent on."""
+    state.call.progress.phase("CP-SAT on intervals")
+    known, options = Known(state.schedule, state.lower), {"max_intervals": None}
+    program = cp_sat, instance, known, options, "cp-sat"
+    state.child("cp-sat", program_stage, *program, budget=budget, engine="cp-sat")

@@ -17,15 +17,18 @@ class Pooled(NamedTuple):
 def pooled(instance: EdgeInstance, goal: int, proof: Mapping[str, Any]) -> Pooled | None:
     """Return what the pools of a checked proof leave out; None without pools.
 
-    `proof`: vectors with a key `p` are pools.
+    `proof`: vectors with a key `p` are pools; those with a key `type` contain pools.
     """
-    pools = [vector for vector in proof["vectors"] if "p" in vector]
-    if not pools:
-        return None
-    model = Model(instance, goal)
-    model.write()
-    before = len(model.columns)
-    for pool in pools:
-        model.reduce(pool)
-    model.write()
-    return Pooled(before - len(model.columns))
+    vectors = proof["vectors"]
+    parts = [vector for vector in vectors if "type" in vector]
+    parts = parts or [{"goal": goal, "pools": [vector for vector in vectors if "p" in vector]}]
+    left_out = 0
+    for part in parts:
+        model = Model(instance, part["goal"], part.get("type"))
+        model.write()
+        left_out += len(model.columns)
+        for pool in part["pools"]:
+            model.reduce(pool)
+        model.write()
+        left_out -= len(model.columns)
+    return Pooled(left_out) if any(part["pools"] for part in parts) else None

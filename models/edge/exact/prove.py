@@ -3,9 +3,9 @@
 Joins that program to the shared prover and its separation of cover cuts.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,14 +13,45 @@ from schedgap.instances.edge import EdgeInstance, EdgeSchedule, Placement
 from schedgap.models.edge.placements import valid_schedule
 from schedgap.models.edge.proof import Model
 from schedgap.models.method import Budget
+from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.engines.highs import Relaxation
 from schedgap.solvers.proofs.covers import CoverSeparator
-from schedgap.solvers.proofs.prover import Proved, linear_program, prove
+from schedgap.solvers.proofs.prover import Proved, Prover, linear_program
+from schedgap.solvers.proofs.tree import Proof
 
 FEW_RUNS = 500  # so few need no prices
-# Of the delay that the goal leaves to a job; the relaxation has no later runs.
+# Fraction of the delay that the goal leaves to a job; the relaxation has no later runs.
 NEAR = (0.3, 1.0)
 PRICE_BITS = 10
+
+
+class GoalSearch:
+    """A search for a proof that no schedule has a value of `goal` or less; it can be continued.
+
+    `goal`: minimised value, from `proof.goal`. `budget`: time for the prices that leave out runs,
+    and seed of the engine.
+
+    Raises
+    ------
+    RefusedError
+        If the program is too large to be written down.
+    """
+
+    def __init__(self, instance: EdgeInstance, goal: int, budget: Budget) -> None:
+        self.instance, self.model = instance, Model(instance, goal)
+        self._pools = reduced(self.model, budget)
+        program = self.model.written()
+        self._prover = Prover(program, [CoverSeparator(program)], seed=budget.seed)
+
+    def run(self, clock: Clock) -> Proved:
+        """Search until time is up; a further call goes on."""
+        found = self._prover.search(clock)
+        if found.proof is not None:
+            vectors = [*found.proof.vectors, *self._pools]
+            return replace(found, proof=replace(found.proof, vectors=vectors, goal=self.model.goal))
+        if found.better is not None:
+            return replace(found, better=schedule_of(self.instance, self.model, found.better))
+        return found
 
 
 def prove_goal(
@@ -28,25 +59,67 @@ def prove_goal(
 ) -> Proved:
     """Look for a proof that no schedule has a value of `goal` or less.
 
-    `goal`: minimised value, from `proof.goal`. `schedule`: JSON data of the schedule that is
-    claimed to be optimal; not used. `budget`: time for the search, and seed of the engine.
-
-    Raises
-    ------
-    RefusedError
-        If the program is too large to be written down.
+    `schedule`: JSON data of the schedule that is claimed to be optimal; not used. `goal`, `budget`,
+    and RefusedError: as for `GoalSearch`.
     """
-    model = Model(instance, goal)
-    pools = reduced(model, budget)
-    model.write()
-    program = model.program
-    found = prove(program, clock=budget.clock, separate=[CoverSeparator(program)], seed=budget.seed)
-    if found.proof is not None and pools:
-        vectors = [*found.proof.vectors, *pools]
-        return replace(found, proof=replace(found.proof, vectors=vectors))
-    if found.better is not None:
-        return replace(found, better=schedule_of(instance, model, found.better))
-    return found
+    return GoalSearch(instance, goal, budget).run(budget.clock)
+
+
+class TypeProof(NamedTuple):
+    """A proof that the jobs of one worker type have no value up to the goal of a program."""
+
+    model: Model
+    proof: Proof
+
+
+def of_types(parts: Mapping[str, TypeProof]) -> Proof:
+    """Return the proof over the joint program of all worker types, from one for each of them.
+
+    A first branch asks whether the jobs of a type have a value up to its goal. In the part where
+    they do, their own tree follows; its vectors take the row of this value in the place of the
+    objective. Where the jobs of no type do, the costs above all goals close the last part.
+    """
+    if len(parts) == 1:
+        return next(iter(parts.values())).proof
+    vectors: list[dict[str, Any]] = [
+        {"type": name, "goal": model.goal, "pools": [v for v in own.vectors if "p" in v]}
+        for name, (model, own) in parts.items()
+    ]
+    cuts: list[Mapping[str, Any]] = []
+    tree: list[dict[str, Any]] = []
+    closing: list[list[int]] = []  # a batch has costs below 0: at most one run of each job
+    base = sum(len(model.program.rows) + 1 for model, _ in parts.values())
+    column = row = 0
+    for model, own in parts.values():
+        absent, value = column + len(model.columns), row + len(model.program.rows)
+        at = [*range(row, value), *range(base + len(cuts), base + len(cuts) + len(own.cuts))]
+        number = len(vectors)
+        for vector in own.vectors:
+            if "p" not in vector:
+                prices = [[at[i], y] for i, y in vector["d"]]
+                prices += [[value, -vector["o"]]] if vector["o"] else []
+                vectors.append({"o": 0, "d": prices})
+        for cut in own.cuts:
+            sets = [
+                [[column + j for j in members], choice if choice is None else at[choice]]
+                for members, choice in cut["sets"]
+            ]
+            cuts.append({**cut, "row": at[cut["row"]], "sets": sets})
+        tree.append({"b": ["var", absent, 0]})
+        for node in own.tree:
+            moved: dict[str, Any] = {"v": number + node["v"]} if "v" in node else {}
+            if "fix" in node:
+                moved["fix"] = [number + k for k in node["fix"]]
+            if "b" in node:
+                kind, i, split = node["b"]
+                moved["b"] = [kind, at[i] if kind == "row" else column + i, split]
+            tree.append({**node, **moved})
+        closing += [[row + i, -1] for i in model.choices] if model.is_batch else []
+        column, row = absent + 1, value + 1
+    vectors.append({"o": 1, "d": closing})
+    tree.append({"v": len(vectors) - 1})
+    goal = sum(model.goal + 1 for model, _ in parts.values()) - 1
+    return Proof(vectors, cuts, tree, goal)
 
 
 def reduced(model: Model, budget: Budget) -> list[dict[str, Any]]:
@@ -90,7 +163,7 @@ def schedule_of(
 ) -> EdgeSchedule | None:
     """Return the schedule of a solution; None if it breaks a rule.
 
-    `solution`: of each column of the program, a whole number.
+    `solution`: an integer for each column of the program.
     """
     placements: dict[str, Placement] = {}
     taken = [(c, n) for c, n in zip(model.columns, solution, strict=True) if n]

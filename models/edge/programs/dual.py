@@ -5,19 +5,12 @@ Lagrangian relaxation of (2g) and (2h) with multipliers lambda and mu, the price
     sum over j of the least cost (9) of job j  -  sum over s, t of price times capacity,
 
 where the cost of a schedule is c_j - a_j (or -1 in a batch) plus the prices of what it uses. Prices
-are rounded to multiples of a power of two, so that all sums, and hence the bound, are exact.
-
-Certificates may contain additional prices for superadditive cuts (see
-`models.mechanisms.dual_feasible_functions`), also by server and slot: the cut of f says that the
-numbers of workers n_1, n_2, ... of jobs on a server of capacity W in a slot satisfy
-f(n_1) + f(n_2) + ... <= f(W). A job with n workers on a server pays f(n) times the price of the
-cut, and the capacity in the bound is f(W). For a split job the cheapest servers are then found by a
-dynamic program over the servers instead of a sort.
+are rounded to multiples of a power of two. So all sums, and hence the bound, are exact.
 """
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -32,16 +25,9 @@ from schedgap.models.edge.algorithms.cheapest_schedule import (
 from schedgap.models.edge.decisions import CompiledInstance, CompiledJob, ModeStart
 from schedgap.models.edge.modes import JobMode
 from schedgap.models.edge.placements import PlacedRun
-from schedgap.models.mechanisms.dual_feasible_functions import (
-    SuperadditiveFunction,
-    is_superadditive,
-    value_of,
-)
 
 STEP = 2.0**-24  # prices are multiples of it
 LARGEST = 2.0**27  # limit on sums of prices: below it, sums of multiples of STEP are exact
-MAX_WORKERS = 64  # capacity of a server with cuts
-MAX_SPLIT_WORKERS = 2_000  # of a split job that pays for cuts; with more it pays nothing for them
 MAX_CELLS = 30_000_000  # entries of all arrays of prices
 
 
@@ -51,8 +37,6 @@ class CapacityPrices:
 
     workers: Floats  # lambda [s, u, t]
     ps: Floats  # mu [s, v, t]
-    cut_prices: Mapping[SuperadditiveFunction, Floats] = field(default_factory=dict)
-    """[s, u, t] of the cuts of each function; 0 where the function is not defined up to W_su."""
 
     @property
     def slots(self) -> int:
@@ -75,8 +59,8 @@ class LagrangianDual:
     The objective is minimised: c_j - a_j, or in a batch -1 for each job that runs.
 
     `slots`: number H of slots with prices, at most the window's. A schedule that ends later is
-    taken to cost nothing but its c_j - a_j, which is at least first + H - a_j and at least that of
-    the job alone. So the bound is valid for every H.
+    taken to cost nothing but its c_j - a_j, which is at least first + H - a_j, and at least the
+    value of the job alone. So the bound is valid for every H.
 
     Attributes
     ----------
@@ -117,7 +101,7 @@ class LagrangianDual:
         array [start] of float
             Starts count from the window's first slot; inf where the mode does not fit.
         """
-        cost = problems.start_costs(task, mode, task.ready - self.view.first)
+        cost = problems.of(task).start_costs(mode, task.ready - self.view.first)
         if self.view.is_batch:
             return cost - 1.0
         first_flow = self.view.first + mode.duration - 1 - task.arrival
@@ -159,10 +143,6 @@ class LagrangianDual:
         """
         charge = float((prices.workers.sum(axis=2) * self.view.workers).sum())
         charge += float((prices.ps.sum(axis=2) * self.view.ps).sum())
-        for function, price in prices.cut_prices.items():
-            f = np.array((0, *function))
-            upper = f[np.minimum(self.view.workers, len(function))]  # f(W)
-            charge += float((price.sum(axis=2) * upper).sum())
         if not charge < LARGEST:
             raise ValueError("prices are too large to be summed exactly")
         return charge
@@ -191,7 +171,7 @@ class LagrangianDual:
         `problems`: from `pricing_problems`. `mode`: one of its modes. `start`: counted from the
         window's first slot.
         """
-        placed = problems.of(task, mode).place(mode, start, task.ready - self.view.first)
+        placed = problems.of(task).place(mode, start, task.ready - self.view.first)
         assert isinstance(placed, PricedPlacement)
         mode_start = ModeStart(task.job, mode, self.view.first + start)
         return PlacedRun(mode_start, tuple(sorted(placed.workers.items())), placed.ps)
@@ -204,77 +184,15 @@ class PricingProblems:
     """
 
     def __init__(self, prices: CapacityPrices, free_workers: Ints, free_ps: Ints) -> None:
-        self._prices, self._free_workers, self._free_ps = prices, free_workers, free_ps
-        self._workers: dict[int, SlotWindows] = {}
-        self._ps: dict[tuple[int, int, tuple[int, ...]], SlotWindows] = {}
-        self._cuts: dict[tuple[SuperadditiveFunction, int], SlotWindows] = {}
+        self._workers = [
+            SlotWindows(prices.workers[:, u], free_workers[:, u])
+            for u in range(free_workers.shape[1])
+        ]
+        self._ps = [SlotWindows(prices.ps[:, v], free_ps[:, v]) for v in range(free_ps.shape[1])]
 
-    def of(self, task: CompiledJob, mode: JobMode) -> PricingProblem:
-        """Return the pricing problem of one job in one mode.
-
-        A colocated job pays for cuts along with its PS, as it has all its workers on that server; a
-        split job pays nothing for cuts here: see `start_costs`.
-
-        `mode`: one of its modes.
-        """
-        u, v, prices = task.worker_type, task.ps_type, self._prices
-        if u not in self._workers:
-            self._workers[u] = SlotWindows(prices.workers[:, u], self._free_workers[:, u])
-        weights = tuple(
-            value_of(f, mode.workers) if mode.colocated else 0 for f in prices.cut_prices
-        )
-        key = (u if any(weights) else -1, v, weights)
-        if key not in self._ps:
-            price = prices.ps[:, v]
-            for weight, cut_price in zip(weights, prices.cut_prices.values(), strict=True):
-                if weight:
-                    price = price + weight * cut_price[:, u]
-            self._ps[key] = SlotWindows(price, self._free_ps[:, v])
-        return PricingProblem(self._workers[u], self._ps[key])
-
-    def start_costs(self, task: CompiledJob, mode: JobMode, ready: Ints) -> Floats:
-        """Return the least cost [start] of a mode; inf where it does not fit.
-
-        `mode`: one of its modes. `ready` [s]: first slot in which the job can use each server, from
-        0.
-
-        Notes
-        -----
-        Without cuts, or colocated: as in `PricingProblem.start_costs`. A split job with cuts: n
-        workers on one server cost n times the price plus f(n) times the price of each cut, which is
-        not linear in n. Let C_k[m] be the least cost of m workers on the first k servers; then
-        C_k[m] = min over n of C_{k-1}[m - n] + cost of n workers on server k.
-        """
-        problem, cuts = self.of(task, mode), self._cut_windows(task.worker_type)
-        pays_no_cuts = mode.colocated or not cuts or mode.workers > MAX_SPLIT_WORKERS
-        if pays_no_cuts or mode.duration > problem.ps.slots:
-            return problem.start_costs(mode, ready)
-        servers, n = problem.workers.servers, mode.workers
-        early = np.arange(problem.ps.slots - mode.duration + 1) < ready[servers, None]
-        least = np.full((n + 1, early.shape[1]), np.inf)  # C_k [workers, start]
-        least[0] = 0.0
-        unit = problem.workers.sums(mode.duration, servers)
-        cut_sums = {f: windows.sums(mode.duration, servers) for f, windows in cuts.items()}
-        for k, capacity in enumerate(problem.workers.free[servers, 0].tolist()):
-            before = least.copy()
-            for count in range(1, min(n, capacity) + 1):
-                cost = count * unit[k]
-                for f, price in cut_sums.items():
-                    cost = cost + value_of(f, count) * price[k]
-                cost = np.where(early[k], np.inf, cost)
-                np.minimum(least[count:], before[: n + 1 - count] + cost, out=least[count:])
-        total: Floats = least[n] + problem.ps_start_costs(mode, ready)
-        return total
-
-    def _cut_windows(self, u: int) -> dict[SuperadditiveFunction, SlotWindows]:
-        """Return the prices of the cuts that apply to one worker type."""
-        windows = {}
-        for function, price in self._prices.cut_prices.items():
-            if (function, u) not in self._cuts:
-                self._cuts[function, u] = SlotWindows(price[:, u], self._free_workers[:, u])
-            if self._cuts[function, u].price.any():
-                windows[function] = self._cuts[function, u]
-        return windows
+    def of(self, task: CompiledJob) -> PricingProblem:
+        """Return the pricing problem of one job."""
+        return PricingProblem(self._workers[task.worker_type], self._ps[task.ps_type])
 
 
 def to_data(prices: CapacityPrices) -> dict[str, object]:
@@ -288,18 +206,17 @@ def to_data(prices: CapacityPrices) -> dict[str, object]:
             [int(s), int(k), int(t) + 1, float(array[s, k, t])] for s, k, t in np.argwhere(array)
         ]
 
-    cuts = [{"shape": list(f), "prices": cells(price)} for f, price in prices.cut_prices.items()]
     return {
         "slots": prices.slots,
         "worker_prices": cells(prices.workers),
         "ps_prices": cells(prices.ps),
-    } | ({"shapes": cuts} if cuts else {})
+    }
 
 
 def from_data(view: CompiledInstance, data: Mapping[str, Any]) -> CapacityPrices:
     """Return the prices of a certificate.
 
-    `data`: as `to_data` returns it; the key `shapes` holds the prices of superadditive cuts.
+    `data`: as `to_data` returns it.
 
     Raises
     ------
@@ -310,7 +227,7 @@ def from_data(view: CompiledInstance, data: Mapping[str, Any]) -> CapacityPrices
     if not isinstance(slots, int) or not 1 <= slots <= max(1, view.slots):
         raise ValueError("slots: need a number >= 1 of slots, no more than the window has")
 
-    cells = slots * (view.workers.size * (1 + len(data.get("shapes", ()))) + view.ps.size)
+    cells = slots * (view.workers.size + view.ps.size)
     if cells > MAX_CELLS:
         raise ValueError(f"too large: {cells} prices, at most {MAX_CELLS}")
 
@@ -324,13 +241,5 @@ def from_data(view: CompiledInstance, data: Mapping[str, Any]) -> CapacityPrices
             prices[s, k, t - 1] = price
         return rounded(prices)
 
-    cuts: dict[SuperadditiveFunction, Floats] = {}
-    for cut in data.get("shapes", ()):
-        f = tuple(cut["shape"])
-        if not all(type(n) is int for n in f) or not is_superadditive(f):
-            raise ValueError("shapes: need integers with f(m) + f(n) <= f(m + n)")
-        cuts[f] = array(cut["prices"], "shapes", view.workers.shape)
-        if (cuts[f][view.workers > len(f)] != 0).any():
-            raise ValueError("shapes: a server has more workers than a shape has numbers")
     workers = array(data["worker_prices"], "worker_prices", view.workers.shape)
-    return CapacityPrices(workers, array(data["ps_prices"], "ps_prices", view.ps.shape), cuts)
+    return CapacityPrices(workers, array(data["ps_prices"], "ps_prices", view.ps.shape))

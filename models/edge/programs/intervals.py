@@ -10,12 +10,11 @@ A. Aggoun, N. Beldiceanu, "Extending CHIP in order to solve complex scheduling a
 problems", Mathematical and Computer Modelling 17 (1993): the cumulative constraint.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.edge.decisions import CompiledInstance, CompiledJob, ModeStart, compiled
-from schedgap.models.edge.modes import JobMode
 from schedgap.models.edge.placements import PlacedRun, runs_from_schedule, schedule_from_runs
 from schedgap.models.edge.programs.symmetry import equal_jobs, equal_servers, in_order
 
@@ -28,19 +27,12 @@ _Demands = dict[tuple[str, int, int], list[tuple[Any, Any]]]
 
 
 def build(
-    instance: EdgeInstance,
-    *,
-    mode_starts: Iterable[ModeStart] | None = None,
-    fixed: Iterable[PlacedRun] = (),
-    symmetry: bool = True,
-    lower: int | None = None,
-    upper: int | None = None,
+    instance: EdgeInstance, *, lower: int | None = None, upper: int | None = None
 ) -> "cp_model.CpModel":
     """Return the interval model, with the objective of (2) or (3).
 
-    `mode_starts`: the modes and starts that may be chosen; None takes all. `fixed`: runs of jobs
-    that are not decided: they only use capacity. `symmetry`: put equal jobs and equal servers of
-    (2) in order. `lower`, `upper`: limits on the objective, imposed as constraints.
+    Equal jobs and equal servers of (2) are put in order. `lower`, `upper`: limits on the objective,
+    imposed as constraints.
 
     Returns
     -------
@@ -51,19 +43,15 @@ def build(
     from ortools.sat.python import cp_model
 
     view = compiled(instance)
-    starts = _starts(view, mode_starts)
     model = cp_model.CpModel()
     ends, present, total_workers = {}, {}, {}
     start_of: dict[int, Any] = {}
     y: dict[int, list[Any]] = {}
     demands: _Demands = {}
-    fixed_runs = {run.job: run for run in fixed}
     for task in view.tasks:
         j = task.job
-        if j in fixed_runs:
-            _add_fixed(model, task, fixed_runs[j], demands)
-            continue
-        allowed = [(k, slots) for k, slots in enumerate(starts[j]) if slots]
+        starts = [view.starts(task, k) for k in range(len(task.modes))]
+        allowed = [(k, slots) for k, slots in enumerate(starts) if slots]
         mode = {k: model.new_bool_var(f"mode[{j},{k}]") for k, _ in allowed}
         if view.is_batch:
             present[j] = model.new_bool_var(f"present[{j}]")
@@ -88,10 +76,7 @@ def build(
         for k, slots in allowed:
             model.add(duration == lengths[k]).only_enforce_if(mode[k])
             model.add(n == task.modes[k].workers).only_enforce_if(mode[k])
-            if isinstance(slots, range):
-                domain = cp_model.Domain(slots[0], slots[-1])
-            else:
-                domain = cp_model.Domain.from_values(slots)
+            domain = cp_model.Domain(slots[0], slots[-1])
             model.add_linear_expression_in_domain(start, domain).only_enforce_if(mode[k])
         start_of[j], ends[j], total_workers[j] = start, end, n
         times = start, duration, end
@@ -114,13 +99,9 @@ def build(
             [interval for interval, _ in members], [demand for _, demand in members], capacity
         )
     if view.is_batch:
-        value: Any = sum(present.values()) + len(fixed_runs)
+        value: Any = sum(present.values())
     else:
         value = sum(ends[task.job] - 1 - task.arrival for task in view.tasks if task.job in ends)
-        value += sum(
-            t.flow(fixed_runs[t.job].mode_start) for t in view.tasks if t.job in fixed_runs
-        )
-    if symmetry and not view.is_batch:
         for s, r in equal_servers(view):
             model.add(sum(y[j][s] for j in y) >= sum(y[j][r] for j in y))
         for i, j in equal_jobs(view):
@@ -135,36 +116,6 @@ def build(
     else:
         model.minimize(value)
     return model
-
-
-def _add_fixed(
-    model: "cp_model.CpModel", task: CompiledJob, run: PlacedRun, demands: _Demands
-) -> None:
-    """Add the demands of a fixed run."""
-    n, d = run.mode.workers, run.mode.duration
-    used = [(("workers", s, task.worker_type), count) for s, count in run.workers]
-    used += [(("workers", -1, task.worker_type), n)]
-    used += [(("ps", s, task.ps_type), 1) for s in (run.host, -1)]
-    for key, units in used:
-        interval = model.new_fixed_size_interval_var(run.start, d, f"held[{task.job}]")
-        demands.setdefault(key, []).append((interval, units))
-
-
-def _starts(
-    view: CompiledInstance, mode_starts: Iterable[ModeStart] | None
-) -> dict[int, list[range] | list[list[int]]]:
-    """Return the starts that may be chosen, ascending, by job and mode."""
-    if mode_starts is None:
-        return {
-            task.job: [view.starts(task, k) for k in range(len(task.modes))] for task in view.tasks
-        }
-    chosen: dict[tuple[int, JobMode], list[int]] = {}
-    for mode_start in mode_starts:
-        chosen.setdefault((mode_start.job, mode_start.mode), []).append(mode_start.start)
-    return {
-        task.job: [sorted(chosen.get((task.job, mode), ())) for mode in task.modes]
-        for task in view.tasks
-    }
 
 
 def _place(
@@ -214,7 +165,7 @@ def _place(
 def read(
     model: "cp_model.CpModel", instance: EdgeInstance, values: Sequence[float]
 ) -> EdgeSchedule:
-    """Return the schedule of a solution, without the fixed runs.
+    """Return the schedule of a solution.
 
     `model`: from `build`. `values`: values of all variables of the model, by index.
     """

@@ -1,8 +1,7 @@
 """Symmetry breaking: jobs or servers that differ only in name are put in order.
 
 Both orders may be imposed at once: renaming equal jobs does not change the totals of the servers,
-and renaming equal servers does not change starts. Reduced-cost fixing preserves both, because it
-removes no improving schedule at all.
+and renaming equal servers does not change starts.
 """
 
 from collections.abc import Hashable, Iterable
