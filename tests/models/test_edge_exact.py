@@ -10,7 +10,7 @@ import schedgap as sg
 from schedgap.instances.edge import EdgeInstance
 from schedgap.instances.generate import generate
 from schedgap.models.edge import FAMILY, rules
-from schedgap.models.edge.exact import components
+from schedgap.models.edge.exact import components, exact
 from schedgap.models.method import Budget, MethodResult, RunContext
 from schedgap.solvers import Clock
 from schedgap.solvers.proofs.checker import RefusedError
@@ -145,6 +145,7 @@ def test_exact_is_never_below_the_bound_by_worker_types(monkeypatch: pytest.Monk
     jobs = [{"epochs": 2 + k, "transfer_delay": {"s": 0}} for k in range(4)]
     instance = instance_of(jobs, servers=servers, horizon=20)
     monkeypatch.setattr(components, "GoalSearch", refused)
+    monkeypatch.setattr(exact, "prove_goal", refused)
     least = outcome(None, "type-bound", instance).bound
     found, _ = stopped(instance, "exact", StopAt(10**9))
     alone = outcome(None, "job-alone", instance).bound

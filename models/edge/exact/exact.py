@@ -1,8 +1,9 @@
 """The method `exact`: good schedules, refutation of better values, then CP-SAT.
 
 Refutation raises the bound to the value of the incumbent, and leaves a proof (`models.refute`). The
-jobs of each worker type come first, on their own (`components`). The bounds of the types may not
-add up to the optimum, because the types share PSs; then the values of all jobs are refuted.
+jobs of each worker type come first, on their own (`components`). Their bounds may not add up to the
+optimum, because the types share PSs; then values of all jobs are refuted. Small networks and few
+jobs are solved at once, by refutation and by CP-SAT.
 
 References
 ----------
@@ -27,11 +28,13 @@ from schedgap.models.program import Known, program_stage
 from schedgap.models.refute import refute_stage
 from schedgap.models.search_state import SearchState
 
-MOVES = 40  # annealing moves for each job in the first round
 LIST_SHARE = 0.2  # fraction of the time for annealing over lists
 SCALE_SHARE = 0.6  # fraction of the time for bounds of the worker types at full scale
 COMPONENT_SHARE = 0.7  # fraction of the time for the worker types one by one
 REFUTE_SHARE, REFUTE_STEP = 0.5, 0.2  # fraction of the time; step to the next value, of the gap
+FEW_PLACES = 40  # jobs x servers with their workers, up to which all jobs are refuted first
+FEW_JOBS = 13  # up to which CP-SAT is asked early
+FIRST_SHARE, FIRST_SECONDS = 0.2, 3.0  # limits of each of the two
 MAX_PLACES = 3_000  # jobs x servers with their workers, for one search of CP-SAT
 
 
@@ -51,16 +54,20 @@ def _search(instance: EdgeInstance, state: SearchState) -> str:
             limit = budget.share(SCALE_SHARE)
             found = state.take("type-bound", type_stage(state, instance, budget=limit))
             starts = {job: start for bound in found.value for job, start in bound.starts.items()}
-            search_lists(instance, state, budget, math.inf, starts)
+            search_lists(instance, state, budget, 100, math.inf, starts)
         return "too large for an exact search: lists to the end of the time"
-    if not instance.is_batch:
-        search_lists(instance, state, budget.share(LIST_SHARE), patience=1)
+    if _places(instance) <= FEW_PLACES:
+        _refute(instance, state, budget.share(FIRST_SHARE, most=FIRST_SECONDS), step=1.0)
+    if not state.closed and not instance.is_batch:
+        search_lists(instance, state, budget.share(LIST_SHARE), moves=20, patience=1)
+    if not state.closed and len(instance.jobs) <= FEW_JOBS:
+        _search_intervals(instance, state, budget.share(FIRST_SHARE, most=FIRST_SECONDS))
     if not state.closed:
         _refute_components(instance, state, budget.share(COMPONENT_SHARE))
     if not state.closed and not instance.is_batch:
-        search_lists(instance, state, budget.share(LIST_SHARE), patience=3)
+        search_lists(instance, state, budget.share(LIST_SHARE), moves=40, patience=3)
     if not state.closed and len({job.worker_type for job in instance.jobs}) > 1:
-        _refute(instance, state, budget.share(REFUTE_SHARE))
+        _refute(instance, state, budget.share(REFUTE_SHARE), step=REFUTE_STEP)
     if not state.closed and not budget.clock.expired():
         _search_intervals(instance, state, budget)
     return ""
@@ -77,13 +84,15 @@ def search_lists(
     instance: EdgeInstance,
     state: SearchState,
     budget: Budget,
+    moves: int,
     patience: float,
     starts: Mapping[int, float] | None = None,
 ) -> None:
     """Build list schedules and improve the best one by annealing.
 
-    `state`: receives the schedules. `patience`: rounds in a row without improvement after which it
-    ends; each has twice as many moves. `starts`: a slot for each job (index), for one more order.
+    `state`: receives the schedules. `moves`: for each job in the first round; each round has twice
+    as many. `patience`: rounds in a row without improvement after which it ends. `starts`: a slot
+    for each job (index), for one more order.
     """
     state.call.progress.phase("lists")
 
@@ -94,7 +103,7 @@ def search_lists(
     if search.complete:
         state.incumbent(search.schedule())
     search.run_until(
-        moves=MOVES,
+        moves=moves,
         patience=patience,
         stop=stop,
         on_better=lambda better: state.incumbent(better.schedule()),
@@ -108,8 +117,8 @@ def _refute_components(instance: EdgeInstance, state: SearchState, budget: Budge
     state.child("components", stage, instance, state.schedule, budget=budget, engine="highs")
 
 
-def _refute(instance: EdgeInstance, state: SearchState, budget: Budget) -> None:
-    """Refute better values of all jobs, which rise from the bound."""
+def _refute(instance: EdgeInstance, state: SearchState, budget: Budget, step: float) -> None:
+    """Refute better values of all jobs; `step`: as for `refute_stage`."""
     state.call.progress.phase("refuting better values")
     state.child(
         "refute",
@@ -119,7 +128,7 @@ def _refute(instance: EdgeInstance, state: SearchState, budget: Budget) -> None:
         state.lower,
         state.upper,
         sense=sense(instance),
-        step=REFUTE_STEP,
+        step=step,
         budget=budget,
         engine="highs",
     )
