@@ -25,7 +25,7 @@ from schedgap.models.edge.bounds.worker_types import (
     whole_bound,
 )
 from schedgap.models.edge.decisions import compiled, sense
-from schedgap.models.edge.exact.prove import GoalSearch, TypeProof, of_types
+from schedgap.models.edge.exact.prove import GoalSearch, TypeProof, of_types, relaxed
 from schedgap.models.edge.heuristics.list_search import OrderAnnealing
 from schedgap.models.edge.heuristics.lists import best_list
 from schedgap.models.edge.placements import runs_from_schedule, schedule_from_runs
@@ -38,6 +38,8 @@ TYPE_SHARE = 0.3  # fraction of the time for the bound by prices of the worker t
 LIST_SHARE, LIST_SECONDS = 0.05, 2.0  # limits of the annealing over the lists of one type
 FIRST_SECONDS = 2.0  # for one goal at a time; twice as long if the nearest goal takes longer
 QUICK = 0.3  # a goal refuted within this fraction of its time doubles the step to the next one
+MANY_CELLS = 4_000_000  # entries of a program, from which prices come by column generation
+PRICE_SHARE = 0.3  # fraction of the time for these prices
 STEP = 0.25  # first step above the known bound, as a fraction of the gap of the type
 
 
@@ -91,6 +93,7 @@ class _Component:
     limit: float = FIRST_SECONDS  # for a goal, in seconds
     spent: float = 0.0  # seconds
     note: str = ""  # why no proof can be found
+    pools: list[dict[str, Any]] = field(default_factory=list)  # prices of a large program
     searches: dict[int, GoalSearch] = field(default_factory=dict)  # stopped ones, by goal
     is_far: bool = False  # whether the next goal is the largest one
 
@@ -108,6 +111,20 @@ class _Component:
         if value < self.upper:
             self.schedule, self.upper = schedule, value
 
+    def price(self, budget: Budget) -> None:
+        """Find prices that leave out runs of a program that would be too large with all of them."""
+        view, slack = compiled(self.instance), self.upper - job_bound(compiled(self.instance))
+        sizes = [
+            min(slack, len(view.starts(task, k))) * mode.duration
+            for task in view.tasks
+            for k, mode in enumerate(task.modes)
+        ]
+        if sum(sizes) * len(view.workers) > MANY_CELLS:
+            found = relaxed(self.instance, self.upper, budget)
+            if found is not None:
+                self.lower = max(self.lower, math.ceil(found[0] - 1e-6))
+                self.pools.append(found[1])
+
     def advance(self, most: float, budget: Budget) -> None:
         """Refute a goal, find a schedule of this value, or leave it for later.
 
@@ -121,7 +138,8 @@ class _Component:
         clock = budget.clock.share(1.0, most=self.limit)
         try:
             if goal not in self.searches:
-                self.searches[goal] = GoalSearch(self.instance, goal, replace(budget, clock=clock))
+                limited = replace(budget, clock=clock)
+                self.searches[goal] = GoalSearch(self.instance, goal, limited, self.pools)
             search = self.searches[goal]
             found = search.run(clock)
         except RefusedError as error:
@@ -179,6 +197,11 @@ def components_stage(
     """Refute better and better values of the jobs of each worker type, in turn.
 
     `progress`: receives schedules, bounds, and proofs. `schedule`: of the whole, if there is one.
+
+    Returns
+    -------
+    StageResult
+        `value`: whether the bound of each type is the value of its best schedule.
     """
     sign = sense(instance)
     none = proof_goal(instance, None) + 1  # more than the value of any schedule
@@ -207,7 +230,8 @@ def components_stage(
             component.incumbent(EdgeSchedule(own))
         if not instance.is_batch and (annealed := _annealed(part, budget)) is not None:
             component.incumbent(annealed)
-        component.step = max(1, math.ceil(STEP * (component.upper - lower)))
+        component.price(budget.share(PRICE_SHARE))
+        component.step = max(1, math.ceil(STEP * (component.upper - component.lower)))
         types.append(component)
     merge()
     whole, proved, rounds = None, -math.inf, 0
@@ -232,6 +256,7 @@ def components_stage(
             "rounds": rounds,
             "by_type": {each.name: [each.lower, each.upper, each.note] for each in types},
         },
+        value=all(each.lower >= each.upper for each in types),
         proof=whole,
         proved=proved,
     )

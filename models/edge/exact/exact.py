@@ -62,11 +62,12 @@ def _search(instance: EdgeInstance, state: SearchState) -> str:
         search_lists(instance, state, budget.share(LIST_SHARE), moves=20, patience=1)
     if not state.closed and len(instance.jobs) <= FEW_JOBS:
         _search_intervals(instance, state, budget.share(FIRST_SHARE, most=FIRST_SECONDS))
-    if not state.closed:
-        _refute_components(instance, state, budget.share(COMPONENT_SHARE))
+    types_closed = not state.closed and _refute_components(
+        instance, state, budget.share(COMPONENT_SHARE)
+    )
     if not state.closed and not instance.is_batch:
         search_lists(instance, state, budget.share(LIST_SHARE), moves=40, patience=3)
-    if not state.closed and len({job.worker_type for job in instance.jobs}) > 1:
+    if not state.closed and types_closed:
         _refute(instance, state, budget.share(REFUTE_SHARE), step=REFUTE_STEP)
     if not state.closed and not budget.clock.expired():
         _search_intervals(instance, state, budget)
@@ -110,11 +111,14 @@ def search_lists(
     )
 
 
-def _refute_components(instance: EdgeInstance, state: SearchState, budget: Budget) -> None:
-    """Refute better values of the jobs of each worker type."""
+def _refute_components(instance: EdgeInstance, state: SearchState, budget: Budget) -> bool:
+    """Refute better values of the jobs of each worker type; return whether all types are closed."""
     state.call.progress.phase("refuting better values by worker type")
     stage = components_stage
-    state.child("components", stage, instance, state.schedule, budget=budget, engine="highs")
+    found = state.child(
+        "components", stage, instance, state.schedule, budget=budget, engine="highs"
+    )
+    return found is not None and bool(found.value)
 
 
 def _refute(instance: EdgeInstance, state: SearchState, budget: Budget, step: float) -> None:
