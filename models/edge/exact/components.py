@@ -95,7 +95,6 @@ class _Component:
     note: str = ""  # why no proof can be found
     pools: list[dict[str, Any]] = field(default_factory=list)  # prices of a large program
     searches: dict[int, GoalSearch] = field(default_factory=dict)  # stopped ones, by goal
-    is_far: bool = False  # whether the next goal is the largest one
 
     @property
     def name(self) -> str:
@@ -129,12 +128,11 @@ class _Component:
         """Refute a goal, find a schedule of this value, or leave it for later.
 
         The first goal lies below the known bound, which thus gets a proof. A goal that takes too
-        long gives way to a nearer one. The nearest and the largest goal take turns. `most`: the
-        bound that closes the gap of the whole.
+        long gives way to a nearer one, and after the nearest one all go on, the largest first.
+        `most`: the bound that closes the gap of the whole.
         """
         bound = self.lower if self.proof is None else self.lower + self.step
-        most = int(min(self.upper, max(most, self.lower)))
-        goal = (most if self.is_far else min(bound, most)) - 1
+        goal = int(min(bound, self.upper, max(most, self.lower))) - 1
         clock = budget.clock.share(1.0, most=self.limit)
         try:
             if goal not in self.searches:
@@ -150,16 +148,15 @@ class _Component:
         if found.proof is not None:
             self.lower, self.proof = goal + 1, TypeProof(search.model, found.proof)
             self.step *= 2 if took <= QUICK * self.limit else 1
-            self.is_far = False
         elif isinstance(found.better, EdgeSchedule):
             self.incumbent(found.better)
         elif not clock.expired():
             self.note = found.reason
-        elif self.step > 1 and not self.is_far:
+        elif self.step > 1 and self.proof is not None:
             self.step //= 2
         else:
             self.limit *= 2
-            self.is_far = not self.is_far
+            self.step = max(1, self.upper - self.lower)
         for other in [each for each in self.searches if not self.lower <= each < self.upper]:
             del self.searches[other]
 
