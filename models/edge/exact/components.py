@@ -198,7 +198,8 @@ def components_stage(
     Returns
     -------
     StageResult
-        `value`: whether the bound of each type is the value of its best schedule.
+        `value`: whether the bound of each type is the value of its best schedule; and the starts of
+        the jobs (by index) in these schedules, which may not fit together.
     """
     sign = sense(instance)
     none = proof_goal(instance, None) + 1  # more than the value of any schedule
@@ -246,6 +247,13 @@ def components_stage(
         if len(proofs) == len(types) and reached > proved:
             whole, proved = of_types(proofs), reached
             progress.proved_bound(proved, whole)
+    index = {job.id: j for j, job in enumerate(instance.jobs)}
+    starts = {
+        index[each.instance.jobs[run.job].id]: run.start
+        for each in types
+        if each.schedule is not None
+        for run in runs_from_schedule(each.instance, each.schedule)
+    }
     return StageResult(
         complete=proved >= best,
         infeasible=proved >= none,
@@ -253,7 +261,7 @@ def components_stage(
             "rounds": rounds,
             "by_type": {each.name: [each.lower, each.upper, each.note] for each in types},
         },
-        value=all(each.lower >= each.upper for each in types),
+        value=(all(each.lower >= each.upper for each in types), starts),
         proof=whole,
         proved=proved,
     )

@@ -28,7 +28,7 @@ from schedgap.models.program import Known, program_stage
 from schedgap.models.refute import refute_stage
 from schedgap.models.search_state import SearchState
 
-LIST_SHARE = 0.2  # fraction of the time for annealing over lists
+LIST_SHARE, LAST_SHARE = 0.2, 0.5  # fractions of the time for annealing: before the types, after
 SCALE_SHARE = 0.6  # fraction of the time for bounds of the worker types at full scale
 COMPONENT_SHARE = 0.7  # fraction of the time for the worker types one by one
 REFUTE_SHARE, REFUTE_STEP = 0.5, 0.2  # fraction of the time; step to the next value, of the gap
@@ -62,11 +62,11 @@ def _search(instance: EdgeInstance, state: SearchState) -> str:
         search_lists(instance, state, budget.share(LIST_SHARE), moves=20, patience=1)
     if not state.closed and len(instance.jobs) <= FEW_JOBS:
         _search_intervals(instance, state, budget.share(FIRST_SHARE, most=FIRST_SECONDS))
-    types_closed = not state.closed and _refute_components(
-        instance, state, budget.share(COMPONENT_SHARE)
-    )
+    types_closed, starts = False, None
+    if not state.closed:
+        types_closed, starts = _refute_components(instance, state, budget.share(COMPONENT_SHARE))
     if not state.closed and not instance.is_batch:
-        search_lists(instance, state, budget.share(LIST_SHARE), moves=40, patience=3)
+        search_lists(instance, state, budget.share(LAST_SHARE), 40, 3, starts)
     if not state.closed and types_closed:
         _refute(instance, state, budget.share(REFUTE_SHARE), step=REFUTE_STEP)
     if not state.closed and not budget.clock.expired():
@@ -111,14 +111,19 @@ def search_lists(
     )
 
 
-def _refute_components(instance: EdgeInstance, state: SearchState, budget: Budget) -> bool:
-    """Refute better values of the jobs of each worker type; return whether all types are closed."""
+def _refute_components(
+    instance: EdgeInstance, state: SearchState, budget: Budget
+) -> tuple[bool, Mapping[int, float] | None]:
+    """Refute better values of the jobs of each worker type.
+
+    Return whether all types are closed, and the starts of the jobs in their best schedules.
+    """
     state.call.progress.phase("refuting better values by worker type")
     stage = components_stage
     found = state.child(
         "components", stage, instance, state.schedule, budget=budget, engine="highs"
     )
-    return found is not None and bool(found.value)
+    return (False, None) if found is None else found.value
 
 
 def _refute(instance: EdgeInstance, state: SearchState, budget: Budget, step: float) -> None:
