@@ -29,11 +29,12 @@ from schedgap.models.refute import refute_stage
 from schedgap.models.search_state import SearchState
 
 LIST_SHARE, LAST_SHARE = 0.2, 0.5  # fractions of the time for annealing: before the types, after
+BATCH_SHARE = 0.5  # fraction of the time for CP-SAT, which is good at batches
 SCALE_SHARE = 0.6  # fraction of the time for bounds of the worker types at full scale
 COMPONENT_SHARE = 0.7  # fraction of the time for the worker types one by one
 REFUTE_SHARE, REFUTE_STEP = 0.5, 0.2  # fraction of the time; step to the next value, of the gap
 FEW_PLACES = 40  # jobs x servers with their workers, up to which all jobs are refuted first
-FEW_JOBS = 13  # up to which CP-SAT is asked early
+FEW_JOBS = 13  # up to which CP-SAT is asked early on problem (2)
 FIRST_SHARE, FIRST_SECONDS = 0.2, 3.0  # limits of each of the two
 MAX_PLACES = 3_000  # jobs x servers with their workers, for one search of CP-SAT
 
@@ -47,28 +48,31 @@ def exact(instance: EdgeInstance, call: RunContext) -> MethodResult:
 
 def _search(instance: EdgeInstance, state: SearchState) -> str:
     """Search until the gap is closed or time is up; return a note for the user."""
-    budget = state.call.budget
-    if _places(instance) > MAX_PLACES:
-        if not instance.is_batch:
-            # In this process, which loads no second engine: a child would take seconds to start.
-            limit = budget.share(SCALE_SHARE)
-            found = state.take("type-bound", type_stage(state, instance, budget=limit))
-            starts = {job: start for bound in found.value for job, start in bound.starts.items()}
-            search_lists(instance, state, budget, 100, math.inf, starts)
+    budget, places = state.call.budget, _places(instance)
+    if places > MAX_PLACES and not instance.is_batch:
+        # In this process, which loads no second engine: a child would take seconds to start.
+        limit = budget.share(SCALE_SHARE)
+        found = state.take("type-bound", type_stage(state, instance, budget=limit))
+        starts = {job: start for bound in found.value for job, start in bound.starts.items()}
+        search_lists(instance, state, budget, 100, math.inf, starts)
         return "too large for an exact search: lists to the end of the time"
-    if _places(instance) <= FEW_PLACES:
+    if places <= FEW_PLACES:
         _refute(instance, state, budget.share(FIRST_SHARE, most=FIRST_SECONDS), step=1.0)
     if not state.closed and not instance.is_batch:
         search_lists(instance, state, budget.share(LIST_SHARE), moves=20, patience=1)
-    if not state.closed and len(instance.jobs) <= FEW_JOBS:
+    if not state.closed and instance.is_batch and places <= MAX_PLACES:
+        _search_intervals(instance, state, budget.share(BATCH_SHARE))
+    elif not state.closed and len(instance.jobs) <= FEW_JOBS:
         _search_intervals(instance, state, budget.share(FIRST_SHARE, most=FIRST_SECONDS))
-    types_closed, starts = False, None
+    types_closed, starts = False, dict[int, float]()
     if not state.closed:
         types_closed, starts = _refute_components(instance, state, budget.share(COMPONENT_SHARE))
     if not state.closed and not instance.is_batch:
-        search_lists(instance, state, budget.share(LAST_SHARE), 40, 3, starts)
+        search_lists(instance, state, budget.share(LAST_SHARE), 40, 3, starts or None)
     if not state.closed and types_closed:
         _refute(instance, state, budget.share(REFUTE_SHARE), step=REFUTE_STEP)
+    if places > MAX_PLACES:
+        return "too large for an exact search"
     if not state.closed and not budget.clock.expired():
         _search_intervals(instance, state, budget)
     return ""
@@ -113,17 +117,15 @@ def search_lists(
 
 def _refute_components(
     instance: EdgeInstance, state: SearchState, budget: Budget
-) -> tuple[bool, Mapping[int, float] | None]:
+) -> tuple[bool, dict[int, float]]:
     """Refute better values of the jobs of each worker type.
 
     Return whether all types are closed, and the starts of the jobs in their best schedules.
     """
     state.call.progress.phase("refuting better values by worker type")
-    stage = components_stage
-    found = state.child(
-        "components", stage, instance, state.schedule, budget=budget, engine="highs"
-    )
-    return (False, None) if found is None else found.value
+    arguments = components_stage, instance, state.schedule
+    found = state.child("components", *arguments, budget=budget, engine="highs")
+    return (False, {}) if found is None else found.value
 
 
 def _refute(instance: EdgeInstance, state: SearchState, budget: Budget, step: float) -> None:

@@ -45,7 +45,7 @@ class GoalSearch:
         instance: EdgeInstance,
         goal: int,
         budget: Budget,
-        pools: Sequence[Mapping[str, Any]] = (),
+        pools: Sequence[dict[str, Any]] = (),
     ) -> None:
         self.instance, self.model = instance, Model(instance, goal)
         for pool in pools:
