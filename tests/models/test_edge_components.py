@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.edge import proof, rules
 from schedgap.models.edge.decisions import infeasibility_reason
+from schedgap.models.edge.exact import components as components_module
 from schedgap.models.edge.exact import prove as prove_module
 from schedgap.models.edge.exact.components import components, components_stage, merge_schedules
 from schedgap.models.edge.exact.prove import GoalSearch, TypeProof, of_types
@@ -105,12 +106,18 @@ def data_of(instance: EdgeInstance, found: Proof) -> dict[str, Any]:
     return data
 
 
-def components_alone(instance: EdgeInstance) -> tuple[StageResult, Found]:
-    """Bounds hold, proofs are accepted for what they claim and for nothing that is false."""
+def components_alone(instance: EdgeInstance, most: int = -1) -> tuple[StageResult, Found]:
+    """Bounds hold, proofs are accepted for what they claim and for nothing that is false.
+
+    `most`: entries of a program above which prices come by column generation.
+    """
     optimum, schedule = best_schedule(instance)
     least = (-1 if instance.is_batch else 1) * optimum
     found = Found()
-    with mock.patch.object(prove_module, "FEW_RUNS", 0):  # prices leave out runs
+    with (
+        mock.patch.object(prove_module, "FEW_RUNS", 0),  # prices leave out runs
+        mock.patch.object(components_module, "MANY_CELLS", most),
+    ):
         report = components_stage(found, instance, None, budget=Budget(Clock(60)))
     assert all(bound <= least for bound in found.bounds)
     for each in found.proofs:
@@ -127,11 +134,11 @@ def components_alone(instance: EdgeInstance) -> tuple[StageResult, Found]:
 
 
 @settings(max_examples=40, **QUIET)
-@given(edge_instances(batch=None, max_jobs=4, horizon=(5, 9)))
-def test_components_bound_the_whole(instance: EdgeInstance) -> None:
+@given(edge_instances(batch=None, max_jobs=4, horizon=(5, 9)), st.sampled_from([-1, 10**9]))
+def test_components_bound_the_whole(instance: EdgeInstance, most: int) -> None:
     if infeasibility_reason(instance) is not None:  # then no method is asked
         return
-    report, _ = components_alone(instance)
+    report, _ = components_alone(instance, most)
     assert report.complete or len(components(instance)) > 1
 
 

@@ -55,19 +55,19 @@ class TypePrices(Record):
 
 
 class JobBoundCertificate(Certificate):
-    """Every job alone."""
+    """The bound of each job alone; it needs no data."""
 
     kind: Literal["job-bound"]
 
 
 class ColumnGenerationCertificate(CellPrices, Certificate):
-    """Prices for (2)."""
+    """Dual prices of the capacities in (2), by server, type and slot; they certify `cg-bound`."""
 
     kind: Literal["cg-bound"]
 
 
 class BatchDualCertificate(CellPrices, Certificate):
-    """Prices for (3)."""
+    """Dual prices of the capacities in (3), by server, type and slot."""
 
     kind: Literal["batch-dual"]
 

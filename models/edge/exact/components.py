@@ -119,7 +119,7 @@ class _Component:
             for k, mode in enumerate(task.modes)
         ]
         if sum(sizes) * len(view.workers) > MANY_CELLS:
-            found = relaxed(self.instance, self.upper, budget)
+            found = relaxed(self.instance, self.upper, self.schedule, budget)
             if found is not None:
                 self.lower = max(self.lower, math.ceil(found[0] - 1e-6))
                 self.pools.append(found[1])
