@@ -47,9 +47,9 @@ def test_jobs_are_told_apart_by_their_workers() -> None:
     assert {kind: [job.id for job in part.jobs] for kind, part in found} == {0: ["j1"], 1: ["j2"]}
 
 
-@pytest.mark.parametrize(("ps", "value"), [(2, 0), (1, None)])
-def test_schedules_are_joined_where_there_are_enough_pss(ps: int, value: int | None) -> None:
-    """Both jobs run in slot 1: c_j - a_j = 0 each, with two PSs; with one there is no way."""
+@pytest.mark.parametrize(("ps", "value"), [(2, 0), (1, 1)])
+def test_a_job_without_a_free_ps_moves(ps: int, value: int | None) -> None:
+    """Both jobs run in slot 1: c_j - a_j = 0 each, with two PSs; with one, the second one waits."""
     instance = two_kinds(cpu=ps)
     best = [best_schedule(part)[1] for part in components(instance).values()]
     found = merge_schedules(instance, best)

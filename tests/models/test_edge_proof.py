@@ -28,9 +28,11 @@ from schedgap.solvers.proofs.checker import (
     with_cuts,
 )
 from schedgap.solvers.proofs.covers import CoverSeparator
-from schedgap.solvers.proofs.prover import Proved, prove
+from schedgap.solvers.proofs.prover import Proved, Prover, prove
 from schedgap.solvers.proofs.runs import Prices
+from strategies.clocks import StopAt
 from strategies.edge import best_schedule, edge_instances, instance_of
+from strategies.edge_stops import GAPS
 
 
 def attempt(instance: EdgeInstance, goal: int) -> Proved:
@@ -89,6 +91,20 @@ def test_optima_are_proved_and_nothing_else(instance: EdgeInstance) -> None:
 @given(DRAWN)
 def test_thousands_of_optima_are_proved_and_nothing_else(instance: EdgeInstance) -> None:
     hold_to_enumeration(instance)
+
+
+@pytest.mark.parametrize("readings", [1, 2, 5])
+def test_a_search_goes_on_where_it_was_stopped(readings: int) -> None:
+    """The clock is up after so many readings, again and again; the proof is as good."""
+    goal = int(best_schedule(GAPS)[0]) - 1
+    program = proof.program(GAPS, goal)
+    prover = Prover(program, [CoverSeparator(program)])
+    stops = 0
+    while (found := prover.search(StopAt(readings + stops // 20))).proof is None:
+        assert found.reason and found.better is None
+        stops += 1
+    assert stops > 3
+    checked(GAPS, goal, found)
 
 
 def hold_pools_to_enumeration(instance: EdgeInstance, seed: int) -> None:

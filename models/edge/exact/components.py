@@ -2,7 +2,7 @@
 
 Worker types share only the PSs. So the bounds of the jobs of each type add up to a bound on all
 jobs, and half the jobs take a small part of the time. Schedules of the types form a schedule of the
-whole if the PSs suffice.
+whole; where the PSs do not suffice, some jobs move.
 
 References
 ----------
@@ -26,6 +26,7 @@ from schedgap.models.edge.bounds.worker_types import (
 )
 from schedgap.models.edge.decisions import compiled, sense
 from schedgap.models.edge.exact.prove import GoalSearch, TypeProof, of_types, relaxed
+from schedgap.models.edge.heuristics.earliest_end import earliest_run
 from schedgap.models.edge.heuristics.list_search import OrderAnnealing
 from schedgap.models.edge.heuristics.lists import best_list
 from schedgap.models.edge.placements import runs_from_schedule, schedule_from_runs
@@ -35,7 +36,8 @@ from schedgap.models.search_state import ProofProgress, StageProgress, StageResu
 from schedgap.solvers.proofs.checker import RefusedError
 
 TYPE_SHARE = 0.3  # fraction of the time for the bound by prices of the worker types
-LIST_SHARE, LIST_SECONDS = 0.05, 2.0  # limits of the annealing over the lists of one type
+LIST_SHARE, LIST_SECONDS = 0.1, 2.0  # limits of the annealing over the lists of one type
+LOOP_SHARE = 0.8  # fraction of the time for all goals, because writing a program takes its time
 FIRST_SECONDS = 2.0  # for one goal at a time; twice as long if the nearest goal takes longer
 QUICK = 0.3  # a goal refuted within this fraction of its time doubles the step to the next one
 MANY_CELLS = 4_000_000  # entries of a program, from which prices come by column generation
@@ -54,9 +56,10 @@ def components(instance: EdgeInstance) -> dict[int, EdgeInstance]:
 def merge_schedules(
     instance: EdgeInstance, schedules: Sequence[EdgeSchedule]
 ) -> EdgeSchedule | None:
-    """Return one schedule of jobs of different worker types, or None if the PSs do not suffice.
+    """Return one schedule of jobs of different worker types, or None if a job does not fit.
 
-    Jobs keep their workers and slots; the PS of a split job may move to another server.
+    Jobs keep their workers and slots; the PS of a split job may move to another server. Jobs
+    without a free PS are placed last, each where it ends earliest.
 
     `schedules`: feasible ones, of disjoint sets of jobs.
     """
@@ -64,6 +67,7 @@ def merge_schedules(
     view, partial = compiled(instance), EdgePartialSchedule(instance)
     task_of = {task.job: task for task in view.tasks}
     runs = runs_from_schedule(instance, EdgeSchedule(placements))
+    without_ps = []
     for run in sorted(runs, key=lambda run: not run.on_one_server):
         task = task_of[run.job]
         usage = partial.ps_usage[task.ps_type]
@@ -75,8 +79,13 @@ def merge_schedules(
             ]
         host = max(candidates, key=lambda s: free[s] + (s == run.host) * (free[s] > 0))
         if free[host] < 1:
+            without_ps.append(run)
+        else:
+            partial.place(run._replace(host=host))
+    for run in sorted(without_ps, key=lambda run: run.start):
+        if (moved := earliest_run(partial, run.job)) is None:
             return None
-        partial.restore(run._replace(host=host))
+        partial.place(moved)
     return schedule_from_runs(instance, partial.runs.values())
 
 
@@ -198,8 +207,8 @@ def components_stage(
     Returns
     -------
     StageResult
-        `value`: whether the bound of each type is the value of its best schedule; and the starts of
-        the jobs (by index) in these schedules, which may not fit together.
+        `value`: the starts of the jobs (by index) in the best schedules of the types, which may not
+        fit together.
     """
     sign = sense(instance)
     none = proof_goal(instance, None) + 1  # more than the value of any schedule
@@ -233,13 +242,14 @@ def components_stage(
         types.append(component)
     merge()
     whole, proved, rounds = None, -math.inf, 0
-    while not budget.clock.expired():
+    clock = budget.clock.share(LOOP_SHARE)
+    while not clock.expired():
         bound = sum(component.lower for component in types)
         still_open = [component for component in types if component.is_open]
         if not still_open or (whole is not None and bound >= best):
             break
         component = min(still_open, key=lambda each: (each.proof is not None, each.spent))
-        component.advance(best - bound + component.lower, budget)
+        component.advance(best - bound + component.lower, replace(budget, clock=clock))
         rounds += 1
         merge()
         proofs = {each.name: each.proof for each in types if each.proof is not None}
@@ -261,7 +271,7 @@ def components_stage(
             "rounds": rounds,
             "by_type": {each.name: [each.lower, each.upper, each.note] for each in types},
         },
-        value=(all(each.lower >= each.upper for each in types), starts),
+        value=starts,
         proof=whole,
         proved=proved,
     )

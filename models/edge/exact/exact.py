@@ -2,8 +2,8 @@
 
 Refutation raises the bound to the value of the incumbent, and leaves a proof (`models.refute`). The
 jobs of each worker type come first, on their own (`components`). Their bounds may not add up to the
-optimum, because the types share PSs; then values of all jobs are refuted. Small networks and few
-jobs are solved at once, by refutation and by CP-SAT.
+optimum, because the types share PSs; then large neighbourhoods improve the schedule, and values of
+all jobs are refuted. Small networks and few jobs are solved at once, by refutation and by CP-SAT.
 
 References
 ----------
@@ -19,6 +19,7 @@ from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge.decisions import compiled, sense
 from schedgap.models.edge.exact.build_programs import cp_sat
 from schedgap.models.edge.exact.components import components_stage, type_stage
+from schedgap.models.edge.exact.neighborhoods import improve
 from schedgap.models.edge.exact.prove import prove_goal
 from schedgap.models.edge.heuristics.initial import initial_state
 from schedgap.models.edge.heuristics.list_search import OrderAnnealing
@@ -28,7 +29,7 @@ from schedgap.models.program import Known, program_stage
 from schedgap.models.refute import refute_stage
 from schedgap.models.search_state import SearchState
 
-LIST_SHARE, LAST_SHARE = 0.2, 0.5  # fractions of the time for annealing: before the types, after
+LIST_SHARE, LAST_SHARE = 0.2, 0.3  # fractions of the time for annealing: before the types, after
 BATCH_SHARE = 0.5  # fraction of the time for CP-SAT, which is good at batches
 SCALE_SHARE = 0.6  # fraction of the time for bounds of the worker types at full scale
 COMPONENT_SHARE = 0.7  # fraction of the time for the worker types one by one
@@ -64,12 +65,17 @@ def _search(instance: EdgeInstance, state: SearchState) -> str:
         _search_intervals(instance, state, budget.share(BATCH_SHARE))
     elif not state.closed and len(instance.jobs) <= FEW_JOBS:
         _search_intervals(instance, state, budget.share(FIRST_SHARE, most=FIRST_SECONDS))
-    types_closed, starts = False, dict[int, float]()
+    starts = None
     if not state.closed:
-        types_closed, starts = _refute_components(instance, state, budget.share(COMPONENT_SHARE))
+        starts = _refute_components(instance, state, budget.share(COMPONENT_SHARE))
     if not state.closed and not instance.is_batch:
-        search_lists(instance, state, budget.share(LAST_SHARE), 40, 3, starts or None)
-    if not state.closed and types_closed:
+        search_lists(instance, state, budget.share(LAST_SHARE), 40, 3, starts)
+    if not state.closed and not instance.is_batch and state.schedule is not None:
+        limit = budget.share(LAST_SHARE)
+        state.call.progress.phase("large neighborhoods")
+        arguments = improve, instance, state.schedule
+        state.child("neighborhoods", *arguments, budget=limit, engine="cp-sat")
+    if not state.closed and len({job.worker_type for job in instance.jobs}) > 1:
         _refute(instance, state, budget.share(REFUTE_SHARE), step=REFUTE_STEP)
     if places > MAX_PLACES:
         return "too large for an exact search"
@@ -117,15 +123,12 @@ def search_lists(
 
 def _refute_components(
     instance: EdgeInstance, state: SearchState, budget: Budget
-) -> tuple[bool, dict[int, float]]:
-    """Refute better values of the jobs of each worker type.
-
-    Return whether all types are closed, and the starts of the jobs in their best schedules.
-    """
+) -> dict[int, float] | None:
+    """Refute better values by worker type; return the starts of the jobs in the best schedules."""
     state.call.progress.phase("refuting better values by worker type")
     arguments = components_stage, instance, state.schedule
     found = state.child("components", *arguments, budget=budget, engine="highs")
-    return (False, {}) if found is None else found.value
+    return None if found is None else found.value
 
 
 def _refute(instance: EdgeInstance, state: SearchState, budget: Budget, step: float) -> None:

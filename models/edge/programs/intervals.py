@@ -27,11 +27,16 @@ _Demands = dict[tuple[str, int, int], list[tuple[Any, Any]]]
 
 
 def build(
-    instance: EdgeInstance, *, lower: int | None = None, upper: int | None = None
+    instance: EdgeInstance,
+    *,
+    fixed: Sequence[PlacedRun] = (),
+    lower: int | None = None,
+    upper: int | None = None,
 ) -> "cp_model.CpModel":
     """Return the interval model, with the objective of (2) or (3).
 
-    Equal jobs and equal servers of (2) are put in order. `lower`, `upper`: limits on the objective,
+    Equal jobs and equal servers of (2) are put in order, if no job is fixed. `fixed`: runs of jobs
+    of (2) that are not decided: they only use capacity. `lower`, `upper`: limits on the objective,
     imposed as constraints.
 
     Returns
@@ -48,8 +53,12 @@ def build(
     start_of: dict[int, Any] = {}
     y: dict[int, list[Any]] = {}
     demands: _Demands = {}
+    fixed_runs = {run.job: run for run in fixed}
     for task in view.tasks:
         j = task.job
+        if j in fixed_runs:
+            _add_fixed(model, task, fixed_runs[j], demands)
+            continue
         starts = [view.starts(task, k) for k in range(len(task.modes))]
         allowed = [(k, slots) for k, slots in enumerate(starts) if slots]
         mode = {k: model.new_bool_var(f"mode[{j},{k}]") for k, _ in allowed}
@@ -102,6 +111,10 @@ def build(
         value: Any = sum(present.values())
     else:
         value = sum(ends[task.job] - 1 - task.arrival for task in view.tasks if task.job in ends)
+        value += sum(
+            t.flow(fixed_runs[t.job].mode_start) for t in view.tasks if t.job in fixed_runs
+        )
+    if not view.is_batch and not fixed:
         for s, r in equal_servers(view):
             model.add(sum(y[j][s] for j in y) >= sum(y[j][r] for j in y))
         for i, j in equal_jobs(view):
@@ -116,6 +129,19 @@ def build(
     else:
         model.minimize(value)
     return model
+
+
+def _add_fixed(
+    model: "cp_model.CpModel", task: CompiledJob, run: PlacedRun, demands: _Demands
+) -> None:
+    """Add the demands of a fixed run."""
+    n, d = run.mode.workers, run.mode.duration
+    used = [(("workers", s, task.worker_type), count) for s, count in run.workers]
+    used += [(("workers", -1, task.worker_type), n)]
+    used += [(("ps", s, task.ps_type), 1) for s in (run.host, -1)]
+    for key, units in used:
+        interval = model.new_fixed_size_interval_var(run.start, d, f"held[{task.job}]")
+        demands.setdefault(key, []).append((interval, units))
 
 
 def _place(
