@@ -54,8 +54,8 @@ def _search(instance: EdgeInstance, state: SearchState) -> str:
         # In this process, which loads no second engine: a child would take seconds to start.
         limit = budget.share(SCALE_SHARE)
         found = state.take("type-bound", type_stage(state, instance, budget=limit))
-        starts = {job: start for bound in found.value for job, start in bound.starts.items()}
-        search_lists(instance, state, budget, 100, math.inf, starts)
+        means = {job: start for bound in found.value for job, start in bound.starts.items()}
+        search_lists(instance, state, budget, 100, math.inf, means)
         return "too large for an exact search: lists to the end of the time"
     if places <= FEW_PLACES:
         _refute(instance, state, budget.share(FIRST_SHARE, most=FIRST_SECONDS), step=1.0)
