@@ -132,7 +132,7 @@ def test_minimal_placements_hold_no_more_than_any_placement(instance: ElasticIns
     job = instance.jobs[0]
     found = []
     for mode in modes(instance, 0):
-        for workers, ps, _ in minimal(view, mode):
+        for workers, ps in minimal(view, mode):
             run = view.place(mode, 1, dict(workers), dict(ps))
             found.append((run.duration, usage(instance, run)))
     for run in placements(instance, job):

@@ -29,7 +29,7 @@ def _all_runs(instance: ElasticInstance, span: ElasticWindows) -> Iterator[Elast
             starts = range(span.first[j], span.end[j] - mode.duration + 1)
             if not starts:
                 continue
-            for workers, ps, _ in placements(view, mode):
+            for workers, ps in placements(view, mode):
                 for start in starts:
                     yield ElasticRun(j, mode, start, workers, ps)
 
