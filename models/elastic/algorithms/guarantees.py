@@ -277,14 +277,6 @@ def lemma_1(
     return {"certified": not short, "factor": None if short else 4 * alpha, "short": short}
 
 
-def theorem_1(instance: ElasticInstance) -> dict[str, object]:
-    """Return that Theorem 1, on Algorithms 4 and 5, is not evaluated on an instance."""
-    return _not_evaluated(
-        "Algorithms 4 and 5 find the cheapest split and central placement (Theorem 1)",
-        "it is about prices, not instances, and false for Algorithm 4 (E19)",
-    )
-
-
 def theorem_1_missed(instance: ElasticInstance) -> float:
     """Return by what factor Algorithm 4 misses the least cost of (13) in the run of A_maxweight.
 
@@ -313,31 +305,3 @@ def theorem_1_near(instance: ElasticInstance) -> float:
             missed = found[feasible] > least[feasible] * (1 + 1e-9)
             shares.append(float(missed.mean()))
     return max(shares)
-
-
-def theorem_6(instance: ElasticInstance) -> dict[str, object]:
-    """Return that Theorem 6, on Algorithms 6 and 7, is not evaluated on an instance."""
-    return _not_evaluated(
-        "Algorithms 6 and 7 find the cheapest central and split ring (Theorem 6)",
-        "it is about prices, not instances",
-    )
-
-
-def theorem_4(instance: ElasticInstance) -> dict[str, object]:
-    """Return that Theorems 4 and 8, on running times, are not evaluated on an instance."""
-    return _not_evaluated(
-        "A_online runs in polynomial time (Theorems 4 and 8)",
-        "it is about growth, not one instance",
-    )
-
-
-def lemma_2(instance: ElasticInstance) -> dict[str, object]:
-    """Return that Lemma 2, on windows of A_dual, is not evaluated on an instance."""
-    return _not_evaluated(
-        "A_dual serves in alpha windows the weight of the best single one (Lemma 2)",
-        "it needs the gamma of Theorem 3, and has a gap (E13)",
-    )
-
-
-def _not_evaluated(claim: str, reason: str) -> dict[str, object]:
-    return {"claim": claim, "factor": None, "holds": False, "failed": [f"not evaluated: {reason}"]}
