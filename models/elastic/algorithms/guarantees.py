@@ -19,7 +19,6 @@ from schedgap.models.elastic.algorithms.a_maxweight import (
     ServedBatch,
     constants,
     gamma,
-    split_costs,
     split_windows,
 )
 from schedgap.models.elastic.modes import cluster, modes
@@ -285,8 +284,9 @@ def theorem_1_missed(instance: ElasticInstance) -> float:
 
     `instance`: with objective `scheduled_weight`.
     """
-    pairs = [(least, found) for _, least, found in split_costs(instance)]
-    return max((found / least for least, found in pairs if least > 0 and found < math.inf),
+    costs = ((least.min(initial=np.inf), found.min(initial=np.inf))
+             for least, found in split_windows(instance))  # fmt: skip
+    return max((found / least for least, found in costs if least > 0 and found < np.inf),
                default=1.0)  # fmt: skip
 
 
