@@ -57,47 +57,25 @@ def maximal_configurations(
         raise ValueError("an item that takes nothing fits any number of times")
     # Large items first. The number of the last kind is never less than what fits.
     share = (demand / np.where(capacity > 0, capacity, 1.0)).max(axis=1, initial=0.0)
-    order = np.argsort(-share, kind="stable").tolist()
-    size = [demand[k].tolist() for k in order]
-    slack = (rounding * (1 + capacity)).tolist()
-    count = [0] * len(order)
-    found: list[list[int]] = []
-    visited = 0
-
-    def fitting(k: int, free: list[float]) -> int:
-        least = min(left / one for left, one in zip(free, size[k], strict=True) if one > 0)
-        return int(max(0.0, least))
-
-    def can_grow(free: list[float]) -> bool:
-        # With half the allowance to spare: the larger one is found whatever the order of sums.
-        return any(
-            all(left - one >= part / 2 for left, one, part in zip(free, own, slack, strict=True))
-            for own in size
-        )
-
-    def extend(k: int, free: list[float]) -> bool:
-        nonlocal visited
-        most = fitting(k, free)
-        last = k == len(order) - 1
-        for number in range(most, (most if last else 0) - 1, -1):
-            count[k] = number
-            left = [have - number * one for have, one in zip(free, size[k], strict=True)]
-            if not last:
-                if not extend(k + 1, left):
-                    return False
-                continue
-            visited += 1
-            if visited > at_most:
-                return False
-            if not can_grow(left):
-                found.append(count.copy())
-        return True
-
-    if order and not extend(0, [have + part for have, part in zip(capacity, slack, strict=True)]):
-        return None
-    table = np.zeros((len(found), len(order)), dtype=np.int64)
-    table[:, order] = np.array(found, dtype=np.int64).reshape(len(found), len(order))
-    return table
+    order = np.argsort(-share, kind="stable")
+    slack = rounding * (1 + capacity)
+    count, free = np.zeros((1, len(order)), dtype=np.int64), (capacity + slack)[None]
+    for k in order.tolist():
+        taken = demand[k] > 0
+        fit = np.maximum(0.0, (free[:, taken] / demand[k, taken]).min(axis=1)).astype(np.int64)
+        ways = np.ones_like(fit) if k == order[-1] else fit + 1
+        if ways.sum() > at_most:
+            return None
+        above = np.arange(ways.sum()) - np.repeat(np.cumsum(ways) - ways, ways)
+        number = np.repeat(fit, ways) - above
+        count, free = np.repeat(count, ways, axis=0), np.repeat(free, ways, axis=0)
+        count[:, k] = number
+        free -= number[:, None] * demand[k]
+    # With half the allowance to spare: the larger one is found whatever the order of sums.
+    grows = np.zeros(len(count), dtype=bool)
+    for one in demand:
+        grows |= (free - one >= slack / 2).all(axis=1)
+    return count[~grows]
 
 
 class FacetSeparator:
