@@ -26,16 +26,12 @@ def _scaled(function: Callable[..., Any]) -> Within[ElasticInstance, ElasticSche
     return Within(_at("programs.weights:on_scaled_weights"), function)
 
 
-def _solved(name: str, **own: Lazy) -> Within[ElasticInstance, ElasticSchedule]:
-    """Return how a program is solved, on weights of a larger magnitude.
-
-    `own`: builders for single engines.
-    """
+def _solved(name: str) -> Within[ElasticInstance, ElasticSchedule]:
+    """Return how a program is solved, on weights of a larger magnitude."""
     return _scaled(SolveProgram(
         _at(f"exact.build_programs:{name}"),
         initial=_at("heuristics.initial:initial_state"),
         engine_options=_at("exact.build_programs:engine_options"),
-        own={engine.replace("_", "-"): build for engine, build in own.items()},
     ))  # fmt: skip
 
 
@@ -49,9 +45,6 @@ def _needs_batch(instance: ElasticInstance) -> str | None:
     return None if instance.is_batch else "needs objective scheduled_weight"
 
 
-_COMPACT = _solved(
-    "compact_exponential", cp_sat=_at("exact.build_programs:compact_exponential_cp_sat")
-)
 # Passed as arguments, so that the paper's algorithms import no bounds, and bounds no heuristics.
 _WEIGHT_BOUND = _at("bounds.dual_prices:weight_bound")
 _STARTING_SCHEDULE = _at("heuristics.initial:starting_schedule")
@@ -76,7 +69,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method("time-indexed", "exact", _solved("time_indexed"),
            "time-indexed program: one copy of the placement for each job, mode and start; no big-M",
            "(2), (7)", ours=True, engines=("highs", "gurobi", "cp-sat", "scip"), seeded=True),
-    Method("compact-exponential", "exact", _COMPACT,
+    Method("compact-exponential", "exact", _solved("compact_exponential"),
            "the paper's compact-exponential program: one column for each run of each job",
            "(8), (17)", engines=("cp-sat", "highs", "gurobi", "scip"), seeded=True),
     Method("paper-milp", "exact", _solved("paper_milp"),

@@ -9,7 +9,7 @@ from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic.exact.exact import interval_stage
 from schedgap.models.elastic.heuristics.initial import known_windows, starting_schedule
 from schedgap.models.elastic.programs import compact, intervals, time_indexed
-from schedgap.models.elastic.programs.columns import fits_together, runs_from, schedule_of
+from schedgap.models.elastic.programs.columns import fits_together, runs_from
 from schedgap.models.elastic.programs.weights import scaled_weights
 from schedgap.models.method import Budget
 from schedgap.solvers import Clock, solve
@@ -40,11 +40,11 @@ def _each(instance: ElasticInstance) -> tuple[ElasticSchedule | None, ...] | Non
         interval = intervals.read(model, instance, result.values)
     runs = compact.enumerate_runs(instance, known_windows(instance), 200_000)
     assert runs is not None
-    result = solve(compact.to_cp_sat(instance, runs), "cp-sat", clock=Clock(60))
+    model = compact.build(instance, runs)
+    result = solve(model, "cp-sat", clock=Clock(60))
     assert result.status in ("optimal", "infeasible")
     if result.status == "optimal":
-        chosen = [run for run, taken in zip(runs, result.values, strict=True) if taken]
-        packing = schedule_of(instance, chosen)
+        packing = compact.read(model, instance)
     model = time_indexed.build(instance, span=known_windows(instance))
     result = solve(model, "cp-sat", clock=Clock(60))
     assert result.status in ("optimal", "infeasible")

@@ -17,7 +17,7 @@ from schedgap.models.elastic.programs import (
     whole_numbers,
 )
 from schedgap.models.elastic.programs import time_indexed as by_start
-from schedgap.models.elastic.programs.columns import ElasticRun, schedule_of
+from schedgap.models.elastic.programs.columns import ElasticRun
 from schedgap.models.elastic.programs.weights import value_step
 from schedgap.models.elastic.time_windows import ElasticWindows, windows
 from schedgap.models.program import BuiltProgram, Known, NotBuiltError, check_size
@@ -132,28 +132,6 @@ def compact_exponential(
     """Build (8), (17): a column for every run of every job."""
     model = compact.build(instance, _runs(instance, known, max_columns))
     return _built(instance, model, compact.read)
-
-
-def compact_exponential_cp_sat(
-    instance: ElasticInstance, known: Known[ElasticSchedule], *, max_columns: int
-) -> Built:
-    """Build (8), (17) for CP-SAT, in whole numbers and without rows that cannot be violated.
-
-    Raises
-    ------
-    ScaleError
-        If weights or amounts are not multiples of a step that is not too small.
-    """
-    runs = _runs(instance, known, max_columns)
-    step = whole_numbers.exact_integers(instance, _span(instance, known)).step
-    return BuiltProgram(
-        compact.to_cp_sat(instance, runs),
-        lambda values: schedule_of(
-            instance, [run for run, value in zip(runs, values, strict=True) if value]
-        ),
-        lambda bound: bound * step,
-        grid=1,
-    )
 
 
 def dual_lp(
