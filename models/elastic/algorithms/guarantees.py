@@ -1,13 +1,12 @@
 """The paper's statements evaluated on an instance, with the assumptions that they need.
 
-Lemma 1 is a statement on a run (`a_online.lemma_1_of_run`), Theorems 2 and 7 are on its prices
-(`bounds.dual_prices`).
+Lemma 1 is a statement on a run (`a_online.lemma_1_of_run`), Theorems 2 and 7 are on its prices.
 
 Logarithms are to base 2 (E8). E13, E19, E28 are the paper's errata as numbered in `paper.toml`.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,10 +16,13 @@ from schedgap.models.elastic.algorithms.a_maxweight import (
     ArrivedJob,
     MaxWeightConstants,
     ServedBatch,
+    batch_of,
     constants,
     gamma,
+    serve_batch,
     split_windows,
 )
+from schedgap.models.elastic.algorithms.pricing import PricedServers
 from schedgap.models.elastic.modes import cluster, modes
 from schedgap.models.elastic.placement import Rule, fits
 
@@ -193,6 +195,49 @@ def theorem_3(
         "holds": not failed,
         "failed": failed,
     }
+
+
+def theorem_2(instance: ElasticInstance, **options: Any) -> dict[str, Any]:
+    """Evaluate Theorem 2 or 7 on the run of A_maxweight: is (u, delta) feasible for (9), (18)?
+
+    `options`: of `a_maxweight.constants`.
+
+    Returns
+    -------
+    dict
+        `claim` in words; `factor` = None; `holds`; `failed`, the jobs whose row is violated.
+    """
+    claim = "the schedule is feasible for (7), (8), and (u, delta) for (9) (Theorems 2 and 7)"
+    failed = ["not evaluated: needs objective scheduled_weight"]
+    if instance.is_batch:
+        failed = [
+            f"job {job}: w - cost is {left:.6g} at the final prices, above u = {u:.6g}"
+            for job, left, u in dual_rows(instance, **options)
+            if left > u + 1e-6
+        ]
+    return {"claim": claim, "factor": None, "holds": not failed, "failed": failed}
+
+
+def dual_rows(instance: ElasticInstance, **options: Any) -> list[tuple[str, float, float]]:
+    """Return for each job of a batch its id, the left side of its row of (9), and u_j.
+
+    The left side is the weight that the cheapest schedule on the empty cluster leaves at the final
+    prices of A_maxweight, at least 0. u_j is (10), (19) when job j is served, and 0 if it is not.
+
+    `options`: of `a_maxweight.constants`.
+    """
+    view, jobs = batch_of(instance)
+    log, deadline = list[Mapping[str, Any]](), instance.deadline or 2
+    batch = serve_batch(view, jobs, deadline, constants(instance, **options), log=log)
+    u = {each["job"]: each["weight"] - each["cost"] for each in log if each["event"] == "accept"}
+    price = np.moveaxis(batch.prices, 2, 0)
+    empty = np.broadcast_to(view.capacity, price.shape)
+    priced, rows = PricedServers(view, price, empty, longest=len(price)), []
+    for each in jobs:
+        run = priced.cheapest(each.modes, 1, deadline)
+        left = 0.0 if run is None else max(0.0, each.job.weight - run.cost)
+        rows.append((each.job.id, left, u.get(each.job.id, 0.0)))
+    return rows
 
 
 def theorem_5(
