@@ -136,15 +136,9 @@ def a_dual(
         if log is not None:
             log.append({"line": "A2 L2", "event": "window", "time": tau, "window": iota + 1})
         window = serve_batch(
-            settings.view,
-            rest,
-            tau,
-            settings.const,
-            rule=settings.rule,
-            order=settings.order,
-            tie=settings.tie,
-            log=log,
-        )  # A2 L3
+            settings.view, rest, tau, settings.const,
+            rule=settings.rule, order=settings.order, tie=settings.tie, log=log,
+        )  # A2 L3  # fmt: skip
         if not window.served:
             break
         windows.append(window)
@@ -211,34 +205,6 @@ def _ids(jobs: Sequence[ArrivedJob]) -> list[str]:
     return [each.job.id for each in jobs]
 
 
-def online_settings(
-    instance: ElasticInstance,
-    *,
-    alpha: int | str = 4,
-    compact: bool = False,
-    placement: Rule = "exact",
-    F: float | None = None,
-    F_factor: float = 1.0,
-    normalise: bool = True,
-    order: Order = "arrival",
-    tie: Tie = "order",
-    batch: Batch = "by",
-    modes_of: ModesOf | None = None,
-) -> OnlineSettings:
-    """Return what is known beforehand; the constants are computed from all jobs of the instance.
-
-    `alpha`, `compact`, `placement`, `F`, `F_factor`, `normalise`, `order`, `tie`, `batch`,
-    `modes_of`: as in `a_online`.
-
-    Notes
-    -----
-    Source: Section 4.2; alpha of Theorem 5.
-    """
-    const = constants(instance, F=F, F_factor=F_factor, normalise=normalise, modes_of=modes_of)
-    windows = alpha_of(alpha, instance, const)
-    return OnlineSettings(cluster(instance), const, windows, placement, order, tie, compact, batch)
-
-
 WeightBound = Callable[[ElasticInstance, ServedRound], float]
 """Upper bound on the weight that one window of a round could have served."""
 
@@ -299,23 +265,16 @@ def a_online(
 
     Notes
     -----
-    Source: Algorithms 1 and 2, line by line in `serve_rounds` and `a_dual`.
+    Source: Algorithms 1 and 2, line by line in `serve_rounds` and `a_dual`. T, F and kappa are
+    computed from all jobs of the instance (Section 4.2).
     """
     arrivals = ElasticArrivals(instance, modes_of)
     if not all(arrived_job(instance, j, modes_of).modes for j in range(len(instance.jobs))):
         return AlgorithmRun(None)
-    settings = online_settings(
-        instance,
-        alpha=alpha,
-        compact=compact,
-        placement=placement,
-        F=F,
-        F_factor=F_factor,
-        normalise=normalise,
-        order=order,
-        tie=tie,
-        batch=batch,
-        modes_of=modes_of,
+    const = constants(instance, F=F, F_factor=F_factor, normalise=normalise, modes_of=modes_of)
+    windows = alpha_of(alpha, instance, const)
+    settings = OnlineSettings(
+        cluster(instance), const, windows, placement, order, tie, compact, batch
     )
     log: Log | None = [] if events else None
     run = serve_rounds(arrivals, settings, log=log)
