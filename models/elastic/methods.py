@@ -50,9 +50,6 @@ _WEIGHT_BOUND = _at("bounds.dual_prices:weight_bound")
 _STARTING_SCHEDULE = _at("heuristics.initial:starting_schedule")
 
 _A_ONLINE = _at("algorithms.a_online:a_online")  # with its options
-_by_columns = partial(
-    _at("bounds.solve_relaxations:by_columns"), starting_schedule=_STARTING_SCHEDULE
-)
 _solve_a_online = partial(_at("algorithms.a_online:solve_a_online"), weight_bound=_WEIGHT_BOUND)
 _method = partial(Method, unsupported_reason=_needs_completion)
 _batch_method = partial(Method, unsupported_reason=_needs_batch)
@@ -79,12 +76,11 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
            "the paper's program with its products as printed; tiny instances, for teaching",
            "(2), (15); (7), (16)", engines=("gurobi",), seeded=True),
     # bounds
-    Method("schedule-lp", "bound", partial(_by_columns, "schedule-lp"),
-           "linear relaxation over all runs of all jobs by column generation; prices by server "
-           "and slot",
-           "(8), (9)", ours=True, engines=("highs",)),
-    Method("pooled-lp", "bound", partial(_by_columns, "pooled-lp"),
-           "as schedule-lp, with equal servers pooled: fewer prices",
+    Method("schedule-lp", "bound",
+           partial(_at("bounds.solve_relaxations:schedule_lp_bound"),
+                   starting_schedule=_STARTING_SCHEDULE),
+           "linear relaxation over all runs of all jobs by column generation; prices by slot, "
+           "resource, and server or pool of equal ones",
            "(8), (9)", ours=True, engines=("highs",)),
     Method("configuration-lp", "bound", _at("bounds.solve_relaxations:configuration_lp_bound"),
            "servers filled by whole configurations of workers and PSs; prices by block of slots; "
@@ -150,6 +146,7 @@ ALIASES = {
     "price-and-enumerate": "exact",
     "paper": "paper-milp",
     "lp": "schedule-lp",
+    "pooled-lp": "schedule-lp",
     "pooled-lp-coarse": "configuration-lp",
     "no-contention": "job-alone",
     "volume": "job-alone",  # retired: nowhere better

@@ -18,7 +18,7 @@ sums of rows as a relaxation.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any, Generic, TypeVar
 
 import numpy as np
 from annotated_types import Ge
@@ -35,12 +35,16 @@ from schedgap.models.elastic.bounds.container_prices import (
     configurations,
     containers,
 )
-from schedgap.models.elastic.bounds.schedule_lp import OnProved
 from schedgap.models.elastic.bounds.volume import contended_slots
 from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.placement import Floats, Ints
 from schedgap.models.elastic.time_windows import shortest
-from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster, prices_at_most
+from schedgap.models.mechanisms.restricted_master import (
+    MasterSolution,
+    Priced,
+    RestrictedMaster,
+    prices_at_most,
+)
 from schedgap.models.method import Budget
 from schedgap.solvers.loops.column_generation import Columns
 from schedgap.solvers.programs.builder import Entries
@@ -55,16 +59,33 @@ BLOCKS = 100  # number of blocks if their length is not given
 ROUGH = 5e-4  # relative gap at which the prices of one pool are a good enough start
 
 
+OnProved = Callable[[float, Mapping[str, object]], None]
+"""Receives each better bound of the minimisation, with its certificate."""
+
+Prices = TypeVar("Prices")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class ConfigurationLpResult:
+class LpResult(Generic[Prices]):
     """Result of column generation; in a batch problem values are minus the weight."""
 
     bound: float
-    prices: ContainerPrices
+    prices: Prices
     certificate: Mapping[str, object]
     objective: float | None
     rounds: int
     columns: int
+
+    @classmethod
+    def of(
+        cls, solution: MasterSolution[Any], prices: Prices, certificate: Mapping[str, object]
+    ) -> "LpResult[Prices]":
+        """Return the result for a solution with a bound, its prices and their certificate."""
+        assert solution.bound is not None
+        result = solution.result
+        return cls(
+            solution.bound, prices, certificate, result.objective, result.rounds, len(result.tags)
+        )
 
 
 def run_cost(instance: ElasticInstance, job: int, end: int) -> float:
@@ -186,7 +207,7 @@ def solve_configurations(
     gap: float = 1e-6,
     on_bound: OnProved | None = None,
     on_start: Callable[[ContainerPrices], object] = lambda prices: None,
-) -> ConfigurationLpResult | None:
+) -> LpResult[ContainerPrices] | None:
     """Solve the linear relaxation over runs and configurations, with prices constant on blocks.
 
     Returns None if time runs out before the first bound.
@@ -216,7 +237,7 @@ def _solve(
     budget: Budget,
     gap: float,
     on_bound: OnProved | None,
-) -> ConfigurationLpResult | None:
+) -> LpResult[ContainerPrices] | None:
     """Solve one of the two programs.
 
     `start`: its cheapest runs and most valuable configurations are the first columns.
@@ -258,11 +279,4 @@ def _solve(
     )
     if solution.bound is None or solution.duals is None:
         return None
-    return ConfigurationLpResult(
-        bound=solution.bound,
-        prices=rows.prices(solution.duals),
-        certificate=rows.certificate(solution.duals),
-        objective=solution.result.objective,
-        rounds=solution.result.rounds,
-        columns=len(solution.result.tags),
-    )
+    return LpResult.of(solution, rows.prices(solution.duals), rows.certificate(solution.duals))

@@ -26,6 +26,7 @@ from schedgap.models.elastic.algorithms.a_maxweight import (
 )
 from schedgap.models.elastic.algorithms.guarantees import ServedRound, fitting_weight
 from schedgap.models.elastic.bounds import schedule_lp
+from schedgap.models.elastic.bounds.certificates import certified_result
 from schedgap.models.elastic.bounds.schedule_lp import SlotPrices
 from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.programs.weights import value_step
@@ -106,6 +107,4 @@ def dual_prices_bound(instance: ElasticInstance, call: RunContext) -> MethodResu
     batch = serve_batch(view, jobs, deadline, constants(instance))
     prices, theta = _scaled(instance, batch)
     certificate = schedule_lp.certificate("dual-prices", prices)
-    return schedule_lp.certified_result(
-        instance, certificate, theta=theta, served_weight=batch.weight
-    )
+    return certified_result(instance, certificate, theta=theta, served_weight=batch.weight)

@@ -13,7 +13,7 @@ from functools import partial
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.bounds import schedule_lp
-from schedgap.models.elastic.bounds.solve_relaxations import by_columns
+from schedgap.models.elastic.bounds.solve_relaxations import schedule_lp_bound
 from schedgap.models.elastic.exact.prove import prove_goal
 from schedgap.models.elastic.exact.stages import (
     interval_stage,
@@ -41,7 +41,7 @@ FIRST_SIZE, MAX_SIZE = 3_000, 100_000  # of the interval model: for CP-SAT first
 FEW_MODE_STARTS = 150_000  # jobs x modes x slots
 
 METHODS: Mapping[str, Callable[..., MethodResult]] = {
-    "schedule-lp": partial(by_columns, "pooled-lp", starting_schedule=starting_schedule),
+    "schedule-lp": partial(schedule_lp_bound, starting_schedule=starting_schedule),
     "lp-guided": lp_guided,
 }
 
