@@ -228,6 +228,7 @@ def solve_lp(
     slots: int,
     *,
     budget: Budget,
+    gap: float = 1e-6,
     rounds: int | None = None,
     on_bound: OnProved | None = None,
 ) -> LpResult[SlotPrices] | None:
@@ -235,8 +236,9 @@ def solve_lp(
 
     Returns None if time runs out before the first bound.
 
-    `slots`: number of slots with prices. `rounds`: largest number of rounds. `on_bound`: receives
-    each better bound with its certificate.
+    `slots`: number of slots with prices. `gap`, `rounds`: relative gap between master and bound,
+    and number of rounds, at which it ends. `on_bound`: receives each better bound with its
+    certificate.
     """
     pricer = RunPricer(instance, pools(instance, pooled=True))
     rows = _SlotMaster(pricer, slots)
@@ -257,6 +259,7 @@ def solve_lp(
     solution = rows.master.solve(
         pricing,
         clock=budget.clock,
+        gap=gap,
         rounds=rounds,
         seed=budget.seed,
         threads=budget.threads,

@@ -20,13 +20,12 @@ import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Placement
 from schedgap.models.elastic import rules
-from schedgap.models.elastic.placement import Ints
-from schedgap.models.elastic.proof import Column, Model
+from schedgap.models.elastic.bounds.schedule_lp import solve_lp
+from schedgap.models.elastic.modes import cluster
+from schedgap.models.elastic.proof import Model
 from schedgap.models.mechanisms.configurations import FacetSeparator, maximal_configurations
-from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster, prices_at_most
 from schedgap.models.method import Budget
 from schedgap.solvers.programs.arrays import Floats
-from schedgap.solvers.programs.builder import Entries
 from schedgap.solvers.programs.cliques import heavy_cliques
 from schedgap.solvers.proofs.checker import Box
 from schedgap.solvers.proofs.covers import CoverSeparator
@@ -65,7 +64,7 @@ def prove_goal(
     model = Model(instance, goal)
     pools: list[dict[str, Any]] = []
     if _runs_left(model) > FEW_RUNS:
-        pool = _prices(model, budget)
+        pool = _prices(instance, model, budget)
         gap = model.reduce(pool) / pool["o"]
         # At a gap of one step, the goal is next to the bound of the prices.
         while (
@@ -134,97 +133,18 @@ def schedule_of(
 # --- prices --------------------------------------------------------------------------------------
 
 
-def _prices(model: Model, budget: Budget) -> dict[str, Any]:
+def _prices(instance: ElasticInstance, model: Model, budget: Budget) -> dict[str, Any]:
     """Return prices of the capacities by column generation, as a vector of a proof file."""
-    pricer, master = _Pricer(model), RestrictedMaster[Column]()
-    lower = -np.inf if model.is_batch else 1.0
-    jobs = master.rows("job", len(model.jobs), lower=lower, upper=1.0)
-    shape = len(pricer.limit), pricer.slots
-    cells = master.rows("capacity", shape, upper=pricer.limit[:, None])
-    if not model.is_batch:
-        master.begin(master.artificial(jobs, 10.0 * max(1.0, abs(float(model.goal)))))
-
-    def pricing(duals: Floats) -> Priced:
-        bound, columns = pricer.evaluate(prices_at_most(cells, duals))
-        cost = [float(model.cost(column)) for column in columns]
-        entries = [pricer.entries(column, cells.positions) for column in columns]
-        return Priced(master.columns(cost, entries, columns) if columns else None, bound)
-
-    solution = master.solve(
-        pricing, clock=budget.clock, gap=GAP, rounds=MAX_ROUNDS, seed=budget.seed
-    )
-    price = np.zeros(shape) if solution.duals is None else prices_at_most(cells, solution.duals)
-    return pricer.vector(price)
-
-
-class _Pricer:
-    """Prices all runs at all starts by sums over time; rows are scaled to moderate amounts."""
-
-    def __init__(self, model: Model) -> None:
-        self.model = model
-        resources = len(model.capacity[0])
-        limit = np.array(model.capacity, dtype=np.float64).reshape(-1)
-        self.scale = np.maximum(1.0, limit / 1000)
-        self.limit = limit / self.scale
-        self.slots = max(job.end for job in model.jobs)
-        # By job and duration: numbers of the runs, and what they use [k, h r].
-        self.groups: list[list[tuple[int, list[int], Floats]]] = []
-        for job in model.jobs:
-            by: dict[int, list[int]] = {}
-            for k, run in enumerate(job.runs):
-                by.setdefault(run.duration, []).append(k)
-            groups = []
-            for d, numbers in by.items():
-                use = np.zeros((len(numbers), len(limit)))
-                for at, k in enumerate(numbers):
-                    for (h, r), amount in job.runs[k].use:
-                        use[at, h * resources + r] = amount
-                groups.append((d, numbers, use / self.scale))
-            self.groups.append(groups)
-
-    def evaluate(self, price: Floats) -> tuple[float, list[Column]]:
-        """Return the bound of prices [h r, t], and the cheapest runs of each job."""
-        until = np.concatenate([np.zeros((len(price), 1)), np.cumsum(price, axis=1)], axis=1)
-        bound, found = -float((price.sum(axis=1) * self.limit).sum()), list[Column]()
-        for j, (job, groups) in enumerate(zip(self.model.jobs, self.groups, strict=True)):
-            least, best = 0.0 if self.model.is_batch else np.inf, list[tuple[float, Column]]()
-            for d, numbers, use in groups:
-                start = np.arange(job.first, job.end - d + 1)
-                if not len(start):
-                    continue
-                cost = use @ (until[:, start + d - 1] - until[:, start - 1])  # [k, start]
-                cost += -job.weight if self.model.is_batch else job.weight * (start + d)
-                cheapest = cost.argmin(axis=0)
-                own = cost[cheapest, np.arange(len(start))]
-                least = min(least, float(own.min()))
-                best += [
-                    (float(own[i]), Column(j, numbers[cheapest[i]], int(start[i])))
-                    for i in np.argsort(own, kind="stable")[:5].tolist()
-                ]
-            bound += least
-            best = sorted(best)[:8]
-            found += [column for cost_, column in best if cost_ < least + 2 * abs(least) + 1]
-        return bound, found
-
-    def entries(self, column: Column, at: Ints) -> Entries:
-        """Return the entries of a column; `at` [h r, t]: rows of the capacities."""
-        run = self.model.jobs[column.job].runs[column.run]
-        cells = np.array([h * len(self.model.capacity[0]) + r for (h, r), _ in run.use])
-        amounts = np.array([amount for _, amount in run.use]) / self.scale[cells]
-        rows = at[cells, column.start - 1 : column.start - 1 + run.duration]
-        return [(column.job, 1.0), (rows, np.repeat(amounts, run.duration))]
-
-    def vector(self, price: Floats) -> dict[str, Any]:
-        """Return prices [h r, t] as whole numbers."""
-        resources = len(self.model.capacity[0])
-        unit = price / self.scale[:, None]
-        bits = max(0, PRICE_BITS - int(np.frexp(unit.max(initial=0.0))[1]))
-        whole = np.round(unit * 2.0**bits).astype(object)
-        cells = [
-            [int(c) // resources, int(c) % resources, int(t) + 1, int(whole[c, t])]
-            for c, t in np.argwhere(whole > 0)
-        ]
-        return {"o": 1 << bits, "p": cells}
+    lp = solve_lp(instance, model.last - 1, budget=budget, gap=GAP, rounds=MAX_ROUNDS)
+    if lp is None:
+        return {"o": 1, "p": []}
+    room = np.array(model.capacity, dtype=np.float64)
+    unit = cluster(instance).capacity / np.maximum(1.0, room)  # of the relaxation, for one here
+    price = lp.prices.price[lp.prices.pool] * unit[:, :, None]
+    bits = max(0, PRICE_BITS - int(np.frexp(price.max(initial=0.0))[1]))
+    whole = np.round(price * 2.0**bits).astype(object)
+    cells = [[h, r, t + 1, int(whole[h, r, t])] for h, r, t in np.argwhere(whole > 0).tolist()]
+    return {"o": 1 << bits, "p": cells}
 
 
 # --- cuts ----------------------------------------------------------------------------------------
