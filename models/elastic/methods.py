@@ -63,9 +63,6 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method("cp-sat", "exact", _solved("cp_sat"),
            "one interval for each job, with a variable demand on each server",
            "(2), (7)", ours=True, engines=("cp-sat",), seeded=True),
-    Method("time-indexed", "exact", _solved("time_indexed"),
-           "time-indexed program: one copy of the placement for each job, mode and start; no big-M",
-           "(2), (7)", ours=True, engines=("highs", "gurobi", "cp-sat", "scip"), seeded=True),
     Method("compact-exponential", "exact", _solved("compact_exponential"),
            "the paper's compact-exponential program: one column for each run of each job",
            "(8), (17)", engines=("cp-sat", "highs", "gurobi", "scip"), seeded=True),
@@ -145,6 +142,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
 ALIASES = {
     "price-and-enumerate": "exact",
     "paper": "paper-milp",
+    "time-indexed": "compact-exponential",
     "lp": "schedule-lp",
     "pooled-lp": "schedule-lp",
     "pooled-lp-coarse": "configuration-lp",

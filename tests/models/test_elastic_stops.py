@@ -28,7 +28,7 @@ from strategies.elastic_stops import (
 )
 
 NAMES = sorted(STOPPED)
-PROGRAMS = ("compact-exponential", "paper-milp", "time-indexed")
+PROGRAMS = ("compact-exponential", "paper-milp")
 
 
 def tried(

@@ -8,7 +8,7 @@ from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic.exact.exact import interval_stage
 from schedgap.models.elastic.heuristics.initial import known_windows, starting_schedule
-from schedgap.models.elastic.programs import compact, intervals, time_indexed
+from schedgap.models.elastic.programs import compact, intervals
 from schedgap.models.elastic.programs.columns import fits_together, runs_from
 from schedgap.models.elastic.programs.weights import scaled_weights
 from schedgap.models.method import Budget
@@ -19,7 +19,7 @@ from strategies.clocks import StopAt
 def schedules(
     send: Callable[[Any], None], instances: list[ElasticInstance]
 ) -> list[tuple[ElasticSchedule | None, ...] | None]:
-    """Return the schedules of the interval model, the packing over all runs, and by slots.
+    """Return the schedules of the interval model and the packing over all runs.
 
     None in place of a schedule where there is none; None for an instance without whole numbers.
     """
@@ -35,7 +35,7 @@ def _each(instance: ElasticInstance) -> tuple[ElasticSchedule | None, ...] | Non
     hints = None if start is None else intervals.start(model, instance, start)
     result = solve(model, "cp-sat", clock=Clock(60), start=hints)
     assert result.status in ("optimal", "infeasible")
-    interval = packing = slots = None
+    interval = packing = None
     if result.status == "optimal":
         interval = intervals.read(model, instance, result.values)
     runs = compact.enumerate_runs(instance, known_windows(instance), 200_000)
@@ -45,12 +45,7 @@ def _each(instance: ElasticInstance) -> tuple[ElasticSchedule | None, ...] | Non
     assert result.status in ("optimal", "infeasible")
     if result.status == "optimal":
         packing = compact.read(model, instance)
-    model = time_indexed.build(instance, span=known_windows(instance))
-    result = solve(model, "cp-sat", clock=Clock(60))
-    assert result.status in ("optimal", "infeasible")
-    if result.status == "optimal":
-        slots = time_indexed.read(model, instance)
-    return interval, packing, slots
+    return interval, packing
 
 
 class Kept:

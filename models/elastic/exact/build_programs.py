@@ -16,7 +16,6 @@ from schedgap.models.elastic.programs import (
     printed,
     whole_numbers,
 )
-from schedgap.models.elastic.programs import time_indexed as by_start
 from schedgap.models.elastic.programs.columns import ElasticRun
 from schedgap.models.elastic.programs.weights import value_step
 from schedgap.models.elastic.time_windows import ElasticWindows, windows
@@ -99,16 +98,6 @@ def paper_miqcp(
 ) -> Built:
     """Build the paper's program with its products as printed."""
     return _pyomo(printed, instance, known, max_columns)
-
-
-def time_indexed(
-    instance: ElasticInstance,
-    known: Known[ElasticSchedule] | None = None,
-    *,
-    max_columns: MaxColumns = 60_000,
-) -> Built:
-    """Build the time-indexed program."""
-    return _pyomo(by_start, instance, known, max_columns)
 
 
 def _runs(
