@@ -6,12 +6,13 @@ from typing import Any
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
-from schedgap.models.elastic.exact.exact import interval_stage
+from schedgap.models.elastic.exact.build_programs import cp_sat
 from schedgap.models.elastic.heuristics.initial import known_windows, starting_schedule
 from schedgap.models.elastic.programs import compact, intervals
 from schedgap.models.elastic.programs.columns import fits_together, runs_from
 from schedgap.models.elastic.programs.weights import scaled_weights
 from schedgap.models.method import Budget
+from schedgap.models.program import Known, program_stage
 from schedgap.solvers import Clock, solve
 from strategies.clocks import StopAt
 
@@ -65,6 +66,9 @@ class Kept:
         """Keep a bound."""
         self.bounds.append(value)
 
+    def phase(self, text: str) -> None:
+        """Keep nothing."""
+
 
 def stopped(
     send: Callable[[Any], None], instances: list[ElasticInstance]
@@ -76,8 +80,9 @@ def stopped(
         ends = []
         for k in range(1, 8):
             kept = Kept()
-            report = interval_stage(
-                kept, larger, starting_schedule(larger), budget=Budget(StopAt(k))
+            known = Known(starting_schedule(larger))
+            report = program_stage(
+                kept, cp_sat, larger, known, {}, "cp-sat", budget=Budget(StopAt(k))
             )
             values = [value / larger.jobs[0].weight for value in kept.bounds]
             bounds = [value * instance.jobs[0].weight for value in values]

@@ -1,5 +1,6 @@
 """The programs of the family in the time windows of a schedule, for engines, files and readers."""
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
@@ -139,15 +140,15 @@ def cp_sat(instance: ElasticInstance, known: Known[ElasticSchedule]) -> Built:
         If weights or amounts are not multiples of a step that is not too small.
     """
     span = _span(instance, known)
-    whole = whole_numbers.exact_integers(instance, span)
+    step = whole_numbers.exact_integers(instance, span).step
     sign = -1 if instance.is_batch else 1
-    value = None if known.schedule is None else sign * known.schedule.value(instance)
-    most = None if value is None else round(value / whole.step)
-    model = intervals.build(instance, span=span, whole=whole, most=most)
+    most = None if known.schedule is None else round(sign * known.schedule.value(instance) / step)
+    least = math.ceil(known.lower / step - 1e-6) if math.isfinite(known.lower) else None
+    model = intervals.build(instance, span=span, least=least, most=most)
     return BuiltProgram(
         model,
         lambda values: intervals.read(model, instance, values),
-        lambda bound: bound * whole.step,
+        lambda bound: bound * step,
         grid=1,
         start=lambda schedule: intervals.start(model, instance, schedule),
     )

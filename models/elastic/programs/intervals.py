@@ -26,15 +26,14 @@ def build(
     instance: ElasticInstance,
     *,
     span: ElasticWindows,
-    whole: IntegerData | None = None,
     least: int | None = None,
     most: int | None = None,
 ) -> "cp_model.CpModel":
     """Build the interval model, in slots and whole units.
 
     `span`: when each job may run; the windows of a feasible schedule contain an optimal one.
-    `whole`: weights and amounts; None takes the instance's own. `least`, `most`: bounds on the
-    objective, in steps of the weights; of a batch problem on its negative.
+    `least`, `most`: bounds on the objective, in steps of the weights; of a batch problem on its
+    negative.
 
     Returns
     -------
@@ -48,7 +47,7 @@ def build(
     ScaleError
         When weights or amounts are not multiples of a step that is not too small.
     """
-    whole = whole or exact_integers(instance, span)  # may raise, before CP-SAT is loaded
+    whole = exact_integers(instance, span)  # may raise, before CP-SAT is loaded
     from ortools.sat.python import cp_model
 
     view, weight = cluster(instance), whole.weight
