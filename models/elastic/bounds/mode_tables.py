@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.modes import ElasticCluster, Mode, cluster, modes
-from schedgap.models.elastic.placement import Floats, Ints, fits, ps_needed
+from schedgap.models.elastic.modes import ElasticCluster, cluster, min_ps, modes
+from schedgap.models.elastic.placement import Floats, Ints
 
 ROUNDING = 1e-9  # relative; ample, as prices of runs are sums of numbers >= 0
 
@@ -93,29 +93,3 @@ def _undominated_ps(
     one = np.array([view.ps_units[p] for p, _ in kinds])
     number = np.array([s for _, s in kinds])
     return tuple(kinds[k] for k in undominated(np.hstack([one, number[:, None] * one])).tolist())
-
-
-@lru_cache(maxsize=1 << 16)
-def min_ps(view: ElasticCluster, m: int, p: int, workers: int) -> int:
-    """Return the smallest number of PSs with which a split mode runs on the empty cluster.
-
-    `m`, `p`: worker type and PS type. `workers`: number of workers of a split mode that has a
-    placement.
-
-    Notes
-    -----
-    The smallest s such that some server n holds s PSs, and these serve all workers except those
-    that fit on n as well.
-    """
-    demand = view.demand(Mode(m, p, workers, False, 1))
-    assert demand.ps is not None
-    ps_fit = fits(view.capacity, demand.ps)
-    for s in range(1, demand.most_ps() + 1):
-        n = np.flatnonzero(ps_fit >= s)
-        if not len(n):
-            break
-        worker_fit = fits(view.capacity[n] - s * demand.ps, demand.worker)
-        g = int(np.minimum(worker_fit, workers - 1).max())
-        if ps_needed(demand.bandwidth, demand.ps_bandwidth, workers - g) <= s:
-            return s
-    raise AssertionError("every mode has a placement")
