@@ -18,7 +18,7 @@ sums of rows as a relaxation.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from annotated_types import Ge
@@ -39,12 +39,7 @@ from schedgap.models.elastic.bounds.volume import contended_slots
 from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.placement import Floats, Ints
 from schedgap.models.elastic.time_windows import shortest
-from schedgap.models.mechanisms.restricted_master import (
-    MasterSolution,
-    Priced,
-    RestrictedMaster,
-    prices_at_most,
-)
+from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster, prices_at_most
 from schedgap.models.method import Budget
 from schedgap.solvers.loops.column_generation import Columns
 from schedgap.solvers.programs.builder import Entries
@@ -62,7 +57,7 @@ ROUGH = 5e-4  # relative gap at which the prices of one pool are a good enough s
 OnProved = Callable[[float, Mapping[str, object]], None]
 """Receives each better bound of the minimisation, with its certificate."""
 
-Prices = TypeVar("Prices")
+Prices = TypeVar("Prices", covariant=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,16 +71,53 @@ class LpResult(Generic[Prices]):
     rounds: int
     columns: int
 
-    @classmethod
-    def of(
-        cls, solution: MasterSolution[Any], prices: Prices, certificate: Mapping[str, object]
-    ) -> "LpResult[Prices]":
-        """Return the result for a solution with a bound, its prices and their certificate."""
-        assert solution.bound is not None
-        result = solution.result
-        return cls(
-            solution.bound, prices, certificate, result.objective, result.rounds, len(result.tags)
-        )
+
+class _Rows(Protocol[Prices]):
+    """A restricted master whose dual values are prices that certify a bound."""
+
+    master: RestrictedMaster[Any]
+
+    def prices(self, duals: Floats) -> Prices: ...
+    def certificate(self, duals: Floats) -> Mapping[str, object]: ...
+
+
+def generate(
+    rows: _Rows[Prices],
+    pricing: Callable[[Floats], Priced | None],
+    *,
+    budget: Budget,
+    gap: float,
+    rounds: int | None = None,
+    first: Floats | None = None,
+    on_bound: OnProved | None = None,
+) -> LpResult[Prices] | None:
+    """Generate columns; return None if time runs out before the first bound.
+
+    `pricing`: from dual values [i] to columns and a bound. `gap`, `rounds`: relative gap between
+    master and bound, and number of rounds, at which it ends. `first` [i]: dual values to begin
+    with. `on_bound`: receives each better bound with its certificate.
+    """
+
+    def proved(bound: float, duals: Floats) -> None:
+        if on_bound is not None:
+            on_bound(bound, rows.certificate(duals))
+
+    solution = rows.master.solve(
+        pricing,
+        clock=budget.clock,
+        seed=budget.seed,
+        threads=budget.threads,
+        on_bound=proved,
+        duals=first,
+        gap=gap,
+        rounds=rounds,
+    )
+    if solution.bound is None or solution.duals is None:
+        return None
+    prices, proof = rows.prices(solution.duals), rows.certificate(solution.duals)
+    result = solution.result
+    columns = len(result.tags)
+    return LpResult(solution.bound, prices, proof, result.objective, result.rounds, columns)
 
 
 def run_cost(instance: ElasticInstance, job: int, end: int) -> float:
@@ -264,19 +296,4 @@ def _solve(
         columns = rows.columns(improving, chosen) if improving or chosen.size else None
         return Priced(columns, pricer.bound(least, paid))
 
-    def proved(bound: float, duals: Floats) -> None:
-        if on_bound is not None:
-            on_bound(bound, rows.certificate(duals))
-
-    solution = rows.master.solve(
-        pricing,
-        clock=budget.clock,
-        seed=budget.seed,
-        threads=budget.threads,
-        on_bound=proved,
-        duals=first,
-        gap=gap,
-    )
-    if solution.bound is None or solution.duals is None:
-        return None
-    return LpResult.of(solution, rows.prices(solution.duals), rows.certificate(solution.duals))
+    return generate(rows, pricing, budget=budget, gap=gap, first=first, on_bound=on_bound)

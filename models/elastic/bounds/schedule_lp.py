@@ -35,6 +35,7 @@ from schedgap.models.elastic.bounds.configuration_lp import (
     LpResult,
     OnProved,
     fallback_costs,
+    generate,
     run_cost,
 )
 from schedgap.models.elastic.bounds.volume import contended_slots
@@ -206,6 +207,10 @@ class _SlotMaster:
         """Return the prices of dual values [i]."""
         return SlotPrices(self.pool, prices_at_most(self.cells, duals) / self._size[:, None])
 
+    def certificate(self, duals: Floats) -> dict[str, object]:
+        """Return the certificate of dual values [i]."""
+        return certificate("pooled-lp", self.prices(duals))
+
     def columns(self, runs: Sequence[ElasticRun]) -> Columns:
         """Return runs as columns: 1 in the row of the job, and their usage in the slots."""
         view = cluster(self.instance)
@@ -252,23 +257,7 @@ def solve_lp(
         columns = rows.columns(improving) if improving else None
         return Priced(columns, pricer.bound(prices, least))
 
-    def proved(bound: float, duals: Floats) -> None:
-        if on_bound is not None:
-            on_bound(bound, certificate("pooled-lp", rows.prices(duals)))
-
-    solution = rows.master.solve(
-        pricing,
-        clock=budget.clock,
-        gap=gap,
-        rounds=rounds,
-        seed=budget.seed,
-        threads=budget.threads,
-        on_bound=proved,
-    )
-    if solution.bound is None or solution.duals is None:
-        return None
-    prices = rows.prices(solution.duals)
-    return LpResult.of(solution, prices, certificate("pooled-lp", prices))
+    return generate(rows, pricing, budget=budget, gap=gap, rounds=rounds, on_bound=on_bound)
 
 
 def too_large(instance: ElasticInstance, slots: int) -> str | None:
