@@ -14,13 +14,15 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Placement
 from schedgap.models.elastic import rules
-from schedgap.models.elastic.bounds.schedule_lp import solve_lp
+from schedgap.models.elastic.bounds.schedule_lp import priced_slots, solve_lp
+from schedgap.models.elastic.heuristics.initial import starting_schedule
 from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.proof import Model
 from schedgap.models.mechanisms.configurations import FacetSeparator, maximal_configurations
@@ -64,7 +66,7 @@ def prove_goal(
     model = Model(instance, goal)
     pools: list[dict[str, Any]] = []
     if _runs_left(model) > FEW_RUNS:
-        pool = _prices(instance, model, budget)
+        pool = _pool(instance, model, budget)
         gap = model.reduce(pool) / pool["o"]
         # At a gap of one step, the goal is next to the bound of the prices.
         while (
@@ -73,7 +75,7 @@ def prove_goal(
             gap *= LOWER
             lower = model.goal - math.ceil(gap * (1 / LOWER - 1))
             model = Model(instance, int(max(least, lower)))
-            pool = pool | {"p": [cell for cell in pool["p"] if cell[2] <= model.last]}
+            pool = _pool(instance, model, budget)
             model.reduce(pool)
         pools = [pool]
     model.write()
@@ -133,14 +135,19 @@ def schedule_of(
 # --- prices --------------------------------------------------------------------------------------
 
 
-def _prices(instance: ElasticInstance, model: Model, budget: Budget) -> dict[str, Any]:
-    """Return prices of the capacities by column generation, as a vector of a proof file."""
-    lp = solve_lp(instance, model.last - 1, budget=budget, gap=GAP, rounds=MAX_ROUNDS)
-    if lp is None:
-        return {"o": 1, "p": []}
-    room = np.array(model.capacity, dtype=np.float64)
-    unit = cluster(instance).capacity / np.maximum(1.0, room)  # of the relaxation, for one here
-    price = lp.prices.price[lp.prices.pool] * unit[:, :, None]
+@lru_cache(maxsize=1)  # goals of one instance are refuted one after the other
+def _prices(instance: ElasticInstance, budget: Budget) -> Floats:
+    """Return prices [h, r, t] of the capacities by column generation."""
+    slots = priced_slots(instance, starting_schedule(instance))
+    lp = solve_lp(instance, slots, budget=budget, gap=GAP, rounds=MAX_ROUNDS)
+    shape = (*cluster(instance).capacity.shape, 0)
+    return np.zeros(shape) if lp is None else lp.prices.price[lp.prices.pool]
+
+
+def _pool(instance: ElasticInstance, model: Model, budget: Budget) -> dict[str, Any]:
+    """Return the prices of the capacities as a vector of a proof file."""
+    unit = cluster(instance).capacity / np.maximum(1.0, np.array(model.capacity, dtype=np.float64))
+    price = _prices(instance, budget)[:, :, : model.last] * unit[:, :, None]
     bits = max(0, PRICE_BITS - int(np.frexp(price.max(initial=0.0))[1]))
     whole = np.round(price * 2.0**bits).astype(object)
     cells = [[h, r, t + 1, int(whole[h, r, t])] for h, r, t in np.argwhere(whole > 0).tolist()]
