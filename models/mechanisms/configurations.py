@@ -1,4 +1,4 @@
-"""Configurations of a server: which numbers of items fit on it together, and the cuts they give.
+"""Configurations of a server: which numbers of items fit on it together.
 
 A configuration is a vector of numbers of items of each kind whose demands together keep to the
 capacity in every resource. All that a server can hold at one time lies below a maximal one, so a
@@ -9,21 +9,14 @@ References
 ----------
 P. C. Gilmore, R. E. Gomory, "A linear programming approach to the cutting-stock problem",
 Operations Research 9 (1961): patterns as columns.
-E. Balas, "Disjunctive programming", Annals of Discrete Mathematics 5 (1979): facets of a polytope
-from a linear program over its points, as `FacetSeparator` finds them.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from schedgap.solvers.children.clock import Clock
-from schedgap.solvers.engines.highs import Relaxation
-from schedgap.solvers.programs.arrays import Floats, LinearProgram
+from schedgap.solvers.programs.arrays import Floats
 
 Ints = NDArray[np.int64]
-
-VIOLATION = 1e-4  # least amount by which a point must break a facet
-ROUNDING = 1e-12  # relative, of a facet's right-hand side
 
 
 def maximal_configurations(
@@ -76,45 +69,3 @@ def maximal_configurations(
     for one in demand:
         grows |= (free - one >= slack / 2).all(axis=1)
     return count[~grows]
-
-
-class FacetSeparator:
-    """Finds facets of the hull of configurations and what lies below, that a point breaks.
-
-    `configurations` [c, k]: all maximal ones.
-
-    Notes
-    -----
-    The polar: coefficients a >= 0 with a x <= 1 for every configuration x; the one with the largest
-    a x at the point is a facet, and breaks the point if any inequality does. The right-hand side
-    is then computed from the configurations, so that no tolerance of the engine enters the cut.
-    """
-
-    def __init__(self, configurations: Ints, *, seed: int = 0) -> None:
-        self.configurations = configurations
-        rows, kinds = configurations.shape
-        self._program = Relaxation(
-            LinearProgram(
-                cost=np.zeros(kinds),
-                lower=np.zeros(kinds),
-                upper=np.ones(kinds),
-                matrix=configurations.astype(np.float64),
-                row_lower=np.full(rows, -np.inf),
-                row_upper=np.ones(rows),
-            ),
-            seed=seed,
-        )
-
-    def separate(self, point: Floats, clock: Clock) -> tuple[Floats, float] | None:
-        """Return coefficients [k] and the right-hand side of a cut that the point breaks, or None.
-
-        `point` [k]: fractional numbers of items of each kind.
-        """
-        # Kinds that do not occur weigh a little, so that their coefficients are as large as can be.
-        self._program.change_costs(np.arange(len(point)), -(point + 1e-6))
-        result = self._program.solve(clock)
-        if result.values is None:
-            return None
-        coefficients = np.where(np.asarray(result.values) > 1e-9, result.values, 0.0)
-        limit = float((self.configurations @ coefficients).max()) * (1 + ROUNDING)
-        return (coefficients, limit) if coefficients @ point > limit + VIOLATION else None

@@ -1,8 +1,7 @@
 """Write a proof of optimality: refute every better value over the program of `proof.py`.
 
 Column generation prices the capacities, and the runs that are too expensive at these prices leave
-the program. Branch and cut with cliques, cuts of one server in one slot, and covers refutes the
-rest.
+the program. Branch and cut with cliques and covers refutes the rest.
 
 References
 ----------
@@ -25,7 +24,6 @@ from schedgap.models.elastic.bounds.schedule_lp import priced_slots, solve_lp
 from schedgap.models.elastic.heuristics.initial import starting_schedule
 from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.proof import Model
-from schedgap.models.mechanisms.configurations import FacetSeparator, maximal_configurations
 from schedgap.models.method import Budget
 from schedgap.solvers.programs.arrays import Floats
 from schedgap.solvers.programs.cliques import heavy_cliques
@@ -37,11 +35,8 @@ FEW_RUNS = 1500  # runs and starts that need no prices
 MANY_RUNS, LOWER = 5000, 0.7  # with more, the gap to the goal is lowered by this factor
 PRICE_BITS = 16  # of the largest price
 MAX_ROUNDS, GAP = 60, 1e-7  # of column generation
-MAX_VISITED, MAX_CONFIGURATIONS = 100_000, 5_000  # of a server
 MAX_SUPPORT, MAX_CLIQUES, MAX_MEMBERS = 300, 60, 2000
 VIOLATION = 0.02
-FEW_CUTS = 5  # of slots, below which cliques are separated as well
-MAX_DENOMINATOR = 60  # of the coefficients of cuts
 
 
 def prove_goal(
@@ -79,13 +74,7 @@ def prove_goal(
             model.reduce(pool)
         pools = [pool]
     model.write()
-    slots, cliques = _SlotSeparator(model, budget), _CliqueSeparator(model)
-
-    def both(point: Floats, box: Box) -> Sequence[Mapping[str, Any]]:
-        found = list(slots(point, box))
-        return found if len(found) > FEW_CUTS else [*found, *cliques(point, box)]
-
-    separate: list[Separator] = [both, CoverSeparator(model.program)]
+    separate: list[Separator] = [_CliqueSeparator(model), CoverSeparator(model.program)]
     proved = prove(
         model.program,
         clock=budget.clock,
@@ -191,68 +180,3 @@ class _CliqueSeparator:
             found.append(j)
             left &= self.near(j)
         return sorted(found)
-
-
-class _SlotSeparator:
-    """Separates facets of what fits on one server in one slot."""
-
-    def __init__(self, model: Model, budget: Budget) -> None:
-        self.clock = budget.clock
-        first = len(model.jobs)
-        slots: dict[tuple[int, int], list[int]] = {}
-        for i, (h, _, t) in enumerate(model.cells, first):
-            slots.setdefault((h, t), []).append(i)
-        self.slots = []
-        separators: dict[Any, FacetSeparator | None] = {}
-        for rows in slots.values():
-            amounts: dict[int, list[int]] = {}
-            for k, i in enumerate(rows):
-                for j, a in model.program.rows[i][0].items():
-                    amounts.setdefault(j, [0] * len(rows))[k] = a
-            kinds = sorted({tuple(own) for own in amounts.values()})
-            room = [model.program.rows[i][2] for i in rows]
-            key = tuple(kinds), tuple(room)
-            if key not in separators:
-                found = maximal_configurations(
-                    np.array(kinds, dtype=float), np.array(room, dtype=float), at_most=MAX_VISITED
-                )
-                separators[key] = None
-                if found is not None and 0 < len(found) <= MAX_CONFIGURATIONS:
-                    separators[key] = FacetSeparator(found, seed=budget.seed)
-            if (separator := separators[key]) is not None:
-                at = {kind: k for k, kind in enumerate(kinds)}
-                columns = np.array(list(amounts), dtype=np.int64)
-                kind_of = np.array([at[tuple(own)] for own in amounts.values()], dtype=np.int64)
-                self.slots.append((rows, kinds, columns, kind_of, separator))
-
-    def __call__(self, point: Floats, box: Box) -> Sequence[Mapping[str, Any]]:
-        """Return a violated cut of each server and slot that has one.
-
-        `point` [j]: a fractional solution. `box`: bounds of the columns; not used.
-        """
-        found = []
-        facets: dict[Any, Any] = {}
-        for rows, kinds, columns, kind_of, separator in self.slots:
-            share = point[columns]
-            total = np.zeros(len(kinds))
-            np.add.at(total, kind_of, share)
-            if share.sum() <= 1 + 1e-6 or np.abs(total - np.round(total)).max() < 1e-6:
-                continue
-            key = id(separator), np.round(total, 9).tobytes()
-            if key not in facets:
-                facets[key] = separator.separate(total, self.clock)
-            if facets[key] is not None:
-                worth = _whole(facets[key][0])
-                pairs = [[list(kind), int(w)] for kind, w in zip(kinds, worth, strict=True) if w]
-                found.append({"why": "slot", "rows": rows, "worth": pairs})
-        return found
-
-
-def _whole(coefficients: Floats) -> Floats:
-    """Return small whole numbers in nearly the same proportion."""
-    largest = coefficients.max()
-    for by in range(1, MAX_DENOMINATOR + 1):
-        scaled = coefficients * by
-        if np.abs(scaled - np.round(scaled)).max() < 1e-6 and largest * by > 0.5:
-            return np.asarray(np.round(scaled))
-    return np.asarray(np.round(coefficients / largest * MAX_DENOMINATOR))
