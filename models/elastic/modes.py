@@ -59,16 +59,9 @@ class ElasticCluster:
     ps_bandwidth: Floats  # [p] B_p
 
     def units(self, amounts: Floats) -> Floats:
-        """Convert amounts as given in the file to units.
-
-        `amounts` [..., r]: amounts of the resources; with three or more axes the resource is the
-        last but one.
-        """
-        scale, whole = self.scale, self.whole
-        if amounts.ndim > 2:
-            scale, whole = scale[:, None], whole[:, None]
-        scaled = amounts * scale
-        result: Floats = np.where(whole, np.rint(scaled), scaled)
+        """Convert amounts [..., r] as given in the file to units."""
+        scaled = amounts * self.scale
+        result: Floats = np.where(self.whole, np.rint(scaled), scaled)
         return result
 
     def demand(self, mode: Mode) -> ModeDemand:

@@ -76,13 +76,9 @@ class PricedServers:
             )
         self._price, self._free = np.zeros(shape), np.empty(shape)
         self._free[:] = view.capacity
-        repeated = price.strides[0] == free.strides[0] == 0  # broadcast from a single row
-        rows = slice(1) if repeated else slice(None)
-        self.blank = not price[rows].any() and bool((free[rows] == view.capacity).all())
-        if not self.blank:
-            self._price[0, :-1], self._free[0, :-1] = price, free
-            self._raise_levels(0, slots, np.arange(servers))
-        self._lower_bounds = CostLowerBounds(view, self.price, self.free, blank=self.blank)
+        self._price[0, :-1], self._free[0, :-1] = price, free
+        self._raise_levels(0, slots, np.arange(servers))
+        self._lower_bounds = CostLowerBounds(view, self.price, self.free)
 
     @classmethod
     def empty(cls, view: ElasticCluster, slots: int) -> "PricedServers":
@@ -112,7 +108,6 @@ class PricedServers:
         `first`, `last`: slots, from 1. `servers` [k]: indices of the servers. `price`, `free` [t,
         k, r]: new values.
         """
-        self.blank = False
         self._price[0, first - 1 : last, servers] = price.swapaxes(0, 1)
         self._free[0, first - 1 : last, servers] = free.swapaxes(0, 1)
         self._raise_levels(first - 1, last, servers)
@@ -246,12 +241,6 @@ class PricedServers:
             each of them. Of the starts after slot T only the first is yielded. Modes that cannot
             start in time, or fit in no slot, are left out.
         """
-        if self.blank and not weight:
-            for k, mode in enumerate(candidates):
-                rows = np.arange(first - 1, min(end - mode.duration, max(first, self.slots + 1)))
-                if len(rows):
-                    yield k, 0.0, rows, np.zeros(len(rows))
-            return
         bounds, lowest = self._lower_bounds.bounds(candidates, first - 1, end - 1, weight)
         for k in np.argsort(lowest, kind="stable").tolist():
             if lowest[k] == np.inf:
@@ -434,7 +423,7 @@ def cheapest_schedule(
     view = cluster(instance)
     longest = max(1, window[1] - window[0])
     priced = PricedServers(
-        view, np.moveaxis(prices, 2, 0), np.moveaxis(view.units(free), 2, 0), longest=longest
+        view, np.moveaxis(prices, 2, 0), view.units(np.moveaxis(free, 2, 0)), longest=longest
     )
     run = priced.cheapest(modes(instance, job), *window, rule=rule)
     if run is None:

@@ -18,12 +18,11 @@ class CostLowerBounds:
     Rows are the slots, with one more row for all later slots. They are updated when needed.
 
     `price`, `free` [t, h, r]: views of the prices and free amounts, which may change later.
-    `blank`: all rows are equal to the last one.
     """
 
-    def __init__(self, view: ElasticCluster, price: Floats, free: Floats, *, blank: bool) -> None:
+    def __init__(self, view: ElasticCluster, price: Floats, free: Floats) -> None:
         self._view, self._price, self._free = view, price, free
-        self._changes: list[tuple[int, int]] = [] if blank else [(0, len(price) - 1)]
+        self._changes = [(0, len(price))]
         self._seen: dict[tuple[str, int], int] = {}  # number of changes applied to a type
         self._fills: dict[int, GreedyFill] = {}
         self._ps: dict[int, Floats] = {}  # [t]
