@@ -183,7 +183,7 @@ def test_bounded_columns_and_the_bound_of_the_first_duals() -> None:
     assert (heard[0], heard[-1]) == pytest.approx((-6.0, -0.5))
 
 
-# --- configurations and the cuts of one server ---------------------------------------------------
+# --- configurations ------------------------------------------------------------------------------
 
 DEMANDS = st.integers(1, 4).flatmap(
     lambda kinds: st.lists(
@@ -224,6 +224,11 @@ def test_configurations_end_where_there_are_too_many_or_no_end() -> None:
     assert maximal_configurations(demand, np.array([30.0]), at_most=100) is None
     with pytest.raises(ValueError, match="takes nothing"):
         maximal_configurations(np.zeros((1, 1)), np.array([3.0]))
+
+
+def test_a_configuration_with_room_for_a_larger_item_is_left_out() -> None:
+    found = maximal_configurations(np.eye(2), np.array([2.0, 1.0]))
+    assert found is not None and found.tolist() == [[2, 1]]
 
 
 def test_thirds_fit_three_times_where_rounding_is_allowed_for() -> None:
