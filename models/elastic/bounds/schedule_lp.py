@@ -127,21 +127,6 @@ class RunPricer:
                 groups.setdefault((mode.worker_type, mode.central), []).append(mode)
             self._by_type.append(list(groups.values()))
 
-    def priced_cluster(self, prices: SlotPrices) -> PricedServers:
-        """Return the empty cluster under prices.
-
-        `prices`: by pool, resource and slot.
-        """
-        price = prices.per_demand(self.instance)
-        durations = [mode.duration for j in self.jobs for mode in modes(self.instance, j)]
-        longest = max(durations, default=1)
-        return PricedServers(
-            self.view,
-            price,
-            np.broadcast_to(self.view.capacity, price.shape),
-            longest=max(1, min(longest, len(price))),
-        )
-
     def _cheapest(self, priced: PricedServers, job: int) -> list[tuple[float, ElasticRun]]:
         """Return the cheapest run of each worker type, central and split, the least cost first.
 
@@ -169,7 +154,11 @@ class RunPricer:
 
         `prices`: by pool, resource and slot.
         """
-        priced = self.priced_cluster(prices)
+        price = prices.per_demand(self.instance)
+        durations = (mode.duration for j in self.jobs for mode in modes(self.instance, j))
+        longest = min(max(durations, default=1), len(price))
+        empty = np.broadcast_to(self.view.capacity, price.shape)
+        priced = PricedServers(self.view, price, empty, longest=longest)
         result = price_each_job(self.instance, self.jobs, lambda j: self._cheapest(priced, j))
         assert result is not None  # without a clock
         return result
