@@ -45,7 +45,7 @@ def _needs_batch(instance: ElasticInstance) -> str | None:
     return None if instance.is_batch else "needs objective scheduled_weight"
 
 
-# Passed as arguments, so that the paper's algorithms import no bounds, and bounds no heuristics.
+# Passed as arguments: the paper's algorithms import no bounds, and bounds no heuristics.
 _WEIGHT_BOUND = _at("bounds.dual_prices:weight_bound")
 _STARTING_SCHEDULE = _at("heuristics.initial:starting_schedule")
 

@@ -17,9 +17,9 @@ from schedgap.instances.elastic import ElasticInstance, Job, Placement, arrays
 from schedgap.models.elastic import placement
 from schedgap.models.elastic.placement import TOLERANCE, Floats, Ints, ModeDemand
 
-MAX_DECIMALS = 4  # of demands that count as multiples of a step
+MAX_DECIMALS = 4  # demands with more decimals do not count as multiples of a step
 MAX_UNITS = 2.0**50  # amounts up to here are divided exactly enough
-MAX_WORKERS = 2**22  # of one job
+MAX_WORKERS = 2**22  # largest number of workers of a job
 
 
 class Mode(NamedTuple):
@@ -37,7 +37,7 @@ class ElasticCluster:
     """Servers, worker types and PS types, in units in which sums of demands are exact.
 
     Where all demands of a resource are multiples of 10^-k for some k = 0..4, the unit is the
-    largest such step: all amounts are whole numbers, and their sums are exact. Otherwise the unit
+    largest such step: all amounts are integers, and their sums are exact. Otherwise the unit
     is 1, and the tolerance of 1e-6 that the rules grant is added to each capacity. With this
     effective capacity C', an assignment fits if and only if the rules accept it. Index letters as
     in `ElasticArrays`.
@@ -49,7 +49,7 @@ class ElasticCluster:
     worker_types: tuple[str, ...]  # ids
     ps_types: tuple[str, ...]  # ids
     scale: Floats  # [r] units per unit of the file
-    whole: NDArray[np.bool_]  # [r] whether all amounts are whole numbers of units
+    whole: NDArray[np.bool_]  # [r] whether all amounts are integer multiples of the unit
     capacity: Floats  # [h, r] C', in units
     worker_units: Floats  # [m, r] e_m, in units
     ps_units: Floats  # [p, r] z_p, in units
@@ -119,7 +119,7 @@ def cluster(instance: ElasticInstance) -> ElasticCluster:
     resources = view.capacity.shape[1]
     scale, whole = np.ones(resources), np.zeros(resources, dtype=bool)
     bare, capacity = view.capacity, view.capacity + TOLERANCE
-    # The first power of 10 that makes all demands of a resource whole numbers. Whole usage u fits
+    # The first power of 10 that makes all demands of a resource integers. Integer usage u fits
     # if u <= floor((C + 1e-6) 10^k), so the tolerance of the rules enters the capacity once.
     for r in range(resources):
         for power in 10.0 ** np.arange(MAX_DECIMALS + 1):

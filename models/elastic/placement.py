@@ -133,7 +133,7 @@ class GreedyFill:
 
 
 def exclusive_sums(running: NDArray[Number]) -> NDArray[Number]:
-    """Shift running totals [t, k] by one column, so that column k sums the columns before k.
+    """Shift running totals [t, k] by one column: column k then sums the columns before k.
 
     `running` [t, k]: cumulative sums along k.
     """

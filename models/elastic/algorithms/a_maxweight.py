@@ -13,7 +13,7 @@ unit of demand as given in the file and slot; slots count from the start of the 
 - `prices` (A3 L14): the price increases caused by the accepted job. `job`; `rises`, a list of
   `server`, `resource`, slots `first` to `last`, price `before` and `after`.
 - `leave` (A3 L9): a job is rejected. `job`, `weight`, `cost`, null where no schedule fits.
-- `batch_end` (A3 L16): `served` and `left`, job ids, and `weight`, that of the served jobs.
+- `batch_end` (A3 L16): `served` and `left`, job ids, and `weight`, the served jobs' weight.
 """
 
 import math
@@ -70,7 +70,7 @@ class MaxWeightConstants:
     """What the paper assumes to be known beforehand: T, F, and the scales of weights and demands.
 
     With `normalise`, an amount is divided by the mean capacity of its resource over all servers,
-    and weights are multiplied by `kappa`, so that no weight is below the consumption of its job
+    and weights are multiplied by `kappa`, so no weight is below the consumption of its job
     (E8).
     """
 
@@ -220,7 +220,7 @@ def serve_batch(
     const : MaxWeightConstants
         T, F and scales.
     rule : "exact" or "repaired"
-        Optimal split placements (ours), or those of Algorithm 4 with its errors corrected (E19).
+        Optimal split placements (ours), or Algorithm 4's with its errors corrected (E19).
     order : "arrival" or "density"
         Of the loop over jobs: as given, or by weight over least volume, greatest first (E15).
     tie : "order" or "volume"

@@ -4,12 +4,12 @@ Time t is the end of slot t. At time tau_i = 1, 1, 2, 4, 8, ... the jobs that ha
 not yet served form a batch; it is served in windows of tau_i slots, the first of which starts
 alpha tau_i slots later. E9-E13 are the paper's errata as numbered in `paper.toml`.
 
-Events, one dict each; `time` is the tau_i at which the decision is made, slots are those of the
-instance:
+Events, one dict each; `time` is the tau_i at which the decision is made, and slots count from
+the start of the instance:
 
 - `round` (A1 L2): `round` i begins. `time`; `batch`, the jobs that have arrived and wait.
 - `window` (A2 L2): a window is tried for the jobs not yet served. `time`; `window` iota, from 1.
-  The events that follow, up to `batch_end`, are those of `a_maxweight`, in slots from 1 on:
+  The events that follow, up to `batch_end`, are `a_maxweight`'s, in slots from 1 on:
   `batch`, `accept`, `prices`, `leave`, `batch_end`.
 - `start` (A1 L9): a job gets its slots. `time`, `window`, `job`, and the run: `start`, `duration`,
   `worker_type`, `workers`, with PSs `ps_type`, `ps`.
@@ -325,6 +325,6 @@ def lemma_1_of_run(instance: ElasticInstance, **options: Any) -> dict[str, objec
 
 
 def solve_a_online(instance: ElasticInstance, call: RunContext, **options: Any) -> MethodResult:
-    """Run `a_online` as a method; `options`: those of `a_online`."""
+    """Run `a_online` as a method; `options`: as for `a_online`."""
     run = a_online(instance, **options)
     return result_within_horizon(instance, run.schedule, run.trace)

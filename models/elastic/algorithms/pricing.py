@@ -30,7 +30,7 @@ from schedgap.models.elastic.placement import (
     tie_margin,
 )
 
-MAX_CELLS = 10**8  # of each of two tables: 0.8 GB
+MAX_CELLS = 10**8  # largest size of each of two tables: 0.8 GB
 _BLOCK = 16, 64, 256, 1024  # starts priced at once: often the first few suffice
 
 
@@ -91,13 +91,13 @@ class PricedServers:
 
     @property
     def price(self) -> Floats:
-        """[t, h, r] prices; the last row, after those of the slots, stands for all later ones."""
+        """[t, h, r] prices by slot; the last row stands for all later slots."""
         first: Floats = self._price[0]
         return first
 
     @property
     def free(self) -> Floats:
-        """[t, h, r] free amounts; the last row, after those of the slots, stands for later ones."""
+        """[t, h, r] free amounts by slot; the last row stands for all later slots."""
         first: Floats = self._free[0]
         return first
 
@@ -136,8 +136,8 @@ class PricedServers:
 
     def _window(self, rows: Ints, length: int) -> tuple[Floats, Floats]:
         """Return price sums and minimal free amounts [t, h, r] of windows from given rows."""
-        # A sum over `length` slots joins windows of the powers of 2 in `length`; a minimum is that
-        # of two overlapping windows of the largest power.
+        # A sum over `length` slots joins windows of the powers of 2 in `length`; for a minimum, two
+        # overlapping windows of the largest power are enough.
         length, total, offset = min(length, self.slots), None, 0
         for level in range(length.bit_length()):
             if length >> level & 1:

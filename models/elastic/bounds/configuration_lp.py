@@ -5,7 +5,7 @@ supply <= 0; and for each kind of server and block, configurations chosen <= 1. 
 a job, or a configuration that all servers of a kind hold throughout a block. A row of a block is
 the sum of the rows of its slots, so prices are constant in each block.
 
-The first prices are those of a coarser program, in which all servers are one pool: its rows are the
+The first prices come from a coarser program, in which all servers are one pool: its rows are the
 jobs, and resources x blocks. Where servers have too many configurations, there is no other.
 
 References

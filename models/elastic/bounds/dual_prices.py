@@ -33,7 +33,7 @@ from schedgap.models.elastic.programs.weights import value_step
 from schedgap.models.method import MethodResult, RunContext
 
 GOLDEN = (math.sqrt(5) - 1) / 2
-STEPS = 30  # of golden section, with one evaluation of the dual function each
+STEPS = 30  # golden section takes so many steps, each one evaluation of the dual function
 MAX_STARTS = 2_000_000  # modes x servers x slots of one evaluation; half a second
 
 

@@ -1,6 +1,6 @@
 """Modes of a job as arrays, and which of them are dominated.
 
-A mode is dominated if another one is no slower and has no larger demand: leaving it out changes no
+A mode is dominated if another one is as fast and has at most its demand: leaving it out changes no
 optimum.
 
 References

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pyomo.core as pyo
 
 MAX_RUNS = 50_000  # largest number of rows of the dual in a file
-MAX_RATIO = 1e7  # of two amounts of a resource, for engines in floating point
+MAX_RATIO = 1e7  # largest ratio of two amounts of a resource in floating point
 
 Built = BuiltProgram[ElasticSchedule]
 MaxColumns = Annotated[int | None, "largest number of columns of a program that is built", Ge(1)]
@@ -157,8 +157,8 @@ def cp_sat(instance: ElasticInstance, known: Known[ElasticSchedule]) -> Built:
 def engine_options(instance: ElasticInstance, name: str) -> dict[str, Any] | None:
     """Return the options of an engine: the smallest tolerances where amounts are not whole.
 
-    Sums may then exceed a capacity by as little as the engine allows. Presolve is off: that of
-    HiGHS 1.15.1 has lost optima at the smallest tolerances.
+    Sums may then exceed a capacity by as little as the engine allows. Presolve is off: HiGHS
+    1.15.1 has lost optima with it at the smallest tolerances.
 
     Raises
     ------

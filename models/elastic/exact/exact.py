@@ -30,11 +30,11 @@ from schedgap.models.search_state import Relay, SearchState, StageProgress, Stag
 # Shares of the remaining time, and upper limits in seconds.
 FIRST_SHARE, FIRST_SECONDS = 0.2, 3.0  # each of the two searches at the beginning
 REFUTE_SHARE = 0.8  # refuting better values
-STEP = 0.2  # of the gap to the incumbent, by which a refuted goal is raised
+STEP = 0.2  # a refuted goal is raised by this share of the gap to the incumbent
 RELAXED_SHARE = 0.5  # each of the two relaxations, one of which guides list schedules
 # Sizes.
-REFUTED_SIZE = 500  # of the interval model, up to which better values are refuted at once
-FIRST_SIZE, MAX_SIZE = 3_000, 100_000  # of the interval model: for CP-SAT first, and at all
+REFUTED_SIZE = 500  # up to this size of the interval model, better values are refuted at once
+FIRST_SIZE, MAX_SIZE = 3_000, 100_000  # interval models for CP-SAT first, and for CP-SAT at all
 FEW_MODE_STARTS = 150_000  # jobs x modes x slots
 
 METHODS: Mapping[str, Callable[..., MethodResult]] = {

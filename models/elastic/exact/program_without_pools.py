@@ -8,7 +8,7 @@ from schedgap.models.elastic.proof import Model
 from schedgap.solvers.proofs.checker import ProgramSpace, RefusedError
 from schedgap.solvers.proofs.vipr import Larger
 
-MAX_ENTRIES = 1_000_000  # of the program without pools
+MAX_ENTRIES = 1_000_000  # largest program without pools
 
 
 class Pooled(NamedTuple):

@@ -32,9 +32,9 @@ from schedgap.solvers.proofs.covers import CoverSeparator
 from schedgap.solvers.proofs.prover import Proved, Separator, prove
 
 FEW_RUNS = 1500  # runs and starts that need no prices
-MANY_RUNS, LOWER = 5000, 0.7  # with more, the gap to the goal is lowered by this factor
-PRICE_BITS = 16  # of the largest price
-MAX_ROUNDS, GAP = 60, 1e-7  # of column generation
+MANY_RUNS, LOWER = 5000, 0.7  # if more runs are left, the gap to the goal shrinks by this factor
+PRICE_BITS = 16  # the largest price is an integer of so many bits
+MAX_ROUNDS, GAP = 60, 1e-7  # column generation ends after these rounds, or at this gap
 MAX_SUPPORT, MAX_CLIQUES, MAX_MEMBERS = 300, 60, 2000
 VIOLATION = 0.02
 
@@ -51,7 +51,7 @@ def prove_goal(
 
     `goal`: minimised value, from `proof.goal`. `schedule`: JSON data of the schedule that is
     claimed to be optimal; not used. `budget`: time for the search, and seed of the engine. `least`:
-    the goal may be lowered to this value, so that few runs are left; the proof names the goal.
+    the goal may be lowered to this value, which leaves few runs; the proof names the goal.
 
     Raises
     ------

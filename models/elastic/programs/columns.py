@@ -61,7 +61,7 @@ def run_of(job: int, priced: PricedRun) -> ElasticRun:
 def run_from(instance: ElasticInstance, job: int, placed: Placement) -> ElasticRun:
     """Return a placement of a schedule as a run, by index.
 
-    `placed`: its duration and workers become those of the mode, which may be longer than necessary.
+    `placed`: the mode has its duration and workers, and may be longer than necessary.
     """
     view = cluster(instance)
     at = {name: h for h, name in enumerate(view.servers)}

@@ -68,7 +68,7 @@ def build(
             model.add(sum(z) == present)
         else:
             model.add_exactly_one(z)
-        # The interval of the job: its duration is that of the mode that is chosen, z_k = 1.
+        # The interval of the job has the duration of the mode that is chosen, z_k = 1.
         durations = [mode.duration for mode in options] or [1]
         shortest = min(durations)
         start = model.new_int_var(first, max(first, last - shortest), f"start[{j}]")
@@ -183,7 +183,7 @@ def _serve(
 ) -> None:
     """Add (2i) for one server: its PSs serve the workers on other servers, if these types are used.
 
-    The number of workers that 1, 2, ... PSs serve is tabulated, so that rounding is as in the
+    The number of workers that 1, 2, ... PSs serve is tabulated: rounding is then as in the
     rules.
     """
     (m, p), (number, most), (kinds, there) = types, ps, when

@@ -8,7 +8,7 @@ from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.method import Lazy
 from schedgap.models.program import Narrowed, Program
 
-_BOTH = {  # of the printed program and of its linearisation
+_BOTH = {  # shared by the printed program and its linearisation
     "y": "job server worker_type",
     "s": "job server ps_type",
     "psat": "job server",

@@ -21,7 +21,7 @@ class IntegerData:
     """Weights and amounts of an instance as integers."""
 
     weight: list[int]  # [j]
-    step: float  # of the weights
+    step: float  # each weight is a multiple of it
     capacity: Ints  # [h, r]
     worker: Ints  # [m, r]
     ps: Ints  # [p, r]
