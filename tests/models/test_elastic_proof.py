@@ -25,6 +25,7 @@ from schedgap.solvers.proofs import cuts
 from schedgap.solvers.proofs.checker import Checked, RefusedError, check_tree
 from schedgap.solvers.proofs.prover import Proved
 from strategies.elastic import best_schedule, elastic_instances, instance_of
+from strategies.elastic_examples import J1
 from strategies.elastic_stops import EXACT, FAMILY, Heard, switched
 
 BETTER = "a better solution exists"
@@ -148,6 +149,14 @@ def test_prices_after_the_last_slot_of_a_low_goal_are_dropped(
     assert isinstance(instance, ElasticInstance)
     goal = int(job_alone(instance))
     checked(instance, goal, attempt(instance, goal))
+
+
+def test_a_deadline_far_away_needs_no_prices_for_its_slots(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(prove, "FEW_RUNS", 0)
+    instance = instance_of([J1, J1], objective="scheduled_weight", deadline=10**9)
+    assert attempt(instance, proof.goal(instance, 3)).better is not None
 
 
 @pytest.mark.parametrize("settings", SETTINGS[::2], ids=lambda given: "-".join(given.values()))

@@ -21,6 +21,7 @@ import numpy as np
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Placement
 from schedgap.models.elastic import rules
 from schedgap.models.elastic.bounds.schedule_lp import priced_slots, solve_lp
+from schedgap.models.elastic.bounds.volume import MAX_SLOTS
 from schedgap.models.elastic.heuristics.initial import starting_schedule
 from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.proof import Model
@@ -127,7 +128,7 @@ def schedule_of(
 @lru_cache(maxsize=1)  # goals of one instance are refuted one after the other
 def _prices(instance: ElasticInstance, budget: Budget) -> Floats:
     """Return prices [h, r, t] of the capacities by column generation."""
-    slots = priced_slots(instance, starting_schedule(instance))
+    slots = min(priced_slots(instance, starting_schedule(instance)), MAX_SLOTS)
     lp = solve_lp(instance, slots, budget=budget, gap=GAP, rounds=MAX_ROUNDS)
     shape = (*cluster(instance).capacity.shape, 0)
     return np.zeros(shape) if lp is None else lp.prices.price[lp.prices.pool]
