@@ -48,6 +48,7 @@ from schedgap.models.method import Budget
 from schedgap.solvers.loops.column_generation import Columns
 from schedgap.solvers.programs.builder import Entries
 
+GAP = 1e-6  # relative, between master and bound, at which column generation ends
 TIES = 4e-9  # relative: of costs that differ by less, pricing may return the larger one
 MAX_CELLS = 2_000_000  # servers x resources x slots with prices
 MAX_STARTS, MAX_ENTRIES = 20_000_000, 40_000_000  # when a certificate is evaluated
@@ -222,7 +223,6 @@ def solve_lp(
     slots: int,
     *,
     budget: Budget,
-    gap: float = 1e-6,
     rounds: int | None = None,
     on_bound: OnProved | None = None,
 ) -> LpResult[SlotPrices] | None:
@@ -230,9 +230,8 @@ def solve_lp(
 
     Returns None if time runs out before the first bound.
 
-    `slots`: number of slots with prices. `gap`, `rounds`: relative gap between master and bound,
-    and number of rounds, at which it ends. `on_bound`: receives each better bound with its
-    certificate.
+    `slots`: number of slots with prices. `rounds`: number of rounds at which it ends. `on_bound`:
+    receives each better bound with its certificate.
     """
     pricer = RunPricer(instance, pools(instance, pooled=True))
     rows = _SlotMaster(pricer, slots)
@@ -246,7 +245,7 @@ def solve_lp(
         columns = rows.columns(improving) if improving else None
         return Priced(columns, pricer.bound(prices, least))
 
-    return generate(rows, pricing, budget=budget, gap=gap, rounds=rounds, on_bound=on_bound)
+    return generate(rows, pricing, budget=budget, gap=GAP, rounds=rounds, on_bound=on_bound)
 
 
 def too_large(instance: ElasticInstance, slots: int) -> str | None:

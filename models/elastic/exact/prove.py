@@ -35,7 +35,7 @@ from schedgap.solvers.proofs.prover import Proved, Separator, prove
 FEW_RUNS = 1500  # runs and starts that need no prices
 MANY_RUNS, LOWER = 5000, 0.7  # if more runs are left, the gap to the goal shrinks by this factor
 PRICE_BITS = 16  # the largest price is an integer of so many bits
-MAX_ROUNDS, GAP = 60, 1e-7  # column generation ends after these rounds, or at this gap
+MAX_ROUNDS = 60  # column generation ends after so many
 MAX_SUPPORT, MAX_CLIQUES, MAX_MEMBERS = 300, 60, 2000
 VIOLATION = 0.02
 
@@ -129,7 +129,7 @@ def schedule_of(
 def _prices(instance: ElasticInstance, budget: Budget) -> Floats:
     """Return prices [h, r, t] of the capacities by column generation."""
     slots = min(priced_slots(instance, starting_schedule(instance)), MAX_SLOTS)
-    lp = solve_lp(instance, slots, budget=budget, gap=GAP, rounds=MAX_ROUNDS)
+    lp = solve_lp(instance, slots, budget=budget, rounds=MAX_ROUNDS)
     shape = (*cluster(instance).capacity.shape, 0)
     return np.zeros(shape) if lp is None else lp.prices.price[lp.prices.pool]
 
