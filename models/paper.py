@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pydantic import ConfigDict, ValidationError
@@ -260,9 +260,17 @@ def _typed(data: dict[str, Any]) -> dict[str, Any]:
                 what = f'need "package.module:function", got {short(claim[key])}'
                 raise InputError(what, path=json_path(["guarantees", label, key]))
             claim[key] = Lazy(claim[key])
+        if isinstance(claim, dict) and "not_evaluated" in claim:
+            reason = str(claim.pop("not_evaluated"))
+            claim.setdefault("evaluate", partial(_not_evaluated, str(claim.get("claim")), reason))
     if isinstance(symbols, list):
         data["symbols"] = [_symbol(place, row) for place, row in enumerate(symbols)]
     return data
+
+
+def _not_evaluated(claim: str, reason: str, _: Instance, **options: object) -> dict[str, object]:
+    """Return that a claim is not evaluated on an instance."""
+    return {"claim": claim, "factor": None, "holds": False, "failed": [f"not evaluated: {reason}"]}
 
 
 def _symbol(place: int, row: Any) -> dict[str, Any]:

@@ -104,8 +104,6 @@ class SolveProgram(Wrapper, Generic[I, S]):
     engine_options : callable
         From an instance and the name of an engine to options of the engine; NotBuiltError if the
         engine's arithmetic is unsafe for the instance.
-    own : mapping
-        Builder by engine, for engines that get a model of their own.
     in_child : bool
         Whether it is built and solved in a child process, which can be stopped while it builds.
     """
@@ -115,7 +113,6 @@ class SolveProgram(Wrapper, Generic[I, S]):
     engine_options: Callable[[I, str], Mapping[str, Any] | None] = field(
         default=lambda instance, engine: None
     )
-    own: "Mapping[str, Callable[..., BuiltProgram[S] | None]]" = field(default_factory=dict)
     in_child: bool = False
 
     def __call__(self, instance: I, call: RunContext[S], **options: Any) -> MethodResult[S]:
@@ -129,8 +126,7 @@ class SolveProgram(Wrapper, Generic[I, S]):
         try:
             settings = self.engine_options(instance, engine)
             known = Known(state.schedule, state.lower)
-            build = self.own.get(engine, self.function)
-            arguments = build, instance, known, options, engine, settings
+            arguments = self.function, instance, known, options, engine, settings
             if self.in_child:
                 call.progress.phase(f"solving with {engine}")
                 spare = max(_SPARE_SHARE, _SPARE_SECONDS / (1 + call.clock.remaining()))

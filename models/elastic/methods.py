@@ -26,16 +26,12 @@ def _scaled(function: Callable[..., Any]) -> Within[ElasticInstance, ElasticSche
     return Within(_at("programs.weights:on_scaled_weights"), function)
 
 
-def _solved(name: str, **own: Lazy) -> Within[ElasticInstance, ElasticSchedule]:
-    """Return how a program is solved, on weights of a larger magnitude.
-
-    `own`: builders for single engines.
-    """
+def _solved(name: str) -> Within[ElasticInstance, ElasticSchedule]:
+    """Return how a program is solved, on weights of a larger magnitude."""
     return _scaled(SolveProgram(
         _at(f"exact.build_programs:{name}"),
         initial=_at("heuristics.initial:initial_state"),
         engine_options=_at("exact.build_programs:engine_options"),
-        own={engine.replace("_", "-"): build for engine, build in own.items()},
     ))  # fmt: skip
 
 
@@ -49,17 +45,11 @@ def _needs_batch(instance: ElasticInstance) -> str | None:
     return None if instance.is_batch else "needs objective scheduled_weight"
 
 
-_COMPACT = _solved(
-    "compact_exponential", cp_sat=_at("exact.build_programs:compact_exponential_cp_sat")
-)
-# Passed as arguments, so that the paper's algorithms import no bounds, and bounds no heuristics.
+# Passed as arguments: the paper's algorithms import no bounds, and bounds no heuristics.
 _WEIGHT_BOUND = _at("bounds.dual_prices:weight_bound")
 _STARTING_SCHEDULE = _at("heuristics.initial:starting_schedule")
 
 _A_ONLINE = _at("algorithms.a_online:a_online")  # with its options
-_by_columns = partial(
-    _at("bounds.solve_relaxations:by_columns"), starting_schedule=_STARTING_SCHEDULE
-)
 _solve_a_online = partial(_at("algorithms.a_online:solve_a_online"), weight_bound=_WEIGHT_BOUND)
 _method = partial(Method, unsupported_reason=_needs_completion)
 _batch_method = partial(Method, unsupported_reason=_needs_batch)
@@ -73,10 +63,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method("cp-sat", "exact", _solved("cp_sat"),
            "one interval for each job, with a variable demand on each server",
            "(2), (7)", ours=True, engines=("cp-sat",), seeded=True),
-    Method("time-indexed", "exact", _solved("time_indexed"),
-           "time-indexed program: one copy of the placement for each job, mode and start; no big-M",
-           "(2), (7)", ours=True, engines=("highs", "gurobi", "cp-sat", "scip"), seeded=True),
-    Method("compact-exponential", "exact", _COMPACT,
+    Method("compact-exponential", "exact", _solved("compact_exponential"),
            "the paper's compact-exponential program: one column for each run of each job",
            "(8), (17)", engines=("cp-sat", "highs", "gurobi", "scip"), seeded=True),
     Method("paper-milp", "exact", _solved("paper_milp"),
@@ -86,12 +73,11 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
            "the paper's program with its products as printed; tiny instances, for teaching",
            "(2), (15); (7), (16)", engines=("gurobi",), seeded=True),
     # bounds
-    Method("schedule-lp", "bound", partial(_by_columns, "schedule-lp"),
-           "linear relaxation over all runs of all jobs by column generation; prices by server "
-           "and slot",
-           "(8), (9)", ours=True, engines=("highs",)),
-    Method("pooled-lp", "bound", partial(_by_columns, "pooled-lp"),
-           "as schedule-lp, with equal servers pooled: fewer prices",
+    Method("schedule-lp", "bound",
+           partial(_at("bounds.solve_relaxations:schedule_lp_bound"),
+                   starting_schedule=_STARTING_SCHEDULE),
+           "linear relaxation over all runs of all jobs by column generation; prices by slot, "
+           "resource, and server or pool of equal ones",
            "(8), (9)", ours=True, engines=("highs",)),
     Method("configuration-lp", "bound", _at("bounds.solve_relaxations:configuration_lp_bound"),
            "servers filled by whole configurations of workers and PSs; prices by block of slots; "
@@ -156,7 +142,9 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
 ALIASES = {
     "price-and-enumerate": "exact",
     "paper": "paper-milp",
+    "time-indexed": "compact-exponential",
     "lp": "schedule-lp",
+    "pooled-lp": "schedule-lp",
     "pooled-lp-coarse": "configuration-lp",
     "no-contention": "job-alone",
     "volume": "job-alone",  # retired: nowhere better

@@ -17,9 +17,9 @@ from schedgap.instances.elastic import ElasticInstance, Job, Placement, arrays
 from schedgap.models.elastic import placement
 from schedgap.models.elastic.placement import TOLERANCE, Floats, Ints, ModeDemand
 
-MAX_DECIMALS = 4  # of demands that count as multiples of a step
+MAX_DECIMALS = 4  # demands with more decimals do not count as multiples of a step
 MAX_UNITS = 2.0**50  # amounts up to here are divided exactly enough
-MAX_WORKERS = 2**22  # of one job
+MAX_WORKERS = 2**22  # largest number of workers of a job
 
 
 class Mode(NamedTuple):
@@ -37,7 +37,7 @@ class ElasticCluster:
     """Servers, worker types and PS types, in units in which sums of demands are exact.
 
     Where all demands of a resource are multiples of 10^-k for some k = 0..4, the unit is the
-    largest such step: all amounts are whole numbers, and their sums are exact. Otherwise the unit
+    largest such step: all amounts are integers, and their sums are exact. Otherwise the unit
     is 1, and the tolerance of 1e-6 that the rules grant is added to each capacity. With this
     effective capacity C', an assignment fits if and only if the rules accept it. Index letters as
     in `ElasticArrays`.
@@ -49,7 +49,7 @@ class ElasticCluster:
     worker_types: tuple[str, ...]  # ids
     ps_types: tuple[str, ...]  # ids
     scale: Floats  # [r] units per unit of the file
-    whole: NDArray[np.bool_]  # [r] whether all amounts are whole numbers of units
+    whole: NDArray[np.bool_]  # [r] whether all amounts are integer multiples of the unit
     capacity: Floats  # [h, r] C', in units
     worker_units: Floats  # [m, r] e_m, in units
     ps_units: Floats  # [p, r] z_p, in units
@@ -59,16 +59,9 @@ class ElasticCluster:
     ps_bandwidth: Floats  # [p] B_p
 
     def units(self, amounts: Floats) -> Floats:
-        """Convert amounts as given in the file to units.
-
-        `amounts` [..., r]: amounts of the resources; with three or more axes the resource is the
-        last but one.
-        """
-        scale, whole = self.scale, self.whole
-        if amounts.ndim > 2:
-            scale, whole = scale[:, None], whole[:, None]
-        scaled = amounts * scale
-        result: Floats = np.where(whole, np.rint(scaled), scaled)
+        """Convert amounts [..., r] as given in the file to units."""
+        scaled = amounts * self.scale
+        result: Floats = np.where(self.whole, np.rint(scaled), scaled)
         return result
 
     def demand(self, mode: Mode) -> ModeDemand:
@@ -126,7 +119,7 @@ def cluster(instance: ElasticInstance) -> ElasticCluster:
     resources = view.capacity.shape[1]
     scale, whole = np.ones(resources), np.zeros(resources, dtype=bool)
     bare, capacity = view.capacity, view.capacity + TOLERANCE
-    # The first power of 10 that makes all demands of a resource whole numbers. Whole usage u fits
+    # The first power of 10 that makes all demands of a resource integers. Integer usage u fits
     # if u <= floor((C + 1e-6) 10^k), so the tolerance of the rules enters the capacity once.
     for r in range(resources):
         for power in 10.0 ** np.arange(MAX_DECIMALS + 1):
@@ -174,35 +167,54 @@ def max_central_workers(view: ElasticCluster, m: int, p: int | None) -> int:
 
 
 @lru_cache(maxsize=1 << 16)
+def split_workers(view: ElasticCluster, m: int, p: int, ps: int) -> int:
+    """Return how many workers can run split over at least two empty servers with so many PSs.
+
+    Every smaller number has a split placement, too. One server n has all PSs and as many workers as
+    fit next to them; the other servers hold at most as many as the PSs serve.
+
+    `m`, `p`: worker type and PS type. `ps`: number of PSs.
+    """
+    fit = placement.fits(view.capacity, view.worker_units[m])
+    fit_elsewhere = int(fit.sum()) - fit  # [n]
+    ps_fit = placement.fits(view.capacity, view.ps_units[p])
+    n = np.flatnonzero((ps_fit >= ps) & (fit_elsewhere >= 1))
+    b, B = float(view.worker_bandwidth[m]), float(view.ps_bandwidth[p])
+    served = placement.workers_served(b, B, ps)
+    if not len(n) or served < 1:
+        return 0
+    free = view.capacity[n] - ps * view.ps_units[p]
+    workers_on_n = placement.fits(free, view.worker_units[m])
+    return int((workers_on_n + np.minimum(fit_elsewhere[n], served)).max())
+
+
+@lru_cache(maxsize=1 << 16)
 def max_split_workers(view: ElasticCluster, m: int, p: int | None, chunks: int) -> int:
     """Return the largest number of workers that can run split over at least two empty servers.
 
-    `m`: worker type. `p`: PS type; None in the ring. `chunks`: upper limit on the number, (2g).
+    Every smaller number has a split placement, too; in the ring from 2 on.
 
-    Notes
-    -----
-    Every smaller number has a split placement, too; in the ring from 2 on. All PSs are on one
-    server n: for each number s of PSs that (2i) may need, n also holds as many workers as fit, and
-    the other servers hold at most as many as s PSs serve.
+    `m`: worker type. `p`: PS type; None in the ring. `chunks`: upper limit on the number, (2g).
     """
-    worker = view.worker_units[m]
-    fit = placement.fits(view.capacity, worker)
-    total_fit = int(fit.sum())
+    fit = placement.fits(view.capacity, view.worker_units[m])
+    most = min(int(fit.sum()), chunks)
     if p is None:
-        return min(total_fit, chunks) if np.count_nonzero(fit) >= 2 else 0
-    fit_elsewhere = total_fit - fit  # [n]
+        return most if np.count_nonzero(fit) >= 2 else 0
     b, B = float(view.worker_bandwidth[m]), float(view.ps_bandwidth[p])
-    ps_fit = placement.fits(view.capacity, view.ps_units[p])
-    best = 0
-    for s in range(1, placement.ps_needed(b, B, min(total_fit, chunks)) + 1):
-        n = np.flatnonzero((ps_fit >= s) & (fit_elsewhere >= 1))
-        served = placement.workers_served(b, B, s)
-        if not len(n):
-            break
-        if served >= 1:
-            workers_on_n = placement.fits(view.capacity[n] - s * view.ps_units[p], worker)
-            best = max(best, int((workers_on_n + np.minimum(fit_elsewhere[n], served)).max()))
-    return min(best, chunks)
+    room = int(placement.fits(view.capacity, view.ps_units[p]).max(initial=0))
+    numbers = range(1, min(room, placement.ps_needed(b, B, most)) + 1)
+    return min(chunks, max((split_workers(view, m, p, s) for s in numbers), default=0))
+
+
+@lru_cache(maxsize=1 << 16)
+def min_ps(view: ElasticCluster, m: int, p: int, workers: int) -> int:
+    """Return the smallest number of PSs with which a split mode runs on the empty cluster.
+
+    `m`, `p`: worker type and PS type. `workers`: number of workers of a mode that has a placement.
+    """
+    b, B = float(view.worker_bandwidth[m]), float(view.ps_bandwidth[p])
+    most = placement.ps_needed(b, B, workers)  # as many serve all workers
+    return next((s for s in range(1, most) if split_workers(view, m, p, s) >= workers), most)
 
 
 def max_workers(

@@ -109,22 +109,31 @@ class GreedyFill:
         self.paid = exclusive_sums(np.cumsum(self.most * self.omega, axis=1))  # their cost
         self.total = self.upto[:, -1]
         # One search serves all windows: row t of `upto` is shifted by t times more than any total.
-        self._span = int(self.total.max(initial=0)) + 1
-        self._ascending = (self.upto + self._span * np.arange(len(omega))[:, None]).ravel()
+        self._span = workers * omega.shape[1] + 1
+        self._ascending = self.upto + self._span * np.arange(len(omega))[:, None]
+
+    def replace(self, rows: Ints, changed: "GreedyFill") -> None:
+        """Replace some windows.
+
+        `rows` [i]: windows t. `changed`: a fill of these windows only, for as many workers.
+        """
+        for name in ("order", "omega", "most", "upto", "before", "paid", "total"):
+            getattr(self, name)[rows] = getattr(changed, name)
+        self._ascending[rows] = self.upto[rows] + self._span * rows[:, None]
 
     def cost(self, rows: Ints, workers: Ints) -> Floats:
         """Return F(q), the cost of q workers on the cheapest servers, for pairs (window, q).
 
         `rows` [i]: windows t. `workers` [i]: q in the window, 0 <= q <= total.
         """
-        at = np.searchsorted(self._ascending, rows * self._span + workers)
+        at = np.searchsorted(self._ascending.ravel(), rows * self._span + workers)
         rest = workers - self.before.ravel()[at]
         cost: Floats = self.paid.ravel()[at] + rest * self.omega.ravel()[at]
         return cost
 
 
 def exclusive_sums(running: NDArray[Number]) -> NDArray[Number]:
-    """Shift running totals [t, k] by one column, so that column k sums the columns before k.
+    """Shift running totals [t, k] by one column: column k then sums the columns before k.
 
     `running` [t, k]: cumulative sums along k.
     """

@@ -1,7 +1,7 @@
 """Proofs of optimality: the integer program that a proof for an elastic instance refutes.
 
 Written from the paper's constraints and the instance alone, like `rules.py`; it imports no code of
-the searches. `exact` refutes values over this program, too, and is no second opinion on it. It is
+the searches. `exact` refutes values over this program, too, so it does not check the program. It is
 about schedules without preemption.
 
 Lemma (runs). A run is a duration with what it uses of each resource on each server. Any run of a
@@ -9,7 +9,7 @@ schedule can be replaced by one with PSs on one server only: (2i) limits the PSs
 themselves, so the PSs of the others can go, as can those that (2i) does not ask for. If all is on
 one server then, the run needs no more slots than before. So it suffices to list all numbers of
 workers by server, each with every server for the PSs, for as many slots as (2f) asks for; and of
-two runs the one that is no shorter and uses no less everywhere can be left out.
+two runs the one that is at least as long and uses at least as much everywhere can be left out.
 
 Lemma (windows). Move every job to the left as long as it fits. Before a job that starts after its
 arrival, a job runs; so no slot after the last arrival is idle, and all jobs end within the sum of
@@ -18,8 +18,8 @@ others cost alone, which bounds its end.
 
 Prices may leave out runs first, by the lemma of `solvers/proofs/runs.py`.
 
-Amounts count as the decimal numbers that the file shows, in whole units. Where the unit is no
-divisor, demands and weights are rounded such that no schedule is lost.
+Amounts count as the decimal numbers that the file shows, in integer units. Where the unit does not
+divide them, demands and weights are rounded such that no schedule is lost.
 """
 
 import math
@@ -42,15 +42,15 @@ from schedgap.solvers.proofs.runs import Prices, RunModel
 
 MAX_SERVERS = 50
 MAX_CELLS = 1_000_000  # placements times servers times resources
-MAX_WORKERS = 1000  # of a job
-MAX_KEPT = 1000  # runs of a job
+MAX_WORKERS = 1000  # largest number of workers of a job
+MAX_KEPT = 1000  # largest number of runs of a job
 MAX_RUNS = 2_000_000  # runs times starts, before the pools
 MAX_COLUMNS = 100_000
 MAX_ENTRIES = 4_000_000
 MAX_SLOTS = 1_000_000  # from the first arrival on, times servers times resources
 MAX_UNITS = 10**6  # a demand or weight is at most this many units, unless it is rounded
 ROUNDED_UNITS = 10**9  # as many are the largest capacity, weight, if rounded
-TOLERANCE = Fraction(1, 10**6)  # of the rules, in worker-slots, bandwidth and capacity
+TOLERANCE = Fraction(1, 10**6)  # the rules', in worker-slots, bandwidth and capacity
 ROUNDING = Fraction(1, 10**12)  # relative: the rules evaluate sums and products in doubles
 WIDTH = Fraction(5, 10**7)  # relative, of an objective whose weights are rounded
 
@@ -61,7 +61,7 @@ class Place(NamedTuple):
     worker_type: int
     workers: tuple[int, ...]  # by server
     ps_type: int
-    server: int  # of all PSs
+    server: int  # holds all PSs
     ps: int
 
 
@@ -162,7 +162,7 @@ class Model(RunModel):
         [job][run] first slots.
     columns : list of Column
     cells : list of tuple of int
-        (h, r, t) of each row after those of the jobs.
+        (h, r, t) of each row after the jobs' rows.
     program : IntegerProgram
     kinds : mapping
         The kinds of cuts.
@@ -249,7 +249,7 @@ class Model(RunModel):
                     for t in range(column.start, column.start + run.duration):
                         usage.setdefault((h, r, t), {})[i] = amount
         for cell, own in sorted(usage.items()):
-            most = dict[int, int]()  # of each job
+            most = dict[int, int]()  # by job
             for i, amount in own.items():
                 j = self.columns[i].job
                 most[j] = max(most.get(j, 0), amount)
@@ -474,7 +474,7 @@ def weight_unit(instance: ElasticInstance) -> Fraction:
 
 
 def _is_whole(instance: ElasticInstance, objective: float) -> bool:
-    """Return whether objective values are whole numbers of units that doubles tell apart.
+    """Return whether objective values are integers in units that doubles tell apart.
 
     A weight, its product and the sum are each rounded by a part of 2^-53, so below 2^50 units an
     objective is wrong by less than half a unit.

@@ -2,8 +2,8 @@
 
 Rules: V0 mode, V1 (2a)/(7a), V2 (2m), V3 (2j), V4 closed horizon and (7b), V5 (2b), V6 (2c),
 V7 (2k)(2l), V8 (2e), V9 (2g), V10 (2f) with (1) or (14), V11 (2i), V12 no preemption, V13 (2h).
-A run whose own values break V2 or V5-V8 is not checked against the other rules, so that one fault
-gives one message.
+A run whose own values break V2 or V5-V8 is not checked against the other rules: one fault gives
+one message.
 """
 
 import math
@@ -239,7 +239,7 @@ def _own_faults(instance: ElasticInstance, run: Segment) -> Iterator[Violation]:
 
 
 def _known_mode(plan: UncheckedSchedule) -> Iterator[Violation]:
-    """Rule V0: the mode is one of the two, and restart_slots is a whole number >= 0."""
+    """Rule V0: the mode is one of the two, and restart_slots is an integer >= 0."""
     if plan.mode not in MODES:
         message = f"mode {short(plan.mode)}: must be {' or '.join(MODES)}"
         yield Violation("V0", ("mode",), 1, message)

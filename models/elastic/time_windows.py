@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.modes import modes
 
-_MARGIN = 1e-6  # in slots, so that rounding excludes no optimal completion
+_MARGIN = 1e-6  # slots added, because rounding must exclude no optimal completion
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def windows(instance: ElasticInstance, upper: float | None) -> ElasticWindows | 
     Returns
     -------
     ElasticWindows or None
-        None when the horizon is open and no schedule is given, so that nothing limits completion.
+        None when the horizon is open and no schedule is given: nothing then limits completion.
 
     Notes
     -----

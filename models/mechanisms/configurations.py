@@ -1,4 +1,4 @@
-"""Configurations of a server: which numbers of items fit on it together, and the cuts they give.
+"""Configurations of a server: which numbers of items fit on it together.
 
 A configuration is a vector of numbers of items of each kind whose demands together keep to the
 capacity in every resource. All that a server can hold at one time lies below a maximal one, so a
@@ -9,21 +9,14 @@ References
 ----------
 P. C. Gilmore, R. E. Gomory, "A linear programming approach to the cutting-stock problem",
 Operations Research 9 (1961): patterns as columns.
-E. Balas, "Disjunctive programming", Annals of Discrete Mathematics 5 (1979): facets of a polytope
-from a linear program over its points, as `FacetSeparator` finds them.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from schedgap.solvers.children.clock import Clock
-from schedgap.solvers.engines.highs import Relaxation
-from schedgap.solvers.programs.arrays import Floats, LinearProgram
+from schedgap.solvers.programs.arrays import Floats
 
 Ints = NDArray[np.int64]
-
-VIOLATION = 1e-4  # least amount by which a point must break a facet
-ROUNDING = 1e-12  # relative, of a facet's right-hand side
 
 
 def maximal_configurations(
@@ -57,86 +50,22 @@ def maximal_configurations(
         raise ValueError("an item that takes nothing fits any number of times")
     # Large items first. The number of the last kind is never less than what fits.
     share = (demand / np.where(capacity > 0, capacity, 1.0)).max(axis=1, initial=0.0)
-    order = np.argsort(-share, kind="stable").tolist()
-    size = [demand[k].tolist() for k in order]
-    slack = (rounding * (1 + capacity)).tolist()
-    count = [0] * len(order)
-    found: list[list[int]] = []
-    visited = 0
-
-    def fitting(k: int, free: list[float]) -> int:
-        least = min(left / one for left, one in zip(free, size[k], strict=True) if one > 0)
-        return int(max(0.0, least))
-
-    def can_grow(free: list[float]) -> bool:
-        # With half the allowance to spare: the larger one is found whatever the order of sums.
-        return any(
-            all(left - one >= part / 2 for left, one, part in zip(free, own, slack, strict=True))
-            for own in size
-        )
-
-    def extend(k: int, free: list[float]) -> bool:
-        nonlocal visited
-        most = fitting(k, free)
-        last = k == len(order) - 1
-        for number in range(most, (most if last else 0) - 1, -1):
-            count[k] = number
-            left = [have - number * one for have, one in zip(free, size[k], strict=True)]
-            if not last:
-                if not extend(k + 1, left):
-                    return False
-                continue
-            visited += 1
-            if visited > at_most:
-                return False
-            if not can_grow(left):
-                found.append(count.copy())
-        return True
-
-    if order and not extend(0, [have + part for have, part in zip(capacity, slack, strict=True)]):
-        return None
-    table = np.zeros((len(found), len(order)), dtype=np.int64)
-    table[:, order] = np.array(found, dtype=np.int64).reshape(len(found), len(order))
-    return table
-
-
-class FacetSeparator:
-    """Finds facets of the hull of configurations and what lies below, that a point breaks.
-
-    `configurations` [c, k]: all maximal ones.
-
-    Notes
-    -----
-    The polar: coefficients a >= 0 with a x <= 1 for every configuration x; the one with the largest
-    a x at the point is a facet, and breaks the point if any inequality does. The right-hand side
-    is then computed from the configurations, so that no tolerance of the engine enters the cut.
-    """
-
-    def __init__(self, configurations: Ints, *, seed: int = 0) -> None:
-        self.configurations = configurations
-        rows, kinds = configurations.shape
-        self._program = Relaxation(
-            LinearProgram(
-                cost=np.zeros(kinds),
-                lower=np.zeros(kinds),
-                upper=np.ones(kinds),
-                matrix=configurations.astype(np.float64),
-                row_lower=np.full(rows, -np.inf),
-                row_upper=np.ones(rows),
-            ),
-            seed=seed,
-        )
-
-    def separate(self, point: Floats, clock: Clock) -> tuple[Floats, float] | None:
-        """Return coefficients [k] and the right-hand side of a cut that the point breaks, or None.
-
-        `point` [k]: fractional numbers of items of each kind.
-        """
-        # Kinds that do not occur weigh a little, so that their coefficients are as large as can be.
-        self._program.change_costs(np.arange(len(point)), -(point + 1e-6))
-        result = self._program.solve(clock)
-        if result.values is None:
+    order = np.argsort(-share, kind="stable")
+    slack = rounding * (1 + capacity)
+    count, free = np.zeros((1, len(order)), dtype=np.int64), (capacity + slack)[None]
+    for k in order.tolist():
+        taken = demand[k] > 0
+        fit = np.maximum(0.0, (free[:, taken] / demand[k, taken]).min(axis=1)).astype(np.int64)
+        ways = np.ones_like(fit) if k == order[-1] else fit + 1
+        if ways.sum() > at_most:
             return None
-        coefficients = np.where(np.asarray(result.values) > 1e-9, result.values, 0.0)
-        limit = float((self.configurations @ coefficients).max()) * (1 + ROUNDING)
-        return (coefficients, limit) if coefficients @ point > limit + VIOLATION else None
+        above = np.arange(ways.sum()) - np.repeat(np.cumsum(ways) - ways, ways)
+        number = np.repeat(fit, ways) - above
+        count, free = np.repeat(count, ways, axis=0), np.repeat(free, ways, axis=0)
+        count[:, k] = number
+        free -= number[:, None] * demand[k]
+    # With half the allowance to spare: the larger one is found whatever the order of sums.
+    grows = np.zeros(len(count), dtype=bool)
+    for one in demand:
+        grows |= (free - one >= slack / 2).all(axis=1)
+    return count[~grows]

@@ -85,19 +85,6 @@ def test_no_program_means_no_schedule() -> None:
         SolveProgram(build, initial_state)(TOY_A, call())
 
 
-def test_an_engine_may_have_a_builder_of_its_own() -> None:
-    asked: list[str] = []
-
-    def build(instance: EdgeInstance, known: object) -> BuiltProgram:
-        asked.append("own")
-        return milp_mode(instance)
-
-    method = SolveProgram(milp_mode, initial_state, own={"highs": build})
-    assert method(TOY_A, call()).schedule is not None and asked == ["own"]
-    method = SolveProgram(milp_mode, initial_state, own={"cp-sat": build})
-    assert method(TOY_A, call()).schedule is not None and asked == ["own"]
-
-
 def test_sizes_up_to_the_limit_are_built() -> None:
     check_size(10, 10)
     check_size(10**9, None)
@@ -105,7 +92,7 @@ def test_sizes_up_to_the_limit_are_built() -> None:
         check_size(11, 10, "rows")
 
 
-@pytest.mark.parametrize("name", ["time-indexed", "compact-exponential", "cp-sat"])
+@pytest.mark.parametrize("name", ["compact-exponential", "cp-sat"])
 def test_cp_sat_gets_whole_numbers_only(name: str) -> None:
     """Sums may exceed a capacity by round-off, which the rules allow and CP-SAT does not."""
     owner = family("elastic")

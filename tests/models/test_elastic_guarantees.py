@@ -12,20 +12,17 @@ from schedgap.instances.generate import generate
 from schedgap.models.elastic import FAMILY
 from schedgap.models.elastic.algorithms.a_maxweight import constants
 from schedgap.models.elastic.algorithms.guarantees import (
+    dual_rows,
     fitting_weight,
     gamma,
     lemma_1,
+    theorem_2,
     theorem_3,
     theorem_5,
     theorem_alpha,
     windows_needed,
 )
-from schedgap.models.elastic.bounds.dual_prices import (
-    batch_problem,
-    dual_rows,
-    theorem_2,
-    weight_bound,
-)
+from schedgap.models.elastic.bounds.dual_prices import batch_problem, weight_bound
 from strategies.elastic import instance_of
 from strategies.elastic_examples import TOY
 from strategies.elastic_online import run_online

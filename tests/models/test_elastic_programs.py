@@ -14,7 +14,7 @@ from schedgap.models.elastic import rules
 from schedgap.models.elastic.heuristics.initial import known_windows, starting_schedule
 from schedgap.models.elastic.methods import PROGRAMS
 from schedgap.models.elastic.modes import cluster, modes
-from schedgap.models.elastic.programs import compact, intervals, linearised, time_indexed
+from schedgap.models.elastic.programs import compact, intervals, linearised
 from schedgap.models.elastic.programs.columns import placements as minimal
 from schedgap.models.elastic.programs.columns import schedule_of
 from schedgap.models.elastic.time_windows import windows
@@ -68,7 +68,6 @@ def _compact(instance: ElasticInstance) -> float:
 
 HIGHS = {
     "paper-milp": _pyomo(linearised),
-    "time-indexed": _pyomo(time_indexed),
     "compact-exponential": _compact,
 }
 
@@ -132,7 +131,7 @@ def test_minimal_placements_hold_no_more_than_any_placement(instance: ElasticIns
     job = instance.jobs[0]
     found = []
     for mode in modes(instance, 0):
-        for workers, ps, _ in minimal(view, mode):
+        for workers, ps in minimal(view, mode):
             run = view.place(mode, 1, dict(workers), dict(ps))
             found.append((run.duration, usage(instance, run)))
     for run in placements(instance, job):

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +15,7 @@ import schedgap as sg
 from schedgap.analysis.solving.proving import find_evidence
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic import proof, rules
+from schedgap.models.elastic.bounds.job_alone import job_alone
 from schedgap.models.elastic.exact import prove
 from schedgap.models.elastic.exact.prove import prove_goal
 from schedgap.models.method import Budget, RunContext
@@ -23,6 +25,7 @@ from schedgap.solvers.proofs import cuts
 from schedgap.solvers.proofs.checker import Checked, RefusedError, check_tree
 from schedgap.solvers.proofs.prover import Proved
 from strategies.elastic import best_schedule, elastic_instances, instance_of
+from strategies.elastic_examples import J1
 from strategies.elastic_stops import EXACT, FAMILY, Heard, switched
 
 BETTER = "a better solution exists"
@@ -134,6 +137,26 @@ def test_every_variant_is_proved_with_pools(
     assert "/o: needs a number >= 0" in check_here(instance, data).reason
     pool["o"], pool["p"] = 1, [[0, 0, 10**6, 1]]
     assert check_here(instance, data).reason.endswith("/p: no such price, or a second one")
+
+
+def test_prices_after_the_last_slot_of_a_low_goal_are_dropped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The goal leaves the jobs no time to wait, and the prices have far more slots."""
+    monkeypatch.setattr(prove, "FEW_RUNS", 0)
+    monkeypatch.setattr(prove, "_prices", lambda instance, budget: np.ones((3, 3, 99)))
+    instance = sg.generate("elastic", preset="small", seed=4)
+    assert isinstance(instance, ElasticInstance)
+    goal = int(job_alone(instance))
+    checked(instance, goal, attempt(instance, goal))
+
+
+def test_a_deadline_far_away_needs_no_prices_for_its_slots(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(prove, "FEW_RUNS", 0)
+    instance = instance_of([J1, J1], objective="scheduled_weight", deadline=10**9)
+    assert attempt(instance, proof.goal(instance, 3)).better is not None
 
 
 @pytest.mark.parametrize("settings", SETTINGS[::2], ids=lambda given: "-".join(given.values()))

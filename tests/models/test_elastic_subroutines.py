@@ -277,7 +277,8 @@ def test_jobs_without_a_placement_do_not_count(monkeypatch: pytest.MonkeyPatch) 
     nowhere = BATCH.replace(deadline=2)  # no split mode is that short
     assert all(not np.isfinite(least).any() for least, _ in split_windows(nowhere))
     assert theorem_1_near(nowhere) == 0.0 and theorem_1_missed(nowhere) == 1.0
-    costs = [("a", np.inf, np.inf), ("b", 2.0, np.inf), ("c", 0.0, 1.0), ("d", 2.0, 3.0)]
+    pairs = [(np.inf, np.inf), (2.0, np.inf), (0.0, 1.0), (2.0, 3.0)]
+    costs = [(np.array([least, np.inf]), np.array([found, np.inf])) for least, found in pairs]
     for count, missed in ((0, 1.0), (3, 1.0), (4, 1.5)):
-        monkeypatch.setattr(guarantees, "split_costs", lambda _, count=count: iter(costs[:count]))
+        monkeypatch.setattr(guarantees, "split_windows", lambda _, n=count: iter(costs[:n]))
         assert theorem_1_missed(BATCH) == missed

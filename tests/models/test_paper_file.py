@@ -72,6 +72,16 @@ def test_every_part_is_read_in_its_order(file: Path) -> None:
     assert claim.evaluate(2.5) == 2 and not claim.searchable
 
 
+def test_a_claim_that_is_not_evaluated_gives_its_reason(file: Path) -> None:
+    text = SMALL.replace('evaluate = "math:floor"', 'not_evaluated = "it is about growth"')
+    file.write_text(text, encoding="utf-8")
+    found = load_paper(file).guarantees["theorem_1"].evaluate(2.5, F=1)
+    assert found["claim"] == "twice the optimum" and found["failed"] == [
+        "not evaluated: it is about growth"
+    ]
+    assert found["factor"] is None and not found["holds"]
+
+
 def test_it_can_be_changed_copied_and_sent_to_a_child(file: Path) -> None:
     changed = replace(load_paper(file), guarantees={})
     assert changed.guarantees == {} and changed.doi == "10.1/2"
@@ -94,6 +104,7 @@ def test_it_can_be_changed_copied_and_sent_to_a_child(file: Path) -> None:
         ('["eq_2b"]', '"eq_2b"', 'equations.2b.by: need a list, got "eq_2b"'),
         ('"math:floor"', '"math.floor"', "guarantees.theorem_1.evaluate: need .*:function"),
         ('"math:floor"', "3", "guarantees.theorem_1.evaluate: need .*, got 3"),
+        ('evaluate = "math:floor"', "", "guarantees.theorem_1.evaluate: missing key"),
         (', "slots"', "", r"symbols\[0\]: need a list of letter, key, domain, meaning"),
         ('"slots"', "1", r"symbols\[0\]\.meaning: need a text, got 1"),
         ("[rules]", "rules = 3\n[more]", "more: unknown key"),

@@ -6,12 +6,13 @@ from typing import Any
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
-from schedgap.models.elastic.exact.exact import interval_stage
+from schedgap.models.elastic.exact.build_programs import cp_sat
 from schedgap.models.elastic.heuristics.initial import known_windows, starting_schedule
-from schedgap.models.elastic.programs import compact, intervals, time_indexed
-from schedgap.models.elastic.programs.columns import fits_together, runs_from, schedule_of
+from schedgap.models.elastic.programs import compact, intervals
+from schedgap.models.elastic.programs.columns import fits_together, runs_from
 from schedgap.models.elastic.programs.weights import scaled_weights
 from schedgap.models.method import Budget
+from schedgap.models.program import Known, program_stage
 from schedgap.solvers import Clock, solve
 from strategies.clocks import StopAt
 
@@ -19,7 +20,7 @@ from strategies.clocks import StopAt
 def schedules(
     send: Callable[[Any], None], instances: list[ElasticInstance]
 ) -> list[tuple[ElasticSchedule | None, ...] | None]:
-    """Return the schedules of the interval model, the packing over all runs, and by slots.
+    """Return the schedules of the interval model and the packing over all runs.
 
     None in place of a schedule where there is none; None for an instance without whole numbers.
     """
@@ -35,22 +36,17 @@ def _each(instance: ElasticInstance) -> tuple[ElasticSchedule | None, ...] | Non
     hints = None if start is None else intervals.start(model, instance, start)
     result = solve(model, "cp-sat", clock=Clock(60), start=hints)
     assert result.status in ("optimal", "infeasible")
-    interval = packing = slots = None
+    interval = packing = None
     if result.status == "optimal":
         interval = intervals.read(model, instance, result.values)
     runs = compact.enumerate_runs(instance, known_windows(instance), 200_000)
     assert runs is not None
-    result = solve(compact.to_cp_sat(instance, runs), "cp-sat", clock=Clock(60))
-    assert result.status in ("optimal", "infeasible")
-    if result.status == "optimal":
-        chosen = [run for run, taken in zip(runs, result.values, strict=True) if taken]
-        packing = schedule_of(instance, chosen)
-    model = time_indexed.build(instance, span=known_windows(instance))
+    model = compact.build(instance, runs)
     result = solve(model, "cp-sat", clock=Clock(60))
     assert result.status in ("optimal", "infeasible")
     if result.status == "optimal":
-        slots = time_indexed.read(model, instance)
-    return interval, packing, slots
+        packing = compact.read(model, instance)
+    return interval, packing
 
 
 class Kept:
@@ -70,6 +66,9 @@ class Kept:
         """Keep a bound."""
         self.bounds.append(value)
 
+    def phase(self, text: str) -> None:
+        """Keep nothing."""
+
 
 def stopped(
     send: Callable[[Any], None], instances: list[ElasticInstance]
@@ -81,8 +80,9 @@ def stopped(
         ends = []
         for k in range(1, 8):
             kept = Kept()
-            report = interval_stage(
-                kept, larger, starting_schedule(larger), budget=Budget(StopAt(k))
+            known = Known(starting_schedule(larger))
+            report = program_stage(
+                kept, cp_sat, larger, known, {}, "cp-sat", budget=Budget(StopAt(k))
             )
             values = [value / larger.jobs[0].weight for value in kept.bounds]
             bounds = [value * instance.jobs[0].weight for value in values]

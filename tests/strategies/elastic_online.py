@@ -3,18 +3,23 @@
 from typing import Any
 
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.algorithms.a_maxweight import ModesOf
+from schedgap.models.elastic.algorithms.a_maxweight import ModesOf, constants
 from schedgap.models.elastic.algorithms.a_online import (
     AOnlineResult,
     ElasticArrivals,
-    online_settings,
+    OnlineSettings,
     serve_rounds,
 )
+from schedgap.models.elastic.modes import cluster
 
 
 def run_online(
-    instance: ElasticInstance, modes_of: ModesOf | None = None, **options: Any
+    instance: ElasticInstance,
+    modes_of: ModesOf | None = None,
+    placement: Any = "exact",
+    **options: Any,
 ) -> AOnlineResult:
-    """Run `A_online` with some options."""
-    given = online_settings(instance, modes_of=modes_of, **options)
+    """Run `A_online` with some settings."""
+    const = constants(instance, modes_of=modes_of)
+    given = OnlineSettings(cluster(instance), const, rule=placement, **options)
     return serve_rounds(ElasticArrivals(instance, modes_of), given)

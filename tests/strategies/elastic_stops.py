@@ -91,10 +91,7 @@ def no_result(instance: ElasticInstance, call: RunContext) -> MethodResult:
 SWITCHES: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "bad start": lambda patch: patch.setattr(initial, "starting_schedules", one_by_one),
     "no lists": lambda patch: patch.setitem(exact.METHODS, "lp-guided", no_result),
-    "no cuts": lambda patch: (
-        patch.setattr(prove, "MAX_CLIQUES", 0),
-        patch.setattr(prove._SlotSeparator, "__call__", lambda self, point, box: []),
-    )[0],
+    "no cuts": lambda patch: patch.setattr(prove, "MAX_CLIQUES", 0),
     "few runs": lambda patch: (
         patch.setattr(prove, "FEW_RUNS", 6),
         patch.setattr(prove, "MANY_RUNS", 9),

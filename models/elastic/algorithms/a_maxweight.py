@@ -13,7 +13,7 @@ unit of demand as given in the file and slot; slots count from the start of the 
 - `prices` (A3 L14): the price increases caused by the accepted job. `job`; `rises`, a list of
   `server`, `resource`, slots `first` to `last`, price `before` and `after`.
 - `leave` (A3 L9): a job is rejected. `job`, `weight`, `cost`, null where no schedule fits.
-- `batch_end` (A3 L16): `served` and `left`, job ids, and `weight`, that of the served jobs.
+- `batch_end` (A3 L16): `served` and `left`, job ids, and `weight`, the served jobs' weight.
 """
 
 import math
@@ -70,7 +70,7 @@ class MaxWeightConstants:
     """What the paper assumes to be known beforehand: T, F, and the scales of weights and demands.
 
     With `normalise`, an amount is divided by the mean capacity of its resource over all servers,
-    and weights are multiplied by `kappa`, so that no weight is below the consumption of its job
+    and weights are multiplied by `kappa`, so no weight is below the consumption of its job
     (E8).
     """
 
@@ -220,7 +220,7 @@ def serve_batch(
     const : MaxWeightConstants
         T, F and scales.
     rule : "exact" or "repaired"
-        Optimal split placements (ours), or those of Algorithm 4 with its errors corrected (E19).
+        Optimal split placements (ours), or Algorithm 4's with its errors corrected (E19).
     order : "arrival" or "density"
         Of the loop over jobs: as given, or by weight over least volume, greatest first (E15).
     tie : "order" or "volume"
@@ -362,8 +362,8 @@ def _rises(before: list[float], after: list[float], start: int) -> Iterator[dict
             }
 
 
-def split_costs(instance: ElasticInstance) -> Iterator[tuple[str, float, float]]:
-    """Yield, for each job of a batch, the costs of its cheapest split schedule by two rules.
+def split_windows(instance: ElasticInstance) -> Iterator[tuple[Floats, Floats]]:
+    """Yield, for each job of a batch, the costs of its split schedules by two rules.
 
     The prices are those that A_maxweight has when it comes to the job.
 
@@ -371,50 +371,23 @@ def split_costs(instance: ElasticInstance) -> Iterator[tuple[str, float, float]]
 
     Yields
     ------
-    (str, float, float)
-        Id of the job; least cost of a split schedule, (13); cost of the one that Algorithm 4 finds
-        with E16 and E17 corrected. Infinite where none is found.
-    """
-    for priced, job, split, deadline in _split_choices(instance):
-        runs = [priced.cheapest(split, 1, deadline, rule=rule) for rule in ("exact", "repaired")]
-        least, found = (math.inf if run is None else run.cost for run in runs)
-        yield job, least, found
-
-
-def split_windows(instance: ElasticInstance) -> Iterator[tuple[Floats, Floats]]:
-    """Yield, for each job of a batch, the costs of its split schedules by two rules.
-
-    The prices are those of `split_costs`, whose costs are the least ones of these.
-
-    `instance`: with objective `scheduled_weight`.
-
-    Yields
-    ------
     (array [k], array [k])
-        For each mode and start: least cost of a placement; cost of the one that Algorithm 4 finds
-        with E16 and E17 corrected. Infinite where none is found.
+        For each mode and start: least cost of a placement, (13); cost of the one that Algorithm 4
+        finds with E16 and E17 corrected. Infinite where none is found.
     """
-    for priced, _, split, deadline in _split_choices(instance):
-        costs: dict[Rule, list[Floats]] = {"exact": [np.empty(0)], "repaired": [np.empty(0)]}
-        for mode in split:
-            starts = np.arange(1, deadline - mode.duration + 1)
-            if len(starts):
-                for rule, known in costs.items():
-                    known.append(priced.costs(mode, starts, rule=rule))
-        yield np.concatenate(costs["exact"]), np.concatenate(costs["repaired"])
-
-
-def _split_choices(
-    instance: ElasticInstance,
-) -> Iterator[tuple[PricedServers, str, list[Mode], int]]:
-    """Yield the prices that A_maxweight has when it comes to a job, with the job's split modes."""
     view, jobs = batch_of(instance)
     const, deadline = constants(instance), instance.deadline
     if deadline is None:
         raise UsageError("A_maxweight needs objective scheduled_weight")
     priced = PricedServers.empty(view, deadline - 1)
     for each in jobs:
-        yield priced, each.job.id, [mode for mode in each.modes if not mode.central], deadline
+        costs: dict[Rule, list[Floats]] = {"exact": [np.empty(0)], "repaired": [np.empty(0)]}
+        for mode in each.modes:
+            starts = np.arange(1, deadline - mode.duration + 1)
+            if len(starts) and not mode.central:
+                for rule, known in costs.items():
+                    known.append(priced.costs(mode, starts, rule=rule))
+        yield np.concatenate(costs["exact"]), np.concatenate(costs["repaired"])
         best = _cheapest(priced, each, deadline, const, "exact", "order") if each.modes else None
         if best is not None and const.kappa * each.job.weight > best.cost:
             _commit(priced, best, const)

@@ -4,12 +4,12 @@ Time t is the end of slot t. At time tau_i = 1, 1, 2, 4, 8, ... the jobs that ha
 not yet served form a batch; it is served in windows of tau_i slots, the first of which starts
 alpha tau_i slots later. E9-E13 are the paper's errata as numbered in `paper.toml`.
 
-Events, one dict each; `time` is the tau_i at which the decision is made, slots are those of the
-instance:
+Events, one dict each; `time` is the tau_i at which the decision is made, and slots count from
+the start of the instance:
 
 - `round` (A1 L2): `round` i begins. `time`; `batch`, the jobs that have arrived and wait.
 - `window` (A2 L2): a window is tried for the jobs not yet served. `time`; `window` iota, from 1.
-  The events that follow, up to `batch_end`, are those of `a_maxweight`, in slots from 1 on:
+  The events that follow, up to `batch_end`, are `a_maxweight`'s, in slots from 1 on:
   `batch`, `accept`, `prices`, `leave`, `batch_end`.
 - `start` (A1 L9): a job gets its slots. `time`, `window`, `job`, and the run: `start`, `duration`,
   `worker_type`, `workers`, with PSs `ps_type`, `ps`.
@@ -136,15 +136,9 @@ def a_dual(
         if log is not None:
             log.append({"line": "A2 L2", "event": "window", "time": tau, "window": iota + 1})
         window = serve_batch(
-            settings.view,
-            rest,
-            tau,
-            settings.const,
-            rule=settings.rule,
-            order=settings.order,
-            tie=settings.tie,
-            log=log,
-        )  # A2 L3
+            settings.view, rest, tau, settings.const,
+            rule=settings.rule, order=settings.order, tie=settings.tie, log=log,
+        )  # A2 L3  # fmt: skip
         if not window.served:
             break
         windows.append(window)
@@ -211,34 +205,6 @@ def _ids(jobs: Sequence[ArrivedJob]) -> list[str]:
     return [each.job.id for each in jobs]
 
 
-def online_settings(
-    instance: ElasticInstance,
-    *,
-    alpha: int | str = 4,
-    compact: bool = False,
-    placement: Rule = "exact",
-    F: float | None = None,
-    F_factor: float = 1.0,
-    normalise: bool = True,
-    order: Order = "arrival",
-    tie: Tie = "order",
-    batch: Batch = "by",
-    modes_of: ModesOf | None = None,
-) -> OnlineSettings:
-    """Return what is known beforehand; the constants are computed from all jobs of the instance.
-
-    `alpha`, `compact`, `placement`, `F`, `F_factor`, `normalise`, `order`, `tie`, `batch`,
-    `modes_of`: as in `a_online`.
-
-    Notes
-    -----
-    Source: Section 4.2; alpha of Theorem 5.
-    """
-    const = constants(instance, F=F, F_factor=F_factor, normalise=normalise, modes_of=modes_of)
-    windows = alpha_of(alpha, instance, const)
-    return OnlineSettings(cluster(instance), const, windows, placement, order, tie, compact, batch)
-
-
 WeightBound = Callable[[ElasticInstance, ServedRound], float]
 """Upper bound on the weight that one window of a round could have served."""
 
@@ -299,23 +265,16 @@ def a_online(
 
     Notes
     -----
-    Source: Algorithms 1 and 2, line by line in `serve_rounds` and `a_dual`.
+    Source: Algorithms 1 and 2, line by line in `serve_rounds` and `a_dual`. T, F and kappa are
+    computed from all jobs of the instance (Section 4.2).
     """
     arrivals = ElasticArrivals(instance, modes_of)
     if not all(arrived_job(instance, j, modes_of).modes for j in range(len(instance.jobs))):
         return AlgorithmRun(None)
-    settings = online_settings(
-        instance,
-        alpha=alpha,
-        compact=compact,
-        placement=placement,
-        F=F,
-        F_factor=F_factor,
-        normalise=normalise,
-        order=order,
-        tie=tie,
-        batch=batch,
-        modes_of=modes_of,
+    const = constants(instance, F=F, F_factor=F_factor, normalise=normalise, modes_of=modes_of)
+    windows = alpha_of(alpha, instance, const)
+    settings = OnlineSettings(
+        cluster(instance), const, windows, placement, order, tie, compact, batch
     )
     log: Log | None = [] if events else None
     run = serve_rounds(arrivals, settings, log=log)
@@ -366,6 +325,6 @@ def lemma_1_of_run(instance: ElasticInstance, **options: Any) -> dict[str, objec
 
 
 def solve_a_online(instance: ElasticInstance, call: RunContext, **options: Any) -> MethodResult:
-    """Run `a_online` as a method; `options`: those of `a_online`."""
+    """Run `a_online` as a method; `options`: as for `a_online`."""
     run = a_online(instance, **options)
     return result_within_horizon(instance, run.schedule, run.trace)

@@ -1,13 +1,12 @@
 """The paper's statements evaluated on an instance, with the assumptions that they need.
 
-Lemma 1 is a statement on a run (`a_online.lemma_1_of_run`), Theorems 2 and 7 are on its prices
-(`bounds.dual_prices`).
+Lemma 1 is a statement on a run (`a_online.lemma_1_of_run`), Theorems 2 and 7 are on its prices.
 
 Logarithms are to base 2 (E8). E13, E19, E28 are the paper's errata as numbered in `paper.toml`.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,11 +16,13 @@ from schedgap.models.elastic.algorithms.a_maxweight import (
     ArrivedJob,
     MaxWeightConstants,
     ServedBatch,
+    batch_of,
     constants,
     gamma,
-    split_costs,
+    serve_batch,
     split_windows,
 )
+from schedgap.models.elastic.algorithms.pricing import PricedServers
 from schedgap.models.elastic.modes import cluster, modes
 from schedgap.models.elastic.placement import Rule, fits
 
@@ -196,6 +197,49 @@ def theorem_3(
     }
 
 
+def theorem_2(instance: ElasticInstance, **options: Any) -> dict[str, Any]:
+    """Evaluate Theorem 2 or 7 on the run of A_maxweight: is (u, delta) feasible for (9), (18)?
+
+    `options`: of `a_maxweight.constants`.
+
+    Returns
+    -------
+    dict
+        `claim` in words; `factor` = None; `holds`; `failed`, the jobs whose row is violated.
+    """
+    claim = "the schedule is feasible for (7), (8), and (u, delta) for (9) (Theorems 2 and 7)"
+    failed = ["not evaluated: needs objective scheduled_weight"]
+    if instance.is_batch:
+        failed = [
+            f"job {job}: w - cost is {left:.6g} at the final prices, above u = {u:.6g}"
+            for job, left, u in dual_rows(instance, **options)
+            if left > u + 1e-6
+        ]
+    return {"claim": claim, "factor": None, "holds": not failed, "failed": failed}
+
+
+def dual_rows(instance: ElasticInstance, **options: Any) -> list[tuple[str, float, float]]:
+    """Return for each job of a batch its id, the left side of its row of (9), and u_j.
+
+    The left side is the weight that the cheapest schedule on the empty cluster leaves at the final
+    prices of A_maxweight, at least 0. u_j is (10), (19) when job j is served, and 0 if it is not.
+
+    `options`: of `a_maxweight.constants`.
+    """
+    view, jobs = batch_of(instance)
+    log, deadline = list[Mapping[str, Any]](), instance.deadline or 2
+    batch = serve_batch(view, jobs, deadline, constants(instance, **options), log=log)
+    u = {each["job"]: each["weight"] - each["cost"] for each in log if each["event"] == "accept"}
+    price = np.moveaxis(batch.prices, 2, 0)
+    empty = np.broadcast_to(view.capacity, price.shape)
+    priced, rows = PricedServers(view, price, empty, longest=len(price)), []
+    for each in jobs:
+        run = priced.cheapest(each.modes, 1, deadline)
+        left = 0.0 if run is None else max(0.0, each.job.weight - run.cost)
+        rows.append((each.job.id, left, u.get(each.job.id, 0.0)))
+    return rows
+
+
 def theorem_5(
     instance: ElasticInstance,
     *,
@@ -277,14 +321,6 @@ def lemma_1(
     return {"certified": not short, "factor": None if short else 4 * alpha, "short": short}
 
 
-def theorem_1(instance: ElasticInstance) -> dict[str, object]:
-    """Return that Theorem 1, on Algorithms 4 and 5, is not evaluated on an instance."""
-    return _not_evaluated(
-        "Algorithms 4 and 5 find the cheapest split and central placement (Theorem 1)",
-        "it is about prices, not instances, and false for Algorithm 4 (E19)",
-    )
-
-
 def theorem_1_missed(instance: ElasticInstance) -> float:
     """Return by what factor Algorithm 4 misses the least cost of (13) in the run of A_maxweight.
 
@@ -293,8 +329,9 @@ def theorem_1_missed(instance: ElasticInstance) -> float:
 
     `instance`: with objective `scheduled_weight`.
     """
-    pairs = [(least, found) for _, least, found in split_costs(instance)]
-    return max((found / least for least, found in pairs if least > 0 and found < math.inf),
+    costs = ((least.min(initial=np.inf), found.min(initial=np.inf))
+             for least, found in split_windows(instance))  # fmt: skip
+    return max((found / least for least, found in costs if least > 0 and found < np.inf),
                default=1.0)  # fmt: skip
 
 
@@ -313,31 +350,3 @@ def theorem_1_near(instance: ElasticInstance) -> float:
             missed = found[feasible] > least[feasible] * (1 + 1e-9)
             shares.append(float(missed.mean()))
     return max(shares)
-
-
-def theorem_6(instance: ElasticInstance) -> dict[str, object]:
-    """Return that Theorem 6, on Algorithms 6 and 7, is not evaluated on an instance."""
-    return _not_evaluated(
-        "Algorithms 6 and 7 find the cheapest central and split ring (Theorem 6)",
-        "it is about prices, not instances",
-    )
-
-
-def theorem_4(instance: ElasticInstance) -> dict[str, object]:
-    """Return that Theorems 4 and 8, on running times, are not evaluated on an instance."""
-    return _not_evaluated(
-        "A_online runs in polynomial time (Theorems 4 and 8)",
-        "it is about growth, not one instance",
-    )
-
-
-def lemma_2(instance: ElasticInstance) -> dict[str, object]:
-    """Return that Lemma 2, on windows of A_dual, is not evaluated on an instance."""
-    return _not_evaluated(
-        "A_dual serves in alpha windows the weight of the best single one (Lemma 2)",
-        "it needs the gamma of Theorem 3, and has a gap (E13)",
-    )
-
-
-def _not_evaluated(claim: str, reason: str) -> dict[str, object]:
-    return {"claim": claim, "factor": None, "holds": False, "failed": [f"not evaluated: {reason}"]}

@@ -8,7 +8,6 @@ ones. Modes are tried in the order of a lower bound on their cost (`pricing_boun
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -31,7 +30,7 @@ from schedgap.models.elastic.placement import (
     tie_margin,
 )
 
-MAX_CELLS = 10**8  # of each of two tables: 0.8 GB
+MAX_CELLS = 10**8  # largest size of each of two tables: 0.8 GB
 _BLOCK = 16, 64, 256, 1024  # starts priced at once: often the first few suffice
 
 
@@ -76,13 +75,9 @@ class PricedServers:
             )
         self._price, self._free = np.zeros(shape), np.empty(shape)
         self._free[:] = view.capacity
-        repeated = price.strides[0] == free.strides[0] == 0  # broadcast from a single row
-        rows = slice(1) if repeated else slice(None)
-        self.blank = not price[rows].any() and bool((free[rows] == view.capacity).all())
-        if not self.blank:
-            self._price[0, :-1], self._free[0, :-1] = price, free
-            self._raise_levels(0, slots, np.arange(servers))
-        self._lower_bounds = CostLowerBounds(view, self.price, self.free, blank=self.blank)
+        self._price[0, :-1], self._free[0, :-1] = price, free
+        self._raise_levels(0, slots, np.arange(servers))
+        self._lower_bounds = CostLowerBounds(view, self.price, self.free)
 
     @classmethod
     def empty(cls, view: ElasticCluster, slots: int) -> "PricedServers":
@@ -96,13 +91,13 @@ class PricedServers:
 
     @property
     def price(self) -> Floats:
-        """[t, h, r] prices; the last row, after those of the slots, stands for all later ones."""
+        """[t, h, r] prices by slot; the last row stands for all later slots."""
         first: Floats = self._price[0]
         return first
 
     @property
     def free(self) -> Floats:
-        """[t, h, r] free amounts; the last row, after those of the slots, stands for later ones."""
+        """[t, h, r] free amounts by slot; the last row stands for all later slots."""
         first: Floats = self._free[0]
         return first
 
@@ -112,7 +107,6 @@ class PricedServers:
         `first`, `last`: slots, from 1. `servers` [k]: indices of the servers. `price`, `free` [t,
         k, r]: new values.
         """
-        self.blank = False
         self._price[0, first - 1 : last, servers] = price.swapaxes(0, 1)
         self._free[0, first - 1 : last, servers] = free.swapaxes(0, 1)
         self._raise_levels(first - 1, last, servers)
@@ -140,30 +134,27 @@ class PricedServers:
                 self._free[level - 1][at], self._free[level - 1][then]
             )
 
-    def _window(self, rows: Ints, length: int, servers: Ints) -> tuple[Floats, Floats]:
+    def _window(self, rows: Ints, length: int) -> tuple[Floats, Floats]:
         """Return price sums and minimal free amounts [t, h, r] of windows from given rows."""
-        # A sum over `length` slots joins windows of the powers of 2 in `length`; a minimum is that
-        # of two overlapping windows of the largest power.
+        # A sum over `length` slots joins windows of the powers of 2 in `length`; for a minimum, two
+        # overlapping windows of the largest power are enough.
         length, total, offset = min(length, self.slots), None, 0
         for level in range(length.bit_length()):
             if length >> level & 1:
                 at = np.minimum(rows + offset, self.slots)
-                part = self._price[level][at[:, None], servers]
+                part = self._price[level][at]
                 total = part if total is None else total + part
                 offset += 1 << level
         level = length.bit_length() - 1
         last = np.minimum(rows + length - (1 << level), self.slots)
-        free = np.minimum(
-            self._free[level][rows[:, None], servers], self._free[level][last[:, None], servers]
-        )
+        free = np.minimum(self._free[level][rows], self._free[level][last])
         assert total is not None
         return total, free
 
     def _price_starts(self, mode: Mode, rows: Ints, rule: Rule, below: float) -> "_StartCosts":
         """Price a mode at starts given as rows; costs of `below` or more may be left out."""
         view = self.view
-        servers = _hosts(view, mode)
-        price, free = self._window(np.minimum(rows, self.slots), mode.duration, servers)
+        price, free = self._window(np.minimum(rows, self.slots), mode.duration)
         omega = _weigh(price, view.worker_demand[mode.worker_type])
         if mode.ps_type is None:
             zeta = np.zeros_like(omega)
@@ -172,13 +163,13 @@ class PricedServers:
         demand = view.demand(mode)
         if mode.central:
             costs = central_costs(demand, omega, zeta, free)
-            return _StartCosts(costs.min(axis=1, initial=np.inf), servers, costs, None, None)
+            return _StartCosts(costs.min(axis=1), costs, None, None)
         fill = GreedyFill(omega, fits(free, demand.worker), demand.workers)
         if demand.ps is None:
             found = ring_split(fill, demand.workers)
         else:
             found = ps_split(fill, demand, zeta, free, rule=rule, below=below)
-        return _StartCosts(found.cost, servers, None, fill, found)
+        return _StartCosts(found.cost, None, fill, found)
 
     def costs(self, mode: Mode, starts: Ints, *, rule: Rule = "exact") -> Floats:
         """Return the least cost of a mode at each start slot; infinite where it does not fit.
@@ -246,12 +237,6 @@ class PricedServers:
             each of them. Of the starts after slot T only the first is yielded. Modes that cannot
             start in time, or fit in no slot, are left out.
         """
-        if self.blank and not weight:
-            for k, mode in enumerate(candidates):
-                rows = np.arange(first - 1, min(end - mode.duration, max(first, self.slots + 1)))
-                if len(rows):
-                    yield k, 0.0, rows, np.zeros(len(rows))
-            return
         bounds, lowest = self._lower_bounds.bounds(candidates, first - 1, end - 1, weight)
         for k in np.argsort(lowest, kind="stable").tolist():
             if lowest[k] == np.inf:
@@ -304,7 +289,6 @@ class _StartCosts:
     """Costs of a mode at some starts [t], with what is needed to construct the placements."""
 
     cost: Floats
-    servers: Ints  # indices of the servers that can hold a part of the mode
     central: Floats | None  # [t, h]
     fill: GreedyFill | None
     found: SplitPlacements | None
@@ -315,18 +299,10 @@ class _StartCosts:
         if not np.isfinite(cost):
             return None
         if self.central is not None:
-            h = int(self.servers[np.argmax(self.central[t] <= cost + tie_margin(cost))])
+            h = int(np.argmax(self.central[t] <= cost + tie_margin(cost)))
             return PricedRun(cost, mode, start, {h: mode.workers}, _one_ps(mode, h))
         assert self.fill is not None and self.found is not None
-        workers, ps = counts(self.fill, view.demand(mode), self.found, t)
-        names = self.servers.tolist()
-        return PricedRun(
-            cost,
-            mode,
-            start,
-            {names[h]: count for h, count in workers.items()},
-            {names[h]: count for h, count in ps.items()},
-        )
+        return PricedRun(cost, mode, start, *counts(self.fill, view.demand(mode), self.found, t))
 
 
 class _CheapestRun:
@@ -378,23 +354,6 @@ def _one_ps(mode: Mode, h: int) -> dict[int, int]:
     return {} if mode.ps_type is None else {h: 1}
 
 
-def _hosts(view: ElasticCluster, mode: Mode) -> Ints:
-    """Return the servers that, when empty, can hold a part of the mode; a central one whole."""
-    return _able(view, mode.worker_type, mode.ps_type, mode.workers if mode.central else 0)
-
-
-@lru_cache(maxsize=1 << 12)
-def _able(view: ElasticCluster, m: int, p: int | None, central: int) -> Ints:
-    worker = view.worker_units[m]
-    if central:
-        needed = central * worker + (0.0 if p is None else view.ps_units[p])
-        return np.flatnonzero((view.capacity >= needed).all(axis=1))
-    able = fits(view.capacity, worker) >= 1
-    if p is not None:
-        able |= fits(view.capacity, view.ps_units[p]) >= 1
-    return np.flatnonzero(able)
-
-
 def cheapest_schedule(
     instance: ElasticInstance,
     job: int,
@@ -434,7 +393,7 @@ def cheapest_schedule(
     view = cluster(instance)
     longest = max(1, window[1] - window[0])
     priced = PricedServers(
-        view, np.moveaxis(prices, 2, 0), np.moveaxis(view.units(free), 2, 0), longest=longest
+        view, np.moveaxis(prices, 2, 0), view.units(np.moveaxis(free, 2, 0)), longest=longest
     )
     run = priced.cheapest(modes(instance, job), *window, rule=rule)
     if run is None:

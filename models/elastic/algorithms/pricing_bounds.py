@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from schedgap.models.elastic.modes import MAX_WORKERS, ElasticCluster, Mode
-from schedgap.models.elastic.placement import Floats, Ints, exclusive_sums, fits
+from schedgap.models.elastic.placement import Floats, GreedyFill, Ints, fits
 
 
 class CostLowerBounds:
@@ -18,14 +18,13 @@ class CostLowerBounds:
     Rows are the slots, with one more row for all later slots. They are updated when needed.
 
     `price`, `free` [t, h, r]: views of the prices and free amounts, which may change later.
-    `blank`: all rows are equal to the last one.
     """
 
-    def __init__(self, view: ElasticCluster, price: Floats, free: Floats, *, blank: bool) -> None:
+    def __init__(self, view: ElasticCluster, price: Floats, free: Floats) -> None:
         self._view, self._price, self._free = view, price, free
-        self._changes: list[tuple[int, int]] = [] if blank else [(0, len(price) - 1)]
+        self._changes = [(0, len(price))]
         self._seen: dict[tuple[str, int], int] = {}  # number of changes applied to a type
-        self._workers: dict[int, _SortedPrices] = {}
+        self._fills: dict[int, GreedyFill] = {}
         self._ps: dict[int, Floats] = {}  # [t]
 
     def invalidate(self, a: int, b: int) -> None:
@@ -78,9 +77,8 @@ class CostLowerBounds:
         for m, N in pairs:
             numbers.setdefault(m, []).append(N)
         for m, numbers_of_type in numbers.items():
-            slot[[pairs[m, N] for N in numbers_of_type]] = self._worker(m).cost(
-                np.array(numbers_of_type)
-            )
+            places = [pairs[m, N] for N in numbers_of_type]
+            slot[places] = self._workers_cost(m, np.array(numbers_of_type))
         for p, index in ps_types.items():
             slot[len(pairs) + index] = self._cheapest_ps(p)
         # bound(mode, start) = sum over its slots (workers + PS) + weight (start + duration).
@@ -103,19 +101,23 @@ class CostLowerBounds:
                 result[k] = bound
         return result, lowest
 
-    def _worker(self, m: int) -> "_SortedPrices":
-        if m not in self._workers:
-            last = np.array([len(self._price) - 1])
-            self._workers[m] = _SortedPrices(*self._worker_prices(m, last), len(self._price))
+    def _workers_cost(self, m: int, numbers: Ints) -> Floats:
+        """Return the cost [N, t] of each number of workers in each slot; infinite if none fit."""
         rows = self._changed("worker", m)
-        if len(rows):
-            self._workers[m].update(rows, *self._worker_prices(m, rows))
-        return self._workers[m]
+        if m not in self._fills:
+            self._fills[m] = self._fill(m, np.arange(len(self._price)))
+        elif len(rows):
+            self._fills[m].replace(rows, self._fill(m, rows))
+        fill = self._fills[m]
+        able = np.minimum(numbers[:, None], fill.total)
+        cost = fill.cost(np.broadcast_to(np.arange(len(fill.total)), able.shape), able)
+        result: Floats = np.where(able == numbers[:, None], cost, np.inf)
+        return result
 
-    def _worker_prices(self, m: int, rows: Ints) -> tuple[Floats, Ints]:
-        """Return the price of a worker, and how many workers fit, in some slots [t, h]."""
-        most = fits(self._free[rows], self._view.worker_units[m])
-        return self._price[rows] @ self._view.worker_demand[m], np.minimum(most, MAX_WORKERS)
+    def _fill(self, m: int, rows: Ints) -> GreedyFill:
+        """Return the workers of a type on the cheapest servers in some slots."""
+        fit = fits(self._free[rows], self._view.worker_units[m])
+        return GreedyFill(self._price[rows] @ self._view.worker_demand[m], fit, MAX_WORKERS)
 
     def _cheapest_ps(self, p: int) -> Floats:
         """Return [t] the price of the cheapest PS that fits on some server."""
@@ -127,41 +129,6 @@ class CostLowerBounds:
             price = np.where(fitting, self._price[rows] @ self._view.ps_demand[p], np.inf)
             self._ps[p][rows] = price.min(axis=1)
         return self._ps[p]
-
-
-class _SortedPrices:
-    """For one worker type: servers by price in each slot, with the workers and cost before each."""
-
-    def __init__(self, omega: Floats, most: Ints, rows: int) -> None:
-        """Sort a single row; all rows are equal to it."""
-        shape = rows, omega.shape[1]
-        self._span = MAX_WORKERS * shape[1] + 1
-        self._omega, self._paid = np.empty(shape), np.empty(shape)
-        self._before, self._upto = (np.empty(shape, dtype=np.int64) for _ in range(2))
-        self.update(np.arange(rows), omega, most)
-
-    def update(self, rows: Ints, omega: Floats, most: Ints) -> None:
-        """Sort some rows again; prices and numbers are [t, h], or [1, h] for all of them."""
-        order = np.argsort(omega, axis=1)
-        omega, most = np.take_along_axis(omega, order, 1), np.take_along_axis(most, order, 1)
-        upto = np.cumsum(most, axis=1)
-        self._omega[rows] = omega
-        self._paid[rows] = exclusive_sums(np.cumsum(most * omega, axis=1))
-        self._before[rows] = exclusive_sums(upto)
-        # Each row is shifted, so that all rows together ascend and one search serves them all.
-        self._upto[rows] = upto + self._span * rows[:, None]
-
-    def cost(self, numbers: Ints) -> Floats:
-        """Return the cost [N, t] of each number of workers in each slot; infinite if none fit."""
-        rows, width = np.arange(len(self._upto)), self._upto.shape[1]
-        upto = self._upto.ravel()
-        at = np.searchsorted(upto, numbers[:, None] + self._span * rows)
-        able = at // width == rows
-        at = np.minimum(at, len(upto) - 1)
-        rest = numbers[:, None] - self._before.ravel()[at]
-        cost = self._paid.ravel()[at] + rest * self._omega.ravel()[at]
-        result: Floats = np.where(able, cost, np.inf)
-        return result
 
 
 class _WindowSums:

@@ -122,7 +122,7 @@ def greedy_split(
 def cheapest_split(given: SubroutineInput, job: Job) -> PricedRun | None:
     """Return the schedule of Algorithm 4, A_mincost1: q = 0, greedy placements.
 
-    Every duration is tried, not only those of the modes: the others never cost less.
+    Every duration is tried, not only the modes' durations: the others never cost less.
 
     `given`: cluster, prices and free amounts. `job`: with all its types.
     """
@@ -226,7 +226,7 @@ def cheapest_ring_split(given: SubroutineInput, job: Job) -> PricedRun | None:
                     rest -= count  # A7 L12
                 # A7 L13
                 placement = None  # A7 L14-L15
-                if rest == 0 and len(y) > 1:  # E18: one server alone is no split placement
+                if rest == 0 and len(y) > 1:  # E18: a split placement has two servers
                     cost = float(sum(omega[h] * count for h, count in y.items()))
                     placement = SubroutinePlacement(cost, dict(sorted(y.items())), {})  # A7 L16-L18
                 best = _better(best, placement, mode, start)  # A7 L19-L21
@@ -246,7 +246,7 @@ def _ps_types(view: ElasticCluster, job: Job) -> Iterable[int]:
 
 
 def _durations(needed: float, chunks: int, deadline: int) -> range:
-    """Return the durations from that of D workers to that of one, up to the deadline."""
+    """Return the durations of D workers down to one, up to the deadline."""
     shortest, longest = (max(1, math.ceil((needed - TOLERANCE) / N)) for N in (chunks, 1))
     return range(shortest, min(longest, deadline - 1) + 1)
 

@@ -49,7 +49,7 @@ class VariantResult:
 def _cases(number: int, seed: int) -> Iterator[tuple[Case, float]]:
     """Yield random cases of (13), q = 0, that have a placement, with the least cost.
 
-    2-3 servers, up to 4 workers, three resources, whole numbers; prices of 1-9.
+    2-3 servers, up to 4 workers, three resources, integers; prices of 1-9.
     """
     random = np.random.default_rng(seed)
     yielded = 0
@@ -122,7 +122,7 @@ def _tabulate(number: int, seed: int) -> str:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table.
 
-    `arguments`: command-line arguments; by default those of the process.
+    `arguments`: command-line arguments; by default the process's.
     """
     study_command("schedgap.models.elastic.algorithms.theorem_1", _tabulate, arguments)
 

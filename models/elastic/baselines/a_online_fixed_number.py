@@ -7,11 +7,7 @@ from annotated_types import Ge
 
 from schedgap.instances.elastic import ElasticInstance, Job
 from schedgap.models.elastic.algorithms.a_maxweight import ModesOf
-from schedgap.models.elastic.algorithms.a_online import (
-    ElasticArrivals,
-    online_settings,
-    serve_rounds,
-)
+from schedgap.models.elastic.algorithms.a_online import a_online
 from schedgap.models.elastic.algorithms.closed_horizon import result_within_horizon
 from schedgap.models.elastic.modes import (
     ElasticCluster,
@@ -29,11 +25,8 @@ def a_online_fixed_number(
     instance: ElasticInstance, call: RunContext, *, workers: Workers = 8
 ) -> MethodResult:
     """Run `a-online-fixed-number`."""
-    choose = modes_with_number(workers)
-    run = serve_rounds(
-        ElasticArrivals(instance, choose), online_settings(instance, modes_of=choose)
-    )
-    return result_within_horizon(instance, run.schedule, {"rounds": run.trace()})
+    run = a_online(instance, modes_of=modes_with_number(workers))
+    return result_within_horizon(instance, run.schedule, {"rounds": run.trace["rounds"]})
 
 
 def modes_with_number(workers: int) -> ModesOf:

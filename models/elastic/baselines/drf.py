@@ -23,7 +23,7 @@ def drf(instance: ElasticInstance) -> ElasticSchedule:
     def policy(waiting: list[ArrivedJob], free: Floats) -> Starts:
         fastest = [fastest_mode(view, const, arrived_job.modes) for arrived_job in waiting]
         placed: dict[int, JobPlacement] = {}
-        share = dict.fromkeys(range(len(waiting)), 0.0)  # of the jobs that may still grow
+        share = dict.fromkeys(range(len(waiting)), 0.0)  # jobs that may still grow
         while share:
             k = min(share, key=lambda k: (share[k], k))
             job, present = waiting[k].job, placed.get(k)

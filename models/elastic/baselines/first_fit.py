@@ -15,7 +15,7 @@ from schedgap.models.elastic.placement import Floats, cheapest
 
 
 def fastest_mode(view: ElasticCluster, const: MaxWeightConstants, of: tuple[Mode, ...]) -> Mode:
-    """Return the fastest mode; of equal ones that of least volume, then the first types.
+    """Return the fastest mode; among equals the least volume, then the first types.
 
     `const`: scales of the volumes. `of`: modes of a job, at least one.
     """

@@ -27,6 +27,7 @@ from schedgap.models.elastic.programs.weights import (
     scaled_weights,
 )
 from schedgap.models.elastic.time_windows import no_schedule
+from schedgap.models.method import MethodResult
 
 LARGEST = 1e30  # largest price
 
@@ -50,7 +51,7 @@ class VolumeRecord(Certificate):
 
 
 class SlotPricesRecord(Certificate):
-    """`schedule-lp`, `dual-lp`, `dual-prices` by server, `pooled-lp` by pool of equal servers."""
+    """`pooled-lp` by pool of equal servers; `dual-lp`, `dual-prices`, `schedule-lp` by server."""
 
     slots: Slots
     prices: Many[Cell]
@@ -113,6 +114,17 @@ def check_certificate(instance: ElasticInstance, certificate: Mapping[str, Any])
             raise ValueError(str(error)) from None
 
     return proved(bound)
+
+
+def certified_result(
+    instance: ElasticInstance, certificate: Mapping[str, Any], **trace: object
+) -> MethodResult:
+    """Return the result for a certificate, whose bound is evaluated from its rounded prices.
+
+    `trace`: of the result.
+    """
+    bound = check_certificate(instance, certificate)
+    return MethodResult(bound=bound, trace=trace, certificate={**certificate, "value": bound})
 
 
 def _bound(instance: ElasticInstance, record: Certificate, data: Mapping[str, Any]) -> float:

@@ -5,7 +5,7 @@ supply <= 0; and for each kind of server and block, configurations chosen <= 1. 
 a job, or a configuration that all servers of a kind hold throughout a block. A row of a block is
 the sum of the rows of its slots, so prices are constant in each block.
 
-The first prices are those of a coarser program, in which all servers are one pool: its rows are the
+The first prices come from a coarser program, in which all servers are one pool: its rows are the
 jobs, and resources x blocks. Where servers have too many configurations, there is no other.
 
 References
@@ -18,7 +18,7 @@ sums of rows as a relaxation.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from annotated_types import Ge
@@ -35,7 +35,6 @@ from schedgap.models.elastic.bounds.container_prices import (
     configurations,
     containers,
 )
-from schedgap.models.elastic.bounds.schedule_lp import OnProved
 from schedgap.models.elastic.bounds.volume import contended_slots
 from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.placement import Floats, Ints
@@ -55,16 +54,70 @@ BLOCKS = 100  # number of blocks if their length is not given
 ROUGH = 5e-4  # relative gap at which the prices of one pool are a good enough start
 
 
+OnProved = Callable[[float, Mapping[str, object]], None]
+"""Receives each better bound of the minimisation, with its certificate."""
+
+Prices = TypeVar("Prices", covariant=True)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class ConfigurationLpResult:
+class LpResult(Generic[Prices]):
     """Result of column generation; in a batch problem values are minus the weight."""
 
     bound: float
-    prices: ContainerPrices
+    prices: Prices
     certificate: Mapping[str, object]
     objective: float | None
     rounds: int
     columns: int
+
+
+class _Rows(Protocol[Prices]):
+    """A restricted master whose dual values are prices that certify a bound."""
+
+    master: RestrictedMaster[Any]
+
+    def prices(self, duals: Floats) -> Prices: ...
+    def certificate(self, duals: Floats) -> Mapping[str, object]: ...
+
+
+def generate(
+    rows: _Rows[Prices],
+    pricing: Callable[[Floats], Priced | None],
+    *,
+    budget: Budget,
+    gap: float,
+    rounds: int | None = None,
+    first: Floats | None = None,
+    on_bound: OnProved | None = None,
+) -> LpResult[Prices] | None:
+    """Generate columns; return None if time runs out before the first bound.
+
+    `pricing`: from dual values [i] to columns and a bound. `gap`, `rounds`: relative gap between
+    master and bound, and number of rounds, at which it ends. `first` [i]: dual values to begin
+    with. `on_bound`: receives each better bound with its certificate.
+    """
+
+    def proved(bound: float, duals: Floats) -> None:
+        if on_bound is not None:
+            on_bound(bound, rows.certificate(duals))
+
+    solution = rows.master.solve(
+        pricing,
+        clock=budget.clock,
+        seed=budget.seed,
+        threads=budget.threads,
+        on_bound=proved,
+        duals=first,
+        gap=gap,
+        rounds=rounds,
+    )
+    if solution.bound is None or solution.duals is None:
+        return None
+    prices, proof = rows.prices(solution.duals), rows.certificate(solution.duals)
+    result = solution.result
+    columns = len(result.tags)
+    return LpResult(solution.bound, prices, proof, result.objective, result.rounds, columns)
 
 
 def run_cost(instance: ElasticInstance, job: int, end: int) -> float:
@@ -186,7 +239,7 @@ def solve_configurations(
     gap: float = 1e-6,
     on_bound: OnProved | None = None,
     on_start: Callable[[ContainerPrices], object] = lambda prices: None,
-) -> ConfigurationLpResult | None:
+) -> LpResult[ContainerPrices] | None:
     """Solve the linear relaxation over runs and configurations, with prices constant on blocks.
 
     Returns None if time runs out before the first bound.
@@ -216,7 +269,7 @@ def _solve(
     budget: Budget,
     gap: float,
     on_bound: OnProved | None,
-) -> ConfigurationLpResult | None:
+) -> LpResult[ContainerPrices] | None:
     """Solve one of the two programs.
 
     `start`: its cheapest runs and most valuable configurations are the first columns.
@@ -243,26 +296,4 @@ def _solve(
         columns = rows.columns(improving, chosen) if improving or chosen.size else None
         return Priced(columns, pricer.bound(least, paid))
 
-    def proved(bound: float, duals: Floats) -> None:
-        if on_bound is not None:
-            on_bound(bound, rows.certificate(duals))
-
-    solution = rows.master.solve(
-        pricing,
-        clock=budget.clock,
-        seed=budget.seed,
-        threads=budget.threads,
-        on_bound=proved,
-        duals=first,
-        gap=gap,
-    )
-    if solution.bound is None or solution.duals is None:
-        return None
-    return ConfigurationLpResult(
-        bound=solution.bound,
-        prices=rows.prices(solution.duals),
-        certificate=rows.certificate(solution.duals),
-        objective=solution.result.objective,
-        rounds=solution.result.rounds,
-        columns=len(solution.result.tags),
-    )
+    return generate(rows, pricing, budget=budget, gap=gap, first=first, on_bound=on_bound)

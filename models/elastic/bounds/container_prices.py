@@ -45,7 +45,7 @@ from schedgap.solvers.children.clock import Clock
 
 MAX_PER_JOB = 3  # runs of a job that pricing returns
 MAX_VISITED = 200_000  # configurations of one server, including those that are not maximal
-_SUM_ROUNDING = 1e-9  # of a capacity: error of sums of demands that are not whole numbers
+_SUM_ROUNDING = 1e-9  # error of sums of fractional demands, relative to a capacity
 
 
 def containers(view: ElasticCluster) -> Floats:
@@ -144,14 +144,14 @@ class ContainerRun(NamedTuple):
 
     cost: float
     job: int
-    row: int  # of the pricer's `demands`
+    row: int  # index in the pricer's `demands`
     start: int  # slot, from 1
 
 
 class ContainerPricer:
     """The pricing problem: cheapest runs of all jobs, most valuable configurations of servers.
 
-    `pooled`: all servers are one pool, and prices are those of demands.
+    `pooled`: all servers are one pool, and a container pays for its demand.
     """
 
     def __init__(self, instance: ElasticInstance, *, pooled: bool = False) -> None:

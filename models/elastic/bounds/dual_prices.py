@@ -11,15 +11,14 @@ Society 4 (1953): golden section. Scaling the prices of this algorithm is new.
 """
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.algorithms.a_maxweight import (
     ArrivedJob,
-    Log,
     ServedBatch,
     batch_of,
     constants,
@@ -27,34 +26,40 @@ from schedgap.models.elastic.algorithms.a_maxweight import (
 )
 from schedgap.models.elastic.algorithms.guarantees import ServedRound, fitting_weight
 from schedgap.models.elastic.bounds import schedule_lp
+from schedgap.models.elastic.bounds.certificates import certified_result
 from schedgap.models.elastic.bounds.schedule_lp import SlotPrices
 from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.programs.weights import value_step
 from schedgap.models.method import MethodResult, RunContext
 
 GOLDEN = (math.sqrt(5) - 1) / 2
-EVALUATIONS = 40  # largest number of evaluations of the dual function
+STEPS = 30  # golden section takes so many steps, each one evaluation of the dual function
 MAX_STARTS = 2_000_000  # modes x servers x slots of one evaluation; half a second
 
 
-def _scaled(
-    instance: ElasticInstance, batch: ServedBatch, stop: Callable[[], bool] = lambda: False
-) -> tuple[SlotPrices, float, int]:
-    """Return the final prices of a batch, scaled for the best bound; the factor; evaluations."""
+def _scaled(instance: ElasticInstance, batch: ServedBatch) -> tuple[SlotPrices, float]:
+    """Return the final prices of a batch, scaled for the best bound, and the factor."""
     view = cluster(instance)
     price = batch.prices / view.scale[:, None]
     paid = float((price.sum(axis=2) * view.capacity).sum())
     pool = np.arange(len(view.servers))
 
+    @cache
     def dual(theta: float) -> float:
         return schedule_lp.lagrangian_bound(instance, SlotPrices(pool, theta * price))
 
-    # The dual is convex in theta; where the prices alone exceed all weights, theta = 0 is better.
-    theta, evaluations = 0.0, 0
-    if paid > 0:
-        weight = math.fsum(job.weight for job in instance.jobs)
-        theta, evaluations = golden_section_minimum(dual, weight / paid, stop)
-    return SlotPrices(pool, theta * price), theta, evaluations
+    # Above the last factor the prices alone exceed all weights, so theta = 0 is better.
+    low, high = 0.0, math.fsum(job.weight for job in instance.jobs) / paid if paid > 0 else 0.0
+    left, right = high - GOLDEN * high, GOLDEN * high
+    for _ in range(STEPS if high else 0):
+        if dual(left) <= dual(right):
+            high, right = right, left
+            left = low + high - right
+        else:
+            low, left = left, right
+            right = low + high - left
+    theta = min((0.0, left, right), key=dual)
+    return SlotPrices(pool, theta * price), theta
 
 
 def weight_bound(instance: ElasticInstance, served_round: ServedRound) -> float:
@@ -79,57 +84,6 @@ def weight_bound(instance: ElasticInstance, served_round: ServedRound) -> float:
     return min(fitting, bound)
 
 
-def theorem_2(instance: ElasticInstance, **options: object) -> dict[str, object]:
-    """Evaluate Theorem 2 or 7 on the run of A_maxweight: is (u, delta) feasible for (9), (18)?
-
-    u_j is (10), (19) at the moment when job j is served, and 0 if it is not; delta are the final
-    prices. A job's cheapest schedule on the empty cluster must not leave more than u_j of its
-    weight.
-
-    `options`: options of the run.
-
-    Returns
-    -------
-    dict
-        `claim` in words; `factor` = None; `holds`; `failed`, the jobs whose row is violated.
-    """
-    claim = "the schedule is feasible for (7), (8), and (u, delta) for (9) (Theorems 2 and 7)"
-    failed = ["not evaluated: needs objective scheduled_weight"]
-    if instance.is_batch:
-        failed = [
-            f"job {job}: w - cost is {left:.6g} at the final prices, above u = {u:.6g}"
-            for job, left, u in dual_rows(instance, **options)
-            if left > u + 1e-6
-        ]
-    return {"claim": claim, "factor": None, "holds": not failed, "failed": failed}
-
-
-def dual_rows(instance: ElasticInstance, **options: Any) -> list[tuple[str, float, float]]:
-    """Return for each job of a batch its id, the left side of its row of (9), and u_j.
-
-    The left side is the weight that the cheapest schedule leaves at the final prices of
-    A_maxweight, at least 0.
-
-    `options`: options of A_maxweight.
-    """
-    view, jobs = batch_of(instance)
-    deadline = instance.deadline or 2
-    rule, order = options.pop("placement", "exact"), options.pop("order", "arrival")
-    tie = options.pop("tie", "order")
-    log: Log = []
-    batch = serve_batch(
-        view, jobs, deadline, constants(instance, **options),
-        rule=rule, order=order, tie=tie, log=log,
-    )  # fmt: skip
-    u = {
-        event["job"]: event["weight"] - event["cost"] for event in log if event["event"] == "accept"
-    }
-    pool = np.arange(len(view.servers))
-    prices = SlotPrices(pool, batch.prices / view.scale[:, None])
-    least = schedule_lp.RunPricer(instance, pool).values(prices)[0].tolist()
-    return [(each.job.id, -least[each.place], u.get(each.job.id, 0.0)) for each in jobs]
-
-
 def batch_problem(
     instance: ElasticInstance, jobs: Sequence[ArrivedJob], deadline: int
 ) -> ElasticInstance:
@@ -143,37 +97,6 @@ def batch_problem(
     return ElasticInstance.from_data(data | changed)
 
 
-def golden_section_minimum(
-    function: Callable[[float], float], most: float, stop: Callable[[], bool]
-) -> tuple[float, int]:
-    """Return an approximate minimiser of a convex function on [0, most], by golden section.
-
-    `function`: convex. `most`: upper end of the interval. `stop`: returns True when time is up.
-
-    Returns
-    -------
-    (float, int)
-        The best of all points tried, 0 among them; and the number of evaluations.
-    """
-    low, high = 0.0, most
-    tried = {0.0: function(0.0)}
-
-    def at(point: float) -> float:
-        if point not in tried:
-            tried[point] = function(point)
-        return tried[point]
-
-    left, right = high - GOLDEN * high, GOLDEN * high
-    while len(tried) < EVALUATIONS and not stop():
-        if at(left) <= at(right):
-            high, right = right, left
-            left = high - GOLDEN * (high - low)
-        else:
-            low, left = left, right
-            right = low + GOLDEN * (high - low)
-    return min(tried, key=lambda point: tried[point]), len(tried)
-
-
 def dual_prices_bound(instance: ElasticInstance, call: RunContext) -> MethodResult:
     """Run `dual-prices`: bound a batch by the final prices of A_maxweight, scaled."""
     view, jobs = batch_of(instance)
@@ -182,8 +105,6 @@ def dual_prices_bound(instance: ElasticInstance, call: RunContext) -> MethodResu
         return MethodResult(note=reason)
     call.progress.phase("running A_maxweight")
     batch = serve_batch(view, jobs, deadline, constants(instance))
-    prices, theta, evaluations = _scaled(instance, batch, call.clock.expired)
+    prices, theta = _scaled(instance, batch)
     certificate = schedule_lp.certificate("dual-prices", prices)
-    return schedule_lp.certified_result(
-        instance, certificate, theta=theta, evaluations=evaluations, served_weight=batch.weight
-    )
+    return certified_result(instance, certificate, theta=theta, served_weight=batch.weight)

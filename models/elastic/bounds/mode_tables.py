@@ -1,7 +1,7 @@
-"""Modes of a job as arrays, without dominated modes.
+"""Modes of a job as arrays, and which of them are dominated.
 
-A mode is dominated if another one is no slower and has no larger demand, on whatever servers:
-leaving it out changes no optimum.
+A mode is dominated if another one is as fast and has at most its demand: leaving it out changes no
+optimum.
 
 References
 ----------
@@ -13,11 +13,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.modes import ElasticCluster, Mode, cluster, modes
-from schedgap.models.elastic.placement import Floats, Ints, fits, ps_needed
+from schedgap.models.elastic.modes import ElasticCluster, cluster, min_ps, modes
+from schedgap.models.elastic.placement import Floats, Ints
 
 ROUNDING = 1e-9  # relative; ample, as prices of runs are sums of numbers >= 0
 
@@ -29,7 +28,6 @@ class ModeTable(NamedTuple):
     ps_type: Ints  # [k] -1 in the ring
     workers: Ints  # [k]
     ps: Ints  # [k] the fewest
-    central: NDArray[np.bool_]  # [k]
     duration: Ints  # [k]
 
     def demand(self, view: ElasticCluster) -> Floats:
@@ -49,21 +47,16 @@ class ModeTable(NamedTuple):
 
 @lru_cache(maxsize=1 << 12)
 def table(instance: ElasticInstance, job: int) -> ModeTable:
-    """Return the modes of a job; of those that differ in the PS type only, the undominated ones.
+    """Return the modes of a job.
 
     `job`: index of a job that has modes.
     """
     view = cluster(instance)
-    groups: dict[tuple[int, bool, int, int], list[tuple[int, int]]] = {}
-    for m, p, N, q, d in modes(instance, job):
-        s = 0 if p is None else 1 if q else min_ps(view, m, p, N)
-        groups.setdefault((m, q, N, d), []).append((-1 if p is None else p, s))
     rows = [
-        (m, p, N, s, q, d)
-        for (m, q, N, d), ps_choices in groups.items()
-        for p, s in _undominated_ps(view, tuple(ps_choices))
+        (m, -1, N, 0, d) if p is None else (m, p, N, 1 if q else min_ps(view, m, p, N), d)
+        for m, p, N, q, d in modes(instance, job)
     ]
-    return ModeTable(*(np.array(column) for column in zip(*rows, strict=True)))
+    return ModeTable(*np.array(rows).T)
 
 
 def undominated(points: Floats) -> Ints:
@@ -80,42 +73,3 @@ def undominated(points: Floats) -> Ints:
         kept.append(first)
         remaining = remaining[(points[remaining] < points[first]).any(axis=1)]
     return np.array(kept, dtype=np.int64)
-
-
-@lru_cache(maxsize=1 << 16)
-def _undominated_ps(
-    view: ElasticCluster, kinds: tuple[tuple[int, int], ...]
-) -> tuple[tuple[int, int], ...]:
-    """Return the pairs of PS type and number that no other pair dominates."""
-    if len(kinds) == 1:
-        return kinds
-    # A PS must also fit wherever a PS of the dominated type fits, so single PSs are compared, too.
-    one = np.array([view.ps_units[p] for p, _ in kinds])
-    number = np.array([s for _, s in kinds])
-    return tuple(kinds[k] for k in undominated(np.hstack([one, number[:, None] * one])).tolist())
-
-
-@lru_cache(maxsize=1 << 16)
-def min_ps(view: ElasticCluster, m: int, p: int, workers: int) -> int:
-    """Return the smallest number of PSs with which a split mode runs on the empty cluster.
-
-    `m`, `p`: worker type and PS type. `workers`: number of workers of a split mode that has a
-    placement.
-
-    Notes
-    -----
-    The smallest s such that some server n holds s PSs, and these serve all workers except those
-    that fit on n as well.
-    """
-    demand = view.demand(Mode(m, p, workers, False, 1))
-    assert demand.ps is not None
-    ps_fit = fits(view.capacity, demand.ps)
-    for s in range(1, demand.most_ps() + 1):
-        n = np.flatnonzero(ps_fit >= s)
-        if not len(n):
-            break
-        worker_fit = fits(view.capacity[n] - s * demand.ps, demand.worker)
-        g = int(np.minimum(worker_fit, workers - 1).max())
-        if ps_needed(demand.bandwidth, demand.ps_bandwidth, workers - g) <= s:
-            return s
-    raise AssertionError("every mode has a placement")

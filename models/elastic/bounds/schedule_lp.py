@@ -1,13 +1,13 @@
-"""The bounds `schedule-lp` and `pooled-lp`: the linear relaxation of (8), by column generation.
+"""The bound `schedule-lp`: the linear relaxation of (8), by column generation.
 
 Only the capacity rows link the jobs. Let delta >= 0 be prices of a unit of a resource for one slot,
 by server. Every schedule costs at least
 
     sum_j min over runs of j (w_j (start + duration) + price of its usage) - sum delta C,
 
-the Lagrangian bound, which the prices alone certify. Servers of equal capacity may share their
-prices (`pooled-lp`): the set of schedules is closed under permuting them, so the average of an
-optimal fractional schedule over all permutations is optimal and uses them equally.
+the Lagrangian bound, which the prices alone certify. Servers of equal capacity share their prices:
+the set of schedules is closed under permuting them, so the average of an optimal fractional
+schedule over all permutations is optimal and uses them equally.
 
 References
 ----------
@@ -17,7 +17,7 @@ M. Fischetti, L. Liberti, "Orbital shrinking", Combinatorial Optimization, Lectu
 Science 7422 (2012): the average over permutations.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,23 +31,27 @@ from schedgap.models.elastic.bounds.block_pricing import (
     read_price_list,
     safe_bound,
 )
+from schedgap.models.elastic.bounds.configuration_lp import (
+    LpResult,
+    OnProved,
+    fallback_costs,
+    generate,
+    run_cost,
+)
 from schedgap.models.elastic.bounds.volume import contended_slots
 from schedgap.models.elastic.modes import Mode, cluster, modes
 from schedgap.models.elastic.placement import Floats, Ints
-from schedgap.models.elastic.programs.columns import ElasticRun, run_of, runs_from
+from schedgap.models.elastic.programs.columns import ElasticRun, run_of
 from schedgap.models.elastic.time_windows import windows
 from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster, prices_at_most
-from schedgap.models.method import Budget, MethodResult
-from schedgap.solvers.loops.column_generation import ColumnGenerationResult, Columns
+from schedgap.models.method import Budget
+from schedgap.solvers.loops.column_generation import Columns
 from schedgap.solvers.programs.builder import Entries
 
+GAP = 1e-6  # relative, between master and bound, at which column generation ends
 TIES = 4e-9  # relative: of costs that differ by less, pricing may return the larger one
 MAX_CELLS = 2_000_000  # servers x resources x slots with prices
 MAX_STARTS, MAX_ENTRIES = 20_000_000, 40_000_000  # when a certificate is evaluated
-
-
-OnProved = Callable[[float, Mapping[str, object]], None]
-"""Receives each better bound of the minimisation, with its certificate."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,21 +128,6 @@ class RunPricer:
                 groups.setdefault((mode.worker_type, mode.central), []).append(mode)
             self._by_type.append(list(groups.values()))
 
-    def priced_cluster(self, prices: SlotPrices) -> PricedServers:
-        """Return the empty cluster under prices.
-
-        `prices`: by pool, resource and slot.
-        """
-        price = prices.per_demand(self.instance)
-        durations = [mode.duration for j in self.jobs for mode in modes(self.instance, j)]
-        longest = max(durations, default=1)
-        return PricedServers(
-            self.view,
-            price,
-            np.broadcast_to(self.view.capacity, price.shape),
-            longest=max(1, min(longest, len(price))),
-        )
-
     def _cheapest(self, priced: PricedServers, job: int) -> list[tuple[float, ElasticRun]]:
         """Return the cheapest run of each worker type, central and split, the least cost first.
 
@@ -166,7 +155,11 @@ class RunPricer:
 
         `prices`: by pool, resource and slot.
         """
-        priced = self.priced_cluster(prices)
+        price = prices.per_demand(self.instance)
+        durations = (mode.duration for j in self.jobs for mode in modes(self.instance, j))
+        longest = min(max(durations, default=1), len(price))
+        empty = np.broadcast_to(self.view.capacity, price.shape)
+        priced = PricedServers(self.view, price, empty, longest=longest)
         result = price_each_job(self.instance, self.jobs, lambda j: self._cheapest(priced, j))
         assert result is not None  # without a clock
         return result
@@ -180,16 +173,6 @@ class RunPricer:
         """
         paid = float((prices.price.sum(axis=2) * self.capacity).sum())
         return safe_bound(self.instance, least, paid, rounding=TIES, terms=1)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ScheduleLpResult:
-    """Result of column generation; in a batch problem all values are minus the weight."""
-
-    bound: float | None
-    prices: SlotPrices | None
-    result: ColumnGenerationResult
-    infeasible: bool
 
 
 class _SlotMaster:
@@ -214,9 +197,13 @@ class _SlotMaster:
         """Return the prices of dual values [i]."""
         return SlotPrices(self.pool, prices_at_most(self.cells, duals) / self._size[:, None])
 
+    def certificate(self, duals: Floats) -> dict[str, object]:
+        """Return the certificate of dual values [i]."""
+        return certificate("pooled-lp", self.prices(duals))
+
     def columns(self, runs: Sequence[ElasticRun]) -> Columns:
         """Return runs as columns: 1 in the row of the job, and their usage in the slots."""
-        view, weights = cluster(self.instance), [job.weight for job in self.instance.jobs]
+        view = cluster(self.instance)
         cost: list[float] = []
         entries: list[Entries] = []
         for run in runs:
@@ -227,34 +214,29 @@ class _SlotMaster:
             used = np.nonzero(usage)
             rows = self._at[used][:, run.start - 1 : min(run.end - 1, self.slots)]
             entries.append([(run.job, 1.0), (rows, np.repeat(usage[used], rows.shape[1]))])
-            weight = weights[run.job]
-            cost.append(-weight if self.instance.is_batch else weight * run.end)
+            cost.append(run_cost(self.instance, run.job, run.end))
         return self.master.columns(cost, entries, list(runs))
 
 
 def solve_lp(
     instance: ElasticInstance,
-    schedule: ElasticSchedule | None,
+    slots: int,
     *,
-    pooled: bool,
     budget: Budget,
+    rounds: int | None = None,
     on_bound: OnProved | None = None,
-) -> ScheduleLpResult:
+) -> LpResult[SlotPrices] | None:
     """Solve the linear relaxation; every bound on the way is valid.
 
-    `schedule`: a feasible schedule: its runs are the first columns, and its end limits the priced
-    slots. Without one (a closed horizon), artificial columns that cost more than any schedule are
-    used. `pooled`: servers of equal capacity share their prices. `on_bound`: receives each better
-    bound with its certificate.
+    Returns None if time runs out before the first bound.
+
+    `slots`: number of slots with prices. `rounds`: number of rounds at which it ends. `on_bound`:
+    receives each better bound with its certificate.
     """
-    pricer = RunPricer(instance, pools(instance, pooled=pooled))
-    rows = _SlotMaster(pricer, priced_slots(instance, schedule))
-    ceiling = _ceiling(instance)
-    first = [] if schedule is None else runs_from(instance, schedule)
-    if first:
-        rows.master.begin(rows.columns(first))
-    elif not instance.is_batch:
-        rows.master.begin(rows.master.artificial(rows.jobs, 2 * ceiling))
+    pricer = RunPricer(instance, pools(instance, pooled=True))
+    rows = _SlotMaster(pricer, slots)
+    if not instance.is_batch:
+        rows.master.begin(rows.master.artificial(rows.jobs, fallback_costs(instance, slots)))
 
     def pricing(duals: Floats) -> Priced:
         prices = rows.prices(duals)
@@ -263,28 +245,7 @@ def solve_lp(
         columns = rows.columns(improving) if improving else None
         return Priced(columns, pricer.bound(prices, least))
 
-    def proved(bound: float, duals: Floats) -> None:
-        if on_bound is not None:
-            kind = "pooled-lp" if pooled else "schedule-lp"
-            on_bound(bound, certificate(kind, rows.prices(duals)))
-
-    solution = rows.master.solve(
-        pricing,
-        clock=budget.clock,
-        seed=budget.seed,
-        threads=budget.threads,
-        on_bound=proved,
-    )
-    infeasible = False
-    if solution.bound is not None and not instance.is_batch and instance.last_end is not None:
-        infeasible = solution.bound > ceiling * (1 + 1e-9) + 1e-6
-    prices = None if solution.duals is None else rows.prices(solution.duals)
-    return ScheduleLpResult(solution.bound, prices, solution.result, infeasible)
-
-
-def _ceiling(instance: ElasticInstance) -> float:
-    """Return a value that no schedule within a closed horizon exceeds."""
-    return sum(job.weight for job in instance.jobs) * (instance.horizon + 1)
+    return generate(rows, pricing, budget=budget, gap=GAP, rounds=rounds, on_bound=on_bound)
 
 
 def too_large(instance: ElasticInstance, slots: int) -> str | None:
@@ -356,14 +317,3 @@ def lagrangian_bound(instance: ElasticInstance, prices: SlotPrices) -> float:
         return 0.0
     bound = pricer.bound(prices, pricer.values(prices)[0])
     return -bound if instance.is_batch else bound
-
-
-def certified_result(
-    instance: ElasticInstance, certificate: dict[str, object], **trace: object
-) -> MethodResult:
-    """Return the result for a certificate, whose bound is evaluated from its rounded prices.
-
-    `certificate`: as written by `certificate`. `trace`: trace of the result.
-    """
-    bound = certificate_bound(instance, certificate)
-    return MethodResult(bound=bound, trace=trace, certificate=certificate | {"value": bound})

@@ -1,5 +1,6 @@
 """The programs of the family in the time windows of a schedule, for engines, files and readers."""
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
@@ -16,8 +17,7 @@ from schedgap.models.elastic.programs import (
     printed,
     whole_numbers,
 )
-from schedgap.models.elastic.programs import time_indexed as by_start
-from schedgap.models.elastic.programs.columns import ElasticRun, schedule_of
+from schedgap.models.elastic.programs.columns import ElasticRun
 from schedgap.models.elastic.programs.weights import value_step
 from schedgap.models.elastic.time_windows import ElasticWindows, windows
 from schedgap.models.program import BuiltProgram, Known, NotBuiltError, check_size
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pyomo.core as pyo
 
 MAX_RUNS = 50_000  # largest number of rows of the dual in a file
-MAX_RATIO = 1e7  # of two amounts of a resource, for engines in floating point
+MAX_RATIO = 1e7  # largest ratio of two amounts of a resource in floating point
 
 Built = BuiltProgram[ElasticSchedule]
 MaxColumns = Annotated[int | None, "largest number of columns of a program that is built", Ge(1)]
@@ -101,16 +101,6 @@ def paper_miqcp(
     return _pyomo(printed, instance, known, max_columns)
 
 
-def time_indexed(
-    instance: ElasticInstance,
-    known: Known[ElasticSchedule] | None = None,
-    *,
-    max_columns: MaxColumns = 60_000,
-) -> Built:
-    """Build the time-indexed program."""
-    return _pyomo(by_start, instance, known, max_columns)
-
-
 def _runs(
     instance: ElasticInstance, known: Known[ElasticSchedule] | None, most: int
 ) -> list[ElasticRun]:
@@ -134,28 +124,6 @@ def compact_exponential(
     return _built(instance, model, compact.read)
 
 
-def compact_exponential_cp_sat(
-    instance: ElasticInstance, known: Known[ElasticSchedule], *, max_columns: int
-) -> Built:
-    """Build (8), (17) for CP-SAT, in whole numbers and without rows that cannot be violated.
-
-    Raises
-    ------
-    ScaleError
-        If weights or amounts are not multiples of a step that is not too small.
-    """
-    runs = _runs(instance, known, max_columns)
-    step = whole_numbers.exact_integers(instance, _span(instance, known)).step
-    return BuiltProgram(
-        compact.to_cp_sat(instance, runs),
-        lambda values: schedule_of(
-            instance, [run for run, value in zip(runs, values, strict=True) if value]
-        ),
-        lambda bound: bound * step,
-        grid=1,
-    )
-
-
 def dual_lp(
     instance: ElasticInstance, known: Known[ElasticSchedule] | None = None
 ) -> "pyo.ConcreteModel":
@@ -172,15 +140,15 @@ def cp_sat(instance: ElasticInstance, known: Known[ElasticSchedule]) -> Built:
         If weights or amounts are not multiples of a step that is not too small.
     """
     span = _span(instance, known)
-    whole = whole_numbers.exact_integers(instance, span)
+    step = whole_numbers.exact_integers(instance, span).step
     sign = -1 if instance.is_batch else 1
-    value = None if known.schedule is None else sign * known.schedule.value(instance)
-    most = None if value is None else round(value / whole.step)
-    model = intervals.build(instance, span=span, whole=whole, most=most)
+    most = None if known.schedule is None else round(sign * known.schedule.value(instance) / step)
+    least = math.ceil(known.lower / step - 1e-6) if math.isfinite(known.lower) else None
+    model = intervals.build(instance, span=span, least=least, most=most)
     return BuiltProgram(
         model,
         lambda values: intervals.read(model, instance, values),
-        lambda bound: bound * whole.step,
+        lambda bound: bound * step,
         grid=1,
         start=lambda schedule: intervals.start(model, instance, schedule),
     )
@@ -189,8 +157,8 @@ def cp_sat(instance: ElasticInstance, known: Known[ElasticSchedule]) -> Built:
 def engine_options(instance: ElasticInstance, name: str) -> dict[str, Any] | None:
     """Return the options of an engine: the smallest tolerances where amounts are not whole.
 
-    Sums may then exceed a capacity by as little as the engine allows. Presolve is off: that of
-    HiGHS 1.15.1 has lost optima at the smallest tolerances.
+    Sums may then exceed a capacity by as little as the engine allows. Presolve is off: HiGHS
+    1.15.1 has lost optima with it at the smallest tolerances.
 
     Raises
     ------

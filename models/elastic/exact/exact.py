@@ -13,35 +13,32 @@ from functools import partial
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.bounds import schedule_lp
-from schedgap.models.elastic.bounds.solve_relaxations import by_columns
+from schedgap.models.elastic.bounds.solve_relaxations import schedule_lp_bound
+from schedgap.models.elastic.exact.build_programs import cp_sat
 from schedgap.models.elastic.exact.prove import prove_goal
-from schedgap.models.elastic.exact.stages import (
-    interval_stage,
-    method_stage,
-    value_of,
-)
 from schedgap.models.elastic.heuristics.initial import initial_state, starting_schedule
 from schedgap.models.elastic.heuristics.lp_guided import lp_guided
 from schedgap.models.elastic.modes import modes
-from schedgap.models.elastic.programs.whole_numbers import rounded_integers
+from schedgap.models.elastic.programs.whole_numbers import exact_integers
 from schedgap.models.elastic.proof import MAX_SERVERS, weight_unit
 from schedgap.models.elastic.time_windows import windows
-from schedgap.models.method import Budget, MethodResult, RunContext
+from schedgap.models.method import Budget, MethodResult, Progress, RunContext
+from schedgap.models.program import Known, program_stage
 from schedgap.models.refute import refute_stage
-from schedgap.models.search_state import SearchState
+from schedgap.models.search_state import Relay, SearchState, StageProgress, StageResult
 
 # Shares of the remaining time, and upper limits in seconds.
 FIRST_SHARE, FIRST_SECONDS = 0.2, 3.0  # each of the two searches at the beginning
 REFUTE_SHARE = 0.8  # refuting better values
-STEP = 0.2  # of the gap to the incumbent, by which a refuted goal is raised
+STEP = 0.2  # a refuted goal is raised by this share of the gap to the incumbent
 RELAXED_SHARE = 0.5  # each of the two relaxations, one of which guides list schedules
 # Sizes.
-REFUTED_SIZE = 500  # of the interval model, up to which better values are refuted at once
-FIRST_SIZE, MAX_SIZE = 3_000, 100_000  # of the interval model: for CP-SAT first, and at all
+REFUTED_SIZE = 500  # up to this size of the interval model, better values are refuted at once
+FIRST_SIZE, MAX_SIZE = 3_000, 100_000  # interval models for CP-SAT first, and for CP-SAT at all
 FEW_MODE_STARTS = 150_000  # jobs x modes x slots
 
 METHODS: Mapping[str, Callable[..., MethodResult]] = {
-    "schedule-lp": partial(by_columns, "pooled-lp", starting_schedule=starting_schedule),
+    "schedule-lp": partial(schedule_lp_bound, starting_schedule=starting_schedule),
     "lp-guided": lp_guided,
 }
 
@@ -107,11 +104,12 @@ def _refute(instance: ElasticInstance, state: SearchState, budget: Budget) -> No
 
 
 def _interval_size(instance: ElasticInstance, state: SearchState) -> float:
-    """Return the size of the interval model; infinite where its numbers are too large."""
-    span = windows(instance, value_of(instance, state.schedule))
+    """Return the size of the interval model; infinite where it cannot be in integers."""
+    value = None if state.schedule is None else state.schedule.value(instance)
+    span = windows(instance, value)
+    assert span is not None
     try:
-        assert span is not None
-        rounded_integers(instance, span)
+        exact_integers(instance, span)
     except ScaleError:
         return math.inf
     pairs = len(instance.worker_types) * (1 + len(instance.ps_types))
@@ -120,5 +118,27 @@ def _interval_size(instance: ElasticInstance, state: SearchState) -> float:
 
 
 def _intervals(instance: ElasticInstance, state: SearchState, budget: Budget) -> None:
-    state.call.progress.phase("CP-SAT on intervals")
-    state.child("cp-sat", interval_stage, instance, state.schedule, budget=budget, engine="cp-sat")
+    """Search with CP-SAT on intervals, between the bound and the incumbent."""
+    known = Known(state.schedule, state.lower)
+    one = {"interleave_search": True} if budget.threads == 1 else None  # neighbourhoods, too
+    state.child(
+        "cp-sat", program_stage, cp_sat, instance, known, {}, "cp-sat", one,
+        budget=budget, engine="cp-sat",
+    )  # fmt: skip
+
+
+def method_stage(
+    progress: StageProgress,
+    instance: ElasticInstance,
+    run: Callable[[ElasticInstance, RunContext], MethodResult],
+    *,
+    budget: Budget,
+) -> StageResult:
+    """Run another method as a stage.
+
+    `progress`: receives its schedules and bounds.
+    """
+    own: Progress = Relay(progress, lambda bound: -bound) if instance.is_batch else progress
+    result = run(instance, RunContext({}, "highs", budget, own))
+    trace = {"bound": result.bound} | dict(result.trace)
+    return StageResult(infeasible=result.infeasible, trace=trace)

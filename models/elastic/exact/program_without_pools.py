@@ -1,31 +1,21 @@
 """What a certificate states of an elastic instance: the program before prices left out runs."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from schedgap.instances.elastic.instance import ElasticInstance
 from schedgap.models.elastic.proof import Model
 from schedgap.solvers.proofs.checker import ProgramSpace, RefusedError
 from schedgap.solvers.proofs.vipr import Larger
 
-MAX_ENTRIES = 1_000_000  # of the program without pools
+MAX_ENTRIES = 1_000_000  # largest program without pools
 
 
-@dataclass(frozen=True, slots=True)
-class Pooled:
-    """The program that pools reduce to the one that a proof refutes.
+class Pooled(NamedTuple):
+    """The program that pools reduce to the one that a proof refutes."""
 
-    Attributes
-    ----------
-    left_out : int
-        Number of columns that the pools leave out.
-    larger : Larger or None
-        None where it is too large.
-    """
-
-    left_out: int
-    larger: Larger | None
+    left_out: int  # columns that the pools leave out
+    larger: Larger | None  # None where it is too large
 
 
 def pooled(instance: ElasticInstance, goal: int, proof: Mapping[str, Any]) -> Pooled | None:

@@ -1,8 +1,7 @@
 """Write a proof of optimality: refute every better value over the program of `proof.py`.
 
 Column generation prices the capacities, and the runs that are too expensive at these prices leave
-the program. Branch and cut with cliques, cuts of one server in one slot, and covers refutes the
-rest.
+the program. Branch and cut with cliques and covers refutes the rest.
 
 References
 ----------
@@ -14,33 +13,31 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Placement
 from schedgap.models.elastic import rules
-from schedgap.models.elastic.placement import Ints
-from schedgap.models.elastic.proof import Column, Model
-from schedgap.models.mechanisms.configurations import FacetSeparator, maximal_configurations
-from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster, prices_at_most
+from schedgap.models.elastic.bounds.schedule_lp import priced_slots, solve_lp
+from schedgap.models.elastic.bounds.volume import MAX_SLOTS
+from schedgap.models.elastic.heuristics.initial import starting_schedule
+from schedgap.models.elastic.modes import cluster
+from schedgap.models.elastic.proof import Model
 from schedgap.models.method import Budget
 from schedgap.solvers.programs.arrays import Floats
-from schedgap.solvers.programs.builder import Entries
 from schedgap.solvers.programs.cliques import heavy_cliques
 from schedgap.solvers.proofs.checker import Box
 from schedgap.solvers.proofs.covers import CoverSeparator
 from schedgap.solvers.proofs.prover import Proved, Separator, prove
 
 FEW_RUNS = 1500  # runs and starts that need no prices
-MANY_RUNS, LOWER = 5000, 0.7  # with more, the gap to the goal is lowered by this factor
-PRICE_BITS = 16  # of the largest price
-MAX_ROUNDS, GAP = 60, 1e-7  # of column generation
-MAX_VISITED, MAX_CONFIGURATIONS = 100_000, 5_000  # of a server
+MANY_RUNS, LOWER = 5000, 0.7  # if more runs are left, the gap to the goal shrinks by this factor
+PRICE_BITS = 16  # the largest price is an integer of so many bits
+MAX_ROUNDS = 60  # column generation ends after so many
 MAX_SUPPORT, MAX_CLIQUES, MAX_MEMBERS = 300, 60, 2000
 VIOLATION = 0.02
-FEW_CUTS = 5  # of slots, below which cliques are separated as well
-MAX_DENOMINATOR = 60  # of the coefficients of cuts
 
 
 def prove_goal(
@@ -55,7 +52,7 @@ def prove_goal(
 
     `goal`: minimised value, from `proof.goal`. `schedule`: JSON data of the schedule that is
     claimed to be optimal; not used. `budget`: time for the search, and seed of the engine. `least`:
-    the goal may be lowered to this value, so that few runs are left; the proof names the goal.
+    the goal may be lowered to this value, which leaves few runs; the proof names the goal.
 
     Raises
     ------
@@ -65,7 +62,7 @@ def prove_goal(
     model = Model(instance, goal)
     pools: list[dict[str, Any]] = []
     if _runs_left(model) > FEW_RUNS:
-        pool = _prices(model, budget)
+        pool = _pool(instance, model, budget)
         gap = model.reduce(pool) / pool["o"]
         # At a gap of one step, the goal is next to the bound of the prices.
         while (
@@ -74,17 +71,11 @@ def prove_goal(
             gap *= LOWER
             lower = model.goal - math.ceil(gap * (1 / LOWER - 1))
             model = Model(instance, int(max(least, lower)))
-            pool = pool | {"p": [cell for cell in pool["p"] if cell[2] <= model.last]}
+            pool = _pool(instance, model, budget)
             model.reduce(pool)
         pools = [pool]
     model.write()
-    slots, cliques = _SlotSeparator(model, budget), _CliqueSeparator(model)
-
-    def both(point: Floats, box: Box) -> Sequence[Mapping[str, Any]]:
-        found = list(slots(point, box))
-        return found if len(found) > FEW_CUTS else [*found, *cliques(point, box)]
-
-    separate: list[Separator] = [both, CoverSeparator(model.program)]
+    separate: list[Separator] = [_CliqueSeparator(model), CoverSeparator(model.program)]
     proved = prove(
         model.program,
         clock=budget.clock,
@@ -134,97 +125,23 @@ def schedule_of(
 # --- prices --------------------------------------------------------------------------------------
 
 
-def _prices(model: Model, budget: Budget) -> dict[str, Any]:
-    """Return prices of the capacities by column generation, as a vector of a proof file."""
-    pricer, master = _Pricer(model), RestrictedMaster[Column]()
-    lower = -np.inf if model.is_batch else 1.0
-    jobs = master.rows("job", len(model.jobs), lower=lower, upper=1.0)
-    shape = len(pricer.limit), pricer.slots
-    cells = master.rows("capacity", shape, upper=pricer.limit[:, None])
-    if not model.is_batch:
-        master.begin(master.artificial(jobs, 10.0 * max(1.0, abs(float(model.goal)))))
-
-    def pricing(duals: Floats) -> Priced:
-        bound, columns = pricer.evaluate(prices_at_most(cells, duals))
-        cost = [float(model.cost(column)) for column in columns]
-        entries = [pricer.entries(column, cells.positions) for column in columns]
-        return Priced(master.columns(cost, entries, columns) if columns else None, bound)
-
-    solution = master.solve(
-        pricing, clock=budget.clock, gap=GAP, rounds=MAX_ROUNDS, seed=budget.seed
-    )
-    price = np.zeros(shape) if solution.duals is None else prices_at_most(cells, solution.duals)
-    return pricer.vector(price)
+@lru_cache(maxsize=1)  # goals of one instance are refuted one after the other
+def _prices(instance: ElasticInstance, budget: Budget) -> Floats:
+    """Return prices [h, r, t] of the capacities by column generation."""
+    slots = min(priced_slots(instance, starting_schedule(instance)), MAX_SLOTS)
+    lp = solve_lp(instance, slots, budget=budget, rounds=MAX_ROUNDS)
+    shape = (*cluster(instance).capacity.shape, 0)
+    return np.zeros(shape) if lp is None else lp.prices.price[lp.prices.pool]
 
 
-class _Pricer:
-    """Prices all runs at all starts by sums over time; rows are scaled to moderate amounts."""
-
-    def __init__(self, model: Model) -> None:
-        self.model = model
-        resources = len(model.capacity[0])
-        limit = np.array(model.capacity, dtype=np.float64).reshape(-1)
-        self.scale = np.maximum(1.0, limit / 1000)
-        self.limit = limit / self.scale
-        self.slots = max(job.end for job in model.jobs)
-        # By job and duration: numbers of the runs, and what they use [k, h r].
-        self.groups: list[list[tuple[int, list[int], Floats]]] = []
-        for job in model.jobs:
-            by: dict[int, list[int]] = {}
-            for k, run in enumerate(job.runs):
-                by.setdefault(run.duration, []).append(k)
-            groups = []
-            for d, numbers in by.items():
-                use = np.zeros((len(numbers), len(limit)))
-                for at, k in enumerate(numbers):
-                    for (h, r), amount in job.runs[k].use:
-                        use[at, h * resources + r] = amount
-                groups.append((d, numbers, use / self.scale))
-            self.groups.append(groups)
-
-    def evaluate(self, price: Floats) -> tuple[float, list[Column]]:
-        """Return the bound of prices [h r, t], and the cheapest runs of each job."""
-        until = np.concatenate([np.zeros((len(price), 1)), np.cumsum(price, axis=1)], axis=1)
-        bound, found = -float((price.sum(axis=1) * self.limit).sum()), list[Column]()
-        for j, (job, groups) in enumerate(zip(self.model.jobs, self.groups, strict=True)):
-            least, best = 0.0 if self.model.is_batch else np.inf, list[tuple[float, Column]]()
-            for d, numbers, use in groups:
-                start = np.arange(job.first, job.end - d + 1)
-                if not len(start):
-                    continue
-                cost = use @ (until[:, start + d - 1] - until[:, start - 1])  # [k, start]
-                cost += -job.weight if self.model.is_batch else job.weight * (start + d)
-                cheapest = cost.argmin(axis=0)
-                own = cost[cheapest, np.arange(len(start))]
-                least = min(least, float(own.min()))
-                best += [
-                    (float(own[i]), Column(j, numbers[cheapest[i]], int(start[i])))
-                    for i in np.argsort(own, kind="stable")[:5].tolist()
-                ]
-            bound += least
-            best = sorted(best)[:8]
-            found += [column for cost_, column in best if cost_ < least + 2 * abs(least) + 1]
-        return bound, found
-
-    def entries(self, column: Column, at: Ints) -> Entries:
-        """Return the entries of a column; `at` [h r, t]: rows of the capacities."""
-        run = self.model.jobs[column.job].runs[column.run]
-        cells = np.array([h * len(self.model.capacity[0]) + r for (h, r), _ in run.use])
-        amounts = np.array([amount for _, amount in run.use]) / self.scale[cells]
-        rows = at[cells, column.start - 1 : column.start - 1 + run.duration]
-        return [(column.job, 1.0), (rows, np.repeat(amounts, run.duration))]
-
-    def vector(self, price: Floats) -> dict[str, Any]:
-        """Return prices [h r, t] as whole numbers."""
-        resources = len(self.model.capacity[0])
-        unit = price / self.scale[:, None]
-        bits = max(0, PRICE_BITS - int(np.frexp(unit.max(initial=0.0))[1]))
-        whole = np.round(unit * 2.0**bits).astype(object)
-        cells = [
-            [int(c) // resources, int(c) % resources, int(t) + 1, int(whole[c, t])]
-            for c, t in np.argwhere(whole > 0)
-        ]
-        return {"o": 1 << bits, "p": cells}
+def _pool(instance: ElasticInstance, model: Model, budget: Budget) -> dict[str, Any]:
+    """Return the prices of the capacities as a vector of a proof file."""
+    unit = cluster(instance).capacity / np.maximum(1.0, np.array(model.capacity, dtype=np.float64))
+    price = _prices(instance, budget)[:, :, : model.last] * unit[:, :, None]
+    bits = max(0, PRICE_BITS - int(np.frexp(price.max(initial=0.0))[1]))
+    whole = np.round(price * 2.0**bits).astype(object)
+    cells = [[h, r, t + 1, int(whole[h, r, t])] for h, r, t in np.argwhere(whole > 0).tolist()]
+    return {"o": 1 << bits, "p": cells}
 
 
 # --- cuts ----------------------------------------------------------------------------------------
@@ -264,68 +181,3 @@ class _CliqueSeparator:
             found.append(j)
             left &= self.near(j)
         return sorted(found)
-
-
-class _SlotSeparator:
-    """Separates facets of what fits on one server in one slot."""
-
-    def __init__(self, model: Model, budget: Budget) -> None:
-        self.clock = budget.clock
-        first = len(model.jobs)
-        slots: dict[tuple[int, int], list[int]] = {}
-        for i, (h, _, t) in enumerate(model.cells, first):
-            slots.setdefault((h, t), []).append(i)
-        self.slots = []
-        separators: dict[Any, FacetSeparator | None] = {}
-        for rows in slots.values():
-            amounts: dict[int, list[int]] = {}
-            for k, i in enumerate(rows):
-                for j, a in model.program.rows[i][0].items():
-                    amounts.setdefault(j, [0] * len(rows))[k] = a
-            kinds = sorted({tuple(own) for own in amounts.values()})
-            room = [model.program.rows[i][2] for i in rows]
-            key = tuple(kinds), tuple(room)
-            if key not in separators:
-                found = maximal_configurations(
-                    np.array(kinds, dtype=float), np.array(room, dtype=float), at_most=MAX_VISITED
-                )
-                separators[key] = None
-                if found is not None and 0 < len(found) <= MAX_CONFIGURATIONS:
-                    separators[key] = FacetSeparator(found, seed=budget.seed)
-            if (separator := separators[key]) is not None:
-                at = {kind: k for k, kind in enumerate(kinds)}
-                columns = np.array(list(amounts), dtype=np.int64)
-                kind_of = np.array([at[tuple(own)] for own in amounts.values()], dtype=np.int64)
-                self.slots.append((rows, kinds, columns, kind_of, separator))
-
-    def __call__(self, point: Floats, box: Box) -> Sequence[Mapping[str, Any]]:
-        """Return a violated cut of each server and slot that has one.
-
-        `point` [j]: a fractional solution. `box`: bounds of the columns; not used.
-        """
-        found = []
-        facets: dict[Any, Any] = {}
-        for rows, kinds, columns, kind_of, separator in self.slots:
-            share = point[columns]
-            total = np.zeros(len(kinds))
-            np.add.at(total, kind_of, share)
-            if share.sum() <= 1 + 1e-6 or np.abs(total - np.round(total)).max() < 1e-6:
-                continue
-            key = id(separator), np.round(total, 9).tobytes()
-            if key not in facets:
-                facets[key] = separator.separate(total, self.clock)
-            if facets[key] is not None:
-                worth = _whole(facets[key][0])
-                pairs = [[list(kind), int(w)] for kind, w in zip(kinds, worth, strict=True) if w]
-                found.append({"why": "slot", "rows": rows, "worth": pairs})
-        return found
-
-
-def _whole(coefficients: Floats) -> Floats:
-    """Return small whole numbers in nearly the same proportion."""
-    largest = coefficients.max()
-    for by in range(1, MAX_DENOMINATOR + 1):
-        scaled = coefficients * by
-        if np.abs(scaled - np.round(scaled)).max() < 1e-6 and largest * by > 0.5:
-            return np.asarray(np.round(scaled))
-    return np.asarray(np.round(coefficients / largest * MAX_DENOMINATOR))

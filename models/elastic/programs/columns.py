@@ -16,9 +16,8 @@ from schedgap.models.elastic.algorithms.pricing import PricedRun
 from schedgap.models.elastic.modes import ElasticCluster, Mode, cluster
 from schedgap.models.elastic.placement import Floats, fits, ps_needed
 
-ServerCounts = tuple[
-    tuple[int, int], ...
-]  # (server, number), ascending; servers with none left out
+ServerCounts = tuple[tuple[int, int], ...]
+"""(server, number), ascending; servers with none are left out."""
 
 
 class ElasticRun(NamedTuple):
@@ -62,7 +61,7 @@ def run_of(job: int, priced: PricedRun) -> ElasticRun:
 def run_from(instance: ElasticInstance, job: int, placed: Placement) -> ElasticRun:
     """Return a placement of a schedule as a run, by index.
 
-    `placed`: its duration and workers become those of the mode, which may be longer than necessary.
+    `placed`: the mode has its duration and workers, and may be longer than necessary.
     """
     view = cluster(instance)
     at = {name: h for h, name in enumerate(view.servers)}
@@ -128,85 +127,35 @@ def fits_together(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> bool
     return True
 
 
-def placements(
-    view: ElasticCluster,
-    mode: Mode,
-    omega: Floats | None = None,
-    zeta: Floats | None = None,
-    budget: float = 0.0,
-) -> Iterator[tuple[ServerCounts, ServerCounts, float]]:
-    """Yield the minimal placements of a mode on the empty cluster that cost at most `budget`.
-
-    `omega`, `zeta` [h]: price >= 0 of one worker, and of one PS; without prices all placements are
-    yielded. `budget`: largest cost.
-
-    Yields
-    ------
-    (workers, ps, cost)
-        Counts by server.
-
-    Notes
-    -----
-    Depth-first search over servers in the order of their prices; a branch ends when its cost plus
-    the cheapest fill of the remaining workers exceeds the budget.
-    """
-    servers, N = len(view.servers), mode.workers
-    omega = np.zeros(servers) if omega is None else omega
-    zeta = np.zeros(servers) if zeta is None else zeta
-    demand = view.demand(mode)
-    price, one_ps = omega.tolist(), zeta.tolist()
-    most = np.minimum(fits(view.capacity, demand.worker), N).tolist()
-    order = sorted((h for h in range(servers) if most[h]), key=lambda h: (price[h], h))
+def placements(view: ElasticCluster, mode: Mode) -> Iterator[tuple[ServerCounts, ServerCounts]]:
+    """Yield the minimal placements of a mode on the empty cluster: workers and PSs by server."""
+    N, servers, demand = mode.workers, range(len(view.servers)), view.demand(mode)
     if mode.central:
         needed = N * demand.worker + (0.0 if demand.ps is None else demand.ps)
         for h in np.flatnonzero((view.capacity >= needed).all(axis=1)).tolist():
-            cost = N * price[h] + (0.0 if demand.ps is None else one_ps[h])
-            if cost <= budget:
-                yield ((h, N),), () if demand.ps is None else ((h, 1),), cost
+            yield ((h, N),), () if demand.ps is None else ((h, 1),)
         return
+    most = np.minimum(fits(view.capacity, demand.worker), N).tolist()
+    able = [h for h in servers if most[h]]
     if demand.ps is None:
-        for workers, cost in _spread(order, most, price, N, budget):
-            if len(workers) > 1:
-                yield workers, (), cost
+        yield from ((workers, ()) for workers in _spread(able, most, N) if len(workers) > 1)
         return
-    for n in range(servers):
-        other_servers = [h for h in order if h != n]
+    for n in servers:
+        others = [h for h in able if h != n]
         for g in range(min(most[n], N - 1) + 1):
             s = ps_needed(demand.bandwidth, demand.ps_bandwidth, N - g)
-            base_cost = g * price[n] + s * one_ps[n]
-            if base_cost > budget or (view.capacity[n] < g * demand.worker + s * demand.ps).any():
-                continue
-            for workers, cost in _spread(other_servers, most, price, N - g, budget - base_cost):
+            if (view.capacity[n] >= g * demand.worker + s * demand.ps).all():
                 on_n = ((n, g),) if g else ()
-                yield tuple(sorted(workers + on_n)), ((n, s),), base_cost + cost
+                for workers in _spread(others, most, N - g):
+                    yield tuple(sorted(workers + on_n)), ((n, s),)
 
 
-def _spread(
-    order: Sequence[int], most: Sequence[int], price: Sequence[float], number: int, budget: float
-) -> Iterator[tuple[ServerCounts, float]]:
-    """Yield all ways to distribute workers over servers, ascending in price, within a budget."""
-
-    def fill(k: int, left: int) -> float:
-        """Return the least cost of the other workers on servers k, k + 1, ...; infinite if full."""
-        cost = 0.0
-        for h in order[k:]:
-            count = min(left, most[h])
-            cost, left = cost + count * price[h], left - count
-            if not left:
-                return cost
-        return float("inf")
-
-    def place(
-        k: int, left: int, cost: float, chosen: ServerCounts
-    ) -> Iterator[tuple[ServerCounts, float]]:
-        if not left:
-            yield tuple(sorted(chosen)), cost
-            return
-        if k == len(order) or cost + fill(k, left) > budget:
-            return
-        h = order[k]
-        for count in range(min(left, most[h]), -1, -1):
-            added = ((h, count),) if count else ()
-            yield from place(k + 1, left - count, cost + count * price[h], chosen + added)
-
-    yield from place(0, number, 0.0, ())
+def _spread(servers: Sequence[int], most: Sequence[int], number: int) -> Iterator[ServerCounts]:
+    """Yield all ways to distribute workers over servers, each with at most `most` [h]."""
+    if not number:
+        yield ()
+    elif servers and number <= sum(most[h] for h in servers):
+        h, *others = servers
+        for count in range(min(number, most[h]), -1, -1):
+            for rest in _spread(others, most, number - count):
+                yield ((h, count), *rest) if count else rest

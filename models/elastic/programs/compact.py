@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic.modes import cluster, modes
 from schedgap.models.elastic.programs.columns import ElasticRun, placements, schedule_of
-from schedgap.models.elastic.programs.whole_numbers import check_whole, whole_weights
 from schedgap.models.elastic.time_windows import ElasticWindows
 
 if TYPE_CHECKING:
     import pyomo.core as pyo
-    from ortools.sat.python import cp_model
 
 CapacityRow = tuple[int, int, int]  # server, resource, slot
 
@@ -29,7 +27,7 @@ def _all_runs(instance: ElasticInstance, span: ElasticWindows) -> Iterator[Elast
             starts = range(span.first[j], span.end[j] - mode.duration + 1)
             if not starts:
                 continue
-            for workers, ps, _ in placements(view, mode):
+            for workers, ps in placements(view, mode):
                 for start in starts:
                     yield ElasticRun(j, mode, start, workers, ps)
 
@@ -166,58 +164,3 @@ def _by_job(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> list[list[
     for i, run in enumerate(runs):
         own[run.job].append(i)
     return own
-
-
-def to_cp_sat(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> "cp_model.CpModel":
-    """Build the program (8)/(17) over given runs for CP-SAT, in whole numbers.
-
-    Returns
-    -------
-    CpModel
-        Variables x [i]. Minimises the weighted completion time, or minus the scheduled weight, in
-        steps of the weights.
-
-    Raises
-    ------
-    ScaleError
-        When weights or amounts are not multiples of a step that is not too small.
-    """
-    from ortools.sat.python import cp_model
-
-    weight = whole_weights(instance)
-    rows = _whole_usage(instance, _usage(instance, runs))
-    view, own = cluster(instance), _by_job(instance, runs)
-    model = cp_model.CpModel()
-    x = [model.new_bool_var(f"x[{i}]") for i in range(len(runs))]
-    for members in own:
-        chosen = [x[i] for i in members]
-        if instance.is_batch:
-            model.add_at_most_one(chosen)
-        else:
-            model.add_exactly_one(chosen)
-    seen = set()
-    for (h, r, _), entries in sorted(rows.items()):
-        # A row is left out if even the largest runs of all jobs fit, or if it occurs already.
-        largest: dict[int, int] = {}
-        for i, amount in entries:
-            largest[runs[i].job] = max(amount, largest.get(runs[i].job, 0))
-        key = (h, r, tuple(entries))
-        capacity = int(view.capacity[h, r])
-        if sum(largest.values()) > capacity and key not in seen:
-            seen.add(key)
-            terms = cp_model.LinearExpr.weighted_sum(
-                [x[i] for i, _ in entries], [amount for _, amount in entries]
-            )
-            model.add(terms <= capacity)
-    costs = [-weight[run.job] if instance.is_batch else weight[run.job] * run.end for run in runs]
-    value = cp_model.LinearExpr.weighted_sum(x, costs)
-    model.minimize(value)
-    return model
-
-
-def _whole_usage(
-    instance: ElasticInstance, rows: dict[CapacityRow, list[tuple[int, float]]]
-) -> dict[CapacityRow, list[tuple[int, int]]]:
-    """Return usage in whole units; ScaleError when a resource has none."""
-    check_whole(instance)
-    return {row: [(i, int(amount)) for i, amount in entries] for row, entries in rows.items()}

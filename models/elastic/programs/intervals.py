@@ -26,15 +26,14 @@ def build(
     instance: ElasticInstance,
     *,
     span: ElasticWindows,
-    whole: IntegerData | None = None,
     least: int | None = None,
     most: int | None = None,
 ) -> "cp_model.CpModel":
     """Build the interval model, in slots and whole units.
 
     `span`: when each job may run; the windows of a feasible schedule contain an optimal one.
-    `whole`: weights and amounts; None takes the instance's own. `least`, `most`: bounds on the
-    objective, in steps of the weights; of a batch problem on its negative.
+    `least`, `most`: bounds on the objective, in steps of the weights; of a batch problem on its
+    negative.
 
     Returns
     -------
@@ -48,7 +47,7 @@ def build(
     ScaleError
         When weights or amounts are not multiples of a step that is not too small.
     """
-    whole = whole or exact_integers(instance, span)  # may raise, before CP-SAT is loaded
+    whole = exact_integers(instance, span)  # may raise, before CP-SAT is loaded
     from ortools.sat.python import cp_model
 
     view, weight = cluster(instance), whole.weight
@@ -69,7 +68,7 @@ def build(
             model.add(sum(z) == present)
         else:
             model.add_exactly_one(z)
-        # The interval of the job: its duration is that of the mode that is chosen, z_k = 1.
+        # The interval of the job has the duration of the mode that is chosen, z_k = 1.
         durations = [mode.duration for mode in options] or [1]
         shortest = min(durations)
         start = model.new_int_var(first, max(first, last - shortest), f"start[{j}]")
@@ -184,7 +183,7 @@ def _serve(
 ) -> None:
     """Add (2i) for one server: its PSs serve the workers on other servers, if these types are used.
 
-    The number of workers that 1, 2, ... PSs serve is tabulated, so that rounding is as in the
+    The number of workers that 1, 2, ... PSs serve is tabulated: rounding is then as in the
     rules.
     """
     (m, p), (number, most), (kinds, there) = types, ps, when

@@ -8,7 +8,7 @@ from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.method import Lazy
 from schedgap.models.program import Narrowed, Program
 
-_BOTH = {  # of the printed program and of its linearisation
+_BOTH = {  # shared by the printed program and its linearisation
     "y": "job server worker_type",
     "s": "job server ps_type",
     "psat": "job server",
@@ -56,24 +56,6 @@ _LINEARISED = _BOTH | {
     "lin_ps_there": "job server",
     "lin_usage": "job server resource slot",
     "cut_alone": "job server resource",
-}
-_TIME_INDEXED = {
-    "x": "job mode slot",
-    "c": "job mode slot server",
-    "Y": "job mode slot server",
-    "P": "job mode slot server",
-    "S": "job mode slot server",
-    "eq_2a": "job",
-    "eq_7a": "job",
-    "eq_2d": "job mode slot",
-    "eq_2b": "job mode slot",
-    "lin_on": "job mode slot server",
-    "eq_2e": "job mode slot",
-    "eq_2i": "job mode slot server",
-    "lin_ps_there": "job mode slot server",
-    "lin_ps_on": "job mode slot server",
-    "eq_2d_split": "job mode slot server",
-    "eq_2h": "server resource slot",
 }
 _COLUMNS = {
     "x": "run",
@@ -132,13 +114,6 @@ PROGRAMS: Mapping[str, Program[ElasticInstance, ElasticSchedule]] = {
         narrow=_narrowed("paper_miqcp", max_columns=None),
         also=("printed",),
     ),
-    "time-indexed": Program(
-        "one copy of the placement for each job, mode and start; no big-M",
-        "exact",
-        _build("time_indexed", max_columns=None),
-        indices=_TIME_INDEXED,
-        narrow=_narrowed("time_indexed", max_columns=None),
-    ),
     "compact-exponential": Program(
         "the paper's compact-exponential program: one column for each run of each job",
         "exact",
@@ -146,7 +121,7 @@ PROGRAMS: Mapping[str, Program[ElasticInstance, ElasticSchedule]] = {
         equations="(8), (17)",
         indices=_COLUMNS,
         narrow=_narrowed("compact_exponential", max_columns=MAX_RUNS),
-        also=("primal",),
+        also=("primal", "time-indexed"),
     ),
     "dual-lp": Program(
         "the dual of the linear relaxation of `compact-exponential`: a row for each run",

@@ -105,7 +105,7 @@ class _RescaledProgress:
         self.progress.phase(text)
 
 
-ExactMethod = Callable[..., MethodResult]  # of an instance, a context and options
+ExactMethod = Callable[..., MethodResult]  # takes an instance, a context and options
 
 
 def on_scaled_weights(

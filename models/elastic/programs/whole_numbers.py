@@ -1,6 +1,5 @@
-"""Weights and amounts in whole numbers, for CP-SAT: the instance's own numbers, or rounded ones."""
+"""Weights and amounts as integers, for CP-SAT."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,25 +14,17 @@ from schedgap.models.elastic.time_windows import ElasticWindows
 
 _LARGEST = 2**40  # amounts, capacities and slots: products and sums stay far from 2^63
 _LARGEST_VALUE = 2**59
-_BITS = 30  # of the largest rounded weight
-_AMOUNT_BITS = 36  # of the largest rounded amount
-_ROUNDING = 1e-12  # relative rounding error of sums of amounts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IntegerData:
-    """Weights and amounts in whole numbers.
-
-    If `exact`, they are those of the instance. Otherwise some are rounded such that every schedule
-    respects the rounded capacities and costs no more with the rounded weights: a relaxation.
-    """
+    """Weights and amounts of an instance as integers."""
 
     weight: list[int]  # [j]
-    step: float  # of the weights
+    step: float  # each weight is a multiple of it
     capacity: Ints  # [h, r]
     worker: Ints  # [m, r]
     ps: Ints  # [p, r]
-    exact: bool
 
 
 def exact_integers(instance: ElasticInstance, span: ElasticWindows) -> IntegerData:
@@ -55,45 +46,7 @@ def exact_integers(instance: ElasticInstance, span: ElasticWindows) -> IntegerDa
         raise ScaleError("amounts exceed whole numbers of 40 bits")
     assert step is not None
     capacity, worker, ps = (array.astype(np.int64) for array in data)
-    return IntegerData(weight, step, capacity, worker, ps, exact=True)
-
-
-def rounded_integers(instance: ElasticInstance, span: ElasticWindows) -> IntegerData:
-    """Return the instance's numbers, rounded where they are not whole or too large.
-
-    Demands are rounded down and capacities up. Weights are rounded down, those of a batch up, since
-    its objective is minus the weight.
-
-    `span`: time windows of the jobs.
-
-    Raises
-    ------
-    ScaleError
-        When slots exceed whole numbers of 40 bits.
-    """
-    if not max(span.end) < _LARGEST:
-        raise ScaleError("slots exceed whole numbers of 40 bits")
-    try:
-        return exact_integers(instance, span)
-    except ScaleError:
-        pass
-    weights = [job.weight for job in instance.jobs]
-    max_bits = math.log2(_LARGEST_VALUE) - math.log2(len(weights) * (max(span.end) + 1)) - 1
-    step = 2.0 ** (math.frexp(max(weights))[1] - math.floor(min(_BITS, max_bits)))
-    to_whole = math.ceil if instance.is_batch else math.floor
-    capacity, worker, ps = amounts(instance)
-    bits = np.frexp(np.concatenate([capacity, worker, ps]).max(axis=0))[1]
-    unscaled = cluster(instance).whole & (bits <= _AMOUNT_BITS)
-    scale = np.where(unscaled, 1.0, 2.0 ** (_AMOUNT_BITS - bits))  # [r]
-    capacity = np.floor(capacity * scale * (1 + _ROUNDING)) + np.where(unscaled, 0, 1)
-    return IntegerData(
-        [to_whole(weight / step) for weight in weights],
-        step,
-        capacity.astype(np.int64),
-        np.floor(worker * scale).astype(np.int64),
-        np.floor(ps * scale).astype(np.int64),
-        exact=False,
-    )
+    return IntegerData(weight, step, capacity, worker, ps)
 
 
 def amounts(instance: ElasticInstance) -> tuple[Floats, Floats, Floats]:

@@ -52,13 +52,6 @@ def theorem_4(instance: HareInstance) -> dict[str, object]:
     }
 
 
-def theorem_1(instance: HareInstance) -> dict[str, object]:
-    """Return that Theorem 1, on the complexity of the problem, is not evaluated on an instance."""
-    failed = ["not evaluated: it is about the problem, not one instance"]
-    claim = "the problem is NP-hard (Theorem 1)"
-    return {"claim": claim, "factor": None, "holds": False, "failed": failed}
-
-
 def lemma_2(instance: HareInstance) -> dict[str, object]:
     """State Lemma 2 for an instance, as `theorem_4`; `lemma_report` evaluates it on a schedule."""
     return _of_a_schedule(instance, "load <= 2 H of every task on its GPU (Lemma 2)")

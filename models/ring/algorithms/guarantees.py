@@ -54,15 +54,6 @@ def theorem_5(instance: RingInstance) -> dict[str, object]:
     }
 
 
-def theorem_1(instance: RingInstance) -> dict[str, object]:
-    """Return that Theorem 1, on the hardness of the problem, is not evaluated on an instance."""
-    return _statement(
-        "approximating (10) within O(log n_g / 2^sqrt(log log n_g)) is NP-hard (Theorem 1)",
-        None,
-        "not evaluated: it is about all instances, and its proof is of another problem (E25)",
-    )
-
-
 def lemma_2(instance: RingInstance) -> dict[str, object]:
     """Return whether the largest load of the run of SJF-BCO is its limit (Lemma 2)."""
     claim = "W-hat = theta-tilde (Lemma 2)"
