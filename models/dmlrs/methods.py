@@ -42,8 +42,8 @@ _EVALUATION = "Numerical results; completed by us"
 METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
     # exact
     Method("exact", "exact", _exact("exact.exact:exact"),
-           "column generation over machine configurations, reduced-cost fixing, then programs "
-           "over the remaining choices",
+           "schedules by columns and neighbourhoods, better ones by CP-SAT (HiGHS if it is not "
+           "installed) with slots packed in turn, then refutation",
            "(2)-(7)", ours=True, engines=("highs",), seeded=True),
     Method("milp-machine", "exact", _exact(_solved(_at("exact.build_programs:milp_machine"))),
            "the paper's program, linearised, machine by machine",
@@ -53,8 +53,8 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
            "(2)-(7)", ours=True, engines=("cp-sat",), seeded=True,
            unsupported_reason=_at("programs.cp_sat:too_large")),
     Method("lbbd", "exact", _exact("exact.build_programs:lbbd"),
-           "logic-based Benders decomposition: all machines merged in the master, packing slot "
-           "by slot",
+           "logic-based Benders decomposition: better and better schedules with all machines "
+           "merged, slots packed in turn",
            "(2)-(7)", ours=True, engines=MIXED_ENGINES, seeded=True),
     # bounds
     Method("fluid-lp", "bound", _scaled("bounds.solve_relaxations:fluid_lp"),

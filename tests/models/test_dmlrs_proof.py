@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import schedgap as sg
-from schedgap.instances.dmlrs import DmlrsInstance
+from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule
 from schedgap.models.dmlrs import proof, rules
 from schedgap.models.dmlrs.exact import prove
 from schedgap.models.dmlrs.exact.prove import prove_goal
@@ -483,12 +483,17 @@ def test_thousands_of_tamperings() -> None:
 
 
 class Bounds(NullProgress):
-    """Progress that records bounds."""
+    """Progress that records bounds and schedules."""
 
     lower = -math.inf
 
     def __init__(self) -> None:
         self.heard: list[float] = []
+        self.schedules: list[DmlrsSchedule] = []
+
+    def incumbent(self, schedule: DmlrsSchedule, objective: float | None = None) -> None:
+        """Record a schedule."""
+        self.schedules.append(schedule)
 
     def proved_bound(self, value: float, proof: Proof) -> None:
         """Record a bound."""
@@ -517,9 +522,13 @@ def test_trees_prove_bounds_up_to_the_optimum() -> None:
 
 
 def test_a_claim_past_the_optimum_is_not_proved() -> None:
+    """The tree finds the optimum instead, and then proves it."""
     instance = sg.generate("dmlrs", preset="small", seed=9301)
     optimum = sg.solve(instance, "exact", proof="off").objective
     kind = KIND | {"budget": Budget(Clock(60))}
-    interval = -1.1 * optimum, -0.9 * optimum
-    found = refute_stage(Bounds(), instance, prove_goal, *interval, **kind)
-    assert not found.complete and -found.proved >= optimum
+    progress = Bounds()
+    found = refute_stage(progress, instance, prove_goal, -1.1 * optimum, -0.9 * optimum, **kind)
+    values = [schedule.value(instance) for schedule in progress.schedules]
+    assert found.complete and values == sorted(values)
+    assert values[-1] == pytest.approx(optimum, rel=1e-6)
+    assert optimum <= -found.proved <= optimum * (1 + 1e-6)

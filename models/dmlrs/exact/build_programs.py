@@ -3,13 +3,14 @@
 from typing import Annotated
 
 from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule
+from schedgap.models.dmlrs import proof
 from schedgap.models.dmlrs.bounds import fluid
 from schedgap.models.dmlrs.bounds.solve_relaxations import MaxColumns
 from schedgap.models.dmlrs.bounds.utility_sums import attained
-from schedgap.models.dmlrs.exact import logic_based_benders
+from schedgap.models.dmlrs.exact.logic_based_benders import benders_stage
 from schedgap.models.dmlrs.heuristics.initial import initial_state
-from schedgap.models.dmlrs.programs import aggregate, printed
 from schedgap.models.dmlrs.programs import cp_sat as cp_sat_program
+from schedgap.models.dmlrs.programs import printed
 from schedgap.models.dmlrs.utility_scaling import ENGINE_TOLERANCE
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.program import BuiltProgram, Known, NotBuiltError, check_size
@@ -63,10 +64,15 @@ def lbbd(
     if state.closed:
         return state.outcome()
     try:
-        check_size(aggregate.size(instance), max_columns)
+        check_size(proof.size(instance), max_columns)
     except NotBuiltError as error:
         return state.outcome(str(error))
-    logic_based_benders.lbbd(state, instance)
+    call.progress.phase("slots packed in turn")
+    assert state.upper is not None
+    report = benders_stage(
+        state, instance, state.upper, master=call.engine or "highs", budget=call.budget
+    )
+    state.take("benders", report)
     return state.outcome()
 
 

@@ -198,19 +198,6 @@ def add_capacity(
         doc="of two equal machines the first has no less load of the first resource",
         rule=busier,
     )
-    add_job_order(model, instance, jobs)
-
-
-def add_job_order(
-    model: "ConcreteModel", instance: DmlrsInstance, jobs: list[CandidateJob]
-) -> None:
-    """Add rows that order equal jobs by completion.
-
-    `model`: with `y`; gets `cut_jobs`.
-    """
-    import pyomo.core as pyo
-
-    T = instance.horizon
     first = {job.index: job.first for job in jobs}
     model.cut_jobs = pyo.Constraint(
         [(i, j, t) for i, j in equal_jobs(instance, jobs) for t in range(first[i], T + 1)],
