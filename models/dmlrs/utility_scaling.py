@@ -31,8 +31,8 @@ def scaled_instance(
     """Return the instance with utilities times 2^k, and k; its schedules are the same.
 
     `upper_bound`: bound on the optimum, in the given unit of utility. A completion of larger
-    utility is in no schedule; its utility is replaced by that of the job's next completion. The
-    optimum does not change, apart from the scale.
+    utility is in no schedule; the utility of the job's next completion replaces it. The optimum
+    does not change, apart from the scale.
     """
     view, T = arrays(instance), instance.horizon
     remaining: list[

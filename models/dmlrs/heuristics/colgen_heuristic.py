@@ -22,10 +22,10 @@ from schedgap.models.dmlrs.heuristics.search_stages import (
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.search_state import SearchState
 
-MOVES = 2000  # of the first round of a search without a limit on moves
+MOVES = 2000  # in the first round of a search without a limit on moves
 PATIENCE = 2  # rounds in a row without improvement that end such a search
-COLUMN_TIME_SHARE = 0.3  # of the time, for columns
-SHORT_SHARE = 0.1  # of the moves, for each search before the last
+COLUMN_TIME_SHARE = 0.3  # fraction of the time for columns
+SHORT_SHARE = 0.1  # fraction of the moves for each search before the last
 
 
 def colgen_heuristic(
@@ -44,7 +44,7 @@ def colgen_heuristic(
 ) -> MethodResult:
     """Generate columns, compose schedules from them, and search from there.
 
-    The trace has the bound of the columns, or that of the fluid program if it is less.
+    The trace has the lesser bound of the columns and the fluid program.
     """
     state, note = initial_state(instance, call), ""
     if not state.closed:

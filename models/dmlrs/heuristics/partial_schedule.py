@@ -19,7 +19,7 @@ from schedgap.models.dmlrs.throughput import FULL, bundles, first_completions, p
 
 BASE_PRICE = 1e-6  # price of free capacity without a price, per capacity of the cluster
 
-Plan = dict[int, Counts]  # of one job, by slot from 1
+Plan = dict[int, Counts]  # what a job holds, by slot from 1
 
 
 class PartialSchedule:

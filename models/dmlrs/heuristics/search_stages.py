@@ -20,8 +20,8 @@ from schedgap.models.search_state import SearchState
 from schedgap.solvers import solve
 
 CAPACITY_SHARES = 1.0, 0.97, 0.94  # shares of the capacity in the integer programs over columns
-MAX_TIME_SHARE = 0.96  # of the time left, because a move on a large instance takes long
-CHOICE_TIME, CHOICE_SECONDS = 0.05, 8.0  # of the time left, for each of these programs
+MAX_TIME_SHARE = 0.96  # fraction of the time left, because a move on a large instance takes long
+CHOICE_TIME, CHOICE_SECONDS = 0.05, 8.0  # fraction of the time left, and seconds, for each of them
 
 
 def fluid_stage(
@@ -129,7 +129,7 @@ def neighborhood_stage(
 
     `state`: receives schedules. `partial`: start of the search. `prices` [t, r]: prices of the
     resources. `moves`: largest number of moves. `time_share`: share of the remaining time, in (0,
-    1]. `seed_offset`: added to the seed, so that repeated searches differ.
+    1]. `seed_offset`: added to the seed, because repeated searches shall differ.
     """
     call = state.call
     if state.closed:

@@ -3,7 +3,7 @@
 The least bandwidth of (3) becomes two modes: on machine h alone (z) or across machines (e). The
 last slot with a worker of (6) becomes y_if with no work after f; y may name a later slot, which
 never increases the utility. Workers of the mode across machines may all be on one machine: the
-program then counts less work for them than (3) does, so its optimum is still that of DMLRS.
+program then counts less work for them than (3) does, so both have the same optimum.
 """
 
 from collections.abc import Mapping
