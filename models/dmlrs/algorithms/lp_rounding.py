@@ -169,7 +169,7 @@ def _table(
 ) -> dict[str, list[Any]]:
     """Return the problems of which theta was asked for, by column."""
     rows = [(problems[k], value) for k, value in thetas.items()]
-    table = {
+    table: dict[str, list[Any]] = {
         "job": [instance.jobs[each.slot.job.index].id for each, _ in rows],
         "slot": [each.slot.first for each, _ in rows],
     }
