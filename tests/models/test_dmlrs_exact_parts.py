@@ -20,7 +20,6 @@ from schedgap.models.dmlrs.exact import logic_based_benders
 from schedgap.models.dmlrs.exact.exact import exact
 from schedgap.models.dmlrs.exact.logic_based_benders import benders_stage
 from schedgap.models.dmlrs.heuristics.initial import initial_state
-from schedgap.models.dmlrs.heuristics.partial_schedule import PartialSchedule
 from schedgap.models.mechanisms.knapsack import NodeBudget
 from schedgap.models.method import Budget, NullProgress, RunContext
 from schedgap.solvers import Clock
@@ -107,6 +106,16 @@ def test_a_search_out_of_time_proves_nothing():
     before = found.lower
     report = benders_stage(found, TOY_2, 0.0, master="highs", budget=Budget(Clock(0.0)))
     assert not report.complete and found.lower == before
+
+
+def test_a_schedule_that_is_better_only_by_rounding_ends_the_search(monkeypatch):
+    """With costs of two bits 9 and 10 are the same, so the master repeats its solution."""
+    monkeypatch.setattr(logic_based_benders, "COST_BITS", 2)
+    instance = instance_of([job("j1", 1, [9.0] * 4)])
+    call = RunContext({}, "highs", Budget(Clock(60)), NullProgress())
+    found = initial_state(instance, call)
+    report = benders_stage(found, instance, -9.0, master="highs", budget=call.budget)
+    assert not report.complete and report.trace["rounds"] == 1
 
 
 def test_an_answer_that_is_not_confirmed_proves_nothing(monkeypatch):
@@ -237,9 +246,9 @@ def test_exact_decides_with_cp_sat_or_highs(monkeypatch, installed):
     pair = {"samples": 21, "epochs": 1, "batch_size": 2, "external_bandwidth": 1.0}
     jobs = [job(f"j{u}", 1, [u], **pair) for u in (9.0, 8.0, 7.0)]
     instance = instance_of(jobs, [{"gpu": 3, "cpu": 9}] * 2, horizon=1)
-    start = np.zeros((1, len(instance.resources))), PartialSchedule(instance)
+    prices = np.zeros((1, len(instance.resources)))
     monkeypatch.setattr(exact_module, "is_installed", lambda engine: installed)
-    monkeypatch.setattr(exact_module, "fluid_stage", lambda *args, **settings: start)
+    monkeypatch.setattr(exact_module, "fluid_stage", lambda *args, **settings: prices)
     monkeypatch.setattr(exact_module, "_refute", lambda *args, **settings: False)
     found = exact(instance, RunContext({}, "highs", Budget(Clock(60)), NullProgress()))
     assert worth(instance, found.schedule) == 17 == pytest.approx(found.bound)

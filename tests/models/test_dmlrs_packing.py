@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.models.dmlrs import proof
+from schedgap.models.dmlrs.exact.logic_based_benders import _cuts
 from schedgap.models.dmlrs.exact.packing import minimal_infeasible_subset, pack, read
 from schedgap.models.dmlrs.proof import Bundle
 from schedgap.models.dmlrs.throughput import bundles
@@ -74,6 +75,40 @@ def test_the_few_that_do_not_fit_are_as_few_and_as_easy_as_can_be(slot):
         fewer = [n for n in bundles(instance, each.job).workers.tolist() if n < each.workers]
         for n in fewer[-1:]:
             assert plainly_fits(instance, [*few[:k], each._replace(workers=n), *few[k + 1 :]])
+
+
+def hold_cuts_to_the_truth(instance, items):
+    """The cuts of bundles that do not fit exclude them, and no bundles that fit."""
+    model = proof.Model(instance, -1)
+    few = minimal_infeasible_subset(instance, items, Clock())
+    violated = False
+    for entries, _, most in _cuts(model, few):
+        own = next(own for own in model.bundles if entries.keys() <= own.keys())
+        counted = {own[j] for j in entries}
+        violated |= sum(item in counted for item in items) > most
+        choices = [[None, *(b for b in counted if b.job == i)] for i in range(len(instance.jobs))]
+        for choice in product(*choices):
+            held = [bundle for bundle in choice if bundle is not None]
+            assert len(held) <= most or not plainly_fits(instance, held)
+    assert violated
+
+
+@settings(max_examples=40, deadline=None)
+@given(dmlrs_instances(max_machines=3))
+def test_cuts_exclude_what_does_not_fit_and_nothing_else(instance):
+    """The largest bundles of each slot, inside a machine if there are such."""
+    for own in proof.Model(instance, -1).bundles:
+        items = [
+            max(own_of_job, key=lambda b: (b.internal, b.workers))
+            for i in range(len(instance.jobs))
+            if (own_of_job := [b for b in own.values() if b.job == i])
+        ]
+        if items and pack(instance, items, Clock()) is None:
+            hold_cuts_to_the_truth(instance, items)
+
+
+def test_cuts_of_the_toy():
+    hold_cuts_to_the_truth(TOY, [Bundle(j, True, 2) for j in range(3)])
 
 
 def test_a_stopped_packing_proves_nothing():

@@ -32,7 +32,7 @@ from schedgap.models.search_state import SearchState
 from schedgap.solvers.engines.availability import is_installed
 
 MOVES = 80  # of the first search, per job
-SEARCH_TIME, BENDERS_TIME, PATTERN_TIME, PROOF_TIME = 0.1, 0.5, 0.4, 0.95  # of the time left
+SEARCH_TIME, BENDERS_TIME, PATTERN_TIME, PROOF_TIME = 0.1, 0.7, 0.4, 0.95  # of the time left
 MAX_SEARCHES = 20  # if the optimum is not proved in time
 GRID = 3000  # steps of the work, for columns with all machines merged
 PROOF_STEP = 0.25  # of the gap that is left for the trees, from one bound to the next
@@ -48,8 +48,8 @@ def exact(
     if state.closed:
         return state.outcome()
     moves = MOVES * len(instance.jobs)
-    started = fluid_stage(state, instance, moves=moves, time_share=SEARCH_TIME)
-    if started is None or state.closed:
+    prices = fluid_stage(state, instance, moves=moves, time_share=SEARCH_TIME)
+    if prices is None or state.closed:
         return state.outcome()
     large = proof.size(instance) > max_columns or is_too_large(instance)
     if not large:
@@ -58,8 +58,8 @@ def exact(
         if _search(state, instance, call.budget.share(BENDERS_TIME)):
             _refute(state, instance, call.budget.share(PROOF_TIME))
             return state.outcome()
-    prices, partial = column_stage(
-        state, instance, *started, grid=GRID, moves=moves // 2, time_share=SEARCH_TIME
+    prices = column_stage(
+        state, instance, prices, grid=GRID, moves=moves // 2, time_share=SEARCH_TIME
     )
     if not large and not state.closed:
         call.progress.phase("generating patterns")
@@ -76,8 +76,8 @@ def exact(
     for seed_offset in range(MAX_SEARCHES):
         if state.closed or call.clock.expired():
             break
-        partial = neighborhood_stage(
-            state, partial, prices, moves=10 * moves, time_share=1.0, seed_offset=seed_offset
+        neighborhood_stage(
+            state, instance, prices, moves=10 * moves, time_share=1.0, seed_offset=seed_offset
         )
     return state.outcome("too large to decide: bounded and searched only" if large else "")
 

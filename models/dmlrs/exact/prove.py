@@ -82,9 +82,7 @@ class SlotSeparator:
         self.index = {bundle: k for k, bundle in enumerate(self.bundles)}
         self.job, self.internal, self.workers = np.array(self.bundles, int).reshape(-1, 3).T
         self.known: list[Worth] = []
-        self.coefficients: list[
-            Floats
-        ] = []  # a known cut each, by bundle; right side 1
+        self.coefficients: list[Floats] = []  # a known cut each, by bundle; right side 1
         self.held: dict[tuple[Bundle, ...], Bools] = {}  # bundles [k] that a choice can become
 
     def __call__(self, point: Floats, box: Box) -> Sequence[Mapping[str, Any]]:
