@@ -23,6 +23,7 @@ from schedgap.models.proofs import check_here, excluded_value, proof_data, write
 from schedgap.models.refute import refute_stage
 from schedgap.proof import main
 from schedgap.solvers import Clock
+from schedgap.solvers.proofs.bins import OutOfTimeError
 from schedgap.solvers.proofs.checker import RefusedError
 from schedgap.solvers.proofs.prover import Proved
 from schedgap.solvers.proofs.tree import Proof
@@ -86,7 +87,7 @@ def hold_to_enumeration(instance: DmlrsInstance) -> None:
     reached = -math.floor(Fraction(optimum) * (1 - Fraction(1, 10**15)) * proof.units(instance))
     false = prove_goal(instance, reached, budget=Budget(Clock(60)))
     assert false.proof is None
-    assert false.better is not None
+    assert false.better.value(instance) == pytest.approx(optimum, rel=1e-9)
     assert check_here(instance, data | {"goal": reached}).status == "refused"
 
 
@@ -317,6 +318,7 @@ def test_without_the_packing_of_slots_there_is_no_proof(monkeypatch: pytest.Monk
     blind = prove_goal(instance, goal, budget=Budget(Clock(60)))
     assert blind.proof is None
     assert blind.reason == "a better solution exists"
+    assert isinstance(blind.better, tuple)  # no schedule: the machines do not hold it
 
 
 @pytest.mark.parametrize(
@@ -532,3 +534,14 @@ def test_a_claim_past_the_optimum_is_not_proved() -> None:
     assert found.complete and values == sorted(values)
     assert values[-1] == pytest.approx(optimum, rel=1e-6)
     assert optimum <= -found.proved <= optimum * (1 + 1e-6)
+
+
+def test_a_better_solution_that_is_not_packed_in_time_is_no_schedule(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def stopped(*_: Any) -> Any:
+        raise OutOfTimeError
+
+    monkeypatch.setattr(prove, "read", stopped)
+    found = prove_goal(small(), -1, budget=Budget(Clock(60)))
+    assert found.proof is None and isinstance(found.better, tuple)

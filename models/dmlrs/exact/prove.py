@@ -28,6 +28,7 @@ from schedgap.models.method import Budget
 from schedgap.solvers import Clock
 from schedgap.solvers.engines.highs import Relaxation
 from schedgap.solvers.programs.arrays import Floats, LinearProgram
+from schedgap.solvers.proofs.bins import OutOfTimeError
 from schedgap.solvers.proofs.checker import Box
 from schedgap.solvers.proofs.prover import Proved, prove
 
@@ -59,10 +60,13 @@ def prove_goal(
         kinds=model.kinds,
         seed=budget.seed,
     )
-    if found.better is not None:
+    if found.better is None:
+        return found
+    try:
         schedule, infeasible = read(model, np.array(found.better, float), budget.clock)
-        return found if infeasible else replace(found, better=schedule)
-    return found
+    except OutOfTimeError:
+        return found
+    return found if infeasible else replace(found, better=schedule)
 
 
 Worth = dict[Bundle, int]
