@@ -22,7 +22,7 @@ ENGINE_TOLERANCE = 2e-6  # by which an engine's bound may be on the wrong side o
 RESCALE_BELOW = 2.0  # scaled bounds below this are computed again at a larger scale
 CLOSED_GAP = 1e-7  # relative gap at which value and bound are equal
 _SUM_ROUNDING = 1e-12  # relative, of sums of utilities
-_UTILITY_KEYS = ("goal", "fluid", "master", "relaxation", "bound", "reported_bound")  # in a trace
+_UTILITY_KEYS = ("fluid", "master", "relaxation", "bound", "reported_bound")  # in a trace
 
 
 def scaled_instance(

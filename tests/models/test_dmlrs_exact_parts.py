@@ -237,7 +237,7 @@ def test_a_large_instance_is_searched_only(monkeypatch):
 
 @pytest.mark.parametrize("installed", [True, False])
 def test_exact_decides_with_cp_sat_or_highs(monkeypatch, installed):
-    """Without heuristics and trees: 6 of 6 GPUs, but a machine of 3 holds one job of 2 workers.
+    """Without all other stages: 6 of 6 GPUs, but a machine of 3 holds one job of 2 workers.
 
     c_int = 0.04 + 16/300, 21 samples: N_int = 1.96; across machines an exchange takes 16 slots.
     """
@@ -248,7 +248,9 @@ def test_exact_decides_with_cp_sat_or_highs(monkeypatch, installed):
     instance = instance_of(jobs, [{"gpu": 3, "cpu": 9}] * 2, horizon=1)
     prices = np.zeros((1, len(instance.resources)))
     monkeypatch.setattr(exact_module, "is_installed", lambda engine: installed)
-    monkeypatch.setattr(exact_module, "fluid_stage", lambda *args, **settings: prices)
+    for stage in ("fluid_stage", "column_stage"):
+        monkeypatch.setattr(exact_module, stage, lambda *args, **settings: prices)
+    monkeypatch.setattr(exact_module, "generate_patterns", lambda *args, **settings: None)
     monkeypatch.setattr(exact_module, "_refute", lambda *args, **settings: False)
     found = exact(instance, RunContext({}, "highs", Budget(Clock(60)), NullProgress()))
     assert worth(instance, found.schedule) == 17 == pytest.approx(found.bound)

@@ -1,10 +1,10 @@
-"""The method `exact` (ours): a schedule, better ones by CP-SAT, then refuted values.
+"""The method `exact` (ours): a good schedule, better ones by CP-SAT, then refuted values.
 
-1. Heuristics give a schedule.
-2. Trees refute all better values at once, which takes little time on small instances.
-3. CP-SAT looks for better schedules with all machines merged, until there are none; trees prove it.
-4. If it does not end, columns of jobs and machine patterns give bounds, trees prove better ones,
-   and the time that is left goes to the search for schedules.
+1. The fluid program and heuristics give a schedule. On small instances, trees then refute all
+   better values at once.
+2. CP-SAT looks for better schedules with all machines merged, until there are none. Trees prove it.
+3. If CP-SAT does not end, columns of jobs and machine patterns give bounds and better schedules.
+   Trees prove better bounds.
 
 References
 ----------
@@ -31,12 +31,12 @@ from schedgap.models.refute import refute_stage
 from schedgap.models.search_state import SearchState
 from schedgap.solvers.engines.availability import is_installed
 
-MOVES = 80  # of the first search, per job
-SEARCH_TIME, BENDERS_TIME, PATTERN_TIME, PROOF_TIME = 0.1, 0.7, 0.4, 0.95  # of the time left
+MOVES = 80  # moves of the first search, per job
+SEARCH_TIME, BENDERS_TIME, PATTERN_TIME, PROOF_TIME = 0.1, 0.7, 0.4, 0.95  # shares of the time left
 MAX_SEARCHES = 20  # if the optimum is not proved in time
 GRID = 3000  # steps of the work, for columns with all machines merged
-PROOF_STEP = 0.25  # of the gap that is left for the trees, from one bound to the next
-REFUTE_SECONDS = 3.0  # for a proof that the first schedules are optimal
+PROOF_STEP = 0.25  # share of the gap that is left for the trees, from one bound to the next
+REFUTE_SECONDS = 1.0  # for a proof that the first schedules are optimal
 
 
 def exact(
@@ -52,12 +52,12 @@ def exact(
     if prices is None or state.closed:
         return state.outcome()
     large = proof.size(instance) > max_columns or is_too_large(instance)
-    if not large:
-        if _refute(state, instance, call.budget.share(SEARCH_TIME, most=REFUTE_SECONDS)):
-            return state.outcome()
-        if _search(state, instance, call.budget.share(BENDERS_TIME)):
-            _refute(state, instance, call.budget.share(PROOF_TIME))
-            return state.outcome()
+    budget = call.budget.share(SEARCH_TIME, most=REFUTE_SECONDS)
+    if not large and _refute(state, instance, budget):
+        return state.outcome()
+    if not large and _search(state, instance):
+        _refute(state, instance, call.budget.share(PROOF_TIME))
+        return state.outcome()
     prices = column_stage(
         state, instance, prices, grid=GRID, moves=moves // 2, time_share=SEARCH_TIME
     )
@@ -71,7 +71,8 @@ def exact(
                 state, instance, bound, item_price_certificate(at_prices)
             ),
         )
-        if state.closed or _refute(state, instance, call.budget.share(PROOF_TIME), step=PROOF_STEP):
+        budget = call.budget.share(PROOF_TIME)
+        if state.closed or _refute(state, instance, budget, step=PROOF_STEP):
             return state.outcome()
     for seed_offset in range(MAX_SEARCHES):
         if state.closed or call.clock.expired():
@@ -82,7 +83,7 @@ def exact(
     return state.outcome("too large to decide: bounded and searched only" if large else "")
 
 
-def _search(state: SearchState, instance: DmlrsInstance, budget: Budget) -> bool:
+def _search(state: SearchState, instance: DmlrsInstance) -> bool:
     """Look for better schedules by CP-SAT, or else by HiGHS; return whether there are none left."""
     state.call.progress.phase("slots packed in turn")
     engine = "cp-sat" if is_installed("cp-sat") else "highs"
@@ -92,7 +93,8 @@ def _search(state: SearchState, instance: DmlrsInstance, budget: Budget) -> bool
         instance,
         state.upper,
         master=engine,
-        budget=budget,
+        share=BENDERS_TIME,
+        budget=state.call.budget,
         engine=engine,
     )
     return "benders" in state.proofs

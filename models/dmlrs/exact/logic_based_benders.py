@@ -44,15 +44,17 @@ def benders_stage(
     upper: float,
     *,
     master: str,
+    share: float = 1.0,
     budget: Budget,
 ) -> StageResult:
     """Look for better and better schedules; complete if there is none.
 
     `progress`: receives schedules, and at the end the bound. `upper`: minus the value of the
-    incumbent. `master`: the engine that solves the master.
+    incumbent. `master`: the engine that solves the master. `share`: fraction of the time for the
+    search; the rest can confirm its end.
     """
+    clock = budget.clock.share(share)
     settings: dict[str, Any] = {
-        "clock": budget.clock,
         "threads": budget.threads,
         "seed": budget.seed,
         "options": find_engine(master).usual,
@@ -62,20 +64,22 @@ def benders_stage(
     complete = False
     try:
         model = proof.Model(instance, proof.goal(instance, -upper))
-        while not budget.clock.expired():
+        while not clock.expired():
             program = _master(replace(model.program, goal=proof.goal(instance, -upper)), cuts)
-            result = solve(program, master, **settings)
+            result = solve(program, master, clock=clock, **settings)
             trace["rounds"] += 1
             if result.status == "infeasible":
-                result, trace["asked_again"] = confirm(program, master, result, **settings)
+                result, trace["asked_again"] = confirm(
+                    program, master, result, clock=budget.clock, **settings
+                )
                 if result.status == "infeasible":
                     complete = True
                     progress.bound(final_bound(instance, upper))
             if result.values is None:
                 break
-            schedule, infeasible = read(model, result.values, budget.clock)
+            schedule, infeasible = read(model, result.values, clock)
             for items in infeasible:
-                cuts += _cuts(model, minimal_infeasible_subset(instance, items, budget.clock))
+                cuts += _cuts(model, minimal_infeasible_subset(instance, items, clock))
             trace["cuts"] = len(cuts)
             if not infeasible:
                 progress.incumbent(schedule)
