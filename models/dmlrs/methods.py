@@ -42,20 +42,16 @@ _EVALUATION = "Numerical results; completed by us"
 METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
     # exact
     Method("exact", "exact", _exact("exact.exact:exact"),
-           "column generation over machine configurations, reduced-cost fixing, then programs "
-           "over the remaining choices",
+           "schedules by columns and neighbourhoods, better ones by CP-SAT (HiGHS if it is not "
+           "installed) with slots packed in turn, then refutation",
            "(2)-(7)", ours=True, engines=("highs",), seeded=True),
     Method("milp-machine", "exact", _exact(_solved(_at("exact.build_programs:milp_machine"))),
            "the paper's program, linearised, machine by machine",
            "(2)-(7)", engines=MIXED_ENGINES, seeded=True),
-    Method("cp-sat", "exact", _exact(_solved(_at("exact.build_programs:cp_sat"))),
-           "CP-SAT in whole numbers: (2), (3) and (5) without tolerance",
-           "(2)-(7)", ours=True, engines=("cp-sat",), seeded=True,
-           unsupported_reason=_at("programs.cp_sat:too_large")),
     Method("lbbd", "exact", _exact("exact.build_programs:lbbd"),
-           "logic-based Benders decomposition: all machines merged in the master, packing slot "
-           "by slot",
-           "(2)-(7)", ours=True, engines=MIXED_ENGINES, seeded=True),
+           "logic-based Benders decomposition: better and better schedules with all machines "
+           "merged, slots packed in turn",
+           "(2)-(7)", ours=True, engines=("cp-sat", *LINEAR_ENGINES), seeded=True),
     # bounds
     Method("fluid-lp", "bound", _scaled("bounds.solve_relaxations:fluid_lp"),
            "all machines merged, divisible workers; the bound is evaluated from the prices with "
@@ -123,7 +119,8 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
 )  # fmt: skip
 ALIASES = {
     "pattern-fix": "exact",
-    "milp-onehot": "cp-sat",
+    "cp-sat": "lbbd",
+    "milp-onehot": "lbbd",
     "paper": "milp-machine",
     "lp": "colgen",
     "trivial": "job-alone",

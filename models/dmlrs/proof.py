@@ -9,7 +9,7 @@ m(n): less is held, no job ends later, and a slot that is now on a single machin
 since N_int <= N_ext. Where n workers do all the work of the job in one slot, let it have the fewest
 such n there. What is left is a solution of the program: in each slot a *bundle*, n workers of the
 job with m(n) PSs, on a single machine (internal) or on any machines, and f, the last slot.
-The work (3) depends on whole numbers A and B of worker-slots, internal and not. The sufficient
+The work (3) depends on integers A and B of worker-slots, internal and not. The sufficient
 pairs are those with B >= least[A], and rows of (3) are the edges of their lower hull.
 
 Lemma (slot cut). A bundle can be replaced by one of fewer workers, or by one on any machines: the
@@ -98,7 +98,7 @@ def goal(instance: DmlrsInstance, objective: float | None) -> int:
     """
     if objective is None:
         raise RefusedError("/goal", "there always is a schedule")
-    _limit(_size(instance), MAX_COLUMNS)
+    _limit(size(instance), MAX_COLUMNS)
     least = Fraction(objective) * (1 + WITHIN * (1 - _SLACK)) * units(instance)
     return -max(1, math.ceil(least))
 
@@ -122,8 +122,8 @@ def units(instance: DmlrsInstance) -> int:
     return max((u.as_integer_ratio()[1] for u in numbers), default=1)
 
 
-def _size(instance: DmlrsInstance) -> int:
-    """Return at least the number of columns."""
+def size(instance: DmlrsInstance) -> int:
+    """Return at least the number of columns of the program."""
     T = instance.horizon
     return sum((T - job.arrival + 1) * (2 * job.batch_size + 1) for job in instance.jobs)
 
@@ -157,9 +157,9 @@ class Model:
     """
 
     def __init__(self, instance: DmlrsInstance, goal: int) -> None:
-        size, T = _size(instance), instance.horizon
-        _limit(size, MAX_COLUMNS)
-        _limit(size * len(instance.resources), MAX_ENTRIES)
+        columns, T = size(instance), instance.horizon
+        _limit(columns, MAX_COLUMNS)
+        _limit(columns * len(instance.resources), MAX_ENTRIES)
         self.instance = instance
         machines = [_milli(instance, machine.capacity) for machine in instance.machines]
         self.bins = list(Counter(machines).items())
@@ -405,7 +405,7 @@ def _worker_slots(job: Job, internal: bool) -> Fraction:
 
 
 def _turns_left(a: Pair, b: Pair, c: Pair) -> bool:
-    """Return whether the path from a over b to c turns left, so that b is below the line."""
+    """Return whether the path from a over b to c turns left: b is below the line."""
     return (b.internal - a.internal) * (c.external - a.external) > (b.external - a.external) * (
         c.internal - a.internal
     )

@@ -1,8 +1,8 @@
 """The rules of a valid `dmlrs` schedule, written from the paper; shares no code with the models.
 
 V1 structure, V2 and V4 (4), V3 (7), V5 (2), V6 (3), V7 (5). A row whose values break V1 is left out
-of the later rules, and its job is left out of V4 to V6, so that one fault gives one message. Counts
-are whole numbers, demands and capacities whole thousandths: sums are exact.
+of the later rules, and its job is left out of V4 to V6: one fault gives one message. Counts are
+integers, demands and capacities whole thousandths: sums are exact.
 """
 
 import math

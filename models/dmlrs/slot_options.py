@@ -1,6 +1,6 @@
 """What PD-ORS decides on: a job at its arrival, the state of a slot, and the options of the slot.
 
-Capacities and demands are whole thousandths, so that sums are exact.
+Capacities and demands are whole thousandths: sums are exact.
 """
 
 from dataclasses import dataclass

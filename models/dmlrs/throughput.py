@@ -60,7 +60,7 @@ def is_allowed(instance: DmlrsInstance, ratio: float, workers: int) -> bool:
 
 
 def min_worker_slots(needed: float) -> int:
-    """Return the least whole number of worker-slots, all in one mode, that completes a job.
+    """Return the least number of worker-slots, all in one mode, that completes a job.
 
     It is found with the same floating-point expression as the rules use.
 

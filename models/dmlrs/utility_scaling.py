@@ -22,7 +22,7 @@ ENGINE_TOLERANCE = 2e-6  # by which an engine's bound may be on the wrong side o
 RESCALE_BELOW = 2.0  # scaled bounds below this are computed again at a larger scale
 CLOSED_GAP = 1e-7  # relative gap at which value and bound are equal
 _SUM_ROUNDING = 1e-12  # relative, of sums of utilities
-_UTILITY_KEYS = ("goal", "fluid", "master", "relaxation", "bound", "reported_bound")  # in a trace
+_UTILITY_KEYS = ("fluid", "master", "relaxation", "bound", "reported_bound")  # in a trace
 
 
 def scaled_instance(
@@ -31,8 +31,8 @@ def scaled_instance(
     """Return the instance with utilities times 2^k, and k; its schedules are the same.
 
     `upper_bound`: bound on the optimum, in the given unit of utility. A completion of larger
-    utility is in no schedule; its utility is replaced by that of the job's next completion. The
-    optimum does not change, apart from the scale.
+    utility is in no schedule; the utility of the job's next completion replaces it. The optimum
+    does not change, apart from the scale.
     """
     view, T = arrays(instance), instance.horizon
     remaining: list[

@@ -114,9 +114,12 @@ def _whole(
     numbers: NDArray[np.float64], reach: NDArray[np.float64], what: str
 ) -> tuple[list[int], int]:
     """Return numbers scaled to integers, and the scale; `reach` bounds the columns."""
-    exact = [Fraction(repr(number)) for number in numbers.tolist()]
-    scale = math.lcm(*(number.denominator for number in exact))
-    scaled = [int(number * scale) for number in exact]
+    if (numbers == np.rint(numbers)).all():
+        scaled, scale = [int(number) for number in numbers.tolist()], 1
+    else:
+        exact = [Fraction(repr(number)) for number in numbers.tolist()]
+        scale = math.lcm(*(number.denominator for number in exact))
+        scaled = [int(number * scale) for number in exact]
     if sum(abs(a) * int(most) for a, most in zip(scaled, reach.tolist(), strict=True)) >= _LARGEST:
         raise UsageError(f"CP-SAT takes integers below 2^53; {what} cannot be scaled to such")
     return scaled, scale

@@ -1,4 +1,4 @@
-"""`exact` of family `dmlrs` by its parts: item prices prove bounds, and leave what is optimal."""
+"""`exact` of family `dmlrs` by its parts: bounds of item prices, and the search slot by slot."""
 
 from dataclasses import replace
 
@@ -15,48 +15,40 @@ from schedgap.models.dmlrs.bounds.machine_patterns import (
     evaluate_prices,
     generate_patterns,
 )
-from schedgap.models.dmlrs.exact import targets
+from schedgap.models.dmlrs.exact import exact as exact_module
+from schedgap.models.dmlrs.exact import logic_based_benders
 from schedgap.models.dmlrs.exact.exact import exact
-from schedgap.models.dmlrs.exact.reduced_cost_fixing import remaining_choices
-from schedgap.models.dmlrs.exact.targets import FEW_BUNDLES, prove_by_targets
+from schedgap.models.dmlrs.exact.logic_based_benders import benders_stage
 from schedgap.models.dmlrs.heuristics.initial import initial_state
-from schedgap.models.dmlrs.programs.aggregate import JobBundle
 from schedgap.models.mechanisms.knapsack import NodeBudget
 from schedgap.models.method import Budget, NullProgress, RunContext
 from schedgap.solvers import Clock
 from strategies.dmlrs import best_schedule, dmlrs_instances, optimum
 from strategies.dmlrs_examples import TOY, TOY_2, instance_of, job
 from strategies.dmlrs_methods import run
+from strategies.engines import needs
 
 QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
 
-def item_prices_of(instance):
-    """The item prices of the best bound."""
-    prices = np.zeros((instance.horizon, len(instance.resources)))
-    return generate_patterns(instance, prices, budget=Budget(Clock(30)))
+def bound_by_patterns(instance):
+    """The best bound of item prices."""
+    prices, bounds = np.zeros((instance.horizon, len(instance.resources))), []
+    generate_patterns(
+        instance, prices, budget=Budget(Clock(30)), on_bound=lambda bound, at: bounds.append(bound)
+    )
+    return min(bounds)
 
 
 @st.composite
 def priced(draw):
-    """An instance, and any item prices of it."""
+    """An instance, and the bound of any item prices."""
     instance = draw(dmlrs_instances(max_machines=3))
     made = PatternMaster(instance)
     size = instance.horizon * len(made.items)
     drawn = draw(st.lists(st.sampled_from([0, 0, 0.1, 0.5, 2]), min_size=size, max_size=size))
     price = np.array(drawn, dtype=float).reshape(instance.horizon, -1)
-    return instance, evaluate_prices(made, price, Clock(30)).item_prices
-
-
-def uses(instance, schedule):
-    """Completions and items of a schedule."""
-    completions, items = set(), set()
-    for i, plan in schedule.plans(instance).items():
-        completions.add((i, max(plan)))
-        for t, counts in plan.items():
-            workers = sum(w for w, _ in counts.values())
-            items.add((t, JobBundle(i, len(counts) == 1, workers)))
-    return completions, items
+    return instance, evaluate_prices(made, price, Clock(30)).bound
 
 
 def worth(instance, schedule):
@@ -65,30 +57,13 @@ def worth(instance, schedule):
     return rules.objective(instance, data)
 
 
-def keep_the_optimum(instance, item_prices, below):
-    """What is left for schedules above some value holds one that is worth more, whole."""
-    best, schedule = best_schedule(instance)
-    assert best <= item_prices.bound + 1e-9
-    remaining = remaining_choices(instance, item_prices, best - below)
-    completions, items = uses(instance, schedule)
-    assert completions <= remaining.completions and items <= remaining.items
-    assert remaining.admitted <= {i for i, _ in completions}
-
-
-def from_nothing(instance, few=FEW_BUNDLES, item_prices=None):
-    """Without a search before it, the decision finds the optimum and proves it.
-
-    With `few` 0 it lowers its goal by small steps.
-    """
-    item_prices = item_prices_of(instance) if item_prices is None else item_prices
+def from_nothing(instance):
+    """Without a search before it, the decomposition finds the optimum and proves it."""
     call = RunContext({}, "highs", Budget(Clock(60)), NullProgress())
     found = initial_state(instance, call)
     if not found.closed:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(targets, "FEW_BUNDLES", few)
-            patch.setattr(targets, "TARGET_STEP", 0.02)
-            patch.setattr(targets, "MASTER_GAP", 0.9)  # any schedule, also one far from the best
-            prove_by_targets(found, instance, item_prices)
+        report = benders_stage(found, instance, found.upper, master="highs", budget=call.budget)
+        assert report.complete
     assert worth(instance, found.schedule) == pytest.approx(optimum(instance), rel=1e-6, abs=1e-6)
     assert found.lower == pytest.approx(found.upper, rel=1e-6, abs=1e-6)
 
@@ -101,33 +76,66 @@ def prove(instance):
 
 
 @settings(max_examples=27, **QUIET)
-@given(priced(), st.sampled_from([1e-3, 2.0]))
-def test_what_item_prices_leave_holds_the_optimum(made, below):
-    keep_the_optimum(*made, below)
+@given(priced())
+def test_any_item_prices_bound_the_optimum(made):
+    instance, bound = made
+    assert optimum(instance) <= bound + 1e-9
 
 
 @settings(max_examples=25, **QUIET)
-@given(dmlrs_instances(max_machines=3), st.sampled_from([FEW_BUNDLES, 0]))
-def test_a_decision_from_nothing_is_the_optimum(instance, few):
-    from_nothing(instance, few)
+@given(dmlrs_instances(max_machines=3))
+def test_a_search_from_nothing_is_the_optimum(instance):
+    from_nothing(instance)
 
 
-def test_goals_that_no_schedule_reaches_lower_the_bound():
-    """At prices of 0 the bound is 3 + 9; 11.76, 11.28 and 10.32 are out of reach, then comes 10."""
+def test_prices_of_zero_bound_each_job_alone():
     made = PatternMaster(TOY_2)
     free = evaluate_prices(made, np.zeros((TOY_2.horizon, len(made.items))), Clock(30))
-    assert free.item_prices.bound == pytest.approx(12)
-    from_nothing(TOY_2, 0, free.item_prices)
+    assert free.bound == pytest.approx(3 + 9)
 
 
-def test_a_search_out_of_time_proves_nothing(monkeypatch):
-    call = RunContext({}, "highs", Budget(Clock(60)), NullProgress())
-    found, item_prices = initial_state(TOY_2, call), item_prices_of(TOY_2)
+@pytest.mark.parametrize("most", [0.0, 9.0, 10 - 1e-3])
+def test_a_better_schedule_is_found_from_any_incumbent(most):
+    found = initial_state(TOY_2, RunContext({}, "highs", Budget(Clock(60)), NullProgress()))
+    report = benders_stage(found, TOY_2, -most, master="highs", budget=Budget(Clock(60)))
+    assert report.complete and found.closed and -found.upper == 10
+
+
+def test_a_search_out_of_time_proves_nothing():
+    found = initial_state(TOY_2, RunContext({}, "highs", Budget(Clock(60)), NullProgress()))
     before = found.lower
-    found.call = replace(call, budget=Budget(Clock(0.0)))
-    monkeypatch.setattr(targets, "START_SECONDS", -1.0)  # so that it is begun
-    assert not prove_by_targets(found, TOY_2, item_prices)
-    assert found.lower == before and found.trace["left"]["bundles"] > 0
+    report = benders_stage(found, TOY_2, 0.0, master="highs", budget=Budget(Clock(0.0)))
+    assert not report.complete and found.lower == before
+
+
+def test_a_schedule_that_is_better_only_by_rounding_ends_the_search(monkeypatch):
+    """With costs of two bits 9 and 10 are the same, so the master repeats its solution."""
+    monkeypatch.setattr(logic_based_benders, "COST_BITS", 2)
+    instance = instance_of([job("j1", 1, [9.0] * 4)])
+    call = RunContext({}, "highs", Budget(Clock(60)), NullProgress())
+    found = initial_state(instance, call)
+    report = benders_stage(found, instance, -9.0, master="highs", budget=call.budget)
+    assert not report.complete and report.trace["rounds"] == 1
+
+
+def test_an_answer_that_is_not_confirmed_proves_nothing(monkeypatch):
+    monkeypatch.setattr(
+        logic_based_benders,
+        "confirm",
+        lambda program, engine, first, **settings: (
+            replace(first, status="unknown"),
+            "differently",
+        ),
+    )
+    found = initial_state(TOY_2, RunContext({}, "highs", Budget(Clock(60)), NullProgress()))
+    before = found.lower
+    report = benders_stage(found, TOY_2, -10.0, master="highs", budget=Budget(Clock(60)))
+    assert not report.complete and found.lower == before
+
+
+def test_small_utilities_count():
+    """The largest utility is 2^31 units; j2 and j3 are worth 10^-6 and 2 * 10^-6 of it."""
+    from_nothing(instance_of([job(f"j{u}", 1, [u] * 4) for u in (1e3, 1e-3, 2e-3)]))
 
 
 @settings(max_examples=9, **QUIET)
@@ -138,11 +146,12 @@ def test_exact_agrees_with_brute_force(instance):
 
 @pytest.mark.nightly
 @settings(max_examples=600, **QUIET)
-@given(priced(), st.sampled_from([1e-3, 2.0]))
-def test_at_length(made, below):
-    keep_the_optimum(*made, below)
-    from_nothing(made[0])
-    prove(made[0])
+@given(priced())
+def test_at_length(made):
+    instance, bound = made
+    assert optimum(instance) <= bound + 1e-9
+    from_nothing(instance)
+    prove(instance)
 
 
 @settings(max_examples=40, **QUIET)
@@ -194,14 +203,12 @@ def pairs():
 def test_machines_as_they_are_bound_better_than_all_as_one():
     """Two workers in a slot: 9 + 8. All as one, 8 GPUs hold two and 2/3: 9 + 8 + 7 x 2/3."""
     assert run("colgen", crowd()).bound == pytest.approx(17 + 14 / 3, rel=1e-4)
-    assert item_prices_of(crowd()).bound == pytest.approx(17, rel=1e-3)
+    assert bound_by_patterns(crowd()) == pytest.approx(17, rel=1e-3)
 
 
 @pytest.mark.parametrize("instance", [TOY_2, crowd(), pairs()])
 def test_contention(instance):
     from_nothing(instance)
-    for below in (1e-3, 1.5):
-        keep_the_optimum(instance, item_prices_of(instance), below)
 
 
 @pytest.mark.parametrize(("instance", "best"), [(TOY, 20), (TOY_2, 10), (instance_of([]), 0)])
@@ -226,3 +233,25 @@ def test_a_large_instance_is_searched_only(monkeypatch):
         RunContext({}, "highs", Budget(Clock(30)), NullProgress()),
     )
     assert isinstance(outcome.schedule, DmlrsSchedule) and outcome.bound >= 10 - 1e-9
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_exact_decides_with_cp_sat_or_highs(monkeypatch, installed):
+    """Without all other stages: 6 of 6 GPUs, but a machine of 3 holds one job of 2 workers.
+
+    c_int = 0.04 + 16/300, 21 samples: N_int = 1.96; across machines an exchange takes 16 slots.
+    """
+    if installed:
+        needs("cp-sat")
+    pair = {"samples": 21, "epochs": 1, "batch_size": 2, "external_bandwidth": 1.0}
+    jobs = [job(f"j{u}", 1, [u], **pair) for u in (9.0, 8.0, 7.0)]
+    instance = instance_of(jobs, [{"gpu": 3, "cpu": 9}] * 2, horizon=1)
+    prices = np.zeros((1, len(instance.resources)))
+    monkeypatch.setattr(exact_module, "is_installed", lambda engine: installed)
+    for stage in ("fluid_stage", "column_stage"):
+        monkeypatch.setattr(exact_module, stage, lambda *args, **settings: prices)
+    monkeypatch.setattr(exact_module, "generate_patterns", lambda *args, **settings: None)
+    monkeypatch.setattr(exact_module, "_refute", lambda *args, **settings: False)
+    found = exact(instance, RunContext({}, "highs", Budget(Clock(60)), NullProgress()))
+    assert worth(instance, found.schedule) == 17 == pytest.approx(found.bound)
+    assert found.trace["benders"]["cuts"] >= 1 and found.trace["proof"] == ["benders"]

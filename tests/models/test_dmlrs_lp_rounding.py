@@ -76,7 +76,7 @@ def test_draws_that_fail_are_told_by_the_rows_that_they_break():
     assert few[4].cost is None and few[4].bound == 0.75
     many = {problem.workers: problem for problem in problems_of(slot, gain=3.0, delta=0.5)}
     assert many[4].packing_failed == many[4].failed == many[4].draws and many[4].cover_failed == 0
-    assert many[4].bound == 18 and many[4].above == 0
+    assert many[4].bound == 18 and many[4].above_bound == 0
 
 
 @settings(max_examples=20, deadline=None)

@@ -2,23 +2,25 @@
 
 from itertools import product
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.dmlrs import DmlrsInstance
-from schedgap.models.dmlrs.exact.packing import dominates, minimal_infeasible_subset, pack
-from schedgap.models.dmlrs.exact.slot_packings import PackingCache
-from schedgap.models.dmlrs.programs import aggregate
-from schedgap.models.dmlrs.programs.aggregate import JobBundle
+from schedgap.models.dmlrs import proof
+from schedgap.models.dmlrs.exact.logic_based_benders import _cuts
+from schedgap.models.dmlrs.exact.packing import minimal_infeasible_subset, pack, read
+from schedgap.models.dmlrs.proof import Bundle
 from schedgap.models.dmlrs.throughput import bundles
-from schedgap.solvers import Clock, solve
+from schedgap.solvers import Clock
+from schedgap.solvers.proofs.bins import OutOfTimeError
 from strategies.dmlrs import dmlrs_instances, fits, optimum, slot_choices
 from strategies.dmlrs_examples import TOY, instance_of, job
 from strategies.dmlrs_methods import run
 
 
-def plainly_fits(instance: DmlrsInstance, items: list[JobBundle]) -> bool:
+def plainly_fits(instance: DmlrsInstance, items: list[Bundle]) -> bool:
     """Try every placement: what may lie across machines may lie on one of them."""
     ways = [
         ((each.workers, 0),) if each.internal else ((each.workers, 0), (0, each.workers))
@@ -41,7 +43,7 @@ def slots(draw):
         workers = bundles(instance, j).workers.tolist()
         if workers and draw(st.integers(0, 3)):
             internal = len(instance.machines) == 1 or draw(st.booleans())
-            items.append(JobBundle(j, internal, draw(st.sampled_from(workers))))
+            items.append(Bundle(j, internal, draw(st.sampled_from(workers))))
     return instance, items
 
 
@@ -50,11 +52,11 @@ def slots(draw):
 def test_a_slot_is_packed_just_where_it_can_be(slot):
     instance, items = slot
     found = pack(instance, items, Clock())
-    assert found.infeasible != plainly_fits(instance, items)
-    if found.counts is not None:
-        running = {each.job: own for each, own in zip(items, found.counts, strict=True)}
+    assert (found is not None) == plainly_fits(instance, items)
+    if found is not None:
+        running = {each.job: own for each, own in zip(items, found, strict=True)}
         assert fits(instance, running)
-        for each, own in zip(items, found.counts, strict=True):
+        for each, own in zip(items, found, strict=True):
             assert sum(w for w, _ in own.values()) == each.workers
             assert not each.internal or len(own) == 1
 
@@ -63,11 +65,11 @@ def test_a_slot_is_packed_just_where_it_can_be(slot):
 @given(slots())
 def test_the_few_that_do_not_fit_are_as_few_and_as_easy_as_can_be(slot):
     instance, items = slot
-    if not pack(instance, items, Clock()).infeasible:
+    if pack(instance, items, Clock()) is not None:
         return
     few = minimal_infeasible_subset(instance, items, Clock())
     assert not plainly_fits(instance, list(few))
-    assert all(any(dominates(item, each) for item in items) for each in few)
+    assert all(any(item.becomes(each) for item in items) for each in few)
     for k, each in enumerate(few):
         assert plainly_fits(instance, [*few[:k], *few[k + 1 :]])
         fewer = [n for n in bundles(instance, each.job).workers.tolist() if n < each.workers]
@@ -75,26 +77,52 @@ def test_the_few_that_do_not_fit_are_as_few_and_as_easy_as_can_be(slot):
             assert plainly_fits(instance, [*few[:k], each._replace(workers=n), *few[k + 1 :]])
 
 
-def test_what_takes_as_much_room():
-    inside, across = JobBundle(0, True, 2), JobBundle(0, False, 2)
-    assert dominates(inside, across) and not dominates(across, inside)
-    assert dominates(inside._replace(workers=3), inside)
-    assert not dominates(inside._replace(workers=1), across)
-    assert not dominates(inside._replace(job=1), inside)
+def hold_cuts_to_the_truth(instance, items):
+    """The cuts of bundles that do not fit exclude them, and no bundles that fit."""
+    model = proof.Model(instance, -1)
+    few = minimal_infeasible_subset(instance, items, Clock())
+    violated = False
+    for entries, _, most in _cuts(model, few):
+        own = next(own for own in model.bundles if entries.keys() <= own.keys())
+        counted = {own[j] for j in entries}
+        violated |= sum(item in counted for item in items) > most
+        choices = [[None, *(b for b in counted if b.job == i)] for i in range(len(instance.jobs))]
+        for choice in product(*choices):
+            held = [bundle for bundle in choice if bundle is not None]
+            assert len(held) <= most or not plainly_fits(instance, held)
+    assert violated
+
+
+@settings(max_examples=40, deadline=None)
+@given(dmlrs_instances(max_machines=3))
+def test_cuts_exclude_what_does_not_fit_and_nothing_else(instance):
+    """The largest bundles of each slot, inside a machine if there are such."""
+    for own in proof.Model(instance, -1).bundles:
+        items = [
+            max(own_of_job, key=lambda b: (b.internal, b.workers))
+            for i in range(len(instance.jobs))
+            if (own_of_job := [b for b in own.values() if b.job == i])
+        ]
+        if items and pack(instance, items, Clock()) is None:
+            hold_cuts_to_the_truth(instance, items)
+
+
+def test_cuts_of_the_toy():
+    hold_cuts_to_the_truth(TOY, [Bundle(j, True, 2) for j in range(3)])
 
 
 def test_a_stopped_packing_proves_nothing():
     """Three jobs of two workers inside a machine, and two machines: no packing."""
-    items = [JobBundle(j, True, 2) for j in range(3)]
-    assert pack(TOY, items, Clock()).infeasible
-    found = pack(TOY, items, Clock(0.0))
-    assert found.counts is None and not found.infeasible
-    assert minimal_infeasible_subset(TOY, items, Clock(0.0)) == tuple(items)
+    items = [Bundle(j, True, 2) for j in range(3)]
+    assert pack(TOY, items, Clock()) is None
+    for stopped in (pack, minimal_infeasible_subset):
+        with pytest.raises(OutOfTimeError):
+            stopped(TOY, items, Clock(0.0))
 
 
 def test_three_pairs_on_two_machines_need_not_be_inside():
     """Any two of the workers' GPUs are taken: 3 x 2 + ... of 4, so one worker each for two jobs."""
-    items = [JobBundle(j, True, 2) for j in range(3)]
+    items = [Bundle(j, True, 2) for j in range(3)]
     few = minimal_infeasible_subset(TOY, items, Clock())
     assert sum(each.workers for each in few) == 5 and not any(each.internal for each in few)
 
@@ -109,21 +137,19 @@ def test_a_cut_ends_what_the_aggregate_promises():
         for n, u in enumerate((9.0, 8.0, 7.0), 1)
     ]
     instance = instance_of(jobs, [{"gpu": 3, "cpu": 9}] * 2, horizon=1)
-    assert solve(aggregate.build(instance), "highs", clock=Clock()).bound == pytest.approx(24)
+    model = proof.Model(instance, proof.goal(instance, 23.0))
+    point = np.zeros(len(model.program.cost))
+    point[[j for own in model.completions for j in own.values()]] = 1
+    point[[j for j, b in model.bundles[1].items() if b.internal and b.workers == 2]] = 1
+    all_fit = all(
+        (low is None or low <= total) and (high is None or total <= high)
+        for entries, low, high in model.program.rows
+        for total in [sum(a * point[j] for j, a in entries.items())]
+    )
+    assert all_fit and len(read(model, point, Clock())[1]) == 1
     found = run("lbbd", instance)
     assert found.schedule.value(instance) == pytest.approx(17) == found.bound
-    assert found.trace["cuts"] >= 1
-
-
-def test_what_no_time_is_left_to_pack_is_dropped():
-    """j1, worth less in slot 2 than j3, is dropped there; then j2 alone in slot 1 is not known."""
-    parts = PackingCache(TOY, Clock())
-    first, second = [JobBundle(0, True, 2), JobBundle(1, True, 2)], [JobBundle(2, True, 2)]
-    assert parts.schedule({1: first, 2: second}).admitted == ("j1", "j2", "j3")
-    over = PackingCache(TOY, Clock(0.0))
-    over._packings = dict(parts._packings)  # what was known when time was up
-    kept = over.schedule({1: first, 2: [*second, JobBundle(0, True, 2)]})
-    assert kept.admitted == ("j3",)
+    assert found.trace["benders"]["cuts"] >= 1
 
 
 @pytest.mark.nightly

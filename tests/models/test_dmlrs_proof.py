@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import schedgap as sg
-from schedgap.instances.dmlrs import DmlrsInstance
+from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule
 from schedgap.models.dmlrs import proof, rules
 from schedgap.models.dmlrs.exact import prove
 from schedgap.models.dmlrs.exact.prove import prove_goal
@@ -23,6 +23,7 @@ from schedgap.models.proofs import check_here, excluded_value, proof_data, write
 from schedgap.models.refute import refute_stage
 from schedgap.proof import main
 from schedgap.solvers import Clock
+from schedgap.solvers.proofs.bins import OutOfTimeError
 from schedgap.solvers.proofs.checker import RefusedError
 from schedgap.solvers.proofs.prover import Proved
 from schedgap.solvers.proofs.tree import Proof
@@ -86,7 +87,7 @@ def hold_to_enumeration(instance: DmlrsInstance) -> None:
     reached = -math.floor(Fraction(optimum) * (1 - Fraction(1, 10**15)) * proof.units(instance))
     false = prove_goal(instance, reached, budget=Budget(Clock(60)))
     assert false.proof is None
-    assert false.better is not None
+    assert false.better.value(instance) == pytest.approx(optimum, rel=1e-9)
     assert check_here(instance, data | {"goal": reached}).status == "refused"
 
 
@@ -317,6 +318,7 @@ def test_without_the_packing_of_slots_there_is_no_proof(monkeypatch: pytest.Monk
     blind = prove_goal(instance, goal, budget=Budget(Clock(60)))
     assert blind.proof is None
     assert blind.reason == "a better solution exists"
+    assert isinstance(blind.better, tuple)  # no schedule: the machines do not hold it
 
 
 @pytest.mark.parametrize(
@@ -483,12 +485,17 @@ def test_thousands_of_tamperings() -> None:
 
 
 class Bounds(NullProgress):
-    """Progress that records bounds."""
+    """Progress that records bounds and schedules."""
 
     lower = -math.inf
 
     def __init__(self) -> None:
         self.heard: list[float] = []
+        self.schedules: list[DmlrsSchedule] = []
+
+    def incumbent(self, schedule: DmlrsSchedule, objective: float | None = None) -> None:
+        """Record a schedule."""
+        self.schedules.append(schedule)
 
     def proved_bound(self, value: float, proof: Proof) -> None:
         """Record a bound."""
@@ -517,9 +524,24 @@ def test_trees_prove_bounds_up_to_the_optimum() -> None:
 
 
 def test_a_claim_past_the_optimum_is_not_proved() -> None:
+    """The tree finds the optimum instead, and then proves it."""
     instance = sg.generate("dmlrs", preset="small", seed=9301)
     optimum = sg.solve(instance, "exact", proof="off").objective
     kind = KIND | {"budget": Budget(Clock(60))}
-    interval = -1.1 * optimum, -0.9 * optimum
-    found = refute_stage(Bounds(), instance, prove_goal, *interval, **kind)
-    assert not found.complete and -found.proved >= optimum
+    progress = Bounds()
+    found = refute_stage(progress, instance, prove_goal, -1.1 * optimum, -0.9 * optimum, **kind)
+    values = [schedule.value(instance) for schedule in progress.schedules]
+    assert found.complete and values == sorted(values)
+    assert values[-1] == pytest.approx(optimum, rel=1e-6)
+    assert optimum <= -found.proved <= optimum * (1 + 1e-6)
+
+
+def test_a_better_solution_that_is_not_packed_in_time_is_no_schedule(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def stopped(*_: Any) -> Any:
+        raise OutOfTimeError
+
+    monkeypatch.setattr(prove, "read", stopped)
+    found = prove_goal(small(), -1, budget=Budget(Clock(60)))
+    assert found.proof is None and isinstance(found.better, tuple)

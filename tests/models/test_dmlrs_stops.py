@@ -1,44 +1,36 @@
 """Searches of family `dmlrs` that are stopped anywhere claim nothing that is not so."""
 
 import random
-from dataclasses import replace
+from contextlib import suppress
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from schedgap.models.dmlrs.bounds.machine_patterns import (
-    PatternMaster,
-    evaluate_prices,
-    generate_patterns,
-)
-from schedgap.models.dmlrs.exact import exact, packing, slot_packings, targets
-from schedgap.models.dmlrs.exact.deadlines import CompletionCut, DeadlineOracle
+from schedgap.models.dmlrs import proof
+from schedgap.models.dmlrs.bounds.machine_patterns import generate_patterns
+from schedgap.models.dmlrs.exact import exact, packing
+from schedgap.models.dmlrs.exact.logic_based_benders import benders_stage
 from schedgap.models.dmlrs.exact.packing import minimal_infeasible_subset, pack
-from schedgap.models.dmlrs.exact.reduced_cost_fixing import remaining_choices
-from schedgap.models.dmlrs.exact.slot_packings import PackingCache, best_of_slot, progress_levels
 from schedgap.models.dmlrs.heuristics.initial import initial_state
-from schedgap.models.dmlrs.programs.common_rows import candidate_jobs
 from schedgap.models.method import Budget, NullProgress, RunContext
 from schedgap.solvers import Clock
 from schedgap.solvers.proofs.bins import OutOfTimeError
 from strategies.clocks import StopAt
-from strategies.dmlrs import best_schedule, dmlrs_instances, optimum
+from strategies.dmlrs import dmlrs_instances, optimum
 from strategies.dmlrs_examples import TOY, TOY_2, instance_of, job
 from strategies.dmlrs_methods import run
 from strategies.dmlrs_stops import STARTS, Judge, known_best, places, stop_everywhere
 
 QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 IN_PROCESS = ("exact", "milp-machine", "lbbd", "colgen-heuristic", "colgen")
-WHOLE = 10**9
 
 
 @pytest.fixture(autouse=True, scope="module")
 def looks():
     """Searches look at the clock at every node."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(slot_packings, "CLOCK_INTERVAL", 1)
         patch.setattr(packing, "CLOCK_INTERVAL", 1)
         yield
 
@@ -70,32 +62,23 @@ def contested():
 EXAMPLES = {"toy2": TOY_2, "crowd": crowd(), "pairs": pairs(), "contested": contested()}
 
 
-def decide_stopped(instance, k, item_prices, known):
-    """Run the decision of `exact` up to the k-th reading, from prices; readings that were left."""
+def search_stopped(instance, k, known):
+    """Run the search slot by slot up to the k-th reading; return the readings that were left."""
     value, schedule = known_best(instance)
     ear = Judge(instance, value)
     clock = StopAt(k)
-    call = RunContext({}, "highs", Budget(), ear)
-    found = initial_state(instance, call)
+    found = initial_state(instance, RunContext({}, "highs", Budget(), ear))
     if known:
         found.incumbent(schedule)
     if found.closed:
         return clock.readings_left
-    found.call = replace(call, budget=Budget(clock))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(targets, "FEW_BUNDLES", 0)
-        patch.setattr(targets, "TARGET_STEP", 0.1)
-        proved = targets.prove_by_targets(found, instance, item_prices)
+    report = benders_stage(found, instance, found.upper, master="highs", budget=Budget(clock))
+    found.take("benders", report)
     assert -found.lower >= value * (1 - 1e-9)
-    if proved:
+    if report.complete:
         assert -found.upper == pytest.approx(value, rel=1e-6, abs=0)
     ear.outcome(found.outcome())
     return clock.readings_left
-
-
-def zero_prices(instance):
-    made = PatternMaster(instance)
-    return evaluate_prices(made, np.zeros((instance.horizon, len(made.items))), Clock()).item_prices
 
 
 @pytest.mark.parametrize("name", IN_PROCESS)
@@ -106,19 +89,18 @@ def test_methods_stopped_anywhere(name, example):
         assert stop_everywhere(name, EXAMPLES[example], start, first=2, more=3) >= 1
 
 
-def test_cp_sat_stopped_at_its_few_readings():
+def test_cp_sat_stopped_after_a_short_time():
     for k in (0, 1, 3):
         ear = Judge(TOY_2, 10.0)
-        ear.outcome(run("cp-sat", TOY_2, limit=0 if k == 0 else 10**-k))
+        ear.outcome(run("lbbd", TOY_2, "cp-sat", limit=0 if k == 0 else 10**-k))
 
 
 @pytest.mark.parametrize("known", [False, True])
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_decisions_stopped_anywhere(example, known):
+def test_searches_stopped_anywhere(example, known):
     instance = EXAMPLES[example]
-    item_prices = zero_prices(instance)
-    for k in places(lambda k: decide_stopped(instance, k, item_prices, known), 4, 3):
-        decide_stopped(instance, k, item_prices, known)
+    for k in places(lambda k: search_stopped(instance, k, known), 4, 3):
+        search_stopped(instance, k, known)
 
 
 @settings(max_examples=8, **QUIET)
@@ -128,89 +110,35 @@ def test_item_prices_stopped_anywhere_prove_a_bound(instance, price):
     prices = np.full((instance.horizon, len(instance.resources)), price)
     for k in (*range(12), 20, 40):
         heard = []
-        item_prices = generate_patterns(
+        generate_patterns(
             instance,
             prices,
             budget=Budget(StopAt(k)),
             on_bound=lambda bound, price, heard=heard: heard.append(bound),
         )
         assert all(bound >= best_value * (1 - 1e-12) for bound in heard)
-        if item_prices is None:
-            continue
-        assert item_prices.bound == min(heard)
-        rest = remaining_choices(instance, item_prices, best_value - 1e-3)
-        _, schedule = best_schedule(instance)
-        done = {(i, max(plan)) for i, plan in schedule.plans(instance).items()}
-        assert done <= rest.completions
-
-
-def some_items(instance, draw):
-    """Items of a slot, one of each job at most."""
-    found = []
-    for part in candidate_jobs(instance):
-        items = progress_levels(instance)[part.index].items
-        if items and draw(st.booleans()):
-            found.append(draw(st.sampled_from(items)))
-    return found
+        assert heard == sorted(heard, reverse=True)
 
 
 @settings(max_examples=25, **QUIET)
 @given(dmlrs_instances(max_machines=3, max_jobs=3), st.data())
 def test_packings_stopped_anywhere_are_unknown_or_right(instance, data):
-    items = some_items(instance, data.draw)
+    model = proof.Model(instance, -1)
+    items = []
+    for i in range(len(instance.jobs)):
+        own = sorted({b for slot in model.bundles for b in slot.values() if b.job == i})
+        if own and data.draw(st.booleans()):
+            items.append(data.draw(st.sampled_from(own)))
     if not items:
         return
     whole = pack(instance, items, Clock())
-    assert (whole.counts is None) == whole.infeasible
     for k in range(3):
-        found = pack(instance, items, StopAt(k))
-        known = found.infeasible or found.counts is not None
-        assert not known or found.infeasible == whole.infeasible
-        if whole.infeasible:
-            few = minimal_infeasible_subset(instance, items, StopAt(k))
-            assert pack(instance, few, Clock()).infeasible
-
-
-@settings(max_examples=12, **QUIET)
-@given(dmlrs_instances(max_machines=3), st.data())
-def test_deadlines_stopped_anywhere_cut_no_schedule_off(instance, data):
-    """A cut holds for the best schedule of those jobs; a plan is one that slots hold."""
-    _, schedule = best_schedule(instance)
-    done = {i: max(plan) for i, plan in schedule.plans(instance).items()}
-    able = {part.index: part for part in candidate_jobs(instance)}
-    due = {
-        i: data.draw(st.integers(part.first, instance.horizon))
-        for i, part in able.items()
-        if data.draw(st.booleans())
-    }
-    if not due:
-        return
-    offers = {i: PatternMaster(instance).options(i, np.ones((instance.horizon, 99))) for i in able}
-    for k in (0, 3, 12, 30, WHOLE):
-        clock = StopAt(k)
-        known = DeadlineOracle(PackingCache(instance, clock), offers, Budget(clock))
-        answer = known.check(due)
-        if isinstance(answer, CompletionCut):
-            assert sum(answer.weight.get((i, f), 0.0) for i, f in done.items()) <= answer.upper
-
-
-@settings(max_examples=17, **QUIET)
-@given(dmlrs_instances(max_machines=3), st.data())
-def test_the_best_of_a_slot_is_no_less_where_it_is_told(instance, data):
-    levels = progress_levels(instance)
-    values = {
-        i: np.cumsum([data.draw(st.sampled_from([0.0, 1e-7, 1 / 3, 2.0])) for _ in own.items])
-        for i, own in levels.items()
-    }
-    most, chosen = best_of_slot(PackingCache(instance, Clock()), levels, values, [], Clock())
-    for k in range(8):
-        try:
-            told, items = best_of_slot(
-                PackingCache(instance, StopAt(k)), levels, values, [], StopAt(k)
-            )
-        except OutOfTimeError:
-            continue
-        assert told == most and items == chosen
+        with suppress(OutOfTimeError):
+            assert pack(instance, items, StopAt(k)) == whole
+        if whole is None:
+            with suppress(OutOfTimeError):
+                few = minimal_infeasible_subset(instance, items, StopAt(k))
+                assert pack(instance, few, Clock()) is None
 
 
 @pytest.mark.nightly
@@ -223,14 +151,11 @@ def test_ten_thousand_stops():
             for start in STARTS:
                 tried += stop_everywhere(name, instance, start, first=60, more=60)
     for instance in EXAMPLES.values():
-        item_prices = zero_prices(instance)
         for known in (False, True):
             for k in places(
-                lambda k, of=(instance, item_prices, known): decide_stopped(of[0], k, *of[1:]),
-                60,
-                60,
+                lambda k, of=(instance, known): search_stopped(of[0], k, of[1]), 60, 60
             ):
-                decide_stopped(instance, k, item_prices, known)
+                search_stopped(instance, k, known)
                 tried += 1
     while tried < 10_000:
         instance = EXAMPLES[draws.choice(list(EXAMPLES))]

@@ -118,9 +118,8 @@ def stop_everywhere(
     def run(k: int) -> int:
         nonlocal tried
         clock = StopAt(k)
-        call = RunContext(
-            method.parse(options or {}), method.choose_engine(None), Budget(clock), judge
-        )
+        engine = "highs" if "highs" in method.engines else None  # the engine of this process
+        call = RunContext(method.parse(options or {}), engine, Budget(clock), judge)
         judge.outcome(method(instance, call))
         tried += 1
         return clock.readings_left

@@ -64,7 +64,7 @@ def exact(job: JobAtArrival, rows: Sequence[OptionRow]) -> CheapestPlans:
     Parameters
     ----------
     job : JobAtArrival
-        The job.
+        It gives the progress of an option.
     rows : sequence of sequences of SlotOption
         Options of each slot from the arrival on.
 
@@ -151,7 +151,7 @@ def on_grid(job: JobAtArrival, rows: Sequence[OptionRow], parts: int) -> Cheapes
     Parameters
     ----------
     job : JobAtArrival
-        The job.
+        It gives the progress of an option.
     rows : sequence of sequences of SlotOption
         Options of each slot from the arrival on.
     parts : int
@@ -181,7 +181,7 @@ def on_grid_up(job: JobAtArrival, rows: Sequence[OptionRow], parts: int) -> Chea
 def in_quanta(
     job: JobAtArrival, rows: Sequence[OptionRow], volume: int, quantum: int
 ) -> CheapestPlans:
-    """Return Theta where each slot trains a whole number of quanta of samples, as printed.
+    """Return Theta where each slot trains an integer number of quanta of samples, as printed.
 
     The last quantum may be partial: its slot trains at least that part.
 

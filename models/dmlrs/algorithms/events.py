@@ -1,7 +1,7 @@
 """The steps of a run of PD-ORS as events, in order, each a plain dict.
 
 All have `line`, of the pseudocode; `event`, one of the names below; and `time`, a slot. All but
-`range` and `stop` have `job`. Ids are those of the file, slots start at 1. Utilities, costs and
+`range` and `stop` have `job`. Ids are as in the file, slots start at 1. Utilities, costs and
 payoffs are in the unit of utility, prices per unit of the resource.
 
 - `range` (A1 L1): `max_unit_utility` U by resource, `min_unit_utility` L. From now on the prices

@@ -6,11 +6,11 @@ The notes on the paper hold no theorem. The argument of online primal-dual metho
 
 where 2 alpha is the expected form and kappa, which tends to 1 as jobs become small against the
 machines, is ours. An admitted job raises D = sum p C + sum lambda by lambda_i + sum (p' - p) C.
-C ln(U / L) times a price is its slope in the load, so that is at most alpha kappa u_i. Hence D ends
-at no more than D_0 + alpha kappa PD-ORS, and it bounds the optimum if
+C ln(U / L) times a price is its slope in the load. Hence the rise is at most alpha kappa u_i. D
+ends at no more than D_0 + alpha kappa PD-ORS, and it bounds the optimum if
 
-- A1: U and L are known beforehand, so that prices never fall;
-- A2: a schedule that no longer fits costs more than the job's utility, so that (11) holds (E9);
+- A1: U and L are known beforehand, hence prices never fall;
+- A2: a schedule that no longer fits costs more than the job's utility, hence (11) holds (E9);
 - A3: (15) is solved exactly, and a schedule that fits costs no less than its price said;
 - A4: D_0 = T L sum C is at most half of the optimum.
 """

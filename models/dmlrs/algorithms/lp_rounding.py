@@ -2,11 +2,11 @@
 
 For every problem (23) of a run: the optimum of its relaxation, the cost of the rounded solution,
 and how often the draws fail. For some of them also theta, the optimum in integers. Algorithm 4
-promises a cost of at most 3 G / delta times that of the relaxation, with probability 1 - delta.
+promises a cost of at most 3 G / delta times the relaxation's optimum, with probability 1 - delta.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -56,7 +56,7 @@ def lp_rounding(
 ) -> MeasuredRun:
     """Run PD-ORS and measure its rounding.
 
-    With the defaults the schedule is that of `pd_ors` with the same seed.
+    With the defaults the schedule is the same as `pd_ors` returns with the same seed.
 
     `solve`: returns the proved optimum of an integer program, or None. `problems`: theta is
     computed for as many, evenly spread over the run. `gain`, `delta`, `rounds`, `ps_row`, `seed`,
@@ -146,7 +146,7 @@ def summary(measured: MeasuredRun, instance: DmlrsInstance) -> dict[str, Any]:
         "failed": _mean(each.failed / each.draws for each in problems),
         "packing_failed": _mean(each.packing_failed / each.draws for each in problems),
         "cover_failed": _mean(each.cover_failed / each.draws for each in problems),
-        "above_bound": _mean(each.above / each.draws for each in problems),
+        "above_bound": _mean(each.above_bound / each.draws for each in problems),
         "bound": _spread(each.bound for each in problems),
         "cost_to_lp": _spread(
             each.cost / each.lp for each in problems if each.cost is not None and each.lp > 0
@@ -169,22 +169,12 @@ def _table(
 ) -> dict[str, list[Any]]:
     """Return the problems of which theta was asked for, by column."""
     rows = [(problems[k], value) for k, value in thetas.items()]
-    columns: dict[str, Callable[[RoundedProblem], Any]] = {
-        "job": lambda each: instance.jobs[each.slot.job.index].id,
-        "slot": lambda each: each.slot.first,
-        "workers": lambda each: each.workers,
-        "ps": lambda each: each.ps,
-        "gain": lambda each: each.gain,
-        "bound": lambda each: each.bound,
-        "lp": lambda each: each.lp,
-        "cost": lambda each: each.cost,
-        "draws": lambda each: each.draws,
-        "packing_failed": lambda each: each.packing_failed,
-        "cover_failed": lambda each: each.cover_failed,
-        "failed": lambda each: each.failed,
-        "above_bound": lambda each: each.above,
+    table: dict[str, list[Any]] = {
+        "job": [instance.jobs[each.slot.job.index].id for each, _ in rows],
+        "slot": [each.slot.first for each, _ in rows],
     }
-    table = {name: [of(each) for each, _ in rows] for name, of in columns.items()}
+    for field in fields(RoundedProblem)[1:]:  # all but the slot
+        table[field.name] = [getattr(each, field.name) for each, _ in rows]
     return {**table, "theta": [value for _, value in rows]}
 
 

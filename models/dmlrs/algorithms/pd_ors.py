@@ -179,8 +179,8 @@ def pd_ors(
 def slot_options(slot: SlotState, external: OptionsOfSlot) -> list[SlotOption]:
     """Return what a job can have in a slot: for each n the cheapest machine, and n across machines.
 
-    `slot`: state of the slot for the job. `external`: options across machines: those of `Rounding`
-    are Algorithm 4, lines 8-11.
+    `slot`: state of the slot for the job. `external`: options across machines; `Rounding` has
+    Algorithm 4, lines 8-11.
 
     Notes
     -----

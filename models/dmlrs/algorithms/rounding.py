@@ -65,7 +65,7 @@ class RoundedProblem:
 
     A relaxation with an integer solution is drawn once, any other S times; `packing_failed` and
     `cover_failed` count the draws that break (24) or (25), and (26) or the row of PSs; `failed`
-    those that Algorithm 4 rejects; `above` those that cost more than 3 G / delta times `lp`.
+    those that Algorithm 4 rejects; `above_bound` those that cost more than 3 G / delta times `lp`.
     """
 
     slot: SlotState
@@ -74,12 +74,12 @@ class RoundedProblem:
     gain: float  # G
     bound: float  # 3 G / delta
     lp: float  # optimum of the relaxation
-    cost: float | None  # of the first draw that satisfies all rows; None if none does
+    cost: float | None  # the first draw that satisfies all rows; None if none does
     draws: int
     packing_failed: int
     cover_failed: int
     failed: int
-    above: int
+    above_bound: int
 
 
 @dataclass

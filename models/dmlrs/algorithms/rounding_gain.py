@@ -60,7 +60,7 @@ def packing_width(slot: SlotState) -> float:
 class GainParameters(NamedTuple):
     """The quantities behind a job's gains on the empty cluster, where its widths are largest.
 
-    `W_b` is that of its largest number of workers; with one worker it is 1.
+    `W_b` is for its largest number of workers; with one worker it is 1.
     """
 
     W_a: float

@@ -187,7 +187,7 @@ def _first_bundles(slot: SlotState, last: int) -> Iterable[tuple[int, int]]:
 
 
 def _max_ps(slot: SlotState, h: int, workers: int) -> int:
-    """Return how many PSs fit on a machine beside the given workers."""
+    """Return how many PSs fit on a machine next to the given workers."""
     used = slot.job.ps > 0
     free = slot.free[h] - workers * slot.job.worker
     return int(min((free[used] // slot.job.ps[used]).min(), slot.max_units[1][h]))

@@ -16,7 +16,7 @@ from schedgap.solvers.programs.arrays import LinearProgram
 def run_pd_ors(
     instance: DmlrsInstance, call: RunContext, across: Across = "round", **options: Any
 ) -> MethodResult:
-    """Run PD-ORS as a method; `across` and `options`: those of `pd_ors`."""
+    """Run PD-ORS as a method; `across` and `options`: as in `pd_ors`."""
     run = pd_ors(instance, **options, across=across, seed=call.seed, clock=call.clock)
     return _result(instance, run, options)
 
@@ -24,7 +24,7 @@ def run_pd_ors(
 def lp_rounding(instance: DmlrsInstance, call: RunContext, **options: Any) -> MethodResult:
     """Run PD-ORS with Algorithm 4 as printed, and measure its rounding.
 
-    `options`: those of `lp_rounding.lp_rounding`.
+    `options`: as in `lp_rounding.lp_rounding`.
     """
     from schedgap.solvers.engines.solve import solve
 

@@ -31,7 +31,7 @@ from schedgap.solvers.engines.results import EngineResult
 from schedgap.solvers.programs.arrays import LinearProgram
 from schedgap.solvers.programs.builder import Block, ProgramBuilder
 
-MAX_NODES = 1000  # of the search of one program; the best placement found is taken
+MAX_NODES = 1000  # limit for one program; the best placement found is taken
 GAP = 1e-3  # relative, at which a program counts as solved
 
 Solve = Callable[[LinearProgram], Floats | None]  # values by column, None if there are none
@@ -39,7 +39,7 @@ Solve = Callable[[LinearProgram], Floats | None]  # values by column, None if th
 
 @dataclass(frozen=True, slots=True)
 class DormLimits:
-    """The limits that Dorm keeps; None is no limit."""
+    """The limits that Dorm keeps; with None there is none."""
 
     unfair: float | None  # theta_f: sum of |share - share under DRF|, for each resource
     changed: float | None  # theta_a: share of the running jobs whose placement may change
@@ -217,7 +217,7 @@ def build(
 def _add_fairness(
     instance: DmlrsInstance, jobs: Sequence[int], columns: DormColumns, limit: float
 ) -> None:
-    """Keep the shares of the dominant resources near those of DRF on the empty cluster."""
+    """Keep the shares of the dominant resources near DRF's shares on the empty cluster."""
     view, rows = arrays(instance), columns.builder.rows
     off = columns.builder.columns("off", len(jobs))
     for a, (i, r, capacity, fair_share) in enumerate(_fair_shares(instance, jobs)):

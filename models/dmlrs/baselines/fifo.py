@@ -79,7 +79,7 @@ def spread(instance: DmlrsInstance, i: int, limit: int, free: Ints) -> dict[int,
 
     Notes
     -----
-    The units of n workers are the first ones of those of n + 1. A machine that cannot hold a worker
+    The first units of n + 1 workers are the units of n. A machine that cannot hold a worker
     or a PS never can again in this slot, so the search for each resumes at its last position.
     """
     view, remaining = arrays(instance), free.tolist()

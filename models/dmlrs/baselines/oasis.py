@@ -1,6 +1,6 @@
 """OASiS: PD-ORS where a machine holds workers only, or parameter servers (PSs) only.
 
-The paper says that OASiS keeps workers and PSs strictly apart (Bao et al., INFOCOM 2018), so that
+The paper says that OASiS keeps workers and PSs strictly apart (Bao et al., INFOCOM 2018), so
 every slot is external. A slot is then two problems, which are solved by unit price, without a
 program.
 """

@@ -125,7 +125,7 @@ def _bound(instance: DmlrsInstance, record: Certificate) -> float:
             raise ValueError(f"item prices of more than {MAX_ROWS} rows")
         evaluation = evaluate_prices(layout, _dense(record.prices, T, len(layout.items)), Clock())
         assert evaluation is not None
-        return evaluation.item_prices.bound
+        return evaluation.bound
     assert isinstance(record, ResourcePriceCertificate)
     prices = _dense(record.prices, T, R)
     if isinstance(record, GridPriceCertificate):

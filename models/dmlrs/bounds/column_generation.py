@@ -101,7 +101,7 @@ def generate(
     prices: Floats | None = None,
     on_bound: Callable[[float, Floats], None] | None = None,
 ) -> ColumnGenerationResult:
-    """Solve the master; its `bound` and `prices` are those of minus the sum of utilities.
+    """Solve the master; its `bound` and `prices` are for minus the sum of utilities.
 
     `grid`: Q >= 1, steps of the work. `prices` [t, r]: prices to begin with. `on_bound`: receives
     each better bound on the sum of utilities, and its prices [t, r].

@@ -35,7 +35,7 @@ def dual_bound(
     Notes
     -----
     Source: (10), (11), with the cheapest schedules on all machines at full capacity (E9). The
-    schedules of the run itself see the remaining capacity only, so that their payoffs prove
+    schedules of the run itself see the remaining capacity only, so their payoffs prove
     nothing. Slots are priced exactly, or from below where an exact price would take long.
     """
     if not instance.jobs:

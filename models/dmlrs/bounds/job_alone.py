@@ -24,6 +24,6 @@ def alone_bound(instance: DmlrsInstance) -> float:
 
 
 def job_alone(instance: DmlrsInstance, call: RunContext) -> MethodResult:
-    """Bound the utilities by those of the jobs, each alone on the cluster."""
+    """Bound the utilities by what each job earns alone on the cluster."""
     bound = proved(lambda: alone_bound(instance))
     return MethodResult(bound=bound, certificate=NO_PRICES | {"value": bound})

@@ -24,8 +24,8 @@ M. E. Lübbecke, J. Desrosiers, "Selected topics in column generation", Operatio
 (2005): the Lagrangian bound of prices that are not optimal.
 """
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -52,12 +52,12 @@ from schedgap.models.method import Budget
 from schedgap.solvers import Clock
 
 MIN_PRICE = 1e-9  # smaller prices, and smaller gains of a column, count as 0
-RELATIVE_GAP = 2e-4  # of master and bound; closing the rest takes longer than a search
-MAX_ROWS = 30_000  # of the master
-MAX_WORKERS = 64  # of a job in a slot
-MAX_EXACT_BUNDLES = 1500  # of a job in all slots, up to which its plans are priced exactly
+RELATIVE_GAP = 2e-4  # between master and bound; closing the rest takes longer than a search
+MAX_ROWS = 30_000  # in the master
+MAX_WORKERS = 64  # for one job in a slot
+MAX_EXACT_BUNDLES = 1500  # up to so many for a job in all slots, its plans are priced exactly
 GRID = 3000  # steps of the work for other jobs
-MAX_NODES = 400_000  # of all knapsacks of one evaluation; later ones have weaker bounds
+MAX_NODES = 400_000  # limit for all knapsacks of one evaluation; later ones have weaker bounds
 
 
 class PatternItem(NamedTuple):
@@ -78,16 +78,6 @@ class MachinePattern(NamedTuple):
     slot: int
     type: int
     numbers: Ints
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ItemPrices:
-    """Prices of the items, and what they prove."""
-
-    price: Floats  # [t, k]
-    bound: float  # on the sum of utilities
-    slot_value: Floats  # [t] at least the largest value of the items on all machines
-    payoff: dict[int, float]  # by job, at least its largest payoff, or 0
 
 
 class PatternMaster:
@@ -248,7 +238,7 @@ def is_too_large(instance: DmlrsInstance) -> bool:
 class PriceEvaluation(NamedTuple):
     """What prices of the items prove, and the columns that are best at them."""
 
-    item_prices: ItemPrices
+    bound: float  # on the sum of utilities
     patterns: list[tuple[int, Ints]]  # types and numbers of the items [k]
     plans: dict[int, CheapestPlans]  # by job
 
@@ -258,24 +248,23 @@ def evaluate_prices(layout: PatternMaster, price: Floats, clock: Clock) -> Price
 
     `layout`: items and types of the instance. `price` [t, k]: prices >= 0 of the items.
     """
-    slot_value, patterns = np.zeros(layout.instance.horizon), []
+    values, patterns = [], []
     budget = NodeBudget(MAX_NODES)
     for t, slot_price in enumerate(price):
         for q, count in enumerate(layout.machines):
             if clock.expired():
                 return None
             value, numbers = layout.knapsack(q, t + 1, slot_price, budget)
-            slot_value[t] += count * value
+            values.append(count * value)
             patterns.append((q, numbers))
-    plans, payoffs = {}, {}
+    plans = {}
     for i in layout.jobs:
         job = job_at_arrival(layout.instance, i)
         rows = [undominated(job, row) for row in layout.options(i, price)]
         few = len(rows) * len(job.bundles.workers) <= MAX_EXACT_BUNDLES
         plans[i] = exact(job, rows) if few else on_grid_up(job, rows, GRID)
-        payoffs[i] = payoff(layout.instance, i, plans[i].cost)
-    bound = float(slot_value.sum() + sum(payoffs.values())) * SAFE
-    return PriceEvaluation(ItemPrices(price, bound, slot_value, payoffs), patterns, plans)
+        values.append(payoff(layout.instance, i, plans[i].cost))
+    return PriceEvaluation(math.fsum(values) * SAFE, patterns, plans)
 
 
 def generate_patterns(
@@ -283,26 +272,26 @@ def generate_patterns(
     prices: Floats,
     *,
     budget: Budget,
-    on_bound: Callable[[float, Floats], None] | None = None,
-) -> ItemPrices | None:
-    """Return the best item prices that column generation finds; None if time was up before any.
+    on_bound: Callable[[float, Floats], None],
+) -> None:
+    """Look by column generation for item prices that prove better and better bounds.
 
     `prices` [t, r]: prices of the resources on all machines merged, to begin with. `on_bound`:
     receives each better bound on the sum of utilities, with its item prices [t, k].
     """
     layout = PatternMaster(instance)
-    best: list[ItemPrices] = []
+    best = math.inf
 
     def pricing(duals: Floats) -> Priced | None:
+        nonlocal best
         price = prices_at_most(layout.item_rows, duals)
         price = np.where(price > MIN_PRICE, price, 0.0)
         evaluation = evaluate_prices(layout, price, budget.clock)
         if evaluation is None:
             return None
-        if not best or evaluation.item_prices.bound < best[0].bound:
-            best[:] = [evaluation.item_prices]
-            if on_bound is not None:
-                on_bound(evaluation.item_prices.bound, price)
+        if evaluation.bound < best:
+            best = evaluation.bound
+            on_bound(best, price)
         columns = _patterns(layout, evaluation.patterns, price, duals)
         for i, cheapest in evaluation.plans.items():
             job = job_at_arrival(instance, i)
@@ -316,7 +305,7 @@ def generate_patterns(
             cost = [layout.cost(column) for column in columns]
             entries = [layout.entries(column) for column in columns]
             fresh = layout.master.columns(cost, entries, columns)
-        return Priced(fresh, -evaluation.item_prices.bound)
+        return Priced(fresh, -evaluation.bound)
 
     layout.master.solve(
         pricing,
@@ -326,7 +315,6 @@ def generate_patterns(
         seed=budget.seed,
         threads=budget.threads,
     )
-    return best[0] if best else None
 
 
 def _patterns(

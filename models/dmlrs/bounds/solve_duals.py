@@ -42,7 +42,7 @@ def dual_online(
 ) -> MethodResult:
     """Price every schedule at full capacity with the final prices of a run.
 
-    `options`: those of the run; OASiS has only `prices` and `price_floor`.
+    `options`: for the run; OASiS has only `prices` and `price_floor`.
     """
     alone = alone_bound(instance)
     call.progress.bound(alone, NO_PRICES)

@@ -20,7 +20,7 @@ MaxColumns = Annotated[int, "largest number of columns that is built", Ge(1)]
 def certified(
     instance: DmlrsInstance, certificate: Mapping[str, Any], note: str = "", **trace: Any
 ) -> MethodResult:
-    """Return the better of two bounds: that of a certificate, and that of every job alone.
+    """Return the better of two bounds: a certificate's, and the sum over the jobs alone.
 
     The certificate is evaluated as it will be stored.
     """

@@ -2,7 +2,7 @@
 
 A job's utility is one of finitely many, by its completion slot, so the objective of a schedule is
 one of finitely many sums. No schedule lies between a bound and the largest sum below it, so the
-rounding is valid; the idea is that of rounding a bound on an integer objective.
+rounding is valid, as for a bound on an integer objective.
 
 References
 ----------

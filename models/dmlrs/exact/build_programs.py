@@ -3,13 +3,14 @@
 from typing import Annotated
 
 from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule
+from schedgap.models.dmlrs import proof
 from schedgap.models.dmlrs.bounds import fluid
 from schedgap.models.dmlrs.bounds.solve_relaxations import MaxColumns
 from schedgap.models.dmlrs.bounds.utility_sums import attained
-from schedgap.models.dmlrs.exact import logic_based_benders
+from schedgap.models.dmlrs.exact.logic_based_benders import benders_stage
+from schedgap.models.dmlrs.heuristics.density import density
 from schedgap.models.dmlrs.heuristics.initial import initial_state
-from schedgap.models.dmlrs.programs import aggregate, printed
-from schedgap.models.dmlrs.programs import cp_sat as cp_sat_program
+from schedgap.models.dmlrs.programs import printed
 from schedgap.models.dmlrs.utility_scaling import ENGINE_TOLERANCE
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.program import BuiltProgram, Known, NotBuiltError, check_size
@@ -37,36 +38,24 @@ def milp_machine(
     )
 
 
-def cp_sat(
-    instance: DmlrsInstance,
-    known: Known[DmlrsSchedule] | None = None,
-    *,
-    symmetry: Symmetry = True,
-    max_columns: MaxColumns = 100_000,
-) -> Built:
-    """Build the CP-SAT model."""
-    check_size(cp_sat_program.size(instance), max_columns, "variables", "max_columns")
-    program = cp_sat_program.build(instance, symmetry=symmetry)
-    return BuiltProgram(
-        program.model,
-        lambda values: cp_sat_program.read(program, instance, values),
-        lambda bound: -attained(instance, program.bound(bound)),
-        grid=1,
-    )
-
-
 def lbbd(
     instance: DmlrsInstance, call: RunContext, *, max_columns: MaxColumns = 100_000
 ) -> MethodResult:
-    """Solve the program with all machines merged, and pack its slots in turn."""
+    """Look for better schedules than a greedy one, until there are none."""
     state = initial_state(instance, call)
     if state.closed:
         return state.outcome()
     try:
-        check_size(aggregate.size(instance), max_columns)
+        check_size(proof.size(instance), max_columns)
     except NotBuiltError as error:
         return state.outcome(str(error))
-    logic_based_benders.lbbd(state, instance)
+    state.incumbent(density(instance, call).schedule)
+    assert state.upper is not None
+    if not state.closed:
+        call.progress.phase("slots packed in turn")
+        master = call.engine or "cp-sat"
+        report = benders_stage(state, instance, state.upper, master=master, budget=call.budget)
+        state.take("benders", report)
     return state.outcome()
 
 

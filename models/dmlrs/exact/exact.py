@@ -1,10 +1,10 @@
-"""The method `exact` (ours): search, dual bound by machine patterns, then refuted values.
+"""The method `exact` (ours): a good schedule, better ones by CP-SAT, then refuted values.
 
-1. Heuristics give a schedule. On small instances, trees then refute all better values at once.
-2. The fluid program, columns of jobs and machine patterns give bounds. The item prices of the
-   patterns have a bound that is often within 2 % of the schedule.
-3. Targets between schedule and bound are searched for, or refuted (`targets`).
-4. If the gap stays open, trees prove a bound between that of the prices and the schedule's.
+1. The fluid program and heuristics give a schedule. On small instances, trees then refute all
+   better values at once.
+2. CP-SAT looks for better schedules with all machines merged, until there are none. Trees prove it.
+3. If CP-SAT does not end, columns of jobs and machine patterns give bounds and better schedules.
+   Trees prove better bounds.
 
 References
 ----------
@@ -13,33 +13,30 @@ resource-constrained project scheduling", European Journal of Operational Resear
 bounds from target values that are refuted.
 """
 
-from dataclasses import replace
-
 from schedgap.instances.dmlrs import DmlrsInstance
+from schedgap.models.dmlrs import proof
 from schedgap.models.dmlrs.bounds.certificate_data import item_price_certificate
 from schedgap.models.dmlrs.bounds.machine_patterns import generate_patterns, is_too_large
 from schedgap.models.dmlrs.bounds.solve_relaxations import MaxColumns
-from schedgap.models.dmlrs.bounds.utility_sums import attained
+from schedgap.models.dmlrs.exact.logic_based_benders import benders_stage, final_bound
 from schedgap.models.dmlrs.exact.prove import prove_goal
-from schedgap.models.dmlrs.exact.targets import prove_by_targets
 from schedgap.models.dmlrs.heuristics.initial import initial_state, report_bound
 from schedgap.models.dmlrs.heuristics.search_stages import (
     column_stage,
     fluid_stage,
     neighborhood_stage,
 )
-from schedgap.models.dmlrs.programs import aggregate
 from schedgap.models.method import Budget, MethodResult, RunContext
 from schedgap.models.refute import refute_stage
 from schedgap.models.search_state import SearchState
+from schedgap.solvers.engines.availability import is_installed
 
-MOVES = 80  # of the first search, per job
-SEARCH_TIME, PATTERN_TIME = 0.1, 0.4  # of the time left
+MOVES = 80  # moves of the first search, per job
+SEARCH_TIME, BENDERS_TIME, PATTERN_TIME, PROOF_TIME = 0.1, 0.7, 0.4, 0.95  # shares of the time left
 MAX_SEARCHES = 20  # if the optimum is not proved in time
 GRID = 3000  # steps of the work, for columns with all machines merged
-TARGET_TIME, PROOF_TIME = 0.7, 0.95  # of the time left: for targets, then for trees
-PROOF_STEP = 0.25  # of the gap that is left for the trees, from one bound to the next
-REFUTE_SECONDS = 3.0  # for a proof that the first schedules are optimal
+PROOF_STEP = 0.25  # share of the gap that is left for the trees, from one bound to the next
+REFUTE_SECONDS = 1.0  # for a proof that the first schedules are optimal
 
 
 def exact(
@@ -51,20 +48,22 @@ def exact(
     if state.closed:
         return state.outcome()
     moves = MOVES * len(instance.jobs)
-    started = fluid_stage(state, instance, moves=moves, time_share=SEARCH_TIME)
-    if started is None or state.closed:
+    prices = fluid_stage(state, instance, moves=moves, time_share=SEARCH_TIME)
+    if prices is None or state.closed:
         return state.outcome()
-    prices, partial = started
-    if _refute(state, instance, call.budget.share(SEARCH_TIME, most=REFUTE_SECONDS)):
+    large = proof.size(instance) > max_columns or is_too_large(instance)
+    budget = call.budget.share(SEARCH_TIME, most=REFUTE_SECONDS)
+    if not large and _refute(state, instance, budget):
         return state.outcome()
-    prices, partial = column_stage(
-        state, instance, prices, partial, grid=GRID, moves=moves // 2, time_share=SEARCH_TIME
+    if not large and _search(state, instance):
+        _refute(state, instance, call.budget.share(PROOF_TIME))
+        return state.outcome()
+    prices = column_stage(
+        state, instance, prices, grid=GRID, moves=moves // 2, time_share=SEARCH_TIME
     )
-    large = aggregate.size(instance) > max_columns or is_too_large(instance)
-    decided: bool = state.closed
-    if not large and not decided:
+    if not large and not state.closed:
         call.progress.phase("generating patterns")
-        item_prices = generate_patterns(
+        generate_patterns(
             instance,
             prices,
             budget=call.budget.share(PATTERN_TIME),
@@ -72,20 +71,33 @@ def exact(
                 state, instance, bound, item_price_certificate(at_prices)
             ),
         )
-        if item_prices is not None and not state.closed:
-            state.call = replace(call, budget=call.budget.share(TARGET_TIME))
-            decided = prove_by_targets(state, instance, item_prices)
-            state.call = call
-        decided |= state.closed
-        if not decided:
-            decided = _refute(state, instance, call.budget.share(PROOF_TIME), step=PROOF_STEP)
-    for seed_offset in range(MAX_SEARCHES if not decided else 0):
+        budget = call.budget.share(PROOF_TIME)
+        if state.closed or _refute(state, instance, budget, step=PROOF_STEP):
+            return state.outcome()
+    for seed_offset in range(MAX_SEARCHES):
         if state.closed or call.clock.expired():
             break
-        partial = neighborhood_stage(
-            state, partial, prices, moves=10 * moves, time_share=1.0, seed_offset=seed_offset
+        neighborhood_stage(
+            state, instance, prices, moves=10 * moves, time_share=1.0, seed_offset=seed_offset
         )
     return state.outcome("too large to decide: bounded and searched only" if large else "")
+
+
+def _search(state: SearchState, instance: DmlrsInstance) -> bool:
+    """Look for better schedules by CP-SAT, or else by HiGHS; return whether there are none left."""
+    state.call.progress.phase("slots packed in turn")
+    engine = "cp-sat" if is_installed("cp-sat") else "highs"
+    state.child(
+        "benders",
+        benders_stage,
+        instance,
+        state.upper,
+        master=engine,
+        share=BENDERS_TIME,
+        budget=state.call.budget,
+        engine=engine,
+    )
+    return "benders" in state.proofs
 
 
 def _refute(
@@ -111,5 +123,6 @@ def _refute(
     )
     if "refute" not in state.proofs:
         return False
-    state.bound(-attained(instance, -state.lower))
+    assert state.upper is not None
+    state.bound(final_bound(instance, state.upper))
     return True

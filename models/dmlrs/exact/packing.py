@@ -1,6 +1,6 @@
 """Pack the bundles of one slot on the machines, or name a minimal subset that does not fit (ours).
 
-Capacities are the same in every slot, so that what does not fit one slot fits none.
+Capacities are the same in every slot, so what does not fit one slot fits none.
 
 References
 ----------
@@ -9,36 +9,33 @@ ORSA Journal on Computing 3 (1991): the deletion filter.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from schedgap.instances.dmlrs import Counts, DmlrsInstance, arrays
-from schedgap.models.dmlrs.programs.aggregate import JobBundle
+from schedgap.instances.dmlrs import Counts, DmlrsInstance, DmlrsSchedule, arrays
+from schedgap.instances.dmlrs.compiled import Floats
+from schedgap.models.dmlrs.proof import Bundle, Model
 from schedgap.models.dmlrs.throughput import bundles, ps_needed
 from schedgap.solvers.children.clock import Clock
-from schedgap.solvers.proofs.bins import BinCompletion, OutOfTimeError
+from schedgap.solvers.proofs.bins import BinCompletion
 
 CLOCK_INTERVAL = 1024  # nodes between two readings of the clock
 
 
-@dataclass(frozen=True, slots=True)
-class Packing:
-    """A placement for each bundle, or a proof that there is none; neither if time was up."""
+def pack(
+    instance: DmlrsInstance, items: Sequence[Bundle], clock: Clock
+) -> tuple[Counts, ...] | None:
+    """Return a placement of each bundle on the empty machines, or None if they do not fit.
 
-    counts: tuple[Counts, ...] | None = None
-    infeasible: bool = False
-
-
-def pack(instance: DmlrsInstance, items: Sequence[JobBundle], clock: Clock) -> Packing:
-    """Return a packing of bundles on the empty machines, or a proof that there is none.
-
-    The search is complete and in whole thousandths, without any tolerance.
+    The search is complete and in integer thousandths, without any tolerance.
 
     `items`: bundles of one slot, at most one for each job.
+
+    Raises
+    ------
+    OutOfTimeError
+        When the time is up before that is decided.
     """
-    if not items:
-        return Packing(())
     view = arrays(instance)
     capacities, types = np.unique(view.capacity_milli, axis=0, return_inverse=True)
     machines = [np.flatnonzero(types.ravel() == q).tolist() for q in range(len(capacities))]
@@ -55,15 +52,12 @@ def pack(instance: DmlrsInstance, items: Sequence[JobBundle], clock: Clock) -> P
         (tuple(capacity.tolist()), len(own))
         for capacity, own in zip(capacities, machines, strict=True)
     ]
-    try:
-        search = BinCompletion(
-            units, bins, lambda nodes: nodes % CLOCK_INTERVAL == 0 and clock.expired()
-        )
-        filled = search.run(numbers)
-    except OutOfTimeError:
-        return Packing()
+    search = BinCompletion(
+        units, bins, lambda nodes: nodes % CLOCK_INTERVAL == 0 and clock.expired()
+    )
+    filled = search.run(numbers)
     if filled is None:
-        return Packing(infeasible=True)
+        return None
     counts: list[dict[int, tuple[int, int]]] = [{} for _ in items]
     for q, contents in filled:
         h = machines[q].pop(0)
@@ -71,22 +65,27 @@ def pack(instance: DmlrsInstance, items: Sequence[JobBundle], clock: Clock) -> P
             if number:
                 previous = counts[k].get(h, (0, 0))
                 counts[k][h] = previous[0] + number * w, previous[1] + number * s
-    return Packing(tuple(counts))
+    return tuple(counts)
 
 
 def minimal_infeasible_subset(
-    instance: DmlrsInstance, items: Sequence[JobBundle], clock: Clock
-) -> tuple[JobBundle, ...]:
+    instance: DmlrsInstance, items: Sequence[Bundle], clock: Clock
+) -> tuple[Bundle, ...]:
     """Return a minimal subset of bundles that cannot be packed, each as small as possible.
 
     Bundles are dropped, then allowed to spread over machines, then given fewer workers, as long as
     the rest provably does not fit.
 
     `items`: bundles that cannot be packed.
+
+    Raises
+    ------
+    OutOfTimeError
+        When the time is up.
     """
 
-    def infeasible(subset: Sequence[JobBundle]) -> bool:
-        return pack(instance, subset, clock).infeasible
+    def infeasible(subset: Sequence[Bundle]) -> bool:
+        return pack(instance, subset, clock) is None
 
     kept = list(items)
     for item in items:
@@ -110,10 +109,28 @@ def minimal_infeasible_subset(
     return tuple(kept)
 
 
-def dominates(item: JobBundle, other: JobBundle) -> bool:
-    """Return whether a bundle takes all the capacity that another bundle of the same job takes.
+def read(
+    model: Model, point: Floats, clock: Clock
+) -> tuple[DmlrsSchedule, list[tuple[Bundle, ...]]]:
+    """Return the schedule of a solution, and the sets of bundles that no slot can hold.
 
-    `item`, `other`: two bundles.
+    With any such set, the schedule breaks rules.
+
+    `model`: program with all machines merged. `point` [j]: an integer solution of it.
+
+    Raises
+    ------
+    OutOfTimeError
+        When the time is up before all slots are packed.
     """
-    at_least = item.job == other.job and item.workers >= other.workers
-    return at_least and (item.internal or not other.internal)
+    plans: dict[int, dict[int, Counts]] = {}
+    infeasible = []
+    for t, own in enumerate(model.bundles):
+        items = tuple(bundle for j, bundle in own.items() if point[j] > 0.5)
+        placed = pack(model.instance, items, clock) if items else ()
+        if placed is None:
+            infeasible.append(items)
+        else:
+            for item, counts in zip(items, placed, strict=True):
+                plans.setdefault(item.job, {})[t] = counts
+    return DmlrsSchedule.of_plans(model.instance, plans), infeasible

@@ -13,6 +13,7 @@ separation of a small polytope by optimizing over it.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
@@ -21,15 +22,17 @@ from numpy.typing import NDArray
 
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.models.dmlrs import proof
+from schedgap.models.dmlrs.exact.packing import read
 from schedgap.models.dmlrs.proof import Bundle
 from schedgap.models.method import Budget
 from schedgap.solvers import Clock
 from schedgap.solvers.engines.highs import Relaxation
 from schedgap.solvers.programs.arrays import Floats, LinearProgram
+from schedgap.solvers.proofs.bins import OutOfTimeError
 from schedgap.solvers.proofs.checker import Box
 from schedgap.solvers.proofs.prover import Proved, prove
 
-SCALES = (1, 2, 3, 4, 6, 12, 60, 1000)  # of the coefficients of a cut, tried in this order
+SCALES = (1, 2, 3, 4, 6, 12, 60, 1000)  # for the coefficients of a cut, tried in this order
 FINE = 10**6  # scale of the coefficients while they are computed
 LEAST = 1e-6  # values of columns below it count as 0
 VIOLATION = 1e-3  # relative
@@ -50,13 +53,20 @@ def prove_goal(
     """
     model = proof.Model(instance, goal)
     separate = [SlotSeparator(model, budget.clock)]
-    return prove(
+    found = prove(
         model.program,
         clock=budget.clock,
         separate=separate,
         kinds=model.kinds,
         seed=budget.seed,
     )
+    if found.better is None:
+        return found
+    try:
+        schedule, infeasible = read(model, np.array(found.better, float), budget.clock)
+    except OutOfTimeError:
+        return found
+    return found if infeasible else replace(found, better=schedule)
 
 
 Worth = dict[Bundle, int]
@@ -76,7 +86,7 @@ class SlotSeparator:
         self.index = {bundle: k for k, bundle in enumerate(self.bundles)}
         self.job, self.internal, self.workers = np.array(self.bundles, int).reshape(-1, 3).T
         self.known: list[Worth] = []
-        self.coefficients: list[Floats] = []  # of known cuts, for all bundles [k]; right side 1
+        self.coefficients: list[Floats] = []  # a known cut each, by bundle; right side 1
         self.held: dict[tuple[Bundle, ...], Bools] = {}  # bundles [k] that a choice can become
 
     def __call__(self, point: Floats, box: Box) -> Sequence[Mapping[str, Any]]:
@@ -161,7 +171,7 @@ class SlotSeparator:
         return np.asarray(within & (self.internal <= bundle.internal))
 
     def _whole(self, worth: Worth, value: Floats) -> Worth | None:
-        """Return a worth in small whole numbers whose cut is violated, too, or None."""
+        """Return a worth in small integers whose cut is violated, too, or None."""
         for scale in SCALES:
             tried = {b: round(w * scale / FINE) for b, w in worth.items()}
             tried = {b: w for b, w in tried.items() if w}

@@ -13,7 +13,6 @@ from annotated_types import Ge, Le
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.instances.dmlrs.compiled import Floats
 from schedgap.models.dmlrs.heuristics.initial import initial_state
-from schedgap.models.dmlrs.heuristics.partial_schedule import PartialSchedule
 from schedgap.models.dmlrs.heuristics.search_stages import (
     column_stage,
     fluid_stage,
@@ -22,10 +21,10 @@ from schedgap.models.dmlrs.heuristics.search_stages import (
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.search_state import SearchState
 
-MOVES = 2000  # of the first round of a search without a limit on moves
+MOVES = 2000  # in the first round of a search without a limit on moves
 PATIENCE = 2  # rounds in a row without improvement that end such a search
-COLUMN_TIME_SHARE = 0.3  # of the time, for columns
-SHORT_SHARE = 0.1  # of the moves, for each search before the last
+COLUMN_TIME_SHARE = 0.3  # fraction of the time for columns
+SHORT_SHARE = 0.1  # fraction of the moves for each search before the last
 
 
 def colgen_heuristic(
@@ -44,36 +43,37 @@ def colgen_heuristic(
 ) -> MethodResult:
     """Generate columns, compose schedules from them, and search from there.
 
-    The trace has the bound of the columns, or that of the fluid program if it is less.
+    The trace has the lesser bound of the columns and the fluid program.
     """
     state, note = initial_state(instance, call), ""
     if not state.closed:
         few = max(1, round(SHORT_SHARE * (moves or MOVES)))
-        started = fluid_stage(state, instance, moves=few, time_share=SHORT_SHARE)
-        if started is None:
+        prices = fluid_stage(state, instance, moves=few, time_share=SHORT_SHARE)
+        if prices is None:
             note = "the fluid program was not solved"
         else:
-            prices, best = column_stage(
-                state, instance, *started, grid=grid, moves=few, time_share=COLUMN_TIME_SHARE
+            prices = column_stage(
+                state, instance, prices, grid=grid, moves=few, time_share=COLUMN_TIME_SHARE
             )
             if moves is None:
-                _repeat_search(state, best, prices)
+                _repeat_search(state, instance, prices)
             else:
-                neighborhood_stage(state, best, prices, moves=moves, time_share=1.0)
+                neighborhood_stage(state, instance, prices, moves=moves, time_share=1.0)
     state.trace["bound"] = -state.lower
     return state.outcome(note)
 
 
-def _repeat_search(state: SearchState, partial: PartialSchedule, prices: Floats) -> None:
+def _repeat_search(state: SearchState, instance: DmlrsInstance, prices: Floats) -> None:
     """Repeat the search with twice as many moves each time, until time is up or rounds fail."""
     moves, patience, seed_offset = MOVES, PATIENCE, 0
     while patience and not (state.closed or state.call.clock.expired()):
-        better = neighborhood_stage(
-            state, partial, prices, moves=moves, time_share=1.0, seed_offset=seed_offset
+        before = state.upper
+        neighborhood_stage(
+            state, instance, prices, moves=moves, time_share=1.0, seed_offset=seed_offset
         )
         if state.trace["search_ended"] == "out of time":
             return
-        patience = PATIENCE if better.value() > partial.value() else patience - 1
-        partial, moves, seed_offset = better, 2 * moves, seed_offset + 1
+        patience = patience - 1 if state.upper == before else PATIENCE
+        moves, seed_offset = 2 * moves, seed_offset + 1
     if not patience:
         state.trace["search_ended"] = f"{PATIENCE} rounds in a row found nothing better"

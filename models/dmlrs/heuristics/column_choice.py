@@ -26,7 +26,7 @@ from schedgap.solvers.programs.builder import ProgramBuilder
 def with_full_work(instance: DmlrsInstance, column: JobColumn) -> JobColumn | None:
     """Return a column with enough workers for all the work; None if its slots cannot hold them.
 
-    Pricing rounds progress up, so that a column may lack some work.
+    Pricing rounds progress up, so a column may lack some work.
     """
     i, workers = column.job, bundles(instance, column.job).workers
     limits = mode_limits(instance, i)

@@ -3,7 +3,7 @@
 The removed jobs are random, or those closest to a random slot. Unscheduled jobs are inserted in
 order of perturbed density, each where it pays best at a share of the prices: at share 0 it
 completes as early as it can, at share 1 it leaves expensive slots to others. Worse schedules are
-accepted as in simulated annealing, so that different seeds give different searches.
+accepted as in simulated annealing, so different seeds give different searches.
 
 References
 ----------

@@ -10,6 +10,8 @@ R. Kolisch, "Serial and parallel resource-constrained project scheduling methods
 and computation", European Journal of Operational Research 90 (1996): schedules built serially.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, DmlrsInstance, DmlrsSchedule, arrays
@@ -19,19 +21,21 @@ from schedgap.models.dmlrs.throughput import FULL, bundles, first_completions, p
 
 BASE_PRICE = 1e-6  # price of free capacity without a price, per capacity of the cluster
 
-Plan = dict[int, Counts]  # of one job, by slot from 1
+Plan = dict[int, Counts]  # what a job holds, by slot from 1
 
 
 class PartialSchedule:
     """Free capacity of the cluster and plans of the scheduled jobs; jobs can be removed again.
 
-    `free` [t, h, r] is in thousandths.
+    `free` [t, h, r] is in thousandths. `plans`: of the jobs that are scheduled at the start.
     """
 
-    def __init__(self, instance: DmlrsInstance) -> None:
+    def __init__(self, instance: DmlrsInstance, plans: Mapping[int, Plan] | None = None) -> None:
         self.instance = instance
         self.free: Ints = np.tile(arrays(instance).capacity_milli, (instance.horizon, 1, 1))
         self.plans: dict[int, Plan] = {}
+        for i, plan in (plans or {}).items():
+            self.add(i, plan)
 
     def copy(self) -> "PartialSchedule":
         """Return an independent copy."""

@@ -26,8 +26,6 @@ from schedgap.models.dmlrs.throughput import (
 
 Counts = dict[int, tuple[int, int]]  # workers and PSs by index of the machine
 
-EVEN_WEIGHT = 1e-6  # weight of each resource beside its price, where free capacity is valued
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SlotLimits:
@@ -35,7 +33,7 @@ class SlotLimits:
 
     internal: Ints  # [t, h] most workers with their PSs
     workers: Ints  # [t, h] most workers alone
-    ps: Ints  # [t, h] most PSs beside these workers
+    ps: Ints  # [t, h] most PSs next to these workers
     max_workers: Ints  # [t, mode] most workers in a mode
 
 

@@ -20,22 +20,22 @@ from schedgap.models.search_state import SearchState
 from schedgap.solvers import solve
 
 CAPACITY_SHARES = 1.0, 0.97, 0.94  # shares of the capacity in the integer programs over columns
-MAX_TIME_SHARE = 0.96  # of the time left, because a move on a large instance takes long
-CHOICE_TIME, CHOICE_SECONDS = 0.05, 8.0  # of the time left, for each of these programs
+MAX_TIME_SHARE = 0.96  # fraction of the time left, because a move on a large instance takes long
+CHOICE_TIME, CHOICE_SECONDS = 0.05, 8.0  # fraction of the time left, and seconds, for each of them
 
 
 def fluid_stage(
     state: SearchState, instance: DmlrsInstance, *, moves: int, time_share: float
-) -> tuple[Floats, PartialSchedule] | None:
-    """Report the fluid bound and the best schedule of a short search.
+) -> Floats | None:
+    """Report the fluid bound and the schedules of a short search.
 
     `state`: receives bound and schedules. `moves`: largest number of moves of the search.
     `time_share`: share of the remaining time for the search, in (0, 1].
 
     Returns
     -------
-    tuple or None
-        Prices [t, r] and the best partial schedule; None if time ran out in the fluid program.
+    array or None
+        Prices [t, r]; None if time ran out in the fluid program.
     """
     call = state.call
     call.progress.phase("solving the fluid program")
@@ -48,25 +48,23 @@ def fluid_stage(
         return None
     prices = relaxation.prices(result.duals)
     report_bound(state, instance, priced_bound(instance, prices), price_certificate(prices))
-    partials = []
     for share in PRICE_SHARES:
-        partials.append(PartialSchedule(instance))
-        insert_by_density(partials[-1], share * prices, clock=call.clock)
-        state.incumbent(partials[-1].schedule())
-    best = max(partials, key=PartialSchedule.value)
-    return prices, neighborhood_stage(state, best, prices, moves=moves, time_share=time_share)
+        partial = PartialSchedule(instance)
+        insert_by_density(partial, share * prices, clock=call.clock)
+        state.incumbent(partial.schedule())
+    neighborhood_stage(state, instance, prices, moves=moves, time_share=time_share)
+    return prices
 
 
 def column_stage(
     state: SearchState,
     instance: DmlrsInstance,
     prices: Floats,
-    partial: PartialSchedule,
     *,
     grid: int,
     moves: int,
     time_share: float,
-) -> tuple[Floats, PartialSchedule]:
+) -> Floats:
     """Generate columns, compose schedules from them, and search from each schedule.
 
     `state`: receives bounds and schedules. `prices` [t, r]: prices to begin with. `grid`: steps of
@@ -75,8 +73,8 @@ def column_stage(
 
     Returns
     -------
-    tuple
-        The prices of the best bound by columns, if there is one, and the best partial schedule.
+    array
+        The prices of the best bound by columns, if there is one.
     """
     call = state.call
     checkable = not is_too_fine(instance, grid)
@@ -107,37 +105,40 @@ def column_stage(
         budget = call.budget.share(CHOICE_TIME, most=CHOICE_SECONDS)
         chosen = schedule_from_columns(instance, usable, prices, share, budget=budget)
         state.incumbent(chosen.schedule())
-        improved = neighborhood_stage(state, chosen, prices, moves=moves, time_share=CHOICE_TIME)
-        partial = max(partial, improved, key=PartialSchedule.value)
-    if columns.prices is not None:
-        prices = column_generation.resource_prices(instance, columns.prices)
-    return prices, partial
+        neighborhood_stage(
+            state, instance, prices, moves=moves, time_share=CHOICE_TIME, start=chosen
+        )
+    if columns.prices is None:
+        return prices
+    return column_generation.resource_prices(instance, columns.prices)
 
 
 def neighborhood_stage(
     state: SearchState,
-    partial: PartialSchedule,
+    instance: DmlrsInstance,
     prices: Floats,
     *,
     moves: int,
     time_share: float,
     seed_offset: int = 0,
-) -> PartialSchedule:
-    """Run a large-neighbourhood search from a partial schedule; return the best one.
+    start: PartialSchedule | None = None,
+) -> None:
+    """Run a large-neighbourhood search from the incumbent, or from another partial schedule.
 
     The trace says why the last search ended.
 
-    `state`: receives schedules. `partial`: start of the search. `prices` [t, r]: prices of the
-    resources. `moves`: largest number of moves. `time_share`: share of the remaining time, in (0,
-    1]. `seed_offset`: added to the seed, so that repeated searches differ.
+    `state`: receives schedules. `prices` [t, r]: prices of the resources. `moves`: largest number
+    of moves. `time_share`: share of the remaining time, in (0, 1]. `seed_offset`: added to the
+    seed, because repeated searches shall differ. `start`: instead of the incumbent.
     """
     call = state.call
     if state.closed:
-        return partial
+        return
     call.progress.phase("large neighborhoods")
     budget = call.budget.share(min(time_share, MAX_TIME_SHARE))
-    better = improve(
-        partial,
+    assert state.schedule is not None
+    improve(
+        start or PartialSchedule(instance, state.schedule.plans(instance)),
         prices,
         moves=moves,
         budget=replace(budget, seed=budget.seed + seed_offset),
@@ -146,4 +147,3 @@ def neighborhood_stage(
     )
     ended = "out of time" if budget.clock.expired() else f"after {moves} moves"
     state.trace["search_ended"] = "closed" if state.closed else ended
-    return better

@@ -112,7 +112,7 @@ def _hull_edges(slot: SlotState, h: int) -> list[tuple[int, int, int]]:
     w = np.arange(int(workers[h]) + 1)
     remaining = slot.free[h] - w[:, None] * job.worker
     s = np.minimum(int(ps[h]), (remaining[:, used] // job.ps[used]).min(axis=1))
-    # upper hull of the points (w, largest s beside w), from left to right
+    # upper hull of the points (w, largest s for it), from left to right
     corners: list[tuple[int, int]] = []
     for point in zip(w.tolist(), s.tolist(), strict=True):
         while len(corners) > 1 and _turns_left(corners[-2], corners[-1], point):

@@ -26,7 +26,7 @@ from schedgap.models.dmlrs.throughput import (
     min_worker_slots,
 )
 
-MAX_VALUES = 5_000_000  # of A that are enumerated
+MAX_VALUES = 5_000_000  # most values of A that are enumerated
 MAX_LEFT_SIDE = 2**62  # bound on the left side of a row
 
 

@@ -3,33 +3,71 @@
 The least bandwidth of (3) becomes two modes: on machine h alone (z) or across machines (e). The
 last slot with a worker of (6) becomes y_if with no work after f; y may name a later slot, which
 never increases the utility. Workers of the mode across machines may all be on one machine: the
-program then counts less work for them than (3) does, so its optimum is still that of DMLRS.
+program then counts less work for them than (3) does, so both have the same optimum.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule, arrays
-from schedgap.models.dmlrs.programs.common_rows import (
-    add_capacity,
-    add_completions,
-    add_work,
-    admitted,
-    candidate_jobs,
-    running,
+from schedgap.models.dmlrs.programs.integral_rows import CoverRow, cover_row, min_external, ps_slope
+from schedgap.models.dmlrs.throughput import (
+    bundles,
+    first_completions,
+    machine_limits,
+    max_external_workers,
+    ps_needed,
 )
-from schedgap.models.dmlrs.programs.integral_rows import ps_slope
-from schedgap.models.dmlrs.throughput import bundles, ps_needed
 
 if TYPE_CHECKING:
     from pyomo.environ import ConcreteModel
+
+
+Work = Mapping[int, tuple[Any, Any]]  # by slot: worker-slots on a single machine, and across
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _CandidateJob:
+    """A job that some schedule may complete, with limits on its workers and PSs in a slot."""
+
+    index: int
+    arrival: int
+    first: int  # f0, its earliest possible completion
+    internal: tuple[int, ...]  # [h] most workers with their PSs on the machine
+    external: int  # most workers across machines; 0 if impossible
+    workers: tuple[int, ...]  # [h] most workers on the machine
+    ps: tuple[int, ...]  # [h] most PSs on the machine
+    cover_row: CoverRow
+
+
+def _candidate_jobs(instance: DmlrsInstance) -> list[_CandidateJob]:
+    """Return the jobs that may be admitted."""
+    view, limits = arrays(instance), machine_limits(instance)
+    return [
+        _CandidateJob(
+            i,
+            int(view.arrival[i]),
+            first,
+            tuple(limits.internal[i].tolist()),
+            max_external_workers(instance, i),
+            tuple(limits.workers[i].tolist()),
+            tuple(limits.ps[i].tolist()),
+            cover_row(instance, i),
+        )
+        for i, first in enumerate(first_completions(instance))
+        if first <= instance.horizon
+    ]
 
 
 def size(instance: DmlrsInstance) -> int:
     """Return an upper limit on the number of columns."""
     T, H = instance.horizon, len(instance.machines)
     each = 5 * H + 1 + (0 if instance.ps_rule == "at_least" else H + 1)
-    return sum((T - p.arrival + 1) * each + T - p.first + 1 for p in candidate_jobs(instance))
+    return sum((T - p.arrival + 1) * each + T - p.first + 1 for p in _candidate_jobs(instance))
 
 
 def build(instance: DmlrsInstance, *, symmetry: bool = True, cuts: bool = True) -> "ConcreteModel":
@@ -40,11 +78,11 @@ def build(instance: DmlrsInstance, *, symmetry: bool = True, cuts: bool = True) 
     """
     import pyomo.core as pyo
 
-    view, jobs = arrays(instance), candidate_jobs(instance)
+    view, jobs = arrays(instance), _candidate_jobs(instance)
     T, H = instance.horizon, len(instance.machines)
     by_job = {p.index: p for p in jobs}
     model = pyo.ConcreteModel(name=instance.name)
-    add_completions(model, instance, jobs)
+    _add_completions(model, instance, jobs)
     slots = [(p.index, t) for p in jobs for t in range(p.arrival, T + 1)]
     one = [(i, t, h) for i, t in slots for h in range(H) if by_job[i].internal[h]]
     split = [(i, t) for i, t in slots if by_job[i].external]
@@ -126,7 +164,7 @@ def build(instance: DmlrsInstance, *, symmetry: bool = True, cuts: bool = True) 
         rule=lambda model, i, t: (
             sum(model.z[i, t, h] for h in range(H) if by_job[i].internal[h])
             + (model.e[i, t] if by_job[i].external else 0)
-            <= running(model, instance, i, t)
+            <= _running(model, instance, i, t)
         ),
     )
     work = {
@@ -139,7 +177,7 @@ def build(instance: DmlrsInstance, *, symmetry: bool = True, cuts: bool = True) 
         }
         for p in jobs
     }
-    add_work(model, instance, jobs, work, cuts=cuts)
+    _add_work(model, instance, jobs, work, cuts=cuts)
 
     def demand(i: int, t: int, h: int, r: int) -> Any:
         alpha, beta = float(view.worker_demand[i, r]), float(view.ps_demand[i, r])
@@ -149,8 +187,140 @@ def build(instance: DmlrsInstance, *, symmetry: bool = True, cuts: bool = True) 
         held = [(w[i, t, h], s[i, t, h]) for w, s in pairs if (i, t, h) in w]
         return sum(alpha * w + beta * s for w, s in held)
 
-    add_capacity(model, instance, jobs, demand, symmetry=symmetry)
+    _add_capacity(model, instance, jobs, demand, symmetry=symmetry)
     return model
+
+
+def _add_completions(
+    model: "ConcreteModel", instance: DmlrsInstance, jobs: list[_CandidateJob]
+) -> None:
+    """Add y_if, the objective, and the rows of at most one completion for each job.
+
+    `model`: gets `y`, `objective` and `lin_once`.
+    """
+    import pyomo.core as pyo
+
+    T, view = instance.horizon, arrays(instance)
+    model.y = pyo.Var(
+        [(job.index, f) for job in jobs for f in range(job.first, T + 1)],
+        domain=pyo.Binary,
+        doc="job i is complete by slot f",
+    )
+    model.objective = pyo.Objective(
+        expr=pyo.quicksum(
+            float(view.utility[i, f - view.arrival[i]]) * y for (i, f), y in model.y.items()
+        ),
+        sense=pyo.maximize,
+        doc="sum of utilities of the admitted jobs",
+    )
+    model.lin_once = pyo.Constraint(
+        [job.index for job in jobs],
+        doc="a job is admitted at most once",
+        rule=lambda model, i: _running(model, instance, i, 1) <= 1,
+    )
+
+
+def _running(model: "ConcreteModel", instance: DmlrsInstance, i: int, t: int) -> Any:
+    """Return sum_{f >= t} y_if, which is 1 if job i may run in slot t.
+
+    `model`: with `y`.
+    """
+    return sum(model.y[i, f] for f in range(t, instance.horizon + 1) if (i, f) in model.y)
+
+
+def _add_work(
+    model: "ConcreteModel",
+    instance: DmlrsInstance,
+    jobs: list[_CandidateJob],
+    work: Mapping[int, Work],
+    *,
+    cuts: bool,
+) -> None:
+    """Add (3) for each slot in which a job may be complete; the row of slot T is the printed one.
+
+    `model`: with `y`; gets `eq_3` and `cut_cover`. `work`: by job and slot, the worker-slots on a
+    single machine and across machines, as expressions. `cuts`: whether to add the rows of slots
+    before T, and a row on the sum of both modes.
+    """
+    import pyomo.core as pyo
+
+    T = instance.horizon
+    by_job = {job.index: job for job in jobs}
+
+    def enough(model: "ConcreteModel", i: int, t: int) -> Any:
+        job = by_job[i]
+        done = pyo.quicksum(
+            job.cover_row.internal * work[i][s][0] + job.cover_row.external * work[i][s][1]
+            for s in range(job.arrival, t + 1)
+        )
+        complete = sum(model.y[i, f] for f in range(job.first, t + 1))
+        return done >= job.cover_row.least * complete
+
+    slots = [(job.index, t) for job in jobs for t in range(job.first if cuts else T, T + 1)]
+    model.eq_3 = pyo.Constraint(slots, rule=enough, doc="a complete job has done its work")
+    if cuts:
+        least = {job.index: _min_workers(instance, job.index) for job in jobs}
+        model.cut_cover = pyo.Constraint(
+            list(least),
+            doc="least worker-slots of an admitted job, both modes together",
+            rule=lambda model, i: (
+                pyo.quicksum(a + b for a, b in work[i].values())
+                >= least[i] * _running(model, instance, i, 1)
+            ),
+        )
+
+
+def _add_capacity(
+    model: "ConcreteModel",
+    instance: DmlrsInstance,
+    jobs: list[_CandidateJob],
+    demand: Callable[[int, int, int, int], Any],
+    *,
+    symmetry: bool,
+) -> None:
+    """Add (5) and, on request, rows that order equal machines and equal jobs.
+
+    `model`: with `y`; gets `eq_5`, `cut_machines` and `cut_jobs`. `demand`: from job i, slot t,
+    machine h and resource r to the demand there: an expression, or 0. `symmetry`: whether to break
+    the symmetry of equal machines and of equal jobs.
+    """
+    import pyomo.core as pyo
+
+    T, H, R = instance.horizon, len(instance.machines), len(instance.resources)
+    capacity = arrays(instance).capacity
+    uses: dict[tuple[int, int, int], Any] = {}
+    for t in range(1, T + 1):
+        for h in range(H):
+            for r in range(R):
+                terms = [demand(job.index, t, h, r) for job in jobs if t >= job.arrival]
+                uses[h, t, r] = sum(term for term in terms if not isinstance(term, int))
+    rows = [key for key, used in uses.items() if not isinstance(used, int)]
+    model.eq_5 = pyo.Constraint(
+        rows,
+        doc="capacity of each machine, slot and resource",
+        rule=lambda model, h, t, r: uses[h, t, r] <= float(capacity[h, r]),
+    )
+    if not symmetry:
+        return
+
+    def busier(model: "ConcreteModel", h: int, k: int, t: int) -> Any:
+        found = uses[h, t, 0] >= uses[k, t, 0]
+        return pyo.Constraint.Skip if isinstance(found, bool) else found
+
+    model.cut_machines = pyo.Constraint(
+        [(h, k, t) for h, k in _equal_machines(instance) for t in range(1, T + 1)],
+        doc="of two equal machines the first has no less load of the first resource",
+        rule=busier,
+    )
+    first = {job.index: job.first for job in jobs}
+    model.cut_jobs = pyo.Constraint(
+        [(i, j, t) for i, j in _equal_jobs(instance, jobs) for t in range(first[i], T + 1)],
+        doc="of two equal jobs the first completes no later",
+        rule=lambda model, i, j, t: (
+            sum(model.y[i, f] for f in range(first[i], t + 1))
+            >= sum(model.y[j, f] for f in range(first[j], t + 1))
+        ),
+    )
 
 
 def _add_exact_ratio(
@@ -191,12 +361,40 @@ def _add_exact_ratio(
             setattr(model, f"eq_2_{name}_{kind}", row)
 
 
+def _min_workers(instance: DmlrsInstance, i: int) -> int:
+    """Return a lower bound on the worker-slots of job i, both modes together."""
+    if max_external_workers(instance, i) == 0:
+        return cover_row(instance, i).least
+    need = min_external(instance, i)
+    return int((np.arange(len(need)) + need).min())
+
+
+def _equal_machines(instance: DmlrsInstance) -> list[tuple[int, int]]:
+    """Return pairs of consecutive machines in each group of machines with the same capacities."""
+    return _neighbors([tuple(row) for row in arrays(instance).capacity_milli.tolist()])
+
+
+def _equal_jobs(instance: DmlrsInstance, jobs: list[_CandidateJob]) -> list[tuple[int, int]]:
+    """Return pairs of consecutive jobs in each group of jobs that differ in their ids only."""
+    keys = [instance.jobs[job.index].model_dump_json(exclude={"id"}) for job in jobs]
+    return [(jobs[a].index, jobs[b].index) for a, b in _neighbors(keys)]
+
+
+def _neighbors(keys: Sequence[Hashable]) -> list[tuple[int, int]]:
+    """Return the consecutive positions of each group of equal keys."""
+    groups: dict[Hashable, list[int]] = {}
+    for k, key in enumerate(keys):
+        groups.setdefault(key, []).append(k)
+    return [pair for group in groups.values() for pair in pairwise(group)]
+
+
 def read(model: "ConcreteModel", instance: DmlrsInstance) -> DmlrsSchedule:
     """Return the schedule of a solved model.
 
     `model`: as `build` returns it, with values.
     """
-    plans: dict[int, dict[int, dict[int, tuple[int, int]]]] = {i: {} for i in admitted(model)}
+    admitted = sorted({i for (i, _), y in model.y.items() if (y.value or 0.0) > 0.5})
+    plans: dict[int, dict[int, dict[int, tuple[int, int]]]] = {i: {} for i in admitted}
     for workers, ps in ((model.wI, model.sI), (model.wE, model.sE)):
         for (i, t, h), var in workers.items():
             counts = round(var.value or 0.0), round(ps[i, t, h].value or 0.0)

@@ -1,7 +1,7 @@
 """The subproblems of PD-ORS for one job, as programs to read: (15), (16), (19) and (22).
 
 Algorithms 2-4 solve them without an engine. (23), whose relaxation Algorithm 4 solves, is in
-`across_machines`. The exported files are those of the last job to arrive, at the prices of a greedy
+`across_machines`. The exported files are for the last job to arrive, at the prices of a greedy
 run of the jobs before it.
 """
 

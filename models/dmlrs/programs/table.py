@@ -40,12 +40,11 @@ _PRINTED = _COMPLETIONS | {
     "eq_5": "machine slot resource",
     "cut_machines": "machine machine slot",
 }
-_MERGED = _COMPLETIONS | {"v": "job slot mode number", "eq_5_total": "slot resource"}
 _FLUID = {"Y": "job row", "W_q": "job row row", "y_q": "job row", "job": "job row",
           "capacity": "row resource#"}  # fmt: skip
 _DUAL = {"p": "slot resource", "payoff": "job", "eq_11": "schedule"}
 _PRIMAL = {"x": "schedule", "once": "job", "capacity": "slot resource"}
-# of one job: `arriving` is its index in the program, which has no other job
+# programs of one job: `arriving` is its index, there is no other job
 _SINGLE = {
     name: kinds.replace("job", "arriving")
     for name, kinds in (_PRINTED | {"eq_18": "machine slot resource"}).items()
@@ -123,13 +122,6 @@ PROGRAMS: Mapping[str, Program[DmlrsInstance, DmlrsSchedule]] = {
         "relaxation",
         Lazy(f"{_BUILD}:fluid_lp_disaggregated"),
         indices=_FLUID,
-    ),
-    "lbbd": Program(
-        "all machines merged: the master problem of logic-based Benders decomposition",
-        "relaxation",
-        Lazy("schedgap.models.dmlrs.programs.aggregate:build"),
-        indices=_MERGED,
-        symmetry=("cut_jobs",),
     ),
     "primal-8": Program(
         "R-DMLRS: one column for each schedule of each job, all machines merged; tiny instances",
