@@ -1,7 +1,10 @@
 """A `hare` instance as arrays."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +36,6 @@ class HareArrays:
     gpu_class: Ints  # [m] class of each GPU
     class_gpus: tuple[tuple[int, ...], ...]  # [k] GPUs of each class, in list order
     head: Floats  # [i] earliest start: a_n plus the shortest length of the earlier rounds
-    tail: Floats  # [i] shortest length of the later rounds
     critical: Floats  # [n] L_n, shortest length of the job
 
     @property
@@ -120,14 +122,7 @@ def arrays(instance: HareInstance) -> HareArrays:
     arrival = np.array([job.arrival for job in instance.jobs], dtype=float)
     bounds = np.array(round_tasks, dtype=np.int64)
     length = np.maximum.reduceat((task_train + task_sync).min(axis=1), bounds[:-1])
-    before, after = np.empty(len(length)), np.empty(len(length))
-    critical = np.empty(len(arrival))
-    for n in range(len(arrival)):
-        own = slice(job_rounds[n], job_rounds[n + 1])
-        ends = np.cumsum(length[own])
-        before[own] = arrival[n] + ends - length[own]
-        after[own] = ends[-1] - ends
-        critical[n] = ends[-1]
+    before, _ = lengths_around(length, job_rounds)
     rounds = np.array(task_round, dtype=np.int64)
     view = HareArrays(
         arrival=arrival,
@@ -141,15 +136,29 @@ def arrays(instance: HareInstance) -> HareArrays:
         sync=task_sync,
         gpu_class=gpu_class,
         class_gpus=class_gpus,
-        head=before[rounds],
-        tail=after[rounds],
-        critical=critical,
+        head=arrival[task_job] + before[rounds],
+        critical=np.add.reduceat(length, job_rounds[:-1]),
     )
     for name in view.__slots__:
         value = getattr(view, name)
         if isinstance(value, np.ndarray):
             value.setflags(write=False)
     return view
+
+
+def lengths_around(
+    length: NDArray[Any], job_rounds: Iterable[int]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the total length of the rounds before and after each round of its job.
+
+    `length` [q]: of the rounds. `job_rounds` [n + 1]: as in `HareArrays`.
+    """
+    before, after = np.zeros_like(length), np.zeros_like(length)
+    for first, stop in pairwise(job_rounds):
+        ends = np.cumsum(length[first:stop])
+        before[first + 1 : stop] = ends[:-1]
+        after[first:stop] = ends[-1] - ends
+    return before, after
 
 
 def _table(instance: HareInstance, times: list[dict[str, float]]) -> Floats:

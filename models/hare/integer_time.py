@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from schedgap.errors import ScaleError
 from schedgap.instances.hare import HareInstance, arrays
+from schedgap.instances.hare.compiled import lengths_around
 from schedgap.instances.hare.scale import LARGEST_VALUE, scale
 from schedgap.instances.scaling import decimal
 
@@ -79,15 +80,8 @@ def steps(instance: HareInstance) -> HareSteps:
     train, sync = _whole(view.train, step), _whole(view.sync, step)
     arrival, weight = _whole(view.arrival, step), _whole(view.weight, weight_step)
     duration = train + sync
-    # [q] minimum length of each round; the head of a task is its arrival plus the rounds before its
-    # own, the tail the rounds after, and L_n the sum over the job.
-    length = np.maximum.reduceat(duration.min(axis=1), view.round_tasks[:-1])
-    ends = np.cumsum(length)
-    job_first = view.job_rounds[:-1]
-    base = (ends - length)[job_first]
-    critical = ends[view.job_rounds[1:] - 1] - base
-    before = (ends - length - base[view.round_job])[view.task_round]
-    tail = critical[view.task_job] - before - length[view.task_round]
+    length = np.maximum.reduceat(duration.min(axis=1), view.round_tasks[:-1])  # [q] at least
+    before, after = lengths_around(length, view.job_rounds)
     whole = HareSteps(
         step=step,
         weight_step=weight_step,
@@ -95,9 +89,9 @@ def steps(instance: HareInstance) -> HareSteps:
         weight=weight,
         train=train,
         duration=duration,
-        head=arrival[view.task_job] + before,
-        tail=tail,
-        critical=critical,
+        head=arrival[view.task_job] + before[view.task_round],
+        tail=after[view.task_round],
+        critical=np.add.reduceat(length, view.job_rounds[:-1]),
         horizon=units.horizon,
     )
     for name in whole.__slots__:

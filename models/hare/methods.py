@@ -36,9 +36,6 @@ METHODS: "tuple[Method[HareInstance, HareSchedule], ...]" = (
     Method("cp-sat", "exact", _solved(_INTERVALS),
            "one interval per task and kind of GPU, one cumulative constraint per kind",
            "(4)-(8)", ours=True, engines=("cp-sat",), seeded=True),
-    Method("cp-sat-gpu", "exact", _solved(partial(_INTERVALS, by="gpu")),
-           "one interval per task and GPU, no overlap on any GPU",
-           "(4)-(8)", engines=("cp-sat",), seeded=True),
     Method("time-indexed", "exact", _solved(_at("exact.build_programs:time_indexed")),
            "time-indexed program: how many tasks start on each kind of GPU in each time step",
            "ours", ours=True, engines=("highs", "cp-sat", "gurobi", "scip"), seeded=True),
@@ -57,9 +54,6 @@ METHODS: "tuple[Method[HareInstance, HareSchedule], ...]" = (
     Method("relaxed-prefix", "bound", _at("bounds.solve_relaxations:relaxed_prefix"),
            "the relaxation that Lemma 2 uses: row (9) for every set of tasks",
            "Hare_Sched_RL, Lemma 2", ours=True, engines=LINEAR_ENGINES),
-    Method("relaxed-conic", "bound", _at("bounds.solve_relaxations:relaxed_conic"),
-           "the paper's relaxation with continuous y, as a conic program",
-           "Hare_Sched_RL, Section 5.2", engines=("clarabel",)),
     Method("fluid-lp", "bound", _at("bounds.solve_fluid:fluid_lp"),
            "linear program over jobs, classes of GPUs and time cells; works at full scale",
            "mean busy times", ours=True, engines=("highs",)),
@@ -100,6 +94,8 @@ ALIASES = {
     "lp": "time-indexed-lp",
     "critical-path": "job-alone",
     "list-wspt": "local-search",
+    "cp-sat-gpu": "cp-sat",
+    "relaxed-conic": "relaxed-prefix",
 }
 
 

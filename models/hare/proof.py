@@ -3,7 +3,7 @@
 Written from the paper's constraints and the instance alone, like `rules.py`; it shares no code
 with the searches.
 
-All times are whole numbers of steps, counted from the first arrival. Lemmas:
+All times are integers: steps, counted from the first arrival. Lemmas:
 
 Root. Moving every task to the left as far as (4), (7) and (8) allow gives a schedule of no higher
 value whose times are whole. Tasks of one round with equal times may exchange their names, so they
@@ -35,9 +35,9 @@ from schedgap.solvers.proofs.checker import RefusedError, whole
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-LARGEST = 2**52  # sums stay below it, so that int64 holds a few of them
+LARGEST = 2**52  # sums stay below it; int64 holds a few of them
 NEVER = 2**55  # the cost of what is not allowed; eight of them fit int64
-MAX_BITS = 30  # of the scale of a vector
+MAX_BITS = 30  # prices are multiples of 2^-q, q <= 30
 _KEPT_CELLS = 20_000_000  # prices that are cached
 
 
@@ -238,7 +238,7 @@ class HareSpace:
         return [i for i in own if (job.train[i], job.duration[i]) == shape]
 
     def _paid(self, vector: Mapping[str, Any]) -> tuple[Ints, int, int]:
-        """Return the price of a GPU from 0 to t [k, t], that of all GPU time, and the bits."""
+        """Return the price of a GPU from 0 to t [k, t], the price of all GPU time, and the bits."""
         key = id(vector)
         if key in self._prices:
             return self._prices[key][1:]
@@ -315,8 +315,9 @@ class HareSpace:
                     NEVER,
                 )
                 through = np.minimum(layer.before[:, None] + others, NEVER) + rest[None, :]
-                through = np.minimum.accumulate(through, axis=0)  # barriers at or before a start
-                through = np.minimum.accumulate(through[:, ::-1], axis=1)[:, ::-1]  # and after
+                # The best over all barriers at or before a start, and at or after its end.
+                through = np.minimum.accumulate(through, axis=0)
+                through = np.minimum.accumulate(through[:, ::-1], axis=1)[:, ::-1]
                 for j in group.tasks:
                     allowed = np.zeros_like(windows.start[j])
                     for k, duration in enumerate(job.duration[j]):

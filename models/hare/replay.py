@@ -54,7 +54,7 @@ def replay(
     switching : str
         `none`; `default`, `pipeswitch` or `hare`: the time of the incoming job's model, whenever
         the task before on the GPU is of another job, and for its first task; `hare-memory` (ours,
-        after Section 4): models of the latest jobs stay while they fit beside the running one, a
+        after Section 4): models of the latest jobs stay while they fit with the running one, a
         job that is still there costs 0, another one the `pipeswitch` time.
 
     Returns

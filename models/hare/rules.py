@@ -1,7 +1,7 @@
 """The verifier of family `hare`, written from the paper; it shares no code with the models.
 
 Rules: V0 data format, V1 ids, V2 equation (5), V3 (4), V4 (7), V5 (8), V6 fixed synchronization.
-Assignments that V0 or V1 reject take no part in the later rules, so that one fault gives one
+Assignments that V0 or V1 reject take no part in the later rules, so one fault gives one
 message.
 """
 
@@ -18,8 +18,8 @@ from schedgap.instances.verdict import TOLERANCE, Violation
 
 KEYS = ("job", "round", "task", "gpu", "start")
 _KEYS = frozenset(KEYS)
-RELATIVE_TOLERANCE = 1e-3  # of the training time of the task that is waited for
-EQUAL_START_TOLERANCE = 1e-7  # of the training time, for starts of a round that must be equal
+RELATIVE_TOLERANCE = 1e-3  # part of the training time of the task that is waited for
+EQUAL_START_TOLERANCE = 1e-7  # part of the training time, for equal starts of a round
 LATEST_START = 1e19  # beyond every left-shifted schedule of the largest instance that can be read
 
 
@@ -80,7 +80,7 @@ def objective(instance: HareInstance, schedule: Any) -> float:
     Notes
     -----
     Along a chain of tasks the tolerances would add up, to an objective below the optimum. The value
-    is therefore that of the schedule after every start is moved right until (4), (7) and (8) hold
+    therefore belongs to the schedule after every start is moved right until (4), (7) and (8) hold
     exactly, with the same order on each GPU; tasks of a round that start together stay together. A
     schedule that satisfies the constraints exactly is not moved.
     """

@@ -7,8 +7,7 @@ current slot is final when a job is placed, and decisions depend on the past alo
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from heapq import heappop, heappush
-from typing import Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,6 @@ from schedgap.models.ring.simulator import Simulator, schedule_metrics
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Clock = Literal["actual", "estimated"]
 
 NO_PLACE = "no run found a schedule within the horizon"
 LOAD_TOLERANCE = 1e-9  # slots by which round-off may lift a load above its limit
@@ -162,7 +160,6 @@ def dispatch(
     choose: Choose,
     *,
     limit: float = math.inf,
-    clock: Clock = "actual",
     observer: DispatchObserver | None = None,
 ) -> Trial:
     """Start the jobs in the given order, each in the first slot in which `choose` places it.
@@ -170,158 +167,56 @@ def dispatch(
     `table`: of an instance in which every job can make progress. `order`: indices of the jobs, each
     at most once; a job left out has start and end 0. `choose`: (job, cluster) -> global indices of
     as many idle GPUs as the job asks for, or None. `limit`: theta_u, the limit on the load of every
-    GPU, slots. `clock`: when a job releases its GPUs: at its simulated end, or (ours) after
-    rho-hat_j slots. In the latter case the resulting plan is executed: each GPU serves its jobs in
-    the planned order. `observer`: receiver of every step.
-
-    Returns
-    -------
-    Trial
-        Starts and ends are simulated, with either clock.
+    GPU, slots. `observer`: receiver of every step.
 
     Notes
     -----
     Source: Algorithms 2 and 3, "waiting for some job to exit and then goes to Line 2". T_j in their
     lines 5 and 8 is taken from the simulation, because later starts may still delay it (E16).
     """
-    cluster = ClusterState(table, limit)
-    time = _SimulatedTime(table) if clock == "actual" else _EstimatedTime(table)
+    cluster, run = ClusterState(table, limit), Simulator(table)
     held: dict[int, Ints] = {}
     starts = [0] * len(table.size)
-    planned = True
+
+    def trial(**schedule: Any) -> Trial:
+        accepted, refused = cluster.largest_accepted, cluster.smallest_refused
+        return Trial(tuple(order), **schedule, largest_accepted=accepted, smallest_refused=refused)
+
     for job in order:  # A1 L9
         while (gpus := choose(job, cluster)) is None:
-            slot, released = time.slot, time.wait()
+            slot, released = run.slot, _advance(run, table.horizon)
             if observer is not None:
-                observer.waited(job, slot, time.slot, released)
-            if not released:
-                planned = False
-                break
+                observer.waited(job, slot, run.slot, released)
+            if not released:  # A1 L14
+                return trial()  # A1 L15
             for other in released:
                 cluster.release(held[other])
-        if gpus is None:  # A1 L14
-            break  # A1 L15
         held[job] = np.sort(gpus)
-        starts[job] = time.slot  # A2 L5-L7: T_j is known at the end, E16
-        time.start(job, cluster.take(job, gpus))  # A3 L8-L10, A2 L6
+        starts[job] = run.slot  # A2 L5-L7: T_j is known at the end, E16
+        run.start(job, cluster.take(job, gpus))  # A3 L8-L10, A2 L6
         if observer is not None:
-            observer.placed(job, time.slot, held[job], cluster)
-    times = time.finish(order, starts, held) if planned else None  # A1 L16
+            observer.placed(job, run.slot, held[job], cluster)
+    while _advance(run, math.inf):
+        pass
+    ends = [0] * len(starts)
+    for job in order:  # A1 L16
+        end = run.ends[job]
+        if end is None or end > table.horizon:
+            return trial()
+        ends[job] = end
     no_gpus = np.empty(0, dtype=np.int64)
-    if times is None:
-        return Trial(
-            tuple(order),
-            largest_accepted=cluster.largest_accepted,
-            smallest_refused=cluster.smallest_refused,
-        )
-    return Trial(
-        tuple(order),
-        *times,
+    return trial(
+        starts=tuple(starts),
+        ends=tuple(ends),
         gpus=tuple(held.get(job, no_gpus) for job in range(len(starts))),
         load=float(cluster.load.max()),
-        largest_accepted=cluster.largest_accepted,
-        smallest_refused=cluster.smallest_refused,
     )
 
 
-_Times = tuple[tuple[int, ...], tuple[int, ...]]  # starts, ends
-
-
-class _SimulatedTime:
-    """Clock `actual`: jobs leave at their simulated ends."""
-
-    def __init__(self, table: RateTable) -> None:
-        self._table, self._run = table, Simulator(table)
-
-    @property
-    def slot(self) -> int:
-        return self._run.slot
-
-    def start(self, job: int, servers: Sequence[int]) -> None:
-        self._run.start(job, servers)
-
-    def wait(self) -> list[int]:
-        """Advance past the next end; return the jobs that end there, none if beyond the horizon."""
-        end = self._run.next_end()
-        if end is None or end >= self._table.horizon:
-            return []
-        return self._run.advance(end + 1)
-
-    def finish(
-        self, order: Sequence[int], starts: Sequence[int], held: dict[int, Ints]
-    ) -> _Times | None:
-        run = self._run
-        while (end := run.next_end()) is not None:
-            run.advance(end + 1)
-        return _in_time(self._table, order, starts, run.ends)
-
-
-class _EstimatedTime:
-    """Clock `estimated`: every job takes its estimated time, rounded up to slots."""
-
-    def __init__(self, table: RateTable) -> None:
-        self.slot = 1
-        self._table = table
-        self._ends: list[tuple[int, int]] = []  # heap of (first slot after it, job)
-        self._servers: dict[int, Sequence[int]] = {}
-
-    def start(self, job: int, servers: Sequence[int]) -> None:
-        self._servers[job] = servers
-        heappush(
-            self._ends, (self.slot + math.ceil(self._table.estimate[job] - LOAD_TOLERANCE), job)
-        )
-
-    def wait(self) -> list[int]:
-        released: list[int] = []
-        if self._ends:
-            self.slot = self._ends[0][0]
-        while self._ends and self._ends[0][0] == self.slot:
-            released.append(heappop(self._ends)[1])
-        return released
-
-    def finish(
-        self, order: Sequence[int], starts: Sequence[int], held: dict[int, Ints]
-    ) -> _Times | None:
-        """Simulate the plan: a job starts as soon as it is next in the queues of all its GPUs.
-
-        All queues follow the order of dispatch, so the first job that has not started waits only
-        for active jobs, and the execution cannot deadlock.
-        """
-        run, actual = Simulator(self._table), list(starts)
-        waiting = list(order)
-        while waiting:
-            busy = np.zeros(self._table.gpus, dtype=bool)
-            for job in run.active:
-                busy[held[job]] = True
-            later = []
-            for job in waiting:
-                if busy[held[job]].any():
-                    later.append(job)
-                else:
-                    actual[job] = run.slot
-                    run.start(job, self._servers[job])
-                busy[held[job]] = True  # jobs behind it in a queue wait
-            waiting = later
-            end = run.next_end()
-            if end is None:
-                break
-            run.advance(end + 1)
-        while (end := run.next_end()) is not None:
-            run.advance(end + 1)
-        return _in_time(self._table, order, actual, run.ends)
-
-
-def _in_time(
-    table: RateTable, order: Sequence[int], starts: Sequence[int], ends: Sequence[int | None]
-) -> _Times | None:
-    """Return starts and ends [j], or None if some job ends after the horizon or never."""
-    in_time = [0] * len(ends)
-    for job in order:
-        end = ends[job]
-        if end is None or end > table.horizon:
-            return None
-        in_time[job] = end
-    return tuple(starts), tuple(in_time)
+def _advance(run: Simulator, horizon: float) -> list[int]:
+    """Advance past the next end; return the jobs that end there, none if it is the horizon."""
+    end = run.next_end()
+    return [] if end is None or end >= horizon else run.advance(end + 1)
 
 
 def gpus_by_server(instance: RingInstance, gpus: Ints) -> dict[str, tuple[int, ...]]:

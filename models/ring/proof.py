@@ -12,10 +12,10 @@ table of rates). So the active jobs of every slot after a change are a subset of
 Root. Take a schedule of makespan <= goal with the least sum of starts. No job can start a slot
 earlier with its placement if its GPUs were free in the slot before and, when it is spread, no
 spread job ran on its servers then: the job would make progress at its highest rate and slow nobody,
-so that by the first lemma no job would end later. Hence a job starts in slot 1, or in a slot where
+so by the first lemma no job would end later. Hence a job starts in slot 1, or in a slot where
 GPUs that it takes were busy in the slot before, or where it meets a spread job that ran there.
 Jobs with equal numbers may exchange their names, so they start in the order of the file; servers
-with equal GPUs and the same jobs, and alike in the slot before, may exchange what follows, so that
+with equal GPUs and the same jobs, and alike in the slot before, may exchange what follows, so
 the first takes the most. Both exchanges keep the sum of starts.
 
 Excess. A configuration is a set of placed jobs that fit onto the servers at the same time. Give
@@ -43,12 +43,12 @@ from typing import Any, NamedTuple
 from schedgap.instances.ring.instance import Job, RingInstance
 from schedgap.solvers.proofs.checker import RefusedError, Searched, whole
 
-MAX_STEPS = 40_000  # of the enumeration of configurations
+MAX_STEPS = 40_000  # when configurations are enumerated
 MAX_JOBS, MAX_SERVERS = 100, 20
 MAX_RATES = 100_000  # entries of the table of rates
 KEPT_VECTORS = 1000
 MAX_SEEN = 300_000  # regions that a search remembers
-ROUNDS, MAX_SHARES = 300, 2_000_000  # of the prices of a search
+ROUNDS, MAX_SHARES = 300, 2_000_000  # when a search computes prices
 
 Counts = tuple[int, ...]  # [s] GPUs or workers
 Jobs = tuple[int, ...]
@@ -224,7 +224,7 @@ class RingSpace:
         return tuple(part for part in parts if not self._is_empty(part))
 
     def excess(self, region: Region, vector: Mapping[str, Any]) -> int | None:
-        """Return the worth that all jobs need, less that of the slots that are left.
+        """Return the worth that all jobs need, less the worth of the slots that are left.
 
         `vector`: prices, as in a proof file; without any they are 0.
         """

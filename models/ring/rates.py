@@ -2,7 +2,7 @@
 
 The time per iteration of a job depends on two numbers only: n, the number of servers it uses, and
 p, its contention level, which is the number of rings on the most contended of these servers (0 for
-a job inside one server). All models read whole numbers of iterations per slot from this table. The
+a job inside one server). All models read integers from this table, the iterations per slot. The
 end of the module has the constants of Section 6: how far the estimated execution times are off, and
 by how much a schedule can change an execution time.
 """
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from schedgap.instances.ring import RingInstance
 
 NEVER = math.inf
-ROUND_UP = 1e-9  # a quotient this close below a whole number counts as it: 1 / 0.05 is 20
+ROUND_UP = 1e-9  # a quotient this close below an integer counts as it: 1 / 0.05 is 20
 _CLOSE = 1e-9  # relative; an estimate this close to an execution time counts as exact
 
 
@@ -89,7 +89,7 @@ class RateTable:
         return rates[contention] if contention < len(rates) else 0
 
     def slots(self, job: int, servers: int, contention: int) -> float:
-        """Return the execution time of a job at a constant rate: a whole number, or NEVER.
+        """Return the execution time of a job at a constant rate: an integer, or NEVER.
 
         `job`, `servers`, `contention`: as for `rate`.
 

@@ -3,7 +3,7 @@
 V1 each job once (11), V2 starts, V3 placements (5), V4 all workers (1), V5 completion within the
 horizon (9), V6 the stated end (9), V7 capacity (2)-(4), V8 GPU numbers. (3) and (4) hold by the
 format of a schedule: a job keeps one placement from its start to its end. A row that breaks V1-V3
-is left out of the later rules, so that one fault gives one message.
+is left out of the later rules, so one fault gives one message.
 """
 
 import math
@@ -181,7 +181,7 @@ def _all_workers(row: JobRow) -> Iterator[Violation]:
 def _iterations_per_slot(instance: RingInstance, job: Job, servers: int, contention: int) -> int:
     """Return phi_j[t] in 1 / rate_scale iterations: (7), (8) and below; p_j[t] is `contention`.
 
-    A quotient less than 1e-9 below a whole number counts as that number. The rate is cut off at
+    A quotient less than 1e-9 below an integer counts as that integer. The rate is cut off at
     the total progress that the job needs.
     """
     if servers == 1:
@@ -221,7 +221,7 @@ def _simulate(instance: RingInstance, rows: Sequence[JobRow]) -> list[int | None
     starts = sorted(starting, reverse=True)  # the next one is the last
     remaining = [row.job.iterations * instance.rate_scale for row in rows]
     ends: list[int | None] = [None] * len(rows)
-    progress: dict[int, int] = {}  # of each active row in a slot, p_j[t]
+    progress: dict[int, int] = {}  # row -> p_j[t], for the active rows of a slot
     rates: dict[tuple[int, int], int] = {}  # (row, p) -> progress in a slot
     t = 0  # the slots up to t are done
     while (progress or starts) and t < instance.horizon:
@@ -280,7 +280,8 @@ def _within_capacity(
 ) -> Iterator[Violation]:
     """Rule V7, (2)-(4): in no slot does a server have more workers than GPUs.
 
-    One violation per interval of slots with too many workers; its amount is that of the worst slot.
+    One violation per interval of slots with too many workers; its amount is the excess in the worst
+    slot.
     """
     changes: dict[str, dict[int, int]] = {server.id: {} for server in instance.servers}
     for row, end in zip(rows, last, strict=True):

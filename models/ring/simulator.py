@@ -2,7 +2,7 @@
 
 Between two events, each a start or an end, every rate is constant, so the cost of a simulation
 depends on the number of events and of the rings they affect, and not on the horizon. The end of the
-module has the metrics that are reported of a schedule beside its makespan.
+module has the metrics that are reported with the makespan of a schedule.
 """
 
 from collections.abc import Mapping, Sequence
@@ -332,7 +332,7 @@ def gpu_times(instance: RingInstance, schedule: RingSchedule) -> dict[str, float
 
 
 def metrics(instance: RingInstance, schedule: Mapping[str, object]) -> dict[str, float]:
-    """Return the metrics shown beside the makespan of a verified schedule, by title.
+    """Return the metrics shown with the makespan of a verified schedule, by title.
 
     `schedule`: plain JSON data of the schedule.
     """

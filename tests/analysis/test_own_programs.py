@@ -184,7 +184,7 @@ def test_models_of_others_are_refused() -> None:
         sg.solve(toy, sg.model(toy), time_limit="1 s")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="time limit -1"):
         sg.solve(toy, sg.model(toy), time_limit=-1)
-    curved = sg.model(toy, "relaxed-conic")
+    curved = sg.model(toy, "relaxed-miqcp")
     with pytest.raises(UsageError, match="can use gurobi, not 'highs'"):
         sg.solve(toy, curved, engine="highs")
     quadratic = sg.model(toy)
@@ -243,7 +243,7 @@ def test_what_no_engine_is_told_is_refused(change: Any, message: str) -> None:
 @pytest.mark.skipif(not is_installed("gurobi"), reason="Gurobi is not installed")
 def test_quadratic_rows_by_gurobi() -> None:
     instance = TINY["hare"]
-    mine = sg.solve(instance, sg.model(instance, "relaxed-conic"))
+    mine = sg.solve(instance, sg.model(instance, "relaxed-miqcp"))
     best = sg.solve(instance, "exact", time_limit=30)
     assert mine.engine == "gurobi" and mine.program["status"] == "optimal"
     assert mine.program["objective"] <= best.objective + 1e-6 and mine.bound is None

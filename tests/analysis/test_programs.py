@@ -97,7 +97,7 @@ def test_every_variant_of_a_printed_program_has_named_indices() -> None:
 def test_a_continuous_model_can_be_relaxed_without_a_warning(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    relaxed = sg.model(TOYS["hare"], "relaxed-conic", relax=True)
+    relaxed = sg.model(TOYS["hare"], "fluid-lp", relax=True)
     assert all(each.is_continuous() for each in relaxed.component_data_objects(pyo.Var))
     assert not caplog.records
 
@@ -295,7 +295,7 @@ def test_the_relaxation_of_a_program_is_not_the_program() -> None:
     assert big["lp_bound"] < 7.5  # the optimum is 8
     stopped = measured("hare", "big-m", limit=0.0)
     assert stopped["lp_bound"] is None and stopped["note"] and stopped["rows"] == big["rows"]
-    quadratic = measured("hare", "relaxed-conic")
+    quadratic = measured("hare", "relaxed-miqcp")
     assert (quadratic["note"], quadratic["lp_bound"]) == ("quadratic", None)
 
 

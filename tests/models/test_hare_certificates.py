@@ -118,7 +118,7 @@ def test_a_cut_that_does_not_fit_is_refused(change: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("certificate", "limit"),
     [
-        ({"kind": "fluid-lp", "grid": [*range(10**6)], "sync_rows": True, "duals": []}, "MB of"),
+        ({"kind": "fluid-lp", "grid": [*range(10**6)], "duals": []}, "MB of"),
         ({"kind": "time-indexed-lp", "upper": 2**59, "duals": []}, "MB of memory"),
         ({"kind": "lagrangian", "grid": [0, 1e9], "prices": [[1], [1]], "steps": 200_000}, "seco"),
     ],

@@ -20,14 +20,13 @@ def _agree(count: int, seed: int) -> None:
         assert real(upper) == pytest.approx(optimum, rel=MEETS), instance.to_data()
         assert lower == upper
         assert all(real(bound) <= optimum + MEETS for bound in heard)
-    for method in ("cp-sat", "cp-sat-gpu"):
-        for instance, optimum, answer in zip(
-            instances, optima, answers_of(method, "cp-sat", instances), strict=True
-        ):
-            assert not answer["violations"]
-            assert answer["objective"] == pytest.approx(optimum, rel=MEETS), instance.to_data()
-            assert answer["bound"] == pytest.approx(optimum, rel=MEETS)
-            assert all(bound <= optimum + MEETS for bound in answer["heard"])
+    for instance, optimum, answer in zip(
+        instances, optima, answers_of("cp-sat", "cp-sat", instances), strict=True
+    ):
+        assert not answer["violations"]
+        assert answer["objective"] == pytest.approx(optimum, rel=MEETS), instance.to_data()
+        assert answer["bound"] == pytest.approx(optimum, rel=MEETS)
+        assert all(bound <= optimum + MEETS for bound in answer["heard"])
 
 
 def test_branch_and_price_and_cp_sat_find_the_optima_of_tiny_instances() -> None:
@@ -59,7 +58,7 @@ def test_the_mixed_integer_programs_find_the_optima_of_tiny_instances(
 def test_fixed_synchronization_is_solved_by_its_own_windows() -> None:
     """Windows from a relaxed schedule would cut the fixed optimum off."""
     instances = tiny_instances(30, seed=23)
-    for name, engine in (("cp-sat", "cp-sat"), ("cp-sat-gpu", "cp-sat"), ("big-m", "highs")):
+    for name, engine in (("cp-sat", "cp-sat"), ("big-m", "highs")):
         chosen = instances if engine == "cp-sat" else instances[:8]
         for instance, answer in zip(
             chosen, answers_of(name, engine, chosen, {"synchronization": "fixed"}), strict=True

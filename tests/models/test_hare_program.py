@@ -24,7 +24,6 @@ FIXED = [10, 12.5, None, 2, 6.4]  # a round of 7 tasks cannot start together on 
     [
         ("big-m", "highs"),
         ("cp-sat", "cp-sat"),
-        ("cp-sat-gpu", "cp-sat"),
         ("time-indexed", "highs"),
         ("time-indexed", "cp-sat"),
         ("exact", None),
@@ -39,7 +38,7 @@ def test_the_worked_examples(name: str, engine: str | None) -> None:
 
 @pytest.mark.parametrize(
     ("name", "engine"),
-    [("big-m", "highs"), ("cp-sat", "cp-sat"), ("cp-sat-gpu", "cp-sat"), ("exact", None)],
+    [("big-m", "highs"), ("cp-sat", "cp-sat"), ("exact", None)],
 )
 def test_tasks_of_a_round_start_together_when_synchronization_is_fixed(
     name: str, engine: str | None

@@ -15,7 +15,6 @@ ROWS = {
     "time-indexed-lp": ("eq_5", "eq_7", "eq_8"),
     "relaxed-miqcp": ("eq_5", "eq_6", "eq_7_start", "eq_9"),
     "relaxed-prefix": ("eq_5", "eq_6", "eq_7_start", "eq_9"),
-    "relaxed-conic": ("eq_5", "eq_6", "eq_7_start", "eq_9"),
     "fluid-lp": ("demand", "capacity", "width", "mean_busy"),
 }
 

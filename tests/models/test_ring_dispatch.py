@@ -20,7 +20,7 @@ from schedgap.models.ring.baselines.first_fit import first_fit
 from schedgap.models.ring.baselines.list_scheduling import list_scheduling
 from schedgap.models.ring.baselines.random_placement import random_choice
 from schedgap.models.ring.baselines.within_limit import search_with
-from schedgap.models.ring.dispatch import Choose, Clock, dispatch, trial_schedule
+from schedgap.models.ring.dispatch import Choose, dispatch, trial_schedule
 from schedgap.models.ring.methods import METHODS as ALL
 from schedgap.models.ring.rates import no_schedule, rate_table
 from strategies.ring import ring_instances, slot_by_slot
@@ -79,38 +79,24 @@ def test_a_run_ends_with_the_horizon() -> None:
     assert dispatch(rate_table(instance_of(jobs, [1], horizon=3)), range(3), pack).makespan == 3
     table = rate_table(instance_of(jobs, [1], horizon=2))
     assert not dispatch(table, range(3), pack).feasible
-    assert not dispatch(table, range(3), pack, clock="estimated").feasible
-
-
-def test_estimates_are_rounded_up_to_slots() -> None:
-    """1, 2 and 1 slots, estimates a little less: both GPUs are free, and as loaded, from slot 3."""
-    jobs = [job("a", 1, 14), job("b", 1, 28), job("c", 1, 14), job("d", 1, 14)]
-    hints = (0.9, 1.8, 0.9, 1.0)
-    jobs = [each | {"estimated_slots": hint} for each, hint in zip(jobs, hints, strict=True)]
-    trial = dispatch(
-        rate_table(instance_of(jobs, [2])), range(4), list_scheduling, clock="estimated"
-    )
-    assert [int(gpus[0]) for gpus in trial.gpus] == [0, 1, 0, 0]
-    assert trial.starts == (1, 1, 2, 3)
 
 
 @given(
     ring_instances(max_jobs=6, placeable=True),
     st.sampled_from(sorted(CHOICES)),
-    st.sampled_from(["actual", "estimated"]),
     st.sampled_from([np.inf, 4.0, 9.0]),
     st.randoms(use_true_random=False),
 )
 @settings(max_examples=70, deadline=None)
 def test_every_run_is_a_schedule_with_numbers(
-    instance: RingInstance, name: str, clock: Clock, limit: float, rng: Any
+    instance: RingInstance, name: str, limit: float, rng: Any
 ) -> None:
     """Ends are those of plain simulation, no GPU has two jobs, and loads keep to the limit."""
     if no_schedule(instance):
         return
     order = list(range(len(instance.jobs)))
     rng.shuffle(order)
-    trial = dispatch(rate_table(instance), order, CHOICES[name], limit=limit, clock=clock)
+    trial = dispatch(rate_table(instance), order, CHOICES[name], limit=limit)
     if not trial.feasible:
         return
     assert trial.load <= limit + 1e-6
@@ -131,9 +117,8 @@ def test_every_run_is_a_schedule_with_numbers(
     }
     jobs = zip(instance.jobs, trial.starts, trial.ends, strict=True)
     assert len(held) == sum(each.gpus * (end - start + 1) for each, start, end in jobs)
-    if clock == "actual":
-        starts = [trial.starts[j] for j in order]
-        assert starts == sorted(starts)
+    starts = [trial.starts[j] for j in order]
+    assert starts == sorted(starts)
 
 
 @given(ring_instances(max_jobs=6, placeable=True), st.sampled_from(sorted(CHOICES)), st.data())
@@ -205,11 +190,9 @@ def test_the_worked_examples_by_every_method() -> None:
 
 
 def test_what_sjf_bco_tells_of_its_run() -> None:
-    """W1 as printed; with estimated times nothing is proved of the run."""
     found = run(METHODS["sjf-bco"], W1)
     assert (found.schedule.facts["theta"], found.schedule.facts["kappa"]) == (15, 1)
     assert found.trace["list_bound"] >= 8
-    assert "list_bound" not in run(METHODS["sjf-bco"], W1, clock="estimated").trace
 
 
 def test_large_jobs_go_gpu_by_gpu_or_server_by_server() -> None:

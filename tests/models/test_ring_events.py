@@ -26,7 +26,6 @@ OPTIONS = st.fixed_dictionaries(
         "kappa": st.integers(1, 6),
         "ffp_rule": st.just("pack"),
         "lbsgf_rule": st.just("list"),
-        "clock": st.just("estimated"),
     },
 )
 
@@ -135,7 +134,7 @@ def check_run(instance: RingInstance, steps: Events, theta: int, kappa: int, clo
 
 
 @pytest.mark.parametrize("preset", [*TOYS, "small"])
-@pytest.mark.parametrize("options", [{}, {"clock": "estimated"}, {"bisection": "scan"}])
+@pytest.mark.parametrize("options", [{}, {"bisection": "scan"}])
 def test_the_events_of_a_preset_are_its_schedule(preset: str, options: dict[str, Any]) -> None:
     instance = generate("ring", preset=preset, seed=1)
     assert isinstance(instance, RingInstance)

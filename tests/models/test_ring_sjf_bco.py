@@ -253,18 +253,3 @@ def test_a_search_that_is_stopped_keeps_what_it_has() -> None:
     found = search_runs(rate_table(W3), stop=lambda: next(asked))
     assert [attempt.trial.makespan for attempt in found.attempts] == [8, 10]
     assert found.best is found.attempts[0]
-
-
-@pytest.mark.parametrize("clock", ["actual", "estimated"])
-def test_both_clocks_agree_where_estimates_are_exact(clock: Any) -> None:
-    assert makespan(W2, clock=clock) == 7
-
-
-def test_a_reckoned_end_can_be_late() -> None:
-    """Estimates twice too long: on the estimated clock c starts in slot 1 + 6, yet is run in 4.
-
-    One GPU, three jobs of 3 slots: the GPU serves its queue as soon as it can.
-    """
-    jobs = [job(name, 1, 40, estimated_slots=6.0) for name in "abc"]
-    best = search_runs(rate_table(instance_of(jobs, [1], horizon=60)), clock="estimated").best
-    assert best is not None and best.trial.starts == (1, 4, 7) and best.trial.makespan == 9

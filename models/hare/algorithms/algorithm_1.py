@@ -111,7 +111,7 @@ def algorithm_1(
     gpu_class, first_round = view.gpu_class.tolist(), set(view.job_rounds.tolist())
     task_round, arrival = view.task_round.tolist(), view.arrival[view.task_job].tolist()
     train, duration = view.train.tolist(), view.duration.tolist()
-    barrier = [0.0] * view.rounds  # [q] max x~ + T~c + T~s so far, so that L10 takes O(1)
+    barrier = [0.0] * view.rounds  # [q] max x~ + T~c + T~s so far: L10 takes O(1)
     order = _sequence(instance, middle, order_guard).tolist()
     log = _EventList(instance, order) if events else None
     for i in order:  # L4-L5

@@ -1,6 +1,7 @@
 """Hare as a whole: the paper's relaxation, then Algorithm 1 on its solution."""
 
 from collections.abc import Callable
+from functools import partial
 from itertools import islice
 from typing import Annotated, Any
 
@@ -17,10 +18,11 @@ from schedgap.models.hare.algorithms.algorithm_1 import (
     middles,
 )
 from schedgap.models.hare.algorithms.guarantees import lemma_report
+from schedgap.models.hare.programs.relaxation_arrays import separate_full_set, separate_prefixes
 from schedgap.models.hare.programs.solve_relaxation import (
     RelaxationSolution,
-    solve_literal,
-    solve_prefix,
+    has_few_cells,
+    solve_relaxation,
 )
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers.programs.arrays import Floats
@@ -72,12 +74,14 @@ def place(
 
 def hare(instance: HareInstance, call: RunContext, **options: Any) -> MethodResult:
     """Run Algorithm 1 on the optimum of Hare_Sched_RL as printed."""
-    return cut_loop(instance, call, "relaxed-miqcp", solve_literal, **options)
+    relaxed = partial(solve_relaxation, separate=separate_full_set, horizon_cap=False, integer=True)
+    return cut_loop(instance, call, "relaxed-miqcp", relaxed, **options)
 
 
 def hare_prefix(instance: HareInstance, call: RunContext, **options: Any) -> MethodResult:
     """Run Algorithm 1 on the relaxation that Lemma 2 needs: row (9) for every set of tasks."""
-    return cut_loop(instance, call, "relaxed-prefix", solve_prefix, **options)
+    relaxed = partial(solve_relaxation, separate=separate_prefixes, integer=has_few_cells(instance))
+    return cut_loop(instance, call, "relaxed-prefix", relaxed, **options)
 
 
 def cut_loop(
@@ -102,16 +106,16 @@ def cut_loop(
             note=f"the relaxation has {size} tasks x GPUs, more than "
             f"max_relaxation={max_relaxation}; use hare-fluid"
         )
-    solution = relax(instance, call, choose_point=canonical)
-    trace: dict[str, object] = {"relaxation": name} | solution.trace()
-    if solution.point is None:
+    found = relax(instance, call, canonical=canonical)
+    trace: dict[str, object] = {"relaxation": name} | found.trace()
+    if found.values is None:
         return MethodResult(note="the relaxation was stopped without a solution", trace=trace)
     call.progress.phase("placing the tasks")
     return place(
         instance,
-        solution.start,
-        solution.gpu,
-        relaxation_proved=solution.loop.closed,
+        found.start,
+        found.gpu,
+        relaxation_proved=found.closed,
         trace=trace,
         **rule,
     )

@@ -149,7 +149,7 @@ def _arrive(view: HareArrays, n: int) -> WaitingJob:
 
 
 def sums(rows: Iterable[list[float]]) -> list[float]:
-    """Return [k] correctly rounded column sums, so that ties do not depend on the classes.
+    """Return [k] correctly rounded column sums: ties do not depend on the classes.
 
     `rows`: [k] times of each task by class.
     """

@@ -11,7 +11,7 @@ Mathematical Programming 99 (2004).
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -25,8 +25,11 @@ from schedgap.models.hare.bounds import fluid, lagrangian
 from schedgap.models.hare.bounds.lagrangian import GpuPrices
 from schedgap.models.hare.integer_time import steps
 from schedgap.models.hare.programs import relaxation, relaxation_arrays, time_indexed
-from schedgap.models.hare.programs.relaxation_arrays import BaseRelaxation, LoadCut
+from schedgap.models.hare.programs.relaxation_arrays import LoadCut
 from schedgap.solvers.programs.arrays import Floats, LinearProgram, safe_bound
+
+if TYPE_CHECKING:
+    from schedgap.models.hare.programs.solve_relaxation import RelaxationSolution
 
 Index = Annotated[int, Field(ge=0)]
 Duals = Many[Annotated[tuple[Index, float], Field(strict=False)]]  # (row, price); others are 0
@@ -43,7 +46,7 @@ class FluidCertificate(Certificate):
     """Prices of the rows of the fluid program, on a grid of times from 0."""
 
     grid: Grid
-    sync_rows: bool
+    sync_rows: Literal[False] = False  # in older files
     duals: Duals
 
 
@@ -60,7 +63,7 @@ class CutRow(Record):
     machine: Index
     items: NonEmpty[Index]
     load: float
-    release: bool
+    release: Literal[False] = False  # in older files
 
 
 class CutsCertificate(Certificate):
@@ -78,15 +81,23 @@ class LagrangianCertificate(Certificate):
     steps: Annotated[int, Field(ge=1, le=lagrangian.MAX_STEPS)]
 
 
-def certify(program: LinearProgram, duals: Floats) -> tuple[float, list[list[float]]]:
-    """Return the bound that duals prove, and the nonzero duals as pairs (row, price).
+def certified(
+    kind: str,
+    program: LinearProgram,
+    duals: Floats,
+    to_units: Callable[[float], float] = float,
+    **data: object,
+) -> tuple[float, dict[str, object]]:
+    """Return the bound that duals of a program prove, and the certificate.
 
-    The prices are first rounded to 12 digits, so that those in a file prove exactly this bound.
+    The prices are first rounded to 12 digits, so the prices in a file prove exactly this bound.
 
-    `duals` [i]: any duals of its rows.
+    `duals` [i]: any duals of its rows. `to_units`: from the program's value to the instance's
+    units. `data`: what the rows of the kind depend on.
     """
     pairs = sparse(duals)
-    return safe_bound(program, dense(pairs, len(duals))), pairs
+    bound = to_units(safe_bound(program, dense(pairs, len(duals))))
+    return bound, {"kind": kind, **data, "duals": pairs, "value": bound}
 
 
 def check_certificate(instance: HareInstance, certificate: Mapping[str, Any]) -> float:
@@ -187,7 +198,7 @@ def _lagrangian(instance: HareInstance, certificate: LagrangianCertificate) -> f
 def _fluid(instance: HareInstance, certificate: FluidCertificate) -> LinearProgram:
     """Return the fluid program of a certificate."""
     grid = _grid(certificate.grid)
-    return fluid.build(instance, grid, sync_rows=certificate.sync_rows).program
+    return fluid.build(instance, grid).program
 
 
 def _time_indexed(instance: HareInstance, certificate: TimeIndexedCertificate) -> float:
@@ -202,38 +213,20 @@ def _time_indexed(instance: HareInstance, certificate: TimeIndexedCertificate) -
     return time_indexed.bound_in_units(instance, upper, bound)
 
 
-def cut_certificate(
-    kind: str,
-    relaxed: BaseRelaxation,
-    program: LinearProgram,
-    cuts: Sequence[LoadCut],
-    duals: Floats,
-) -> tuple[float, dict[str, object]]:
-    """Return the bound that duals of a relaxation with cuts prove, and the certificate.
+def cut_certificate(found: "RelaxationSolution") -> tuple[float, dict[str, object]]:
+    """Return the bound that the duals of a relaxation with cuts prove, and the certificate.
 
-    `kind`: kind of the certificate. `program`: the program that the duals belong to; it may lack
-    the last of the cuts. `cuts`: its cuts; those of price 0 are left out of the certificate.
-    `duals` [i]: duals of the rows of `program`.
+    `found`: with duals of its program, which may lack the last of the cuts. Cuts of price 0 are
+    left out of the certificate.
     """
-    base = len(relaxed.program.row_lower)
-    priced = [at for at in range(len(program.row_lower) - base) if duals[base + at]]
-    used = [cuts[at] for at in priced]
-    chosen = np.concatenate([duals[:base], duals[base + np.array(priced, dtype=np.int64)]])
-    bound, pairs = certify(relaxation_arrays.with_cuts(relaxed, used), chosen)
-    return bound, {
-        "kind": kind,
-        "cuts": [
-            {
-                "machine": cut.machine,
-                "items": cut.items.tolist(),
-                "load": cut.load,
-                "release": cut.release,
-            }
-            for cut in used
-        ],
-        "duals": pairs,
-        "value": bound,
-    }
+    assert found.duals is not None
+    base = len(found.relaxed.program.row_lower)
+    priced = base + np.flatnonzero(found.duals[base:])
+    used = [found.cuts[row - base] for row in priced]
+    chosen = np.concatenate([found.duals[:base], found.duals[priced]])
+    program = relaxation_arrays.with_cuts(found.relaxed, used)
+    cuts = [{"machine": cut.machine, "items": cut.items.tolist(), "load": cut.load} for cut in used]
+    return certified("relaxed-prefix", program, chosen, cuts=cuts)
 
 
 def _cuts(instance: HareInstance, certificate: CutsCertificate) -> LinearProgram:
@@ -247,11 +240,12 @@ def _cuts(instance: HareInstance, certificate: CutsCertificate) -> LinearProgram
         chosen = np.unique(np.array(row.items, dtype=np.int64))  # a set: each item once
         if chosen[-1] >= items or row.machine >= machines:
             raise InputError("no such items or machine", path="certificate.cuts")
-        cuts.append(LoadCut(row.machine, chosen, row.load, row.release))
+        cuts.append(LoadCut(row.machine, chosen, row.load))
     return relaxation_arrays.with_cuts(relaxed, cuts)
 
 
-# Kind of certificate -> its record, and the function that evaluates it.
+# Kind of certificate -> its record, and the function that evaluates it. A former method
+# wrote `relaxed-conic`.
 _KINDS: dict[str, tuple[type[Certificate], Callable[[HareInstance, Any], float]]] = {
     "critical-path": (CriticalPathCertificate, _critical),
     "fluid-lp": (FluidCertificate, _dual_bound(_fluid)),

@@ -88,18 +88,17 @@ def task_blocks(view: HareArrays) -> TaskBlocks:
     )
 
 
-def build(instance: HareInstance, grid: Floats, *, sync_rows: bool = False) -> FluidProgram:
+def build(instance: HareInstance, grid: Floats) -> FluidProgram:
     """Build the fluid program on a grid.
 
     `grid`: increasing times from 0, in the instance's time unit. Any grid gives a valid bound; it
-    should be fine up to the makespan of a good schedule. `sync_rows`: add the rows `cut_sync`,
-    which help only if synchronization is long.
+    should be fine up to the makespan of a good schedule.
 
     Returns
     -------
-    Fluid
+    FluidProgram
         Rows, in this order: `demand` by block, `capacity` by class and cell, `width` by job and
-        cell, `cut_length` by job, `mean_busy` by job, then `cut_sync` by job and cell.
+        cell, `cut_length` by job, `mean_busy` by job.
 
     Notes
     -----
@@ -118,10 +117,6 @@ def build(instance: HareInstance, grid: Floats, *, sync_rows: bool = False) -> F
       from 0 to W, which is W / 2.
     - `cut_length`: C_n >= a_n + sum d f / K_r, because a round lasts at least as long as the mean
       of the d of its tasks on their GPUs.
-    - `cut_sync`, for cells that end after a_n: rounds that are complete by g_{q+1} lasted at least
-      the mean of their d; in the open round, a fraction theta of a task is trained only if theta d
-      is at most the elapsed length of the round plus T^s. So the work done by g_{q+1}, in units of
-      d / K, is at most g_{q+1} - a_n plus the largest T^s of the job.
 
     C_n >= a_n + L_n is a bound of the column. Upper bounds (block sizes, the horizon) are there for
     the evaluation of duals. The tail has neither `capacity` nor `width`, so no grid is too short.
@@ -188,21 +183,6 @@ def build(instance: HareInstance, grid: Floats, *, sync_rows: bool = False) -> F
         (every, completion, 1.0),
         lower=weight / 2,
     )
-    if sync_rows:
-        # sum_{cells up to q} d f / K_r <= g_{q+1} - a_n + longest T^s: a column counts in its own
-        # and in all later cells.
-        longest = np.zeros(jobs)
-        np.maximum.at(longest, block.job, block.sync.max(axis=1))
-        earlier = [f[q <= cell] for cell in range(cells - 1)]
-        builder.rows(
-            "cut_sync",
-            int(open_cell.sum()),
-            *(
-                (number[n[j], cell], j, (duration / block.width[b])[j])
-                for cell, j in enumerate(earlier)
-            ),
-            upper=(ends[:-1] - view.arrival[:, None] + longest[:, None])[open_cell],
-        )
     column_names = [
         *(f"f[{x},{y},{z}]" for x, y, z in zip(b.tolist(), k.tolist(), q.tolist(), strict=True)),
         *(f"C[{job}]" for job in range(jobs)),
@@ -233,23 +213,6 @@ def power_grid(end: float, cells: int) -> Floats:
     return np.asarray(end * np.linspace(0.0, 1.0, cells + 1) ** 1.5)
 
 
-def midpoint_value(instance: HareInstance, fluid: FluidProgram, values: Floats) -> float:
-    """Return the objective of a point if all work lay in the middle of its cell; not a bound.
-
-    Its difference to the objective of the point shows the loss caused by the cells.
-
-    `values` [j]: a point of it.
-    """
-    view = arrays(instance)
-    job, columns = fluid.task_blocks.job[fluid.block], len(fluid.block)
-    start, end = _cell_times(view, fluid)
-    share = fluid.task_blocks.share[fluid.block] * values[:columns]
-    work = np.bincount(job, share, view.jobs)
-    busy = np.bincount(job, share * (start + end)[job, fluid.cell] / 2, view.jobs)
-    completion = np.maximum(values[columns:], busy / work + work / 2)
-    return float(view.weight @ completion)
-
-
 def start_times(instance: HareInstance, fluid: FluidProgram, values: Floats) -> Floats:
     """Return [i] x_hat, the time at which the progress of the job reaches the round of each task.
 
@@ -261,7 +224,9 @@ def start_times(instance: HareInstance, fluid: FluidProgram, values: Floats) -> 
     """
     view = arrays(instance)
     job, columns = fluid.task_blocks.job[fluid.block], len(fluid.block)
-    start, end = _cell_times(view, fluid)
+    # [n, q] start and end of each cell, not before the arrival; the tail has length 0
+    start = np.maximum(fluid.grid, view.arrival[:, None])
+    end = np.maximum(np.append(fluid.grid[1:], fluid.grid[-1]), view.arrival[:, None])
     progress = np.zeros(start.shape)  # [n, q]
     share = fluid.task_blocks.share[fluid.block] * np.maximum(values[:columns], 0.0)
     np.add.at(progress, (job, fluid.cell), share)
@@ -276,10 +241,3 @@ def start_times(instance: HareInstance, fluid: FluidProgram, values: Floats) -> 
         reached[rounds] = np.interp(before / weight[rounds].sum() * done[-1], done, times)
         reached[view.job_rounds[n]] = start[n, first]
     return np.asarray(reached[view.task_round])
-
-
-def _cell_times(view: HareArrays, fluid: FluidProgram) -> tuple[Floats, Floats]:
-    """Return [n, q] start and end of each cell, not before the arrival; the tail has length 0."""
-    ends = np.append(fluid.grid[1:], fluid.grid[-1])
-    arrival = view.arrival[:, None]
-    return np.maximum(fluid.grid, arrival), np.maximum(ends, arrival)

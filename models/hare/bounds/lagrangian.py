@@ -35,9 +35,9 @@ from schedgap.solvers.programs.arrays import Floats
 
 Ints = NDArray[np.int64]
 MAX_STEPS = 200_000  # time steps of a job whose rounds consist of identical tasks
-MAX_WINDOW_STEPS = 400  # of a job with unlike tasks in a round; tables are quadratic in it
+MAX_WINDOW_STEPS = 400  # same, if a round has unlike tasks; tables are quadratic in it
 _BOX, _WIDE = 1.5, 0.05  # duals are at most this times the first price, plus this of the largest
-_MIN_USE = 1e-8  # of GPU time in a cell; HiGHS refuses smaller coefficients
+_MIN_USE = 1e-8  # least GPU time in a cell; HiGHS refuses smaller coefficients
 _EPS = float(np.finfo(float).eps)
 
 
@@ -159,14 +159,14 @@ def _time_steps(
     """Return the time step of a job, its relative error, and the number of steps.
 
     A step is much longer than the spacing of doubles at the end of the job, and slightly shorter
-    than 1 / `steps` of the shortest task, so that `steps` of them surely fit in it.
+    than 1 / `steps` of the shortest task: `steps` of them surely fit in it.
     """
     duration = np.vstack([block.train[b] + block.sync[b] for row in rounds for b, _ in row])
     alike = all(len(row) == 1 for row in rounds)
     arrival = float(view.arrival[n])
     span = max(0.0, end - arrival) + float(view.critical[n] + duration.max())
     most = MAX_STEPS if alike else MAX_WINDOW_STEPS
-    spacing = float(np.spacing(arrival + 2 * span))  # of doubles
+    spacing = float(np.spacing(arrival + 2 * span))  # between doubles
     delta = max(float(duration.min()) / steps, span / most, 2.0**20 * spacing)
     slack = 1e-12 + 8 * spacing / delta
     delta *= 1 - 2 * slack
@@ -307,7 +307,7 @@ class PlanMaster:
     at somewhat more than these prices. They keep the duals in a box around the prices (boxstep), so
     the value of the master may be less than that over all plans.
 
-    `start`: prices of the first plans; their grid is that of the master. `steps`: as in `job_plan`.
+    `start`: prices of the first plans; the master has the same grid. `steps`: as in `job_plan`.
     """
 
     def __init__(self, instance: HareInstance, start: GpuPrices, *, steps: int) -> None:
@@ -331,7 +331,7 @@ class PlanMaster:
         return GpuPrices(self._grid, prices_at_most(self._capacity, duals)).rounded()
 
     def duals(self, prices: GpuPrices) -> Floats:
-        """Return duals [i] of the master that contain given prices; those of the jobs are 0.
+        """Return duals [i] of the master that contain given prices, and 0 for the jobs.
 
         `prices`: prices on the grid of the master.
         """

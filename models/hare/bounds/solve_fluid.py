@@ -13,7 +13,7 @@ from schedgap.instances.hare import HareInstance, arrays
 from schedgap.models.hare.algorithms.algorithm_1 import algorithm_1
 from schedgap.models.hare.algorithms.list_wspt import list_wspt
 from schedgap.models.hare.bounds import fluid
-from schedgap.models.hare.bounds.certificates import certify
+from schedgap.models.hare.bounds.certificates import certified
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers import EngineResult
 from schedgap.solvers.programs.arrays import Floats
@@ -25,8 +25,8 @@ Cells = Annotated[int, "number of time cells up to the makespan of a list schedu
 class FluidSolution:
     """Solution of a fluid program.
 
-    `values` [j] are those of the columns, or None if HiGHS was stopped. `duals` [i] are those of
-    the rows, or all 0 if HiGHS has none; they too prove a bound.
+    `values` [j] by column are None if HiGHS was stopped. `duals` [i] by row are all 0 if HiGHS has
+    none; they too prove a bound.
     """
 
     model: fluid.FluidProgram
@@ -39,27 +39,25 @@ class FluidSolution:
 INTERIOR_POINT = {"solver": "ipm", "run_crossover": "off"}
 
 
-def solve_fluid(
-    instance: HareInstance, call: RunContext, cells: int, *, sync_rows: bool = False
-) -> FluidSolution:
-    """Solve the fluid program; `cells`, `sync_rows` as in `fluid_lp`."""
+def solve_fluid(instance: HareInstance, call: RunContext, cells: int) -> FluidSolution:
+    """Solve the fluid program on a grid of `cells`."""
     from schedgap.solvers.engines.solve import solve
 
     call.progress.phase("building the fluid program")
     grid = default_grid(instance, cells)
-    model = fluid.build(instance, grid, sync_rows=sync_rows)
+    model = fluid.build(instance, grid)
     call.progress.phase("solving the fluid program")
-    # Scaled by the largest weight, so that the tolerances of the engine fit weights of any size.
-    size = float(model.program.cost.max()) or 1.0
-    scaled = replace(model.program, cost=model.program.cost / size)
+    # Scaled by the largest weight: the tolerances of the engine then fit weights of any size.
+    cost_scale = float(model.program.cost.max()) or 1.0
+    scaled = replace(model.program, cost=model.program.cost / cost_scale)
     settings: dict[str, Any] = {"clock": call.clock, "threads": call.threads, "seed": call.seed}
     result = solve(scaled, "highs", options=INTERIOR_POINT, **settings)
     if result.duals is None and not call.clock.expired():
         result = solve(scaled, "highs", options={"solver": "simplex"}, **settings)
     if result.objective is not None:
-        result = replace(result, objective=result.objective * size)
+        result = replace(result, objective=result.objective * cost_scale)
     rows = len(model.program.row_lower)
-    duals = np.zeros(rows) if result.duals is None else np.asarray(result.duals) * size
+    duals = np.zeros(rows) if result.duals is None else np.asarray(result.duals) * cost_scale
     return FluidSolution(model, result, result.values, duals)
 
 
@@ -75,42 +73,25 @@ def default_grid(instance: HareInstance, cells: int) -> Floats:
     return fluid.power_grid(end, cells)
 
 
-def fluid_lp(
-    instance: HareInstance,
-    call: RunContext,
-    *,
-    cells: Cells = 100,
-    sync_rows: Annotated[bool, "add rows that account for long synchronization"] = False,
-) -> MethodResult:
+def fluid_lp(instance: HareInstance, call: RunContext, *, cells: Cells = 100) -> MethodResult:
     """Return the bound that the duals of the fluid program prove."""
-    solution = solve_fluid(instance, call, cells, sync_rows=sync_rows)
+    solution = solve_fluid(instance, call, cells)
     model, result = solution.model, solution.result
-    trace: dict[str, object] = {
+    bound, certificate = certified(
+        "fluid-lp", model.program, solution.duals, grid=model.grid.tolist()
+    )
+    trace = {
         "rows": len(model.program.row_lower),
         "columns": len(model.program.cost),
         "grid_end": float(model.grid[-1]),
+        "engine_value": result.objective,
     }
-    bound, duals = certify(model.program, solution.duals)
-    if solution.values is not None:
-        trace |= {
-            "engine_value": result.objective,
-            "midpoint_value_no_bound": fluid.midpoint_value(instance, model, solution.values),
-        }
     return MethodResult(
-        bound=bound,
-        trace=trace,
-        certificate={
-            "kind": "fluid-lp",
-            "grid": model.grid.tolist(),
-            "sync_rows": sync_rows,
-            "duals": duals,
-            "value": bound,
-        },
-        note=unsolved(result),
+        bound=bound, trace=trace, certificate=certificate, note=unsolved_note(result)
     )
 
 
-def unsolved(result: EngineResult) -> str:
+def unsolved_note(result: EngineResult) -> str:
     """Return a note that the prices are 0 because HiGHS gave none, else an empty string.
 
     `result`: result of the fluid program.

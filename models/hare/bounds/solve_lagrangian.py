@@ -11,20 +11,20 @@ International Transactions in Operational Research 4 (1997): dual smoothing.
 
 import math
 from dataclasses import replace
-from operator import itemgetter
+from functools import partial
 from typing import Annotated
 
 from annotated_types import Ge
 
 from schedgap.instances.hare import HareInstance
-from schedgap.models.hare.bounds import fluid, lagrangian
+from schedgap.models.hare.bounds import fluid
 from schedgap.models.hare.bounds.certificates import (
     critical_certificate,
     lagrangian_certificate,
     priced_certificate,
 )
-from schedgap.models.hare.bounds.solve_fluid import Cells, FluidSolution, solve_fluid, unsolved
-from schedgap.models.mechanisms.restricted_master import Priced
+from schedgap.models.hare.bounds.lagrangian import GpuPrices, PlanMaster
+from schedgap.models.hare.bounds.solve_fluid import Cells, FluidSolution, solve_fluid, unsolved_note
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers import Clock
 from schedgap.solvers.programs.arrays import Floats
@@ -34,7 +34,7 @@ _COARSE = 8  # time steps in a job's shortest task during column generation
 _SMOOTHING = 0.8
 _GAP = 1e-3  # relative gap between master and bound at which a box is done
 _RAISED = 1e-4  # relative gain of a box after which another one follows
-_LAST = 2.5  # largest time of the last evaluation, relative to that of the first
+_LAST = 2.5  # largest time of the last evaluation, relative to the first
 
 
 def lagrangian_bound(
@@ -52,15 +52,19 @@ def lagrangian_bound(
     best = critical_certificate(instance)
     call.progress.bound(*best)
 
-    def evaluate(prices: lagrangian.GpuPrices, steps: int) -> None:
+    def offer(value: float, certificate: dict[str, object]) -> None:
         nonlocal best
-        best = max(best, lagrangian_certificate(instance, prices, steps=steps), key=itemgetter(0))
-        call.progress.bound(*best)
+        if value > best[0]:
+            best = value, certificate
+            call.progress.bound(*best)
+
+    def better(plans: PlanMaster, value: float, duals: Floats) -> None:
+        offer(value, priced_certificate(plans.prices(duals), value, steps=_COARSE))
 
     solution = solve_fluid(instance, replace(call, budget=call.budget.share(0.3)), min(_FEW, cells))
     prices = fluid_prices(solution)
     begin = call.clock.elapsed()
-    evaluate(prices, min(_COARSE, steps))
+    offer(*lagrangian_certificate(instance, prices, steps=min(_COARSE, steps)))
     reserve = _LAST * (call.clock.elapsed() - begin)
     trace: dict[str, object] = {"fluid_prices": best[0], "rounds": 0}
     if cells > _FEW and call.clock.remaining() > reserve:
@@ -72,20 +76,9 @@ def lagrangian_bound(
     left, raised = rounds, remaining > 0
     while left > 0 and raised and not clock.expired():  # one box of duals after another
         call.progress.phase("improving the prices by column generation")
-        plans = lagrangian.PlanMaster(instance, prices, steps=_COARSE)
-
-        def better(value: float, duals: Floats, plans: lagrangian.PlanMaster = plans) -> None:
-            nonlocal best
-            if value > best[0]:
-                best = value, priced_certificate(plans.prices(duals), value, steps=_COARSE)
-                call.progress.bound(*best)
-
-        def pricing(duals: Floats, plans: lagrangian.PlanMaster = plans) -> Priced | None:
-            return None if call.clock.expired() else plans.pricing(duals)
-
-        before = best[0]
+        plans, before = PlanMaster(instance, prices, steps=_COARSE), best[0]
         solved = plans.master.solve(
-            pricing,
+            plans.pricing,
             clock=clock,
             smoothing=_SMOOTHING,
             gap=_GAP,
@@ -93,20 +86,20 @@ def lagrangian_bound(
             duals=plans.duals(prices),
             threads=call.threads,
             seed=call.seed,
-            on_bound=better,
+            on_bound=partial(better, plans),
         )
         left -= max(1, solved.result.rounds)
         raised = best[0] > before + _RAISED * abs(before)
         trace |= {"rounds": rounds - left, "master": solved.result.objective}
         if solved.duals is not None:
             prices = plans.prices(solved.duals)
-    evaluate(prices, steps)
+    offer(*lagrangian_certificate(instance, prices, steps=steps))
     return MethodResult(
-        bound=best[0], trace=trace, certificate=best[1], note=unsolved(solution.result)
+        bound=best[0], trace=trace, certificate=best[1], note=unsolved_note(solution.result)
     )
 
 
-def fluid_prices(solution: FluidSolution) -> lagrangian.GpuPrices:
+def fluid_prices(solution: FluidSolution) -> GpuPrices:
     """Return the prices of GPU time in the duals of a fluid program."""
     model = solution.model
-    return lagrangian.GpuPrices(model.grid, fluid.capacity_prices(model, solution.duals))
+    return GpuPrices(model.grid, fluid.capacity_prices(model, solution.duals))

@@ -4,15 +4,15 @@ Each node bounds the problem within time windows by a linear program over all sc
 linked by the capacity of each kind of GPU in each step, and solved by column generation. The bound
 is the Lagrangian bound of its prices: the cheapest schedule of each job at these prices, less the
 price of all GPUs. Prices are rounded to multiples of 2^-10, or of a larger power of two where they
-are large, so that every sum of them, and hence the bound, is exact. Reduced-cost fixing removes
+are large, so every sum of them, and hence the bound, is exact. Reduced-cost fixing removes
 starts and barriers that no schedule better than the incumbent can use; a node branches on the time
 of a barrier, the time of a start, or the kind of GPU of a task.
 
-Each node is recorded (`proof_log.py`), so that a complete search is a proof that can be checked.
+Each node is recorded (`proof_log.py`), so a complete search is a proof that can be checked.
 
-A node is settled only if the Lagrangian bound of its own prices reaches the incumbent, or by
-children that together contain all its schedules. The clock may interrupt the search anywhere, by
-`UnsettledError`; the node then stays open.
+A node is settled only if the Lagrangian bound of the prices found there reaches the incumbent, or
+by children that together contain all its schedules. The clock may interrupt the search anywhere,
+by `UnsettledError`; the node then stays open.
 
 References
 ----------
@@ -58,8 +58,7 @@ from schedgap.models.mechanisms.branch_and_price import (
 from schedgap.models.method import Budget
 from schedgap.solvers.proofs.tree import Proof
 
-MAX_CELLS = 40_000_000  # of the tables between barriers, all jobs together
-MAX_COLUMNS = 3000  # in the master, before those out of use are dropped
+MAX_CELLS = 40_000_000  # in the tables between barriers, all jobs together
 MAX_SLOTS = 10_000_000  # kinds of GPUs x steps from 0 to the horizon
 LARGEST_EXACT = 2.0**52  # smaller sums of integers and prices are exact in doubles
 _DRAWN = 5  # list schedules from randomly chosen columns, at every node
@@ -108,7 +107,7 @@ class _Branch:
 
 @dataclass(slots=True)
 class _TreeNode:
-    """An open node; `bound`, that of `prices`, rises while it is solved."""
+    """An open node; `bound` is what `prices` prove, and rises while the node is solved."""
 
     bound: float
     windows: list[JobWindows]  # [n]
@@ -117,18 +116,6 @@ class _TreeNode:
     branch: _Branch | None = None  # that created it; None for the root
     side: int = 0
     number: int = 0  # in the record
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _NodeRelaxation:
-    """A node after column generation; `bound` is that of `prices`.
-
-    `shares` [j] by column of the master serve the search; None if the bound closes the node.
-    """
-
-    bound: float
-    prices: Floats
-    shares: Floats | None = None
 
 
 def pricing_table_size(instance: HareInstance, upper: int) -> float:
@@ -246,10 +233,12 @@ class BranchAndPrice:
         """Return whether no schedule of this bound is better than the incumbent."""
         return bound > self.upper - 1
 
-    def _solve(self, node: _TreeNode, gap: float) -> _NodeRelaxation:
-        """Generate columns for a node, and raise its bound.
+    def _solve(self, node: _TreeNode, gap: float) -> Floats | None:
+        """Generate columns for a node, and raise its bound to what its prices prove.
 
-        Columns are priced at a mix of the best prices so far and those of the master (dual
+        Returns the shares [j] of the master's columns, or None if the bound closes the node.
+
+        Columns are priced at a mix of the best prices so far and the master's prices (dual
         smoothing); if none improves, the weight of the former is halved down to 0. Column
         generation ends early once bound and master differ by less than `gap` times the distance of
         the bound to the incumbent; with 0, it ends when no column improves.
@@ -264,7 +253,7 @@ class BranchAndPrice:
             if is_root:
                 self._raise_lower(best)
             if self._closed(best):
-                return _NodeRelaxation(best, prices)
+                return None
             result = self._master.solve(self.clock)
             if result.objective is None or result.duals is None:
                 expired = self.clock.expired()
@@ -288,8 +277,8 @@ class BranchAndPrice:
                 continue
             if not new or result.objective - best < gap * (self.upper - best):
                 node.bound, node.prices = best, prices
-                return _NodeRelaxation(best, prices, shares)
-            self._master.add(new, self.nodes)
+                return shares
+            self._master.add(new)
 
     def _improving(
         self, priced: list[PricedJob], prefix: Floats, convexity: Floats
@@ -309,18 +298,18 @@ class BranchAndPrice:
                 new.append((n, item))
         return new
 
-    def _reduce(self, relaxation: _NodeRelaxation, windows: list[JobWindows]) -> list[JobWindows]:
-        """Return the windows after reduced-cost fixing.
+    def _reduce(self, node: _TreeNode) -> list[JobWindows]:
+        """Return the windows of a node after reduced-cost fixing.
 
         A schedule better than the incumbent costs at most `upper - 1`, so the schedule of each job
         in it costs at most `upper - 1 - bound` more than the cheapest one at these prices. The node
         is open, so this slack is not negative.
         """
-        bound, priced = self._price(relaxation.prices, windows)
+        bound, priced = self._price(node.prices, node.windows)
         slack = self.upper - 1 - bound
         return [
             self.pricer.reduce(job, one, own, slack)
-            for job, one, own in zip(self.jobs, priced, windows, strict=True)
+            for job, one, own in zip(self.jobs, priced, node.windows, strict=True)
         ]
 
     # --- schedules ---------------------------------------------------------------------------
@@ -341,7 +330,7 @@ class BranchAndPrice:
             item = ScheduleColumn(barrier, tuple(kinds), tuple(time))
             if barrier[-1] <= job.span and not self._master.contains(n, item):
                 new.append((n, item))
-        self._master.add(new, self.nodes)
+        self._master.add(new)
 
     def _offer(self, start: Ints, gpu: Ints) -> None:
         """Make a schedule, given starts [i] and GPUs [i], the incumbent if it is better."""
@@ -355,7 +344,7 @@ class BranchAndPrice:
     def _round(self, support: Support) -> None:
         """Offer list schedules in the order of the tasks' midpoints in the columns in use.
 
-        Midpoints are the means over the columns of a job, or those of a column drawn for each job.
+        Midpoints are means over the columns of a job, or come from a column drawn for each job.
         """
         middle = np.zeros((1 + _DRAWN, self.view.tasks))
         for job, columns in zip(self.jobs, support, strict=True):
@@ -499,14 +488,12 @@ class BranchAndPrice:
         It is settled if its bound reaches `upper`, or if it contains a single schedule, which is
         offered. Raises UnsettledError with the best bound in `node.bound`.
         """
-        if self._master.size > MAX_COLUMNS:
-            self._master.forget(self.nodes)
         # At the root, the bound and the fixing are worth more columns than at other nodes.
         gap = _ROOT_GAP if node.branch is None else _NODE_GAP
         solved = False
         while True:
             try:
-                relaxation = self._solve(node, gap)
+                shares = self._solve(node, gap)
             finally:
                 if node.branch is None:
                     self.root = node.bound
@@ -514,39 +501,39 @@ class BranchAndPrice:
                 solved = True
                 self.nodes += 1
                 if node.branch is not None:
-                    gain = min(relaxation.bound, float(self.upper)) - node.parent_bound
+                    gain = min(node.bound, float(self.upper)) - node.parent_bound
                     self._pseudocosts.learn(
                         node.branch.key,
                         node.side,
                         gain=max(0.0, gain),
                         distance=node.branch.distance[node.side],
                     )
-            if relaxation.shares is None:
-                self._log.close(node.number, relaxation.prices)
+            if shares is None:
+                self._log.close(node.number, node.prices)
                 return []
-            support = self._master.support(relaxation.shares, self.nodes)
+            support = self._master.support(shares)
             if all(support) and self.rounding:
                 self._round(support)
             if all(len(columns) == 1 for columns in support):
                 self._assemble([item for [(_, item)] in support])
             if self._closed(node.bound):
-                self._log.close(node.number, relaxation.prices)
+                self._log.close(node.number, node.prices)
                 return []
             branch = self._choose(support)
             if branch is not None or gap == 0:
                 break
             gap = 0.0  # one column of each job, but cheaper ones may still be missing
-        windows = self._reduce(relaxation, node.windows)
+        windows = self._reduce(node)
         if branch is None:
             branch = self._any_branch(windows)
         if branch is None:
-            closing = self._offer_last(relaxation.prices, windows)
-            self._log.close_reduced(node.number, relaxation.prices, closing)
+            closing = self._offer_last(node.prices, windows)
+            self._log.close_reduced(node.number, node.prices, closing)
             return []
         entry = branch.by, branch.job, branch.what, branch.at
-        first = self._log.split(node.number, relaxation.prices, entry)
+        first = self._log.split(node.number, node.prices, entry)
         return [
-            _TreeNode(node.bound, child, relaxation.prices, node.bound, branch, side, first + side)
+            _TreeNode(node.bound, child, node.prices, node.bound, branch, side, first + side)
             for side, child in enumerate(self._children(windows, branch))
         ]
 

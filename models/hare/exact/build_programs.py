@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 from annotated_types import Ge
@@ -10,7 +10,7 @@ from annotated_types import Ge
 from schedgap.instances.hare import HareInstance, arrays
 from schedgap.instances.hare.schedule import HareSchedule
 from schedgap.models.hare.bounds import fluid
-from schedgap.models.hare.bounds.certificates import certify
+from schedgap.models.hare.bounds.certificates import certified
 from schedgap.models.hare.bounds.solve_fluid import default_grid
 from schedgap.models.hare.decode import to_steps, value_of
 from schedgap.models.hare.heuristics.initial import initial_state, starting_schedule
@@ -22,11 +22,8 @@ from schedgap.models.program import BuiltProgram, Known, NotBuiltError, check_si
 from schedgap.models.search_state import SearchState
 from schedgap.solvers.programs.arrays import LinearProgram
 
-if TYPE_CHECKING:
-    import pyomo.core as pyo
-
 MAX_ENTRIES = 30_000_000  # nonzeros of the time-indexed program
-CELLS = 100  # of the fluid program's grid
+CELLS = 100  # in the grid of the fluid program
 
 Built = BuiltProgram[HareSchedule]
 MaxColumns = Annotated[int | None, "build no program with more columns", Ge(1)]
@@ -84,29 +81,24 @@ def cp_sat(
     instance: HareInstance,
     known: Known[HareSchedule],
     *,
-    by: Literal["kind", "gpu"] = "kind",
     synchronization: Synchronization = "relaxed",
     max_intervals: int | None = None,
 ) -> Built:
-    """Build the interval model, with intervals by kind of GPU or by GPU."""
+    """Build the interval model."""
     view = arrays(instance)
-    machines = len(view.class_gpus) if by == "kind" else view.gpus
-    check_size(view.tasks * machines, max_intervals, "intervals")
+    check_size(view.tasks * len(view.class_gpus), max_intervals, "intervals")
     model = intervals.build(
         instance,
-        by=by,
         synchronization=synchronization,
         upper=_upper(instance, known, synchronization),
         lower=int(known.lower),
     )
     return BuiltProgram(
         model,
-        lambda values: intervals.read(values, instance, by=by),
+        lambda values: intervals.read(values, instance),
         real=_round_up,
         grid=1,
-        start=lambda found: intervals.start(
-            instance, found, by=by, synchronization=synchronization
-        ),
+        start=lambda found: intervals.start(instance, found, synchronization=synchronization),
     )
 
 
@@ -171,22 +163,14 @@ def time_indexed_lp(
     trace = size | {"step": str(steps(instance).step)}
     if result.duals is None:
         return MethodResult(note=f"the relaxation was not solved ({result.status})", trace=trace)
-    proved, duals = certify(relaxed, result.duals)
-    bound = by_start.bound_in_units(instance, upper, proved)
-    return MethodResult(
-        bound=bound,
-        trace=trace,
-        certificate={"kind": "time-indexed-lp", "upper": upper, "duals": duals, "value": bound},
+    bound, certificate = certified(
+        "time-indexed-lp",
+        relaxed,
+        result.duals,
+        lambda value: by_start.bound_in_units(instance, upper, value),
+        upper=upper,
     )
-
-
-def relaxed_conic(instance: HareInstance) -> "pyo.ConcreteModel":
-    """Build Hare_Sched_RL with continuous y."""
-    import pyomo.environ as pyo  # registers the transformation
-
-    model = relaxation.build(instance, horizon_cap=True)
-    pyo.TransformationFactory("core.relax_integer_vars").apply_to(model)
-    return model
+    return MethodResult(bound=bound, trace=trace, certificate=certificate)
 
 
 def relaxed_prefix(instance: HareInstance) -> LinearProgram:

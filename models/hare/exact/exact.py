@@ -2,7 +2,8 @@
 
 CP-SAT settles small instances. Branch and price settles larger ones; its bounds are exact sums that
 trust no engine, and its tree is the proof. Where its tables are large, the Lagrangian relaxation
-gives a bound first; beyond `MAX_TASKS` tasks it gives the only one. All values are in grid steps.
+gives a bound first. It gives the only one beyond `MAX_TASKS` tasks, and where times have no common
+step. Values are in grid steps if there is a grid.
 """
 
 from dataclasses import replace
@@ -10,7 +11,6 @@ from dataclasses import replace
 from schedgap.errors import ScaleError
 from schedgap.instances.hare import HareInstance
 from schedgap.models.hare.exact.branch_and_price import pricing_table_size
-from schedgap.models.hare.exact.rounded_instance import without_grid
 from schedgap.models.hare.exact.stages import (
     MOVES,
     branch_and_price,
@@ -19,75 +19,78 @@ from schedgap.models.hare.exact.stages import (
     lagrangian,
     run_cp_sat,
 )
-from schedgap.models.hare.heuristics.initial import initial_state
-from schedgap.models.hare.heuristics.local_search import PlanSearch
+from schedgap.models.hare.heuristics.initial import initial_state, state_without_grid
 from schedgap.models.hare.integer_time import Synchronization
-from schedgap.models.method import MethodResult, NullProgress, RunContext
+from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.search_state import SearchState
 from schedgap.solvers import Clock
 
 CP_SAT_SHARE, CP_SAT_SECONDS = 0.3, 4.0  # including the start of its process
 LAGRANGIAN_SHARE, LAGRANGIAN_SECONDS = 0.3, 60.0
-LATE_MOVES = 1500  # of the local search after branch and price gave up, per task
+LATE_MOVES = 1500  # moves per task of the local search after branch and price gave up
 LARGE_TABLES = 2_000_000  # size of pricing tables beyond which the root bound takes long
 MAX_TASKS = 5000  # for CP-SAT, and for branch and price
-LARGE_LAGRANGIAN = 0.5  # of the time, with more tasks
-MIN_SEARCH = 30.0  # seconds of local search, with more tasks and no time limit
+BRACKET_SHARE = 0.5  # share of the time for the only bound
+MIN_SEARCH = 30.0  # seconds of local search after it, if there is no time limit
 
 
 def exact(
     instance: HareInstance, call: RunContext, *, synchronization: Synchronization = "relaxed"
 ) -> MethodResult:
     """Run the method `exact` within the time limit of a call."""
+    note = ""
+    if instance.number_of_tasks > MAX_TASKS:
+        note = f"too large for an exact search: over {MAX_TASKS} tasks"
     try:
         state = initial_state(instance, call, synchronization)
     except ScaleError as error:
-        return without_grid(exact, instance, call, synchronization, str(error))
+        state, note = state_without_grid(instance, call, synchronization), str(error)
     state.checkable_only = True
+    if not state.closed:
+        if note:
+            _bracket(instance, state, synchronization)
+        elif synchronization == "fixed":
+            _solve_fixed(instance, state)
+        else:
+            _solve(instance, state)
+    return state.outcome(note)
+
+
+def _solve(instance: HareInstance, state: SearchState) -> None:
+    """Close the gap by local search, CP-SAT, and branch and price."""
+    search, whole = first_search(instance, state), state.call.budget
     if state.closed:
-        return state.outcome()
-    if synchronization == "fixed":
-        return _fixed(instance, state)
-    search = first_search(instance, state)
-    if state.closed:
-        return state.outcome()
-    if instance.number_of_tasks > MAX_TASKS:
-        return _large(instance, state, search)
-    budget = call.budget.share(CP_SAT_SHARE, most=CP_SAT_SECONDS)
-    if run_cp_sat(instance, state, budget, synchronization):
+        return
+    budget = whole.share(CP_SAT_SHARE, most=CP_SAT_SECONDS)
+    if run_cp_sat(instance, state, budget, "relaxed"):
         # A second proof, of another kind, while it is cheap.
-        more = call.budget.share(0.5, most=2.0 + budget.clock.elapsed())
-        branch_and_price(instance, state, more)
-        return state.outcome()
+        branch_and_price(instance, state, whole.share(0.5, most=2.0 + budget.clock.elapsed()))
+        return
     if pricing_table_size(instance, int(state.upper or 0)) > LARGE_TABLES:
-        lagrangian(instance, state, call.budget.share(LAGRANGIAN_SHARE, most=LAGRANGIAN_SECONDS))
-    if branch_and_price(instance, state, call.budget):
-        improve(state, search, call.budget.share(0.5), LATE_MOVES * instance.number_of_tasks)
-        run_cp_sat(instance, state, call.budget, synchronization)
-    return state.outcome()
+        lagrangian(instance, state, whole.share(LAGRANGIAN_SHARE, most=LAGRANGIAN_SECONDS))
+    if branch_and_price(instance, state, whole):
+        improve(state, search, whole.share(0.5), LATE_MOVES * instance.number_of_tasks)
+        run_cp_sat(instance, state, whole, "relaxed")
 
 
-def _large(instance: HareInstance, state: SearchState, search: PlanSearch) -> MethodResult:
-    """Bound by the Lagrangian relaxation, then continue the search."""
+def _solve_fixed(instance: HareInstance, state: SearchState) -> None:
+    """Solve the scale-fixed variant by CP-SAT; the bound of the relaxed variant holds for it."""
     budget = state.call.budget
-    lagrangian(instance, state, budget.share(LARGE_LAGRANGIAN))
+    if not run_cp_sat(instance, state, budget.share(0.3, most=10.0), "fixed"):
+        lagrangian(instance, state, budget.share(0.3, most=20.0))
+        run_cp_sat(instance, state, budget, "fixed")
+
+
+def _bracket(instance: HareInstance, state: SearchState, synchronization: Synchronization) -> None:
+    """Bound by the Lagrangian relaxation, which holds for both variants, and search further."""
+    budget = state.call.budget
+    if synchronization == "fixed":
+        lagrangian(instance, state, budget)
+        return
+    search = first_search(instance, state)
+    if not state.closed:
+        lagrangian(instance, state, budget.share(BRACKET_SHARE))
     if not state.closed:
         if budget.clock.limit is None:
             budget = replace(budget, clock=Clock(max(budget.clock.elapsed(), MIN_SEARCH)))
         improve(state, search, budget, MOVES * instance.number_of_tasks)
-    return state.outcome(f"too large for an exact search: over {MAX_TASKS} tasks")
-
-
-def _fixed(instance: HareInstance, state: SearchState) -> MethodResult:
-    """Solve the scale-fixed variant by CP-SAT, and bound it by the relaxed variant."""
-    call = state.call
-    if instance.number_of_tasks > MAX_TASKS:
-        lagrangian(instance, state, call.budget)
-        return state.outcome(f"too large for an exact search: over {MAX_TASKS} tasks")
-    if run_cp_sat(instance, state, call.budget.share(0.3, most=10.0), "fixed"):
-        return state.outcome()
-    relaxed = initial_state(instance, replace(call, progress=NullProgress()), "relaxed")
-    branch_and_price(instance, relaxed, call.budget.share(0.3, most=20.0))
-    state.bound(relaxed.lower, relaxed.certificate)
-    run_cp_sat(instance, state, call.budget, "fixed")
-    return state.outcome()

@@ -25,7 +25,6 @@ from schedgap.solvers.programs.builder import columns_matrix
 from schedgap.solvers.programs.sparse import sparse
 
 IN_USE = 1e-6  # share above which a column counts as used
-_AGE = 200  # nodes for which an unused column is kept when the master is rebuilt
 
 Support = list[list[tuple[float, ScheduleColumn]]]  # [n] columns in use, with their shares
 
@@ -35,26 +34,21 @@ class ScheduleMaster:
 
     `jobs`: the jobs, each with its windows. `class_size` [k]: number of GPUs of each kind.
     `horizon`: number of steps from time 0. `dear`: cost of the artificial column of each job, above
-    that of any schedule of interest.
+    any schedule of interest.
     """
 
     def __init__(
         self, jobs: Sequence[JobData], class_size: Ints, horizon: int, *, dear: float
     ) -> None:
         self.capacity: Floats = np.repeat(class_size, horizon).astype(float)  # [k * horizon + t]
-        self.generated = 0  # columns so far
-        self._jobs, self._kinds, self._horizon, self._dear = jobs, len(class_size), horizon, dear
-        self._open()
-
-    def _open(self) -> None:
-        """Start with one artificial column for each job, so that the master is always feasible."""
-        count, rows = len(self._jobs), len(self.capacity)
+        self._jobs, self._kinds, self._horizon = jobs, len(class_size), horizon
+        count, rows = len(jobs), len(self.capacity)
         self._upper = [math.inf] * count  # [j]
-        self._pools = [_ColumnPool() for _ in self._jobs]
-        artificial = [{rows + n: 1.0} for n in range(count)]
+        self._pools = [_ColumnPool() for _ in jobs]
+        artificial = [{rows + n: 1.0} for n in range(count)]  # so the master is always feasible
         self._program = Relaxation(
             LinearProgram.nonnegative(
-                np.full(count, self._dear),
+                np.full(count, dear),
                 columns_matrix(artificial, rows + count),
                 row_lower=np.append(np.full(rows, -np.inf), np.ones(count)),
                 row_upper=np.append(self.capacity, np.ones(count)),
@@ -63,9 +57,9 @@ class ScheduleMaster:
         )
 
     @property
-    def size(self) -> int:
-        """Number of columns in the master."""
-        return len(self._upper)
+    def generated(self) -> int:
+        """Number of columns in the master, without the artificial ones."""
+        return len(self._upper) - len(self._jobs)
 
     def solve(self, clock: Clock) -> EngineResult:
         """Solve the master over the open columns."""
@@ -75,11 +69,10 @@ class ScheduleMaster:
         """Return whether a schedule of job n is in the master."""
         return item in self._pools[n].items
 
-    def add(self, new: Sequence[tuple[int, ScheduleColumn]], node: int) -> None:
+    def add(self, new: Sequence[tuple[int, ScheduleColumn]]) -> None:
         """Add columns, open at the current node.
 
-        `new`: job and schedule of each column; none of them is in the master. `node`: number of
-        nodes so far, to tell how long a column is not used.
+        `new`: job and schedule of each column; none of them is in the master.
         """
         if not new:
             return
@@ -91,7 +84,7 @@ class ScheduleMaster:
             entries.append(np.append(usage[used], 1.0))
             starts.append(starts[-1] + len(used) + 1)
             cost.append(float(self._jobs[n].weight * (self._jobs[n].arrival + item.barrier[-1])))
-            self._pools[n].put(item, len(self._upper), node)
+            self._pools[n].put(item, len(self._upper))
             self._upper.append(math.inf)
         count = len(new)
         matrix = sparse.csc_array(
@@ -99,7 +92,6 @@ class ScheduleMaster:
             (len(self.capacity) + len(self._jobs), count),
         )
         self._program.add_columns(cost, np.zeros(count), np.full(count, np.inf), matrix)
-        self.generated += count
 
     def usage(self, n: int, item: ScheduleColumn) -> Floats:
         """Return [k * horizon + t] the number of GPUs that a schedule occupies."""
@@ -126,35 +118,15 @@ class ScheduleMaster:
         if changed:
             self._program.change_bounds(changed, np.zeros(len(changed)), upper)
 
-    def forget(self, node: int) -> None:
-        """Rebuild the master from the columns that were used lately.
+    def support(self, shares: Floats) -> Support:
+        """Return the columns in use of each job.
 
-        `node`: number of nodes so far.
-        """
-        recent = [
-            (n, item)
-            for n, pool in enumerate(self._pools)
-            for item, last in zip(pool.items, pool.last_used, strict=True)
-            if last >= node - _AGE
-        ]
-        generated = self.generated
-        self._open()
-        self.add(recent, node)
-        self.generated = generated
-
-    def support(self, shares: Floats, node: int) -> Support:
-        """Return the columns in use of each job, and record that they are.
-
-        `shares` [j]: solution of the master. `node`: number of nodes so far.
+        `shares` [j]: solution of the master.
         """
         support: Support = []
         for pool in self._pools:
-            own = shares[pool.numbers]
-            items = list(pool.items)
-            places = np.flatnonzero(own > IN_USE)
-            for place in places:
-                pool.last_used[place] = node
-            support.append([(float(own[place]), items[place]) for place in places])
+            own = zip(shares[pool.numbers].tolist(), pool.items, strict=True)
+            support.append([(share, item) for share, item in own if share > IN_USE])
         return support
 
 
@@ -164,17 +136,12 @@ class _ColumnPool:
     def __init__(self) -> None:
         self.items: dict[ScheduleColumn, None] = {}  # an ordered set
         self.numbers: list[int] = []  # column of the master
-        self.last_used: list[int] = []  # node at which it last had a share
         self._stacked: tuple[Ints, Ints, Ints] | None = None
 
-    def put(self, item: ScheduleColumn, number: int, node: int) -> None:
-        """Add a column.
-
-        `node`: number of nodes so far.
-        """
+    def put(self, item: ScheduleColumn, number: int) -> None:
+        """Add a column."""
         self.items[item] = None
         self.numbers.append(number)
-        self.last_used.append(node)
         self._stacked = None
 
     def inside(self, windows: JobWindows) -> list[bool]:

@@ -70,7 +70,7 @@ def workload(instance: HareInstance, *, split: bool = False) -> Workload:
     With integers, gaps of exactly the right length are found; rounding may miss them, which only
     costs quality.
 
-    `split`: make every task a batch of its own, instead of all identical tasks of a round together.
+    `split`: make every task a separate batch, instead of all identical tasks of a round together.
     """
     view = arrays(instance)
     train: NDArray[np.int64] | NDArray[np.float64]
@@ -165,7 +165,7 @@ class CapacityProfile:
         """Reserve GPUs for an interval.
 
         `gpus`: number of GPUs; a negative number releases them. An interval whose ends are equal as
-        doubles lasts until the next double, so that no other task is placed across it.
+        doubles lasts until the next double, so no other task is placed across it.
         """
         if end <= start:
             end = nextafter(start, inf)

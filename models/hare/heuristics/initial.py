@@ -12,10 +12,12 @@ from schedgap.instances.hare import HareInstance, HareSchedule, arrays
 from schedgap.models.hare.algorithms.algorithm_1 import algorithm_1
 from schedgap.models.hare.algorithms.list_wspt import list_wspt, smith_ratio
 from schedgap.models.hare.bounds.certificates import critical_certificate
-from schedgap.models.hare.decode import to_schedule, to_steps, value_of
+from schedgap.models.hare.decode import left_shifted_schedule, to_schedule, to_steps, value_of
 from schedgap.models.hare.integer_time import Synchronization, steps
 from schedgap.models.method import RunContext
 from schedgap.models.search_state import SearchState
+
+CLOSE = 5e-7  # relative; closer values count as equal if there is no grid
 
 
 def initial_state(
@@ -51,11 +53,33 @@ def initial_state(
     )
     state.trace["step"] = str(whole.step)
     state.bound(whole.critical_path_value, critical_certificate(instance)[1])
+    _offer_lists(instance, state, synchronization)
+    return state
+
+
+def state_without_grid(
+    instance: HareInstance, call: RunContext, synchronization: Synchronization
+) -> SearchState:
+    """Return the same state in the instance's own units, for times without a common step."""
+    state = SearchState(
+        call,
+        lambda schedule: schedule.value(instance),
+        normalise=lambda schedule: left_shifted_schedule(instance, schedule, synchronization),
+        tolerance=CLOSE,
+    )
+    state.bound(*critical_certificate(instance))
+    _offer_lists(instance, state, synchronization)
+    return state
+
+
+def _offer_lists(
+    instance: HareInstance, state: SearchState, synchronization: Synchronization
+) -> None:
+    """Offer list schedules until the gap is closed or the time is up."""
     for schedule in starting_schedules(instance, synchronization):
         state.incumbent(schedule)
-        if state.closed or call.clock.expired():
+        if state.closed or state.call.clock.expired():
             break
-    return state
 
 
 def starting_schedule(
@@ -75,7 +99,7 @@ def starting_schedules(
     """Yield a few list schedules.
 
     `synchronization`: variant of the problem. The optimum of the fixed variant can be higher, so
-    the value of a relaxed schedule is no upper bound on it.
+    the value of a relaxed schedule does not bound it.
     """
     if synchronization == "fixed":
         yield _rounds_together(instance)

@@ -1,4 +1,4 @@
-"""`Hare_Sched` as interval models for CP-SAT: an interval per task and GPU, or kind of GPU (ours).
+"""`Hare_Sched` as an interval model for CP-SAT: an interval for each task and kind of GPU (ours).
 
 GPUs of one kind are interchangeable, and unit-demand intervals of which at most `cap` overlap at
 any time can be assigned to `cap` GPUs. So one cumulative constraint per kind expresses (8) without
@@ -6,7 +6,7 @@ the symmetry between equal GPUs.
 """
 
 import itertools
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
 from schedgap.models.hare.decode import assign_gpus, rounds_of, to_schedule, to_steps
 from schedgap.models.hare.integer_time import (
-    Ints,
     Synchronization,
     identical_jobs,
     latest_completions,
@@ -24,27 +23,23 @@ from schedgap.models.hare.integer_time import (
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
-By = Literal["kind", "gpu"]
-
 
 def build(
     instance: HareInstance,
     *,
-    by: By = "kind",
     synchronization: Synchronization = "relaxed",
     upper: int | None = None,
     lower: int | None = None,
 ) -> "cp_model.CpModel":
     """Build the CP-SAT model of the problem, in whole steps.
 
-    `by`: one interval per task and class of equal GPUs (ours), or per task and GPU as in (8).
     `synchronization`: with `fixed`, all tasks of a round start together. `upper`, `lower`:
     objective of a schedule of this variant and a lower bound on the optimum, in grid steps.
 
     Returns
     -------
     CpModel
-        Variables in this order: x [i]; y [i, m] task by task; barriers [q].
+        Variables in this order: x [i]; y [i, k] task by task; barriers [q].
 
     Raises
     ------
@@ -55,18 +50,16 @@ def build(
 
     view, whole = arrays(instance), steps(instance)
     ends = latest_completions(whole, upper)
-    machines = view.class_gpus if by == "kind" else tuple((m,) for m in range(view.gpus))
+    kinds = range(len(view.class_gpus))
     model = cp_model.CpModel()
-    train, duration = _times(instance, by)
+    train, duration = whole.train, whole.duration
     last = ends[view.task_job] - whole.tail
     # (4): each start lies in its time window
     x = [
         model.new_int_var(int(whole.head[i]), int(last[i] - duration[i].min()), f"x[{i}]")
         for i in range(view.tasks)
     ]
-    y = [
-        [model.new_bool_var(f"y[{i},{m}]") for m in range(len(machines))] for i in range(view.tasks)
-    ]
+    y = [[model.new_bool_var(f"y[{i},{k}]") for k in kinds] for i in range(view.tasks)]
     barrier = [
         model.new_int_var(
             int(max(whole.head[i] + duration[i].min() for i in tasks)),
@@ -78,15 +71,15 @@ def build(
     for i in range(view.tasks):
         q = view.task_round[i]
         model.add_exactly_one(y[i])  # (5)
-        for m in range(len(machines)):
-            model.add(barrier[q] >= x[i] + int(duration[i, m])).only_enforce_if(y[i][m])  # (6), (7)
+        for k in kinds:
+            model.add(barrier[q] >= x[i] + int(duration[i, k])).only_enforce_if(y[i][k])  # (6), (7)
         model.add(barrier[q] >= x[i] + int(duration[i].min()))
         if q not in view.job_rounds:
             model.add(x[i] >= barrier[q - 1])  # (7)
-    for m, gpus in enumerate(machines):  # (8)
+    for k, gpus in enumerate(view.class_gpus):  # (8)
         runs = [
             model.new_optional_fixed_size_interval_var(
-                x[i], int(train[i, m]), y[i][m], f"run[{i},{m}]"
+                x[i], int(train[i, k]), y[i][k], f"run[{i},{k}]"
             )
             for i in range(view.tasks)
         ]
@@ -115,30 +108,28 @@ def build(
     return model
 
 
-def read(values: ArrayLike, instance: HareInstance, *, by: By = "kind") -> HareSchedule:
+def read(values: ArrayLike, instance: HareInstance) -> HareSchedule:
     """Return the schedule of a solution.
 
-    `values`: values of all variables, in the order of `build`. `by`: as given to `build`.
+    `values`: values of all variables, in the order of `build`.
     """
     view = arrays(instance)
-    machines = len(view.class_gpus) if by == "kind" else view.gpus
+    kinds = len(view.class_gpus)
     solution = np.asarray(values, dtype=np.int64)
-    start, chosen = solution[: view.tasks], solution[view.tasks : view.tasks * (1 + machines)]
-    place = chosen.reshape(view.tasks, machines).argmax(axis=1)
-    gpu = assign_gpus(instance, start, place) if by == "kind" else place
-    return to_schedule(instance, start, gpu)
+    start, chosen = solution[: view.tasks], solution[view.tasks : view.tasks * (1 + kinds)]
+    kind = chosen.reshape(view.tasks, kinds).argmax(axis=1)
+    return to_schedule(instance, start, assign_gpus(instance, start, kind))
 
 
 def start(
     instance: HareInstance,
     schedule: HareSchedule,
     *,
-    by: By = "kind",
     synchronization: Synchronization = "relaxed",
 ) -> list[int | None]:
     """Return the hint that encodes a schedule.
 
-    `by`: as given to `build`. `synchronization`: as given to `build`.
+    `synchronization`: as given to `build`.
 
     Returns
     -------
@@ -146,20 +137,10 @@ def start(
         Value of each variable, in the order of `build`; None for the barriers.
     """
     view = arrays(instance)
-    machines = len(view.class_gpus) if by == "kind" else view.gpus
     start = to_steps(instance, schedule, synchronization)
-    place = view.gpu_class[schedule.gpu] if by == "kind" else schedule.gpu
+    kind = view.gpu_class[schedule.gpu]
     for group in view.alike:  # identical tasks start in order of their numbers
         order = sorted(group, key=lambda i: (start[i], i))
-        start[list(group)], place = start[order], place.copy()
-        place[list(group)] = place[order]
-    chosen = np.equal.outer(place, np.arange(machines))
+        start[list(group)], kind[list(group)] = start[order], kind[order]
+    chosen = np.equal.outer(kind, np.arange(len(view.class_gpus)))
     return [*start.tolist(), *chosen.astype(int).ravel().tolist(), *[None] * view.rounds]
-
-
-def _times(instance: HareInstance, by: By) -> tuple[Ints, Ints]:
-    """Return [i, m] training times and durations d in steps, m a class or a GPU."""
-    view, whole = arrays(instance), steps(instance)
-    if by == "kind":
-        return whole.train, whole.duration
-    return whole.train[:, view.gpu_class], whole.duration[:, view.gpu_class]

@@ -65,15 +65,11 @@ class BaseRelaxation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadCut:
-    """Tangent to row (9) for a set of items on a machine, at the load `load`.
-
-    With `release` (ours), starts are measured from the earliest head in the set.
-    """
+    """Tangent to row (9) for a set of items on a machine, at the load `load`."""
 
     machine: int
     items: Ints
     load: float
-    release: bool = False
 
 
 def _items(view: HareArrays, *, integer: bool) -> RelaxationItems:
@@ -197,10 +193,9 @@ def cut_rows(relaxed: BaseRelaxation, cuts: Sequence[LoadCut]) -> NewRows:
     Notes
     -----
     Let S be the items of a cut, u the tasks of an item per GPU and unit of share, and
-    A = sum u c y the load. The row is A^2 <= sum u (2 c z - 2 rho c y + c^2 y), where rho is 0 or
-    the earliest head in S. It holds for every S in every schedule: if the tasks of S on a GPU start
-    at rho or later, one after another, then sum c (x - rho) is at least the sum of c c' over all
-    pairs, which is (A^2 - sum c^2) / 2. Since the square lies above its tangents,
+    A = sum u c y the load. The row is A^2 <= sum u (2 c z + c^2 y). It holds for every S in every
+    schedule: if the tasks of S on a GPU run one after another, then sum c x is at least the sum of
+    c c' over all pairs, which is (A^2 - sum c^2) / 2. Since the square lies above its tangents,
     A^2 >= 2 A* A - A*^2, replacing A^2 by the tangent at A* gives a valid linear row.
     """
     item = relaxed.items
@@ -211,10 +206,9 @@ def cut_rows(relaxed: BaseRelaxation, cuts: Sequence[LoadCut]) -> NewRows:
     for number, cut in enumerate(cuts):
         g, k = cut.items, cut.machine
         weight, train = item.unit[g, k] * item.train[g, k], item.train[g, k]
-        rho = float(item.head[g].min()) if cut.release else 0.0
         y = items + g * machines + k
         z = y + items * machines
-        terms.append((number, y, weight * (2 * cut.load + 2 * rho - train)))
+        terms.append((number, y, weight * (2 * cut.load - train)))
         terms.append((number, z, -2 * weight))
     builder.rows("eq_9", len(cuts), *terms, upper=[cut.load**2 for cut in cuts])
     rows = builder.program()
@@ -244,7 +238,8 @@ def with_cuts(relaxed: BaseRelaxation, cuts: Sequence[LoadCut]) -> LinearProgram
 def disaggregated(cuts: Sequence[LoadCut], view: HareArrays) -> list[LoadCut]:
     """Return cuts over classes as cuts over tasks and GPUs: one for each GPU of the class.
 
-    Their sum over the GPUs is the original cut, so the relaxation over tasks and GPUs is no weaker.
+    Their sum over the GPUs is the original cut, so the relaxation over tasks and GPUs is at least
+    as strong.
 
     `cuts`: cuts of the relaxation with continuous y.
     """
@@ -269,18 +264,17 @@ def separate_full_set(relaxed: BaseRelaxation, values: Floats) -> list[LoadCut]:
     list of LoadCut
         Tangents at the loads of the point, at most one per machine.
     """
-    every = np.arange(len(relaxed.items.count))
-    _, y, z = relaxed.split(values)
-    cuts = []
+    item, (_, y, z) = relaxed.items, relaxed.split(values)
+    every, cuts = np.arange(len(item.count)), []
     for k in range(y.shape[1]):
-        load, excess = _excess(relaxed.items, k, every, y, z, 0.0)
+        load, excess = _excess(item, k, every, y, z)
         if excess[-1] > _tolerance(load[-1]):
             cuts.append(LoadCut(k, every, float(load[-1])))
     return cuts
 
 
 def separate_prefixes(relaxed: BaseRelaxation, values: Floats) -> list[LoadCut]:
-    """Return violated rows (9) for subsets of the items of a machine.
+    """Return violated rows (9) for subsets of the items of a machine, at most MAX_CUTS each.
 
     `values` [j]: the point to separate.
 
@@ -301,66 +295,29 @@ def separate_prefixes(relaxed: BaseRelaxation, values: Floats) -> list[LoadCut]:
     ----------
     M. Queyranne, "Structure of a simple scheduling polyhedron", Mathematical Programming 58 (1993).
     """
-    _, y, z = relaxed.split(values)
+    item, (_, y, z) = relaxed.items, relaxed.split(values)
     cuts = []
     for k in range(y.shape[1]):
-        order = _by_middle(relaxed.items, k, y, z, 0.0)
-        cuts += _violated(relaxed.items, k, order, y, z, release=False)
+        there = np.flatnonzero(y[:, k] > _ZERO_SHARE)
+        middle = z[there, k] / y[there, k] + item.train[there, k] / 2
+        order = there[np.argsort(middle, kind="stable")]
+        load, excess = _excess(item, k, order, y, z)
+        violated = np.flatnonzero(excess > _tolerance(load))
+        if len(violated) > MAX_CUTS:
+            spread = violated[np.linspace(0, len(violated) - 1, MAX_CUTS).astype(int)]
+            violated = np.union1d(spread, violated[np.argmax(excess[violated])])
+        cuts += [LoadCut(k, np.sort(order[: p + 1]), float(load[p])) for p in violated]
     return cuts
-
-
-def separate_release_prefixes(relaxed: BaseRelaxation, values: Floats) -> list[LoadCut]:
-    """Return violated rows (9) for prefixes of the items released at rho or later, for every rho.
-
-    `values` [j]: the point to separate.
-
-    Returns
-    -------
-    list of LoadCut
-        The cuts of `separate_prefixes`, then those that measure starts from the earliest head.
-    """
-    _, y, z = relaxed.split(values)
-    item, cuts = relaxed.items, separate_prefixes(relaxed, values)
-    for k in range(y.shape[1]):
-        for rho in np.unique(item.head[item.head > 0]):
-            order = _by_middle(item, k, y, z, rho)
-            cuts += _violated(item, k, order, y, z, release=True)
-    return cuts
-
-
-def _by_middle(item: RelaxationItems, k: int, y: Floats, z: Floats, rho: float) -> Ints:
-    """Return the items with a share on machine k and a head of at least rho, in order of h."""
-    there = np.flatnonzero((y[:, k] > _ZERO_SHARE) & (item.head >= rho))
-    middle = z[there, k] / y[there, k] + item.train[there, k] / 2
-    return there[np.argsort(middle, kind="stable")]
-
-
-def _violated(
-    item: RelaxationItems, k: int, order: Ints, y: Floats, z: Floats, *, release: bool
-) -> list[LoadCut]:
-    """Return the cuts of the violated prefixes of an order, at most MAX_CUTS."""
-    if not len(order):
-        return []
-    rho = np.minimum.accumulate(item.head[order]) if release else 0.0
-    load, excess = _excess(item, k, order, y, z, rho)
-    violated = np.flatnonzero(excess > _tolerance(load))
-    if len(violated) > MAX_CUTS:
-        spread = violated[np.linspace(0, len(violated) - 1, MAX_CUTS).astype(int)]
-        violated = np.union1d(spread, violated[np.argmax(excess[violated])])
-    return [LoadCut(k, np.sort(order[: p + 1]), float(load[p]), release) for p in violated]
 
 
 def _excess(
-    item: RelaxationItems, k: int, order: Ints, y: Floats, z: Floats, rho: Floats | float
+    item: RelaxationItems, k: int, order: Ints, y: Floats, z: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the load A of each prefix of an order, and the violation of its row.
-
-    The violation is A^2 - sum u (2 c z - 2 rho c y + c^2 y).
-    """
+    """Return the load A of each prefix of an order, and A^2 - sum u (2 c z + c^2 y)."""
     train = item.train[order, k]
     weight = item.unit[order, k] * train
     load = np.cumsum(weight * y[order, k])
-    right = np.cumsum(weight * (2 * z[order, k] + train * y[order, k])) - 2 * rho * load
+    right = np.cumsum(weight * (2 * z[order, k] + train * y[order, k]))
     return load, load**2 - right
 
 

@@ -9,7 +9,7 @@ Industrial and Applied Mathematics 8 (1960).
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,9 +25,6 @@ from schedgap.models.hare.programs.relaxation_arrays import (
     build,
     cut_rows,
     disaggregated,
-    separate_full_set,
-    separate_prefixes,
-    separate_release_prefixes,
     with_cuts,
 )
 from schedgap.models.method import RunContext
@@ -39,10 +36,10 @@ from schedgap.solvers.loops.cutting_planes import Solve, cutting_planes
 from schedgap.solvers.programs.arrays import Floats, LinearProgram
 from schedgap.solvers.programs.sparse import sparse
 
-INTEGER_CELLS = 400  # tasks x GPUs up to which `relaxed-prefix` keeps y binary by default
-MAX_RATIO = 1e6  # of weights, or of times; larger ratios exceed the tolerances of engines
-MAX_ROUNDS = 400  # of a cutting-plane loop
-_LINEAR_SHARE = 0.3  # of the time, for cuts on the linear relaxation before the binary one
+INTEGER_CELLS = 400  # tasks x GPUs up to which y is binary by default
+MAX_RATIO = 1e6  # between weights, or times; larger ratios exceed the tolerances of engines
+MAX_ROUNDS = 400  # programs that a cutting-plane loop solves
+_LINEAR_SHARE = 0.3  # share of the time for cuts on the linear relaxation, before the binary one
 # U is large: an error of 1e-6 in y moves a start by U / 1e6.
 _PRECISE: dict[str, dict[str, Any]] = {
     "highs": {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9},
@@ -55,21 +52,142 @@ _PRECISE_INTEGER: dict[str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CutLoopResult:
+class RelaxationSolution:
     """Result of a cutting-plane loop.
 
-    `values` is the last point, or None. `bound` is a lower bound on the relaxation even if cuts are
-    still missing; `closed` says that none is violated. `duals` belong to the rows of `program` and
-    prove the bound if it is linear.
+    `relaxed` is the relaxation without rows (9), `program` the last program with `cuts`. `values`
+    is the last point, or None. `bound` is a lower bound on the relaxation even if cuts are still
+    missing; `closed` says that none is violated. `duals` belong to the rows of `program` and prove
+    the bound if it is linear.
     """
 
-    values: Floats | None
-    bound: float | None
-    closed: bool
-    cuts: list[LoadCut]
-    rounds: int
+    relaxed: BaseRelaxation
     program: LinearProgram
+    cuts: list[LoadCut]
+    values: Floats | None = None
+    bound: float | None = None
+    closed: bool = False
+    rounds: int = 0
     duals: Floats | None = None
+
+    @property
+    def start(self) -> Floats:
+        """[i] starts x_hat of the tasks, in the instance's time unit."""
+        assert self.values is not None
+        x, _, _ = self.relaxed.split(self.values)
+        return np.asarray(x[self.relaxed.items.task_item])
+
+    @property
+    def gpu(self) -> NDArray[np.int64]:
+        """[i] GPU with the largest share y_hat of the task, or one of that class of GPUs."""
+        assert self.values is not None
+        _, y, _ = self.relaxed.split(self.values)
+        return np.asarray(self.relaxed.items.gpu[y.argmax(axis=1)][self.relaxed.items.task_item])
+
+    def trace(self) -> dict[str, object]:
+        """Return bound, proof, rounds and cuts of the loop, for the trace of a method."""
+        return {
+            "relaxation_value": self.bound,
+            "relaxation_proved": self.closed,
+            "rounds": self.rounds,
+            "cuts": len(self.cuts),
+        }
+
+
+def has_few_cells(instance: HareInstance) -> bool:
+    """Return whether y is binary by default."""
+    return instance.number_of_tasks * len(instance.gpus) <= INTEGER_CELLS
+
+
+def solve_relaxation(
+    instance: HareInstance,
+    call: RunContext,
+    separate: Separate,
+    *,
+    integer: bool,
+    horizon_cap: bool = True,
+    canonical: bool = False,
+    on_bound: OnBound | None = None,
+) -> RelaxationSolution:
+    """Solve Hare_Sched_RL by cutting planes: first with continuous y, then with binary y.
+
+    `separate`: returns the rows (9) that a point violates. `integer`: whether y is binary.
+    `horizon_cap`: bound the starts by the horizon, see `relaxation.start_limit`. `canonical`: end
+    with the canonical point among the optima. `on_bound`: called with every improved bound, in the
+    instance's units.
+    """
+    limit = relaxation.start_limit(instance, horizon_cap=horizon_cap)
+    call.progress.phase("adding cuts to the linear relaxation")
+    clock = call.clock.share(_LINEAR_SHARE) if integer else call.clock
+    relaxed = build(instance, limit=limit, integer=False)
+    found = solve_with_cuts(relaxed, separate, _solver(call, clock), clock, on_bound=on_bound)
+    solver = _solver(call, call.clock)
+    if integer:
+        call.progress.phase("adding cuts to the relaxation with binary y")
+        weaker = found
+        found = solve_binary_with_cuts(
+            build(instance, limit=limit, integer=True),
+            separate,
+            solver,
+            call.clock,
+            cuts=disaggregated(weaker.cuts, arrays(instance)),
+            on_bound=None if _badly_scaled(instance) else on_bound,
+        )
+        worse = weaker.bound is not None and (found.bound is None or found.bound < weaker.bound)
+        if _badly_scaled(instance) or worse:
+            found = replace(found, bound=weaker.bound)
+    if canonical and found.closed:
+        call.progress.phase("choosing the canonical point")
+        found = replace(found, values=canonical_point(found, separate, solver, call.clock))
+    return found
+
+
+def _solver(call: RunContext, clock: Clock) -> Solve:
+    """Return the engine of a call with tight tolerances, for costs of any size."""
+    engine = call.engine or "highs"
+
+    def run(program: LinearProgram) -> EngineResult:
+        scale = _cost_scale(program)
+        result = solve(
+            replace(program, cost=program.cost * scale, offset=program.offset * scale),
+            engine,
+            clock=clock,
+            threads=call.threads,
+            seed=call.seed,
+            options=_precise(engine, program.is_mixed),
+        )
+        return replace(
+            result,
+            objective=None if result.objective is None else result.objective / scale,
+            bound=None if result.bound is None else result.bound / scale,
+            duals=None if result.duals is None else np.asarray(result.duals) / scale,
+        )
+
+    return run
+
+
+def _precise(engine: str, mixed: bool) -> dict[str, Any]:
+    """Return the tightest tolerances that are safe for an engine."""
+    linear = _PRECISE.get(engine, dict(find_engine(engine).least))
+    return linear | (_PRECISE_INTEGER.get(engine, {}) if mixed else {})
+
+
+def _cost_scale(program: LinearProgram) -> float:
+    """Return the power of two that brings the largest cost into [512, 1024)."""
+    largest = float(np.abs(program.cost).max(initial=0.0))
+    return 2.0 ** (10 - math.frexp(largest)[1]) if largest > 0 else 1.0
+
+
+def _badly_scaled(instance: HareInstance) -> bool:
+    """Return whether weights or times differ by more than engines can resolve.
+
+    The bound of an integer program is then not trusted: engines have reported bounds above the
+    optimum.
+    """
+    view = arrays(instance)
+    parts = (view.weight, np.concatenate([view.duration.ravel(), view.train.ravel(), view.arrival]))
+    positive = (part[part > 0] for part in parts)
+    return any(len(part) and part.max() > MAX_RATIO * part.min() for part in positive)
 
 
 def solve_with_cuts(
@@ -81,7 +199,7 @@ def solve_with_cuts(
     cuts: Sequence[LoadCut] = (),
     on_bound: OnBound | None = None,
     max_rounds: int = MAX_ROUNDS,
-) -> CutLoopResult:
+) -> RelaxationSolution:
     """Solve, add the cuts that the solution violates, and repeat until there are none.
 
     `relaxed`: the relaxation without rows (9). `separate`: returns the cuts that a point violates.
@@ -102,8 +220,9 @@ def solve_with_cuts(
     values = duals = None
     if loop.last is not None:
         values, duals = np.asarray(loop.last.values), loop.last.duals
-    return CutLoopResult(
-        values, loop.bound, loop.end == "closed", all_cuts, loop.rounds, loop.program, duals
+    closed = loop.end == "closed"
+    return RelaxationSolution(
+        relaxed, loop.program, all_cuts, values, loop.bound, closed, loop.rounds, duals
     )
 
 
@@ -115,7 +234,7 @@ def solve_binary_with_cuts(
     *,
     cuts: Sequence[LoadCut] = (),
     on_bound: OnBound | None = None,
-) -> CutLoopResult:
+) -> RelaxationSolution:
     """Alternate between the program with binary y and cuts for its y, until both values meet.
 
     `relaxed`: the relaxation without rows (9), with binary y. `separate`: returns the cuts that a
@@ -134,7 +253,7 @@ def solve_binary_with_cuts(
         equal = [(table == table[:, [cut.machine]]).all(axis=0) for table in times]
         return [replace(cut, machine=int(m)) for m in np.flatnonzero(equal[0] & equal[1])]
 
-    state = CutLoopResult(None, None, False, list(cuts), 0, relaxed.program)
+    state = RelaxationSolution(relaxed, relaxed.program, list(cuts))
     best = np.inf
     for number in range(1, MAX_ROUNDS + 1):
         result = solve(with_cuts(relaxed, state.cuts))
@@ -173,30 +292,27 @@ def _with_shares(relaxed: BaseRelaxation, values: Floats) -> LinearProgram:
 
 
 def canonical_point(
-    relaxed: BaseRelaxation,
-    loop: CutLoopResult,
-    separate: Separate,
-    solve: Solve,
-    clock: Clock,
+    found: RelaxationSolution, separate: Separate, solve: Solve, clock: Clock
 ) -> Floats:
     """Return the point of least sum of starts with the same y and, within 1e-7, the same value.
 
     In an optimum, tasks that do not delay their job may start at many times (E28); this choice is
     the same for all engines that agree on y.
 
-    `relaxed`: the relaxation without rows (9). `loop`: result of its cutting-plane loop, with a
-    point. `separate`: returns the cuts that a point violates. `solve`: solves a program.
+    `found`: a solution with a point. `separate`: returns the cuts that a point violates. `solve`:
+    solves a program.
 
     Returns
     -------
     array [j]
-        The canonical point, or that of `loop` if the loop does not close in time.
+        The canonical point, or the point of `found` if the loop does not close in time.
     """
-    assert loop.values is not None
-    program = _with_shares(relaxed, loop.values)
+    assert found.values is not None
+    relaxed = found.relaxed
+    program = _with_shares(relaxed, found.values)
     cost = np.zeros_like(program.cost)
     cost[: len(relaxed.items.count)] = relaxed.items.count
-    value = program.objective(loop.values)
+    value = program.objective(found.values)
     narrowed = replace(
         program,
         cost=cost,
@@ -206,233 +322,6 @@ def canonical_point(
         row_names=[*(program.row_names or ()), "fix_e28_value"],
     )
     best = solve_with_cuts(
-        replace(relaxed, program=narrowed), separate, solve, clock, cuts=loop.cuts
+        replace(relaxed, program=narrowed), separate, solve, clock, cuts=found.cuts
     )
-    return best.values if best.closed and best.values is not None else loop.values
-
-
-@dataclass(frozen=True, slots=True)
-class RelaxationSolution:
-    """A relaxation, the result of its cutting-plane loop, and the point to start from."""
-
-    relaxed: BaseRelaxation
-    loop: CutLoopResult
-    point: Floats | None  # [j]
-
-    @property
-    def start(self) -> Floats:
-        """[i] starts x_hat of the tasks, in the instance's time unit."""
-        assert self.point is not None
-        x, _, _ = self.relaxed.split(self.point)
-        return np.asarray(x[self.relaxed.items.task_item])
-
-    @property
-    def gpu(self) -> NDArray[np.int64]:
-        """[i] GPU with the largest share y_hat of the task, or one of that class of GPUs."""
-        assert self.point is not None
-        _, y, _ = self.relaxed.split(self.point)
-        return np.asarray(self.relaxed.items.gpu[y.argmax(axis=1)][self.relaxed.items.task_item])
-
-    def trace(self) -> dict[str, object]:
-        """Return bound, proof, rounds and cuts of the loop, for the trace of a method."""
-        return {
-            "relaxation_value": self.loop.bound,
-            "relaxation_proved": self.loop.closed,
-            "rounds": self.loop.rounds,
-            "cuts": len(self.loop.cuts),
-        }
-
-
-def _solve_by_cuts(
-    instance: HareInstance,
-    call: RunContext,
-    separate: Separate,
-    *,
-    horizon_cap: bool,
-    integer: bool,
-    choose_point: bool = False,
-    on_bound: OnBound | None = None,
-) -> RelaxationSolution:
-    """Solve Hare_Sched_RL by cutting planes: first with continuous y, then with binary y.
-
-    `separate`: returns the rows (9) that a point violates. `horizon_cap`: bound the starts by the
-    horizon, see `relaxation.start_limit`. `integer`: whether y is binary. `choose_point`: end with
-    the canonical point among the optima. `on_bound`: called with every improved bound, in the
-    instance's units.
-    """
-    engine = call.engine or "highs"
-    limit = relaxation.start_limit(instance, horizon_cap=horizon_cap)
-
-    def solver(clock: Clock) -> Callable[[LinearProgram], EngineResult]:
-        def run(program: LinearProgram) -> EngineResult:
-            options = _precise(engine, program.is_mixed)
-            scale = _cost_scale(program)
-            result = solve(
-                replace(program, cost=program.cost * scale, offset=program.offset * scale),
-                engine,
-                clock=clock,
-                threads=call.threads,
-                seed=call.seed,
-                options=options,
-            )
-            return replace(
-                result,
-                objective=None if result.objective is None else result.objective / scale,
-                bound=None if result.bound is None else result.bound / scale,
-                duals=None if result.duals is None else np.asarray(result.duals) / scale,
-            )
-
-        return run
-
-    call.progress.phase("adding cuts to the linear relaxation")
-    relaxed = build(instance, limit=limit, integer=False)
-    clock = call.clock.share(_LINEAR_SHARE) if integer else call.clock
-    loop = solve_with_cuts(relaxed, separate, solver(clock), clock, on_bound=on_bound)
-    if integer:
-        call.progress.phase("adding cuts to the relaxation with binary y")
-        weaker, relaxed = loop, build(instance, limit=limit, integer=True)
-        cuts = disaggregated(weaker.cuts, arrays(instance))
-        badly_scaled = _badly_scaled(instance)
-        loop = solve_binary_with_cuts(
-            relaxed,
-            separate,
-            solver(call.clock),
-            call.clock,
-            cuts=cuts,
-            on_bound=None if badly_scaled else on_bound,
-        )
-        better = weaker.bound is not None and (loop.bound is None or loop.bound < weaker.bound)
-        if badly_scaled or better:
-            loop = replace(loop, bound=weaker.bound)
-    point = loop.values
-    if choose_point and point is not None and loop.closed:
-        call.progress.phase("choosing the canonical point")
-        point = canonical_point(relaxed, loop, separate, solver(call.clock), call.clock)
-    return RelaxationSolution(relaxed, loop, point)
-
-
-def _precise(engine: str, mixed: bool) -> dict[str, Any]:
-    """Return the tightest tolerances that are safe for an engine."""
-    linear = _PRECISE.get(engine, dict(find_engine(engine).least))
-    return linear | (_PRECISE_INTEGER.get(engine, {}) if mixed else {})
-
-
-def _cost_scale(program: LinearProgram) -> float:
-    """Return the power of two that brings the largest cost into [512, 1024)."""
-    largest = float(np.abs(program.cost).max(initial=0.0))
-    return 2.0 ** (10 - math.frexp(largest)[1]) if largest > 0 else 1.0
-
-
-def _badly_scaled(instance: HareInstance) -> bool:
-    """Return whether weights or times differ by more than engines can resolve.
-
-    The bound of an integer program is then not trusted: engines have reported bounds above the
-    optimum.
-    """
-    view = arrays(instance)
-    parts = (view.weight, np.concatenate([view.duration.ravel(), view.train.ravel(), view.arrival]))
-    positive = (part[part > 0] for part in parts)
-    return any(len(part) and part.max() > MAX_RATIO * part.min() for part in positive)
-
-
-def solve_literal(
-    instance: HareInstance,
-    call: RunContext,
-    *,
-    horizon_cap: bool = False,
-    literal: bool = False,
-    choose_point: bool = False,
-    on_bound: OnBound | None = None,
-) -> RelaxationSolution:
-    """Solve Hare_Sched_RL as printed: row (9) for the set of all tasks of a GPU only.
-
-    `horizon_cap`: bound the starts by the horizon (E31). `literal`: keep the products (E3).
-    `choose_point`: end with the canonical point among the optima. `on_bound`: called with every
-    improved bound, in the instance's units.
-    """
-    if call.engine == "gurobi":
-        return _solve_quadratic(instance, call, horizon_cap, literal, choose_point, on_bound)
-    return _solve_by_cuts(
-        instance,
-        call,
-        separate_full_set,
-        horizon_cap=horizon_cap,
-        integer=True,
-        choose_point=choose_point,
-        on_bound=on_bound,
-    )
-
-
-def _unsafe_unscaled(instance: HareInstance) -> bool:
-    """Return whether an engine cannot resolve the program in the instance's own units."""
-    largest = float(arrays(instance).weight.max())
-    return _badly_scaled(instance) or not 1e-3 <= largest <= MAX_RATIO
-
-
-def _solve_quadratic(
-    instance: HareInstance,
-    call: RunContext,
-    horizon_cap: bool,
-    literal: bool,
-    choose_point: bool,
-    on_bound: OnBound | None,
-) -> RelaxationSolution:
-    """Solve the Pyomo program with its quadratic rows by Gurobi."""
-    model = relaxation.build(instance, horizon_cap=horizon_cap, literal=literal)
-    options = _PRECISE["gurobi"] | _PRECISE_INTEGER["gurobi"]
-    call.progress.phase("solving the quadratic program")
-    result = solve(
-        model,
-        "gurobi",
-        clock=call.clock,
-        threads=call.threads,
-        seed=call.seed,
-        on_bound=None if _unsafe_unscaled(instance) else on_bound,
-        options=options,
-    )
-    limit = relaxation.start_limit(instance, horizon_cap=horizon_cap)
-    relaxed = build(instance, limit=limit, integer=True)
-    point = None
-    if result.objective is not None:
-        x = np.array([model.x[i].value for i in model.D])
-        y = np.array([[model.y[i, m].value for m in model.M] for i in model.D]).round()
-        barrier = np.array([model.b[q].value for q in model.R])
-        point = np.concatenate([x, y.ravel(), (y * x[:, None]).ravel(), barrier])
-    closed = result.status == "optimal"
-    bound = None if _unsafe_unscaled(instance) else result.bound
-    loop = CutLoopResult(point, bound, closed, [], 1, relaxed.program)
-    if choose_point and closed:
-
-        def run(program: LinearProgram) -> EngineResult:
-            return solve(program, "gurobi", clock=call.clock, options=_PRECISE["gurobi"])
-
-        point = canonical_point(relaxed, loop, separate_full_set, run, call.clock)
-    return RelaxationSolution(relaxed, loop, point)
-
-
-def solve_prefix(
-    instance: HareInstance,
-    call: RunContext,
-    *,
-    integer: bool | None = None,
-    release_cuts: bool = False,
-    choose_point: bool = False,
-    on_bound: OnBound | None = None,
-) -> RelaxationSolution:
-    """Solve Hare_Sched_RL with row (9) for all sets of tasks of a GPU.
-
-    `integer`: whether y is binary; None decides by size. `release_cuts`: also separate rows that
-    measure starts from the earliest release of a set. `choose_point`: end with the canonical point
-    among the optima. `on_bound`: called with every improved bound, in the instance's units.
-    """
-    if integer is None:
-        integer = instance.number_of_tasks * len(instance.gpus) <= INTEGER_CELLS
-    return _solve_by_cuts(
-        instance,
-        call,
-        separate_release_prefixes if release_cuts else separate_prefixes,
-        horizon_cap=True,
-        integer=integer,
-        choose_point=choose_point,
-        on_bound=on_bound,
-    )
+    return best.values if best.closed and best.values is not None else found.values

@@ -139,13 +139,6 @@ PROGRAMS: Mapping[str, Program[HareInstance, Any]] = {
         equations="(4)-(7), (9)",
         indices=_RELAXED,
     ),
-    "relaxed-conic": Program(
-        "Hare_Sched_RL with continuous y",
-        "relaxation",
-        _build("relaxed_conic"),
-        equations="(4)-(7), (9)",
-        indices=_RELAXED,
-    ),
     "relaxed-prefix": Program(
         "Hare_Sched_RL with Queyranne's inequality (9) for single tasks, where the cutting-plane "
         "loop of Algorithm 1 starts",

@@ -9,7 +9,7 @@ numbers from 0 by server id. Jobs and servers are given by id.
 | `order` | A1 L3 | `jobs`: in the order in which every run dispatches them |
 | `limit` | A1 L6 | `theta`; `left`, `right`: range of the limits that are not ruled out |
 | `run` | A1 L7 | `theta`, `kappa`: a run of all jobs begins in slot 1, all loads are 0 |
-| `repeat` | A1 L7 | `theta`, `kappa`, `like`: the run is identical to that of the limit `like` |
+| `repeat` | A1 L7 | `theta`, `kappa`, `like`: the run is the one with the limit `like` again |
 | `place` | A2 L4, A3 L7 | `time`, `job`, `gpus`; `load`: added to each of its GPUs, \
 `most`: largest load among them afterwards |
 | `wait` | A2 L8, A3 L11 | `time`, `job`; `until`: slot in which it is considered again, `exited`: \
@@ -25,8 +25,7 @@ largest load of a GPU |
 | `answer` | A1 L24 | `theta`, `kappa`, `makespan` of the run that is returned; all \
 None if there is none, and `reason` says why |
 
-With the clock `estimated`, `time`, `until` and `exited` follow the estimates, while `starts` and
-`ends` are those of the executed plan. With the clock `actual`, `time` of `place` is the start.
+The `time` of `place` is the start of the job.
 """
 
 from schedgap.models.ring.dispatch import ClusterState, Ints, Trial, gpus_by_server

@@ -12,7 +12,7 @@ def lbsgf(
 
     `job`: index of the job in list order. `cluster`: state of the GPUs, and the limit on their
     loads. `by_server`: take GPUs server by server instead of the least loaded ones of all servers
-    (E22). `spread_factor`: lambda_j, >= 1; by default that of the job.
+    (E22). `spread_factor`: lambda_j, >= 1; by default the job's own.
 
     Returns
     -------

@@ -10,7 +10,7 @@ from typing import Literal
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import AlgorithmRun, MethodResult, RunContext
 from schedgap.models.ring.algorithms.events import Journal
-from schedgap.models.ring.dispatch import NO_PLACE, Choose, Clock, Trial, dispatch, trial_schedule
+from schedgap.models.ring.dispatch import NO_PLACE, Choose, Trial, dispatch, trial_schedule
 from schedgap.models.ring.rates import RateTable
 from schedgap.models.ring.simulator import schedule_metrics
 
@@ -43,7 +43,7 @@ class TrialCache:
     Loads start from 0 in each run (E30).
 
     `order`: jobs in the order of dispatch. `policy`: kappa -> the choice of GPUs with this
-    threshold. `clock`: as for `dispatch`. `journal`: recorder of every step.
+    threshold. `journal`: recorder of every step.
     """
 
     def __init__(
@@ -51,10 +51,9 @@ class TrialCache:
         table: RateTable,
         order: list[int],
         policy: Callable[[int | None], Choose],
-        clock: Clock = "actual",
         journal: Journal | None = None,
     ) -> None:
-        self._table, self._order, self._policy, self._clock = table, order, policy, clock
+        self._table, self._order, self._policy = table, order, policy
         self.horizon = table.horizon
         self.journal = Journal(table, recording=False) if journal is None else journal
         self._trials: dict[int | None, list[Trial]] = {}  # by kappa
@@ -76,7 +75,6 @@ class TrialCache:
             self._order,
             self._policy(kappa),
             limit=limit,
-            clock=self._clock,
             observer=journal if journal.recording else None,
         )
         journal.result(trial)

@@ -128,7 +128,7 @@ def run_lpt_pack(instance: RingInstance, call: RunContext) -> MethodResult:
 
 
 def run_random_orders(instance: RingInstance, call: RunContext, **options: Any) -> MethodResult:
-    """Run method `random-orders`; `options`: those of `random_orders`."""
+    """Run method `random-orders`; `options`: as of `random_orders`."""
 
     def report(trial: Trial) -> None:
         call.progress.incumbent(trial_schedule(instance, trial), trial.makespan)

@@ -28,7 +28,6 @@ from schedgap.models.ring.algorithms.packing import pack
 from schedgap.models.ring.dispatch import (
     NO_PLACE,
     Choose,
-    Clock,
     ClusterState,
     Ints,
     trial_schedule,
@@ -62,10 +61,6 @@ def sjf_bco(
     spread_factor: Annotated[
         SpreadFactor, "lambda of Algorithm 3, one for all jobs, or each job's own", Ge(1), Le(1e6)
     ] = "job",
-    clock: Annotated[
-        Clock,
-        "jobs release their GPUs when they complete, or after their estimated time (ours)",
-    ] = "actual",
     stop: Callable[[], bool] = lambda: False,
     hear: Callable[[RingSchedule], None] | None = None,
 ) -> AlgorithmRun:
@@ -88,8 +83,6 @@ def sjf_bco(
         LBSGF takes the least loaded GPUs of its servers, or server by server (E22).
     spread_factor : float or "job"
         lambda_j of all jobs in LBSGF, >= 1, or each job's own.
-    clock : "actual" or "estimated"
-        Whether jobs release their GPUs at their simulated ends or (ours) after their estimates.
     stop : callable
         Asked between two runs whether time is up.
     hear : callable, optional
@@ -98,9 +91,9 @@ def sjf_bco(
     Returns
     -------
     AlgorithmRun
-        `schedule`: of the best run, or None if no run is feasible. `trace`: its metrics; with the
-        clock "actual" also the bounds of `list_bounds.guarantee_trace`; and `runs`, one row per
-        distinct run. The trace is empty if no schedule can exist, because nothing is run then.
+        `schedule`: of the best run, or None if no run is feasible. `trace`: its metrics, the bounds
+        of `list_bounds.guarantee_trace`, and `runs`, one row per distinct run. The trace is empty
+        if no schedule can exist, because nothing is run then.
 
     Notes
     -----
@@ -124,12 +117,11 @@ def sjf_bco(
         ffp_rule=ffp_rule,
         lbsgf_rule=lbsgf_rule,
         spread_factor=spread_factor,
-        clock=clock,
         stop=stop,
         on_better=report,
         journal=journal,
     )
-    proved = guarantee_trace(table, result.attempts) if clock == "actual" else {}
+    proved = guarantee_trace(table, result.attempts)
     return algorithm_run(instance, result, proved, journal.events)  # A1 L24
 
 
@@ -141,7 +133,6 @@ def search_runs(
     ffp_rule: Literal["literal", "pack"] = "literal",
     lbsgf_rule: Literal["literal", "list"] = "literal",
     spread_factor: SpreadFactor = "job",
-    clock: Clock = "actual",
     stop: Callable[[], bool] = lambda: False,
     on_better: OnBetter = lambda attempt: None,
     journal: Journal | None = None,
@@ -152,7 +143,7 @@ def search_runs(
     ----------
     table : RateTable
         Of an instance that `no_schedule` does not refute.
-    bisection, kappa, ffp_rule, lbsgf_rule, spread_factor, clock
+    bisection, kappa, ffp_rule, lbsgf_rule, spread_factor
         See `sjf_bco`.
     stop, on_better, journal
         See `search_limit`.
@@ -184,7 +175,7 @@ def search_runs(
         return choose
 
     order = smallest_first(table)  # A1 L3
-    trials = TrialCache(table, order, policy, clock, journal)  # A1 L2: U = 0 in each run
+    trials = TrialCache(table, order, policy, journal)  # A1 L2: U = 0 in each run
     trials.journal.order(order)
     # A1 L7: a run depends on kappa only through the set of jobs with G_j <= kappa
     kappas = sorted({1, *table.size}) if kappa == "all" else [kappa]
@@ -202,7 +193,7 @@ def smallest_first(table: RateTable) -> list[int]:
 
 
 def run_sjf_bco(instance: RingInstance, call: RunContext, **options: Any) -> MethodResult:
-    """Run method `sjf-bco`; `options`: those of `sjf_bco`."""
+    """Run method `sjf-bco`; `options`: as of `sjf_bco`."""
 
     def hear(schedule: RingSchedule) -> None:
         call.progress.incumbent(schedule, schedule.makespan)

@@ -2,8 +2,8 @@
 
 In a slot a running job is at one of three levels: inside one server; alone, a ring on servers that
 no other ring uses; or in company, a ring that shares a server with another one. A configuration is
-a set of jobs with levels that may run in the same slot. Rings that are alone need servers of their
-own, and the rings in company have the other ones. The master program is
+a set of jobs with levels that may run in the same slot. Rings that are alone need separate
+servers, and the rings in company have the other ones. The master program is
 
     min sum over configurations:  x_c  subject to, for each job j and each facet (u, v, w) of it,
         sum over configurations with j:  (w / d_j [inside] + u [alone] + v [company]) x_c >= w
@@ -44,8 +44,8 @@ INSIDE, ALONE, COMPANY = range(3)  # levels
 Configuration = tuple[tuple[int, int], ...]  # jobs and their levels
 SlotPrices = Sequence[tuple[int, int, int]]  # [j][level] of a slot of a job, >= 0
 
-_MOST_CELLS = 20_000_000  # of the pricing problem: jobs x GPUs x GPUs x servers
-_MOST_SLOTS = 10_000  # of a ring alone, for facets; longer rings have one row
+_MOST_CELLS = 20_000_000  # in the pricing problem: jobs x GPUs x GPUs x servers
+_MOST_SLOTS = 10_000  # longer rings have one row instead of facets
 _PRICE_UNITS = 10**6  # the largest price after rounding to integers
 
 
@@ -55,7 +55,7 @@ class Levels(NamedTuple):
     inside: float  # execution time inside one server, or NEVER
     servers: int  # fewest servers of the job as a ring; 0 if it cannot be one
     alone: int  # largest progress in a slot alone
-    company: int  # and in company; 0 if that is impossible
+    company: int  # largest progress in a slot in company; 0 if that is impossible
     required: int  # progress until it is complete
 
 
@@ -88,7 +88,7 @@ def least_paid(job: Levels, price: tuple[int, int, int]) -> int:
 
 
 def _least_as_ring(job: Levels, alone: int, company: int) -> int:
-    """Return min alone a + company b over the whole numbers of slots in which a ring completes."""
+    """Return min alone a + company b over the integers a, b in which a ring completes."""
     most = -(-job.required // job.alone)
     if not job.company:
         return alone * most

@@ -41,7 +41,7 @@ Pattern = tuple[int, tuple[int, ...]]  # class, jobs
 
 _PRICE_SUM = 10**12  # approximate sum of G_j price_j after rounding to integers
 _MOST_STEPS = 4096  # largest capacity of a knapsack; beyond it several slots are one step
-_ROUNDS = 400  # of column generation
+_ROUNDS = 400  # at most, in column generation
 _MOST_PATTERNS = 1500  # patterns kept for the next makespan
 _ARTIFICIAL = 10.0  # cost of not placing a worker, in units of theta
 
@@ -109,7 +109,7 @@ def refutes(table: RateTable, refutation: Refutation) -> bool:
 class WarmStart:
     """Dual values and patterns kept from one makespan to the next."""
 
-    prices: Floats | None = None  # of the rows of the master, jobs then classes
+    prices: Floats | None = None  # by row of the master: jobs, then classes
     patterns: dict[Pattern, None] = field(default_factory=dict)  # ordered by age
 
 

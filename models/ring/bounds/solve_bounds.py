@@ -16,7 +16,7 @@ from schedgap.models.ring.bounds.pattern_lp import Refutation, pattern_bound
 from schedgap.models.ring.rates import past_horizon, rate_table
 from schedgap.solvers import solve
 
-_SEARCH_SHARE = 0.9  # of the remaining time; the rest is for the last makespan and its proof
+_SEARCH_SHARE = 0.9  # share of the remaining time; the rest is for the last makespan and its proof
 
 
 def _proved(bound: float, certificate: dict[str, object], **trace: object) -> MethodResult:

@@ -4,7 +4,7 @@ This is the pool that the paper has in mind in (10)-(13).
 
 References
 ----------
-Plain enumeration, no source. Ends follow from starts and placements by simulation, so that
+Plain enumeration, no source. Ends follow from starts and placements by simulation, so
 enumerating these two reaches every schedule.
 """
 

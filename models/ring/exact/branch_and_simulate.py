@@ -10,17 +10,15 @@ shifts and by earlier partial schedules.
 from schedgap.instances.ring import RingInstance, RingSchedule
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.ring import proof
-from schedgap.models.ring.heuristics.initial import from_initial_state
-from schedgap.models.search_state import SearchState
+from schedgap.models.ring.heuristics.initial import initial_state, settled_result
 from schedgap.solvers.proofs.checker import RefusedError
 
 
-@from_initial_state
-def branch_simulate(instance: RingInstance, call: RunContext, state: SearchState) -> MethodResult:
-    """Run method `branch-simulate` from the best list schedule.
-
-    `state`: initial state, given by `from_initial_state`.
-    """
+def branch_simulate(instance: RingInstance, call: RunContext) -> MethodResult:
+    """Run method `branch-simulate` from the best list schedule."""
+    state = initial_state(instance, call)
+    if end := settled_result(instance, state):
+        return end
     call.progress.phase("searching from slot to slot")
     states = 0
     while not state.closed:

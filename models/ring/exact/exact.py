@@ -35,12 +35,12 @@ MOST_PAIRS = 300_000  # jobs x servers for which CP-SAT models are built
 FEW_JOBS = 15  # up to which better makespans are refuted first
 MANY_JOBS = 40  # from here on, schedules without spreading are searched with CP-SAT
 # shares of the remaining time, and upper limits in seconds
-EARLY_SHARE, EARLY_SECONDS = 0.15, 10.0  # of local search before the bound, with many jobs
+EARLY_SHARE, EARLY_SECONDS = 0.15, 10.0  # local search before the bound, with many jobs
 BOUND_SHARE, BOUND_SECONDS = 0.18, 15.0
 SEARCH_SHARE, SEARCH_SECONDS = 0.4, 60.0
-MANY_JOBS_SHARE, MANY_JOBS_SECONDS = 0.8, 150.0  # of local search if there are many jobs
-RELAX_SHARE, RELAX_SECONDS = 0.2, 6.0  # of the relaxation by pairs of rings
-REFUTE_SHARE, REFUTE_SECONDS = 0.2, 5.0  # of the search of `proof.py`, at the beginning
+MANY_JOBS_SHARE, MANY_JOBS_SECONDS = 0.8, 150.0  # local search if there are many jobs
+RELAX_SHARE, RELAX_SECONDS = 0.2, 6.0  # the relaxation by pairs of rings
+REFUTE_SHARE, REFUTE_SECONDS = 0.2, 5.0  # the search of `proof.py`, at the beginning
 SINGLE_SERVER_SHARE = 0.5
 LARGE_JOBS_WORK = 0.8  # share of the work from which jobs that no server can host prevail
 

@@ -30,7 +30,7 @@ from schedgap.models.search_state import StageProgress, StageResult, solve_progr
 from schedgap.solvers import EngineResult, solve
 from schedgap.solvers.engines.confirm import confirm
 
-STEP_SHARE = 0.3  # of the remaining time, for each makespan
+STEP_SHARE = 0.3  # share of the remaining time for each makespan
 
 
 def relaxation_stage(
@@ -65,7 +65,7 @@ def relaxation_stage(
     )
     if report.infeasible and incumbent is not None:
         raise ContradictionError(f"no plan ends by {horizon}, where a schedule does")
-    return replace(report, complete=report.infeasible)  # an optimum of the relaxation is no proof
+    return replace(report, complete=report.infeasible)  # its optimum proves nothing
 
 
 def single_server_stage(
@@ -79,7 +79,7 @@ def single_server_stage(
     """Search for schedules that spread only jobs no server can host, by bisection.
 
     The first makespan asked for is the lower bound, which would prove optimality. A makespan for
-    which no schedule is found is no bound, because not spreading is a restriction.
+    which no schedule is found does not bound it, because not spreading is a restriction.
 
     `state`: receiver of schedules. `incumbent`: best known schedule. `lower`: lower bound on the
     makespan, slots.
@@ -216,7 +216,7 @@ def offer_plan(
 def simulated(
     instance: RingInstance, starts: Sequence[int], placements: Sequence[Placement]
 ) -> RingSchedule | None:
-    """Return the simulated schedule of a plan; if that is infeasible, that of its order.
+    """Return the simulated schedule of a plan; if that is infeasible, dispatch in its order.
 
     `starts`: [j] first slot. `placements`: [j] workers by server.
     """

@@ -25,7 +25,7 @@ from schedgap.solvers.proofs.checker import MAX_OPEN
 from schedgap.solvers.proofs.prover import Proved
 from schedgap.solvers.proofs.tree import Proof
 
-BITS = 20  # of the prices
+BITS = 20  # prices are integers of about so many bits
 MAX_NODES = 500_000
 PRICED_DEPTH = 2  # decided slots up to which prices are computed
 PRICED_AT_FIRST, PRICED_EVERY = 20, 300  # regions: one in so many after the first ones
@@ -50,7 +50,7 @@ def prove_goal(
     tree: list[dict[str, Any]] = []
     recent: list[int] = []  # vectors, the last one that closed a region first
     priced = 0
-    stack = [(space.root(), 0)]  # and the number of decided slots
+    stack = [(space.root(), 0)]  # regions, with their numbers of decided slots
     while stack:
         region, depth = stack.pop()
         if budget.clock.expired():
@@ -115,7 +115,7 @@ class _Mode(NamedTuple):
 
 
 def best_prices(space: RingSpace, region: Region, budget: Budget) -> dict[str, Any] | None:
-    """Return the prices with the best bound for a region, as whole numbers; None without an answer.
+    """Return the prices with the best bound for a region, as integers; None without an answer.
 
     `region`: the schedules that are left. `budget`: time, and seed of the engine.
 

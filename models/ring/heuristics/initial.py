@@ -5,8 +5,6 @@ Joins `bounds.elementary`, `algorithms.packing` and SJF-BCO to a search state.
 
 import math
 from collections.abc import Callable
-from functools import wraps
-from typing import Any
 
 from schedgap.instances.ring import RingInstance, RingSchedule
 from schedgap.models.method import Budget, MethodResult, NullProgress, RunContext
@@ -21,7 +19,7 @@ from schedgap.models.ring.rates import (
 )
 from schedgap.models.search_state import SearchState
 
-_SHARE, _SECONDS = 0.2, 30.0  # of the remaining time, for the list algorithms
+_SHARE, _SECONDS = 0.2, 30.0  # share of the remaining time for the list algorithms
 
 
 def starting_schedule(
@@ -72,7 +70,7 @@ def run_list_algorithms(
     """Run the lists of `lpt-pack`, then SJF-BCO, then random orders.
 
     `table`: of an instance that `no_schedule` does not refute. `offer`: called with each run of a
-    list, and with those of the others that are better than before. `stop`: asked after each run
+    list, and with the runs of the others that are better than before. `stop`: asked after each run
     whether to stop.
     """
     for order in longest_first(table):
@@ -82,22 +80,6 @@ def run_list_algorithms(
     search_runs(table, stop=stop, on_better=lambda attempt: offer(attempt.trial))
     if not stop():
         random_orders(table, seed, stop=stop, on_better=offer)
-
-
-def from_initial_state(
-    search: Callable[..., MethodResult],
-) -> Callable[..., MethodResult]:
-    """Decorate a search to run as a method, from an initial state unless that settles the instance.
-
-    `search`: (instance, call, state, **options) -> result.
-    """
-
-    @wraps(search)
-    def method(instance: RingInstance, call: RunContext, **options: Any) -> MethodResult:
-        state = initial_state(instance, call)
-        return settled_result(instance, state) or search(instance, call, state, **options)
-
-    return method
 
 
 def settled_result(instance: RingInstance, state: SearchState) -> MethodResult | None:

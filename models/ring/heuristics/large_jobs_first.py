@@ -45,7 +45,7 @@ def large_jobs_schedules(
     """Return partial schedules of the large jobs, those that block the fewest GPU-slots first.
 
     `table`: of an instance that `no_schedule` does not refute. `rng`: source of the random orders.
-    `tries`: number of orders; the first ones are those of `longest_first`.
+    `tries`: number of orders, beginning with `longest_first`.
     """
     large = {j for j, slots in enumerate(inside_slots(table)) if slots == NEVER}
     if not large:

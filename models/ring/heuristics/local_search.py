@@ -35,7 +35,7 @@ _COOLING = 0.002  # final over initial temperature
 _MOST_PROFILE_CELLS = 100_000  # jobs x servers x slots for a search over orders
 _MOST_LANE_CELLS = 20_000_000  # jobs x GPUs for a search over lanes
 _LARGE_JOBS_SCHEDULES = 3  # that the search begins with
-_TARGET_SHARE, _TARGET_SECONDS = 0.25, 2.0  # of the remaining time, for each target
+_TARGET_SHARE, _TARGET_SECONDS = 0.25, 2.0  # share of the remaining time for each target
 _PAUSE = 256  # moves between two looks at the clock
 
 
@@ -51,7 +51,7 @@ def anneal(
 ) -> bool:
     """Move jobs until the excess over a target makespan is 0; return whether it is.
 
-    `lanes`: assignment that is changed. `target`: makespan, slots; at least that of the large jobs.
+    `lanes`: assignment that is changed. `target`: makespan, slots; the large jobs must end by it.
     `moves`: largest number of moves. `temperature`: initial temperature in GPU-slots of excess; it
     falls geometrically, with the moves or with the clock, whichever is further. `rng`: source of
     the moves. `clock`: when to stop. `on_better`: called at the start, and whenever the excess is
@@ -106,8 +106,8 @@ def local_search(
     """Return the best schedule with a makespan below `upper`, or None if none was found.
 
     `table`: of an instance that `no_schedule` does not refute. `lower`: lower bound on the
-    makespan, slots; no target is below it. `upper`: makespan to improve on, slots: that of a known
-    schedule, or the horizon plus 1. `orders`: orders per job, for instances that are small enough
+    makespan, slots; no target is below it. `upper`: makespan to improve on, slots: the best known
+    one, or the horizon plus 1. `orders`: orders per job, for instances that are small enough
     to search over orders. `moves`: moves per job and target in the first round; r times as many in
     round r. `rounds`: number of rounds, in each of which the search begins anew. `budget`: each
     part of the search has a share of the remaining time; without a limit, the result depends on the
@@ -171,7 +171,7 @@ def _target_clock(clock: Clock) -> Clock:
 def run_local_search(instance: RingInstance, call: RunContext, **options: Any) -> MethodResult:
     """Run method `local-search` between the closed-form bounds and the schedule of `lpt-pack`.
 
-    `options`: those of `local_search`.
+    `options`: as of `local_search`.
     """
     table = rate_table(instance)
     lower = max(int(table.longest), width_dff(table)[0])

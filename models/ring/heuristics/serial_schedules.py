@@ -192,8 +192,8 @@ def order_search(
 
     `table`: of an instance that `no_schedule` does not refute. `lower`: lower bound on the
     makespan, slots; the search ends when it is attained. `upper`: makespan to improve on, slots:
-    that of a known schedule, or the horizon plus 1. `rng`: source of the moves. `tries`: largest
-    number of orders; the first ones are those of `longest_first`. `clock`: the temperature falls
+    the best known one, or the horizon plus 1. `rng`: source of the moves. `tries`: largest
+    number of orders, beginning with `longest_first`. `clock`: the temperature falls
     with the orders or with the clock, whichever is further. `on_better`: called with every schedule
     whose makespan is below all before it.
 

@@ -4,8 +4,8 @@ Jobs inside one server have no contention, so a schedule of them is given by the
 each job. The GPUs of a server are divided into lanes as wide as most jobs are, and these again: 8
 GPUs, say, into two lanes of 4, each of them into two of 2, and so on. A job runs in one of the
 narrowest lanes that are wide enough, before the jobs of the lanes nested in it. So the end of a
-lane is the end of its parent plus the slots of its own jobs, and a change in a lane changes nothing
-outside it.
+lane is the end of its parent plus the slots of the jobs in it, and a change in a lane changes
+nothing outside it.
 
 References
 ----------

@@ -109,7 +109,7 @@ def _add_contention_by_pairs(program: IntervalProgram, table: RateTable) -> None
     In a common slot p_j >= 2. So job j makes progress rate(n, 2) or less in the slots of the
     overlap, and rate(n, 1) or less in the others:
     rate(n, 1) duration - (rate(n, 1) - rate(n, 2)) overlap >= required progress.
-    The overlaps of j with jobs no two of which fit into the cluster beside j are disjoint, so that
+    The overlaps of j with jobs no two of which fit into the cluster with j are disjoint, so
     they add up. The constraints are implied by the whole program.
     """
     model, rings = program.model, sorted(program.spread)
@@ -133,7 +133,7 @@ def _add_contention_by_pairs(program: IntervalProgram, table: RateTable) -> None
 
 
 def exclusive_groups(table: RateTable, job: int, others: Sequence[int]) -> list[tuple[int, ...]]:
-    """Return groups of jobs no two of which fit into the cluster beside a given job.
+    """Return groups of jobs no two of which fit into the cluster with a given job.
 
     `others`: jobs to be grouped; each of them is in at least one group.
     """

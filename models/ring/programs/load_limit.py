@@ -38,7 +38,7 @@ def trivial_limit(table: RateTable, loads: Sequence[float]) -> int:
 
 
 def build(table: RateTable, loads: Sequence[float]) -> LinearProgram:
-    """Return the program that minimises the limit, a whole number of slots, without solving it.
+    """Return the program that minimises the limit, an integer number of slots, without solving it.
 
     `loads`: [j] slots that a job adds to the load of each of its GPUs.
 
