@@ -26,7 +26,7 @@ class Request:
     `pace` multiplies all times between arrivals.
 
     All random numbers come from `random`, a PCG64 generator with the seed, in the order that the
-    family's generator documents. Only uniform integers and permutations are drawn, so that an
+    family's generator documents. Only uniform integers and permutations are drawn, so an
     instance is the same on every platform.
     """
 
@@ -108,7 +108,7 @@ def with_defaults(options: Sequence[Option], **defaults: object) -> tuple[Option
     Parameters
     ----------
     options : sequence of Option
-        The options.
+        Settings of a preset, in the order of lists.
     **defaults
         New defaults by option name.
     """
@@ -191,7 +191,7 @@ def load_presets(file: str | os.PathLike[str]) -> Generator:
     Parameters
     ----------
     file : path
-        The file.
+        A `presets.toml`.
 
     Raises
     ------

@@ -31,7 +31,7 @@ def toy_c(request: Request) -> Generated:
 
 
 def toy_batch(request: Request) -> Generated:
-    """Return preset `toy-batch`: that of `toy-b` as a batch problem."""
+    """Return preset `toy-batch`: the instance of `toy-b` as a batch problem."""
     generated = toy_b(request)
     return Generated({**generated.fields, "batch_round": 3}, generated.source, generated.time_unit)
 

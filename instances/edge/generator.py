@@ -1,6 +1,6 @@
 """Random instances of family `edge`: small ones, and the paper's workload; see `presets.toml`.
 
-Only uniform integers are drawn (PCG64), each quantity from a stream of its own (see
+Only uniform integers are drawn (PCG64), each quantity from a separate stream (see
 `workload.STREAMS`). For files, see `from_traces`.
 """
 

@@ -10,8 +10,8 @@ MACHINES = "edge_servers"  # setting with the number of machines; the cloud stay
 def work(instance: EdgeInstance) -> float:
     """Return the slots in which all workers of the types that jobs use do the work of all jobs.
 
-    A job needs E D M (n + H) / (slot length) worker-slots beside its parameter server. The workers
-    of clouds count; parameter servers and transfer delays do not.
+    A job needs a parameter server, and E D M (n + H) / (slot length) worker-slots. The workers of
+    clouds count; parameter servers and transfer delays do not.
     """
     used = {job.worker_type for job in instance.jobs}
     workers = sum(

@@ -4,8 +4,8 @@ From the paper (Section VI): all ranges of jobs, delays and bandwidths, the numb
 types, and the slot of an hour. Our choice: workers and parameter servers (PSs) per server, the size
 of the cloud, the arrival horizon, and the bandwidth of a job as the smaller one of its two types.
 
-Every quantity has a random stream of its own, so an instance with more jobs has the jobs of the
-smaller one and further ones, and the same holds for edge servers. Only the small presets scale the
+Every quantity has a separate random stream, so an instance with more jobs has the jobs of the
+smaller one and further ones. The same holds for edge servers. Only the small presets scale the
 work of all jobs with the capacity and the number of jobs.
 """
 
@@ -71,7 +71,7 @@ def drawn_servers(request: Request) -> Records:
     """Draw the edge servers and add the cloud.
 
     With `server_types` = one, all workers of a server have one type and it has PSs of all types.
-    With `mixed`, each of these workers and PSs has a type of its own.
+    With `mixed`, each of these workers and PSs has a separate type.
     """
     value, number = request.values, request.values["edge_servers"]
     sizes, types, ps_names = value["workers_per_server"], worker_types(request), ps_types(request)

@@ -27,10 +27,10 @@ def scaled(
 ) -> Kinds:
     """Scale the capacity of servers to a fraction of the total demand of the jobs.
 
-    The demand of a job is that of its fastest configuration: as many workers as fit in the whole
+    The demand of a job is what its fastest configuration needs: as many workers as fit in the whole
     cluster, at most its chunks, then as few as give the same duration. Ties are broken by volume
     (share of the total capacity times slots), then by list order. The total of each resource is the
-    fraction, rounded up; servers keep their shares of it, in whole numbers by largest remainders.
+    fraction, rounded up; servers keep their shares of it, in integers by largest remainders.
 
     `servers`, `workers`, `ps`: JSON data of the servers, the worker types and the PS types (empty
     for rings). `jobs`: JSON data of the jobs. `part`: total capacity of each resource as a fraction
@@ -127,7 +127,7 @@ def ps_needed(bandwidth: float, demand: Mapping[str, float]) -> int:
 def containers_that_fit(
     capacity: Mapping[str, float], demand: Mapping[str, float], beside: Mapping[str, float]
 ) -> int:
-    """Return how many containers fit on a server beside another one; -1 if that does not fit.
+    """Return how many containers fit on a server with another one; -1 if that does not fit.
 
     `capacity`, `demand`, `beside`: capacity of the server and demands of the container and of the
     other one, by resource.

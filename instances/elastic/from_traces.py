@@ -6,10 +6,10 @@ of the slowest type and on one server, take exactly this time: epochs, chunks an
 and limited to the size of the job, then its training times are multiplied by a factor. If the trace
 has no durations, all work is drawn.
 
-A server of a file has GPUs, CPUs and memory; its bandwidth is that of a drawn EC2 size.
+A server of a file has GPUs, CPUs and memory; its bandwidth belongs to a drawn EC2 size.
 
 Draws: the servers, then their bandwidths, from the one stream of the request; types and jobs as in
-preset `paper`, each quantity from a stream of its own.
+preset `paper`, each quantity from a separate stream.
 """
 
 from collections.abc import Mapping, Sequence

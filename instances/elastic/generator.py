@@ -1,8 +1,8 @@
 """Random instances of family `elastic`: small ones, and the paper's workload; see `presets.toml`.
 
 Order of draws (PCG64, uniform integers only): servers, worker types, PS types, arrivals, then the
-jobs (see `workload.draw_jobs`). In preset `paper` each of `workload.STREAMS` has a stream of its
-own: an instance with more jobs or servers has those of the smaller one, and differs in nothing
+jobs (see `workload.draw_jobs`). In preset `paper` each of `workload.STREAMS` is a separate
+stream: an instance with more jobs or servers begins with the smaller one's, and differs in nothing
 else. For files, see `from_traces`.
 """
 

@@ -44,7 +44,7 @@ Draws = Callable[[str], np.random.Generator]  # maps a name in STREAMS to its ra
 def separate_draws(request: Request) -> Draws:
     """Return a stream of random numbers for each quantity: none depends on another's number.
 
-    The first n jobs or servers are then the same whatever is drawn beside and after them.
+    The first n jobs or servers are then the same whatever else is drawn.
 
     `request`: input of the preset; its seed counts.
     """

@@ -51,7 +51,7 @@ class Job(Record):
     backward_time: NonNegative
     """Delta^b_j, in slots."""
     estimated_slots: Absent[Positive] = None
-    """rho-hat_j, estimated execution time; by default that of the best placement."""
+    """rho-hat_j, estimated execution time; by default, the time of the best placement."""
     spread_factor: Annotated[float, Field(ge=1, le=LARGEST)] = 1.0
     """lambda_j of Algorithm 3, which considers servers with lambda_j G_j GPUs in total."""
 
@@ -95,7 +95,7 @@ class RingInstance(Instance):
     """xi_2, latency per iteration for each server that the job uses, in slots."""
     degradation: Degradation
     clamp_contention: bool = True
-    """Whether (7) has k = max(1, xi_1 p), so that sharing never makes a link faster, or xi_1 p."""
+    """Whether (7) has k = max(1, xi_1 p), where sharing never makes a link faster, or xi_1 p."""
     rate_scale: Annotated[int, Field(ge=1, le=FINEST_SCALE)] = 1
     """Progress is counted in 1 / rate_scale iterations; 1 gives the paper's rounding."""
 

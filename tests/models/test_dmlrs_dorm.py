@@ -93,7 +93,7 @@ def test_on_one_machine_nothing_uses_more_without_limits(instance):
 
 @pytest.mark.parametrize(("changed", "workers"), [(0.0, [1, 3]), (1.0, [4])])
 def test_a_job_changes_its_numbers_only_where_it_may(changed, workers):
-    """Two machines of 2 GPUs; j1 has a worker, and those of j2 take more CPUs."""
+    """Two machines of 2 GPUs; j1 has a worker, and j2's workers take more CPUs."""
     room = {"gpu": 2, "cpu": 9}
     wide = job("j2", 1, FLAT, worker_demand={"gpu": 1, "cpu": 2})
     instance = instance_of([job("j1", 1, FLAT), wide], [room, room])
@@ -129,7 +129,7 @@ def test_numbers_that_stay_keep_their_place_and_the_rest_goes_where_room_is():
 
 
 def test_a_run_does_not_depend_on_the_time_it_may_take():
-    """No program has a wall-clock limit of its own."""
+    """No program has a separate wall-clock limit."""
     method = METHODS["dorm"]
     found = {
         method(

@@ -76,7 +76,7 @@ def near_parallel():
 
 @pytest.mark.parametrize("name", EXACT_NAMES)
 def test_columns_that_are_nearly_parallel(name):
-    """A presolve of HiGHS finds 6.387523 where the row of (3) has 1 beside 1.0000000999999998."""
+    """A presolve of HiGHS finds 6.387523 where the row of (3) has 1 and 1.0000000999999998."""
     instance = near_parallel()
     assert optimum(instance) == 8
     check(instance, run(name, instance), 8)
@@ -96,7 +96,7 @@ def test_gurobi_proves_a_toy():
 
 
 def test_cp_sat_allows_for_the_rounding_of_utilities():
-    """Thirds are no whole numbers of steps: each is rounded up, so that sums bound the true one."""
+    """A third is not a multiple of the step: each is rounded up, so sums bound the true one."""
     two = instance_of([job(name, 1, [1 / 3] * 4) for name in ("j1", "j2")])
     assert 2 / 3 <= run("cp-sat", two).bound <= 2 / 3 * (1 + 1e-11)
 

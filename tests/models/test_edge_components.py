@@ -104,7 +104,7 @@ def test_sides_leave_an_optimal_schedule(instance: EdgeInstance) -> None:
 @settings(max_examples=40, **QUIET)
 @given(edge_instances(placeable=True, horizon=(5, 9)), st.integers(0, 10**6))
 def test_certificates_of_parts_prove_a_bound(instance: EdgeInstance, seed: int) -> None:
-    """At any prices; and the sum is that of the parts, each rounded up."""
+    """At any prices; and the bound is the sum of the parts, each rounded up."""
     if infeasibility_reason(instance) is not None:
         return
     random, parts, total = np.random.default_rng(seed), {}, 0

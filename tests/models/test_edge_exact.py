@@ -143,7 +143,7 @@ def test_exact_agrees_with_enumeration_at_length(instance: EdgeInstance) -> None
 def targets_alone(instance: EdgeInstance, priced: bool) -> None:
     """Prices and targets end with the optimum without the help of lists or of CP-SAT before them.
 
-    Prices are those of the relaxation, or 0.
+    Prices come from the relaxation, or are 0.
     """
     if infeasibility_reason(instance) is not None:
         return

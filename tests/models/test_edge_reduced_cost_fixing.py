@@ -116,7 +116,7 @@ def test_fixing_keeps_every_option_of_a_schedule_within_the_value(
     remaining, bound = fix(vectors, at_most)
     places = np.split(np.arange(len(first)), np.cumsum([len(own) for own in costs])[:-1])
     for some in itertools.product(*places):
-        # Any value that no price vector refutes may be that of a schedule.
+        # A schedule may have any value that no price vector refutes.
         value = max(vector.cost[list(some)].sum() - paid for vector in vectors)
         if value <= at_most:
             assert remaining[list(some)].all()

@@ -123,7 +123,7 @@ def test_amounts_far_apart_are_not_for_floating_point(method: str) -> None:
 
 
 def test_cp_sat_stopped_claims_nothing_false() -> None:
-    """In a child of its own; amounts and weights in thirds are rounded there."""
+    """In a separate child; amounts and weights in thirds are rounded there."""
     names = [name for name in NAMES if name != "wide"]
     reply = run_child(
         "strategies.elastic_cp_sat:stopped",

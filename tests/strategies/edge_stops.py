@@ -67,8 +67,7 @@ def _optimum(instance: EdgeInstance) -> float:
 def inline(engine_here: str, lost: str = "") -> Callable[..., StageResult | None]:
     """Return a `SearchState.child` that runs the stages of one engine here and no others.
 
-    A stage of the name `lost` is killed before its first word, so that those after it have to
-    prove.
+    A stage of the name `lost` is killed before its first word: the stages after it have to prove.
     """
 
     def child(
@@ -151,7 +150,7 @@ def starts(kind: str) -> Iterator[None]:
 
     `usual`; `none`: no schedule at all; `poor`: one list, in a bad order; `blind`: no schedule, and
     prices after one round of column generation; `unpriced`: no schedule, and prices of 0 without an
-    engine, so that targets have to prove.
+    engine: targets have to prove.
     """
 
     def nothing(*args: Any, **kwargs: Any) -> None: ...
