@@ -41,8 +41,7 @@ def batch_seconds(job: Job, together: bool) -> float:
 
     The exchange of k MB of gradients and k MB of parameters at B Mbit/s takes 2 x 8 k / B seconds.
 
-    `together`: whether all of its workers are on the server of the PS, so that there is no
-    exchange.
+    `together`: whether all of its workers are on the server of the PS. If so, there is no exchange.
     """
     exchange = 0.0 if together else 16 * job.gradient_megabytes / job.bandwidth_mbps
     return job.compute_seconds + job.update_seconds + exchange
@@ -75,7 +74,7 @@ def arrays(instance: EdgeInstance) -> EdgeArrays:
         worker_type=_ints([u[job.worker_type] for job in jobs]),
         ps_type=_ints([v[job.ps_type] for job in jobs]),
         work=slots,
-        needed=_ints([[_whole(each) for each in row] for row in slots.tolist()]),
+        needed=_ints([[_whole(cell) for cell in row] for row in slots.tolist()]),
     )
     for name in view.__slots__:
         getattr(view, name).setflags(write=False)
