@@ -14,7 +14,7 @@ from pydantic import AfterValidator, Field
 from schedgap.errors import InputError, UsageError, choices
 from schedgap.instances.json_files import json_path, read_bytes, short
 from schedgap.instances.loads import LOAD
-from schedgap.instances.records import Many, Record, problem, validate
+from schedgap.instances.records import Many, Record, field_error, validate
 from schedgap.instances.settings import Option, OptionType, parse_settings
 from schedgap.instances.traces import FORMATS, Jobs, Machines, Rates
 
@@ -142,7 +142,7 @@ SHARED = {option.name: option for option in _TRACE_SETTINGS}
 
 def _function_name(name: str) -> str:
     if not re.fullmatch(r"\w+(\.\w+)*:\w+", name):
-        raise problem(f'need "package.module:function", got {short(name)}')
+        raise field_error(f'need "package.module:function", got {short(name)}')
     return name
 
 

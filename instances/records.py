@@ -125,7 +125,7 @@ class Record(BaseModel):
         return self
 
 
-def problem(message: str, *path: str | int) -> PydanticCustomError:
+def field_error(message: str, *path: str | int) -> PydanticCustomError:
     """Return an error to raise in a validator.
 
     Parameters
@@ -175,13 +175,13 @@ Item = TypeVar("Item")
 
 def _not_null(value: Item) -> Item:
     if value is None:
-        raise problem("must not be null: leave the key out")
+        raise field_error("must not be null: leave the key out")
     return value
 
 
 def _version_1(value: int) -> int:
     if value != 1:
-        raise problem(f"must be 1, got {short(value)}")
+        raise field_error(f"must be 1, got {short(value)}")
     return value
 
 
@@ -268,7 +268,7 @@ def require_unique(ids: Iterable[str], *path: str | int, key: str | None = "id")
     for index, name in enumerate(ids):
         if name in seen:
             where = (*path, index) if key is None else (*path, index, key)
-            raise problem(f"duplicate id '{name}'", *where)
+            raise field_error(f"duplicate id '{name}'", *where)
         seen.add(name)
 
 
@@ -279,7 +279,7 @@ def json_data(value: Item) -> Item:
     """Return a value if it is strict JSON data, which a file can hold; for validators."""
     fault = json_fault(value)
     if fault is not None:
-        raise problem(fault[0], *fault[1])
+        raise field_error(fault[0], *fault[1])
     return value
 
 

@@ -14,7 +14,7 @@ from schedgap.errors import ScaleError
 from schedgap.instances.hare import HareInstance, arrays
 from schedgap.instances.hare.scale import LARGEST_HORIZON, LARGEST_VALUE
 from schedgap.instances.records import LARGEST
-from schedgap.instances.scaling import common_step, decimal
+from schedgap.instances.scaling import as_fraction, common_step
 from schedgap.models.hare.bounds.certificates import critical_certificate
 from schedgap.models.hare.decode import left_shifted_schedule
 from schedgap.models.hare.exact.stages import first_search, lagrangian
@@ -53,18 +53,18 @@ class RoundedInstance:
 def rounded_down(instance: HareInstance) -> RoundedInstance | None:
     """Return the instance with the finest possible steps; None if a training time would be 0."""
     view = arrays(instance)
-    horizon = sum(map(decimal, [view.arrival.max(), *view.duration.max(axis=1)]), Fraction(0))
+    horizon = sum(map(as_fraction, [view.arrival.max(), *view.duration.max(axis=1)]), Fraction(0))
     times = {*view.arrival.tolist(), *view.train.ravel().tolist(), *view.sync.ravel().tolist()}
     longest = min(LARGEST_HORIZON, int(LARGEST))  # the largest number that a file may contain
     step = _step(times, "times", horizon, longest, FINE_HORIZON)
-    if step > decimal(view.train.min()):
+    if step > as_fraction(view.train.min()):
         return None
-    weight = sum(map(decimal, view.weight), Fraction(0))
+    weight = sum(map(as_fraction, view.weight), Fraction(0))
     most = min(LARGEST_VALUE // max(1, int(horizon / step) + view.tasks), int(LARGEST))
     weight_step = _step(view.weight.tolist(), "weights", weight, most, most)
 
     def down(times: dict[str, float]) -> dict[str, int]:
-        return {key: int(decimal(time) // step) for key, time in times.items()}
+        return {key: int(as_fraction(time) // step) for key, time in times.items()}
 
     def task(data: dict[str, Any]) -> dict[str, Any]:
         names = ("training_time", "synchronization_time")
@@ -74,8 +74,8 @@ def rounded_down(instance: HareInstance) -> RoundedInstance | None:
     jobs = []
     for job in data["jobs"]:
         new = task(job) | {
-            "arrival": int(decimal(job["arrival"]) // step),
-            "weight": int(decimal(job["weight"]) // weight_step),
+            "arrival": int(as_fraction(job["arrival"]) // step),
+            "weight": int(as_fraction(job["weight"]) // weight_step),
         }
         if "task_rounds" in job:
             new["task_rounds"] = [[task(each) for each in tasks] for tasks in job["task_rounds"]]
