@@ -46,6 +46,8 @@ nb_execution_mode = "cache"
 nb_execution_cache_path = str(ROOT / "site" / "executed")
 nb_execution_timeout = 600
 nb_execution_raise_on_error = True
+# A slider needs a kernel. Without its scripts, pages keep the table and the picture.
+nb_ipywidgets_js: dict[str, dict[str, str]] = {}
 suppress_warnings = ["mystnb.unknown_mime_type"]  # Plotly's data, which come with a picture
 
 default_role = "code"

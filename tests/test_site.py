@@ -85,10 +85,15 @@ def test_a_broken_link_of_the_built_site_is_found(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], link: str, wrong: str
 ) -> None:
     (tmp_path / "a.html").write_text(f'<p id="here"><a href="{link}">link</a></p>')
+    script = '<script>script.src = "https://example.org/a.js";</script>'
     (tmp_path / "b.html").write_text('<p id="there"><img src="data:image/png;base64,"></p>')
     assert site_links.main(str(tmp_path)) == int(bool(wrong))
     said = capsys.readouterr().out
     assert (f"a.html: {link}: {wrong}\n" in said) == bool(wrong)
+    for text in (script, '<img src="https://example.org/a.png">'):
+        (tmp_path / "c.html").write_text(text)
+        assert site_links.main(str(tmp_path)) == 1
+        assert "loaded from another site" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
