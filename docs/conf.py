@@ -22,6 +22,7 @@ from pygments.lexers import TextLexer, get_lexer_for_filename
 from pygments.util import ClassNotFound
 
 from schedgap.analysis.pages.equations import write_equations
+from schedgap.analysis.pages.listing import models
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -155,13 +156,22 @@ def linkcode_resolve(domain: str, info: dict[str, str]) -> str | None:
     found: Any = import_module(info["module"])
     for part in info["fullname"].split("."):
         found = getattr(found, part, None)
+    found = models if inspect.ismodule(found) else found
     try:
         found = inspect.unwrap(found)
         file = Path(str(inspect.getsourcefile(found)))
-        line = inspect.getsourcelines(found)[1] or 1  # 0 for a package
+        line = inspect.getsourcelines(found)[1]
     except (TypeError, OSError):
         return None
     return f"source:{file.relative_to(ROOT).as_posix()}#L{line}" if ROOT in file.parents else None
+
+
+def document_models(
+    _app: Any, _what: str, name: str, _thing: Any, _options: Any, lines: list[str]
+) -> None:
+    """Document `schedgap.models` as a function; the name is also a package."""
+    if name == "schedgap.models":
+        lines[:] = (inspect.getdoc(models) or "").split("\n")
 
 
 def draw_figures_here(
@@ -179,3 +189,4 @@ def setup(app: Any) -> None:
     app.connect("doctree-resolved", resolve_links)
     app.connect("html-collect-pages", source_pages)
     app.connect("html-page-context", draw_figures_here)
+    app.connect("autodoc-process-docstring", document_models, priority=100)  # before numpydoc
