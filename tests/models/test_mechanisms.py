@@ -95,7 +95,7 @@ def cutting_stock(
     patterns = all_patterns(sizes, width)
 
     def pricing(duals: np.ndarray) -> Priced:
-        value = np.maximum(rows.of(duals), 0.0)
+        value = np.maximum(rows.extract(duals), 0.0)
         best = max(patterns, key=lambda pattern: float(value @ pattern))
         bound = float(value @ demand) / max(1.0, float(value @ best))
         return Priced(master.columns([1.0], [[(rows.positions, best)]], [best]), bound)
