@@ -72,6 +72,7 @@ site: $(VENV)/run.stamp  ## build the documentation in site/html, with the repor
 	$(BIN)/python -m pip install --quiet --editable '.[site]'
 	rm -rf site/html
 	$(BIN)/python -m sphinx -E -W --keep-going -q -c docs -d site/doctrees . site/html
+	$(BIN)/python tests/site_links.py site/html
 
 notebooks: $(VENV)/dev.stamp  ## open the notebooks
 	$(BIN)/jupyter lab notebooks

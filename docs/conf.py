@@ -8,11 +8,13 @@ file, made here; `#L12` after it is a line, `#eq_7` the line that builds these r
 import html
 import inspect
 import re
+import tomllib
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import plotly
 from docutils import nodes
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
@@ -20,8 +22,10 @@ from pygments.lexers import TextLexer, get_lexer_for_filename
 from pygments.util import ClassNotFound
 
 from schedgap.analysis.pages.equations import write_equations
+from schedgap.analysis.pages.listing import models
 
 ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 project = "schedgap"
 author = copyright = "The schedgap developers"
@@ -43,6 +47,8 @@ nb_execution_mode = "cache"
 nb_execution_cache_path = str(ROOT / "site" / "executed")
 nb_execution_timeout = 600
 nb_execution_raise_on_error = True
+# A slider needs a kernel. Without its scripts, pages keep the table and the picture.
+nb_ipywidgets_js: dict[str, dict[str, str]] = {}
 suppress_warnings = ["mystnb.unknown_mime_type"]  # Plotly's data, which come with a picture
 
 default_role = "code"
@@ -57,6 +63,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "schedgap"
 html_additional_pages = {"index": "redirect.html"}
 html_show_sourcelink = False
+html_context = {"repository": PROJECT.get("urls", {}).get("Repository", "")}
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_sidebars = {"docs/how-do-i": [], "docs/glossary": []}  # they have no pages below them
@@ -70,12 +77,15 @@ html_theme_options = {
     "footer_end": [],
 }
 
+PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
+html_extra_path = [str(PLOTLY)]  # the figures of notebooks are drawn without a network
 REPORT = ROOT / "runs" / "quick" / "report.html"  # by `make compare`
 if REPORT.exists():
-    html_extra_path = [str(REPORT)]
+    html_extra_path.append(str(REPORT))
     html_theme_options["navbar_end"] = ["report-link.html", "theme-switcher"]
 
 LINK = re.compile(r"\]\((?!\w+:|#)([^)\s#]+)(#[^)\s]*)?\)")
+PLOTLY_ELSEWHERE = re.compile(r"https://cdn\.plot\.ly/plotly-[\d.]+\.min\.js")
 PICTURES = (".png", ".svg")
 MOST_BYTES = 400_000  # of a file that becomes a page; a longer one is cut off
 _shown: dict[str, None] = {}
@@ -146,6 +156,7 @@ def linkcode_resolve(domain: str, info: dict[str, str]) -> str | None:
     found: Any = import_module(info["module"])
     for part in info["fullname"].split("."):
         found = getattr(found, part, None)
+    found = models if inspect.ismodule(found) else found
     try:
         found = inspect.unwrap(found)
         file = Path(str(inspect.getsourcefile(found)))
@@ -155,9 +166,27 @@ def linkcode_resolve(domain: str, info: dict[str, str]) -> str | None:
     return f"source:{file.relative_to(ROOT).as_posix()}#L{line}" if ROOT in file.parents else None
 
 
+def document_models(
+    _app: Any, _what: str, name: str, _thing: Any, _options: Any, lines: list[str]
+) -> None:
+    """Document `schedgap.models` as a function; the name is also a package."""
+    if name == "schedgap.models":
+        lines[:] = (inspect.getdoc(models) or "").split("\n")
+
+
+def draw_figures_here(
+    _app: Any, _page: str, _template: str, context: dict[str, Any], _doctree: Any
+) -> None:
+    """Let the figures of a page load Plotly from the site."""
+    place = context["pathto"](PLOTLY.name, 1)
+    context["body"] = PLOTLY_ELSEWHERE.sub(place, context.get("body") or "")
+
+
 def setup(app: Any) -> None:
     """Connect the functions above, and write the pages that contain line numbers."""
     write_equations(ROOT / "docs" / "papers")
     app.connect("source-read", read_source)
     app.connect("doctree-resolved", resolve_links)
     app.connect("html-collect-pages", source_pages)
+    app.connect("html-page-context", draw_figures_here)
+    app.connect("autodoc-process-docstring", document_models, priority=100)  # before numpydoc

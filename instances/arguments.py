@@ -182,7 +182,7 @@ def positive(most: float = LARGEST, *, none: bool = False) -> Rule:
     return rule
 
 
-def whole(least: int = 0, most: int | None = None) -> Rule:
+def an_integer(least: int = 0, most: int | None = None) -> Rule:
     """Return the rule of an integer.
 
     `least`, `most`: the smallest and the largest one.

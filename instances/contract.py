@@ -43,7 +43,7 @@ class Guard:
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         """Call the function.
 
-        `*arguments`, `**keywords`: those of the function.
+        `*arguments`, `**keywords`: what the function is called with.
 
         Raises
         ------
@@ -85,7 +85,7 @@ def fault(error: Exception) -> str:
     here = Path(__file__).name
     if isinstance(error, ReturnedError):
         return str(error)
-    place = next((each for each in reversed(frames) if Path(each.filename).name != here), None)
+    place = next((frame for frame in reversed(frames) if Path(frame.filename).name != here), None)
     at = "" if place is None else f" ({Path(place.filename).name}, line {place.lineno})"
     return f"{type(error).__name__}: {error}{at}" if str(error) else f"{type(error).__name__}{at}"
 
@@ -123,7 +123,7 @@ def one_of(*values: object) -> Accept:
     """Accept some values only."""
 
     def accept(found: Any) -> Any:
-        if not any(found is each or (isinstance(found, str) and found == each) for each in values):
+        if not any(found is word or (isinstance(found, str) and found == word) for word in values):
             raise ReturnedError(found, " or ".join(map(str, values)))
         return found
 
@@ -140,9 +140,9 @@ def all_are(kind: type, need: str) -> Accept:
         if not isinstance(found, Iterable) or isinstance(found, str):
             raise ReturnedError(found, need)
         items = [*found]
-        for each in items:
-            if not isinstance(each, kind):
-                raise ReturnedError(each, need)
+        for item in items:
+            if not isinstance(item, kind):
+                raise ReturnedError(item, need)
         return items
 
     return accept
@@ -154,7 +154,7 @@ def texts(found: Any) -> tuple[str, ...]:
 
 
 def number(found: Any) -> float:
-    """Accept finite numbers, those of NumPy included."""
+    """Accept finite numbers, also of NumPy."""
     try:
         value = math.nan if isinstance(found, str | bool) else float(found)
     except (TypeError, ValueError, OverflowError):
@@ -207,7 +207,7 @@ def demands(found: Any) -> tuple[str, list[float]]:
     pair = found if isinstance(found, tuple | list) and len(found) == 2 else ()
     if not pair or not isinstance(pair[0], str) or not isinstance(pair[1], Iterable):
         raise ReturnedError(found, "a name, and a number for each job")
-    return pair[0], [number(each) for each in pair[1]]
+    return pair[0], [number(item) for item in pair[1]]
 
 
 def mapping(found: Any) -> dict[str, Any]:

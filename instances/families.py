@@ -39,7 +39,7 @@ class Source:
 
 
 class Families(Mapping[str, Source]):
-    """The known families by name: those of this package, those registered, and entry points."""
+    """The known families by name: of this package, registered at run time, and entry points."""
 
     def __init__(self, own: Mapping[str, Source]) -> None:
         self._known = dict(own)
@@ -73,7 +73,7 @@ class Families(Mapping[str, Source]):
         return len({**self._known, **self._installed})
 
     def add(self, name: str, source: Source) -> None:
-        """Add a family to those of this process.
+        """Add a family in this process.
 
         `source`: where its parts are.
         """

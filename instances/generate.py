@@ -186,7 +186,7 @@ def check_settings(request: Request, replaced: Mapping[str, Sequence[str]], **ne
     """Raise `UsageError` for settings that have no effect with the given files.
 
     `replaced`: role of a file -> settings that have no effect with it. `needed`: role of the file
-    without which a setting has no effect, by setting, apart from those of all families.
+    without which a setting has no effect, by setting; settings of all families are not named.
     """
     for key, role in {"first": "jobs", "take": "jobs", **needed}.items():
         if key in request.given and getattr(request, role) is None:

@@ -160,7 +160,7 @@ class Instance(Record):
     def summary(self) -> dict[str, str]:
         """Return the size of the instance as texts by name, for tables and notebooks.
 
-        By default the lengths of its lists of records, and its whole numbers.
+        By default the lengths of its lists of records, and its integers.
         """
         keys = type(self).model_fields.keys() - Instance.model_fields.keys()
         values = {key: getattr(self, key) for key in type(self).model_fields if key in keys}

@@ -2,8 +2,8 @@
 
 A family says in `instances/<family>/mutations.py`, one of another package with
 `Family.mutations`, what may change. A number is scaled, moved by
-one, replaced by a small whole number or by that of another entry of its list; an entry of a list
-(a job, a machine) is removed, doubled or exchanged with another one.
+one, or replaced by a small integer or by the number of another entry of its list; an entry of a
+list (a job, a machine) is removed, doubled or exchanged with another one.
 """
 
 import copy
@@ -234,7 +234,7 @@ def _change_list(data: dict[str, Any], allowed: Space, random: np.random.Generat
 
 
 def _any_list(data: Mapping[str, Any], allowed: Space, random: np.random.Generator) -> str | None:
-    """Return the name of a list that may change; that of the first, the jobs, half of the time."""
+    """Return the name of a list that may change; half of the time the first one, the jobs."""
     names = [name for name in allowed.lists if data.get(name)]
     if not names:
         return None

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, Field
 from schedgap.errors import InputError, UsageError, choices
 from schedgap.instances.json_files import json_path, read_bytes, short
 from schedgap.instances.loads import LOAD
-from schedgap.instances.records import Many, Record, problem, validate
+from schedgap.instances.records import Many, Record, field_error, validate
 from schedgap.instances.settings import Option, OptionType, parse_settings
 from schedgap.instances.traces import FORMATS, Jobs, Machines, Rates
 
@@ -26,7 +26,7 @@ class Request:
     `pace` multiplies all times between arrivals.
 
     All random numbers come from `random`, a PCG64 generator with the seed, in the order that the
-    family's generator documents. Only uniform integers and permutations are drawn, so that an
+    family's generator documents. Only uniform integers and permutations are drawn, so an
     instance is the same on every platform.
     """
 
@@ -108,7 +108,7 @@ def with_defaults(options: Sequence[Option], **defaults: object) -> tuple[Option
     Parameters
     ----------
     options : sequence of Option
-        The options.
+        Settings of a preset, in the order of lists.
     **defaults
         New defaults by option name.
     """
@@ -142,7 +142,7 @@ SHARED = {option.name: option for option in _TRACE_SETTINGS}
 
 def _function_name(name: str) -> str:
     if not re.fullmatch(r"\w+(\.\w+)*:\w+", name):
-        raise problem(f'need "package.module:function", got {short(name)}')
+        raise field_error(f'need "package.module:function", got {short(name)}')
     return name
 
 
@@ -191,7 +191,7 @@ def load_presets(file: str | os.PathLike[str]) -> Generator:
     Parameters
     ----------
     file : path
-        The file.
+        A `presets.toml`.
 
     Raises
     ------

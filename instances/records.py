@@ -40,13 +40,13 @@ from schedgap.instances.json_files import write_bytes as write_bytes
 from schedgap.instances.json_files import write_json as write_json
 from schedgap.instances.json_files import write_text as write_text
 
-LARGEST = 1e12  # limit on times, weights and amounts, so that sums and products are accurate
+LARGEST = 1e12  # limit on times, weights and amounts: sums and products are then accurate
 SMALLEST = 1e-9  # least positive duration, far below the tolerance of the rules
 HIDDEN = "\0"  # prefix of the tags of union types, which are left out of JSON paths
 
 
 class FrozenDict(dict[str, Any]):
-    """An immutable dict, so that hashes and arrays computed from a record remain valid."""
+    """An immutable dict: hashes and arrays computed from a record remain valid."""
 
     def _refuse(self, *args: object, **kwargs: object) -> NoReturn:
         raise TypeError("records are frozen: use replace(...) to get a changed copy")
@@ -125,7 +125,7 @@ class Record(BaseModel):
         return self
 
 
-def problem(message: str, *path: str | int) -> PydanticCustomError:
+def field_error(message: str, *path: str | int) -> PydanticCustomError:
     """Return an error to raise in a validator.
 
     Parameters
@@ -141,7 +141,7 @@ def problem(message: str, *path: str | int) -> PydanticCustomError:
 def changed(data: Mapping[str, object], changes: Mapping[str, object]) -> dict[str, Any]:
     """Return JSON data with some keys changed.
 
-    Equal numbers keep their notation (1 or 1.0), so that unchanged data keep their hash.
+    Equal numbers keep their notation (1 or 1.0), so unchanged data keep their hash.
 
     `data`: JSON data. `changes`: new values by key; None removes the key.
     """
@@ -159,11 +159,11 @@ def _as_written(value: object, before: object) -> object:
     if isinstance(value, dict) and isinstance(before, dict):
         return {key: _as_written(item, before.get(key)) for key, item in value.items()}
     if isinstance(value, list) and isinstance(before, list):
-        named = {each["id"]: each for each in before if isinstance(each, dict) and "id" in each}
+        named = {item["id"]: item for item in before if isinstance(item, dict) and "id" in item}
         if named:
             return [
-                _as_written(each, named.get(each.get("id")) if isinstance(each, dict) else None)
-                for each in value
+                _as_written(item, named.get(item.get("id")) if isinstance(item, dict) else None)
+                for item in value
             ]
         return [_as_written(*pair) for pair in zip_longest(value, before[: len(value)])]
     same = type(value) in (int, float) and type(before) in (int, float) and value == before
@@ -175,13 +175,13 @@ Item = TypeVar("Item")
 
 def _not_null(value: Item) -> Item:
     if value is None:
-        raise problem("must not be null: leave the key out")
+        raise field_error("must not be null: leave the key out")
     return value
 
 
 def _version_1(value: int) -> int:
     if value != 1:
-        raise problem(f"must be 1, got {short(value)}")
+        raise field_error(f"must be 1, got {short(value)}")
     return value
 
 
@@ -268,7 +268,7 @@ def require_unique(ids: Iterable[str], *path: str | int, key: str | None = "id")
     for index, name in enumerate(ids):
         if name in seen:
             where = (*path, index) if key is None else (*path, index, key)
-            raise problem(f"duplicate id '{name}'", *where)
+            raise field_error(f"duplicate id '{name}'", *where)
         seen.add(name)
 
 
@@ -279,7 +279,7 @@ def json_data(value: Item) -> Item:
     """Return a value if it is strict JSON data, which a file can hold; for validators."""
     fault = json_fault(value)
     if fault is not None:
-        raise problem(fault[0], *fault[1])
+        raise field_error(fault[0], *fault[1])
     return value
 
 
@@ -288,7 +288,7 @@ def plain(value: object) -> Any:
 
     A table becomes a list of objects, one for each row, without the cells that are missing; a
     column `training_time.fast` becomes the key `fast` of an object `training_time`, and an index
-    with a name becomes a column. Other values that are not JSON are kept, so that validation
+    with a name becomes a column. Other values that are not JSON are kept, and validation
     reports them.
 
     Raises
@@ -346,7 +346,7 @@ def _table_rows(table: Any) -> list[dict[str, Any]]:
     for cells in table.to_dict("records"):
         row: dict[str, Any] = {}
         for column, cell in cells.items():
-            value = _whole(plain(cell))
+            value = _with_integers(plain(cell))
             if value is None or value != value or type(value).__name__ == "NAType":
                 continue  # missing
             *outer, key = str(column).split(".")
@@ -378,17 +378,17 @@ class Schedule(Record):
 
 def plain_record(record: BaseModel) -> dict[str, Any]:
     """Return the JSON data of a record without defaults; integral floats become integers."""
-    data: dict[str, Any] = _whole(record.model_dump(mode="json", exclude_unset=True))
+    data: dict[str, Any] = _with_integers(record.model_dump(mode="json", exclude_unset=True))
     return data
 
 
-def _whole(value: Any) -> Any:
+def _with_integers(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _whole(item) for key, item in value.items()}
+        return {key: _with_integers(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_whole(item) for item in value]
-    whole = type(value) is float and value.is_integer() and abs(value) < 2**53
-    return int(value) if whole else value
+        return [_with_integers(item) for item in value]
+    integral = type(value) is float and value.is_integer() and abs(value) < 2**53
+    return int(value) if integral else value
 
 
 # --- validation --------------------------------------------------------------------------------
@@ -404,7 +404,7 @@ def validate(record: type[RecordType], data: object, *path: str | int) -> Record
     record : type
         Class of the record.
     data : JSON data
-        The data.
+        Lists, dicts and plain values, as `json.loads` returns them.
     *path : str or int
         JSON path of the data in their file.
 

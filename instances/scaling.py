@@ -9,7 +9,7 @@ from schedgap.errors import ScaleError
 LARGEST_SCALE = 10**6  # steps per unit
 
 
-def decimal(number: float) -> Fraction:
+def as_fraction(number: float) -> Fraction:
     """Return the decimal value of a number as written in a file: 0.1 is 1/10."""
     return Fraction(repr(float(number)))
 
@@ -24,7 +24,7 @@ def common_step(numbers: Iterable[float], what: str) -> Fraction:
     ScaleError
         If more than a million steps per unit would be needed.
     """
-    values = {decimal(number) for number in numbers}
+    values = {as_fraction(number) for number in numbers}
     scale = math.lcm(*(value.denominator for value in values))
     if scale > LARGEST_SCALE:
         raise ScaleError(

@@ -181,7 +181,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments : sequence of str, optional
-        By default those of the command line.
+        By default, from the command line.
     """
     parser = argparse.ArgumentParser(
         description=(__doc__ or "").partition("\n")[0],

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 
 # Machines differ and are shared; hence tests have no deadlines, and `make bench` measures speed.
-# The suite draws the same instances each time, so that a change is judged by what it changes;
+# The suite draws the same instances each time, so a change is judged by what it changes;
 # `make nightly` draws new ones, for its sweeps and for the properties of the suite.
 settings.register_profile("suite", deadline=None, derandomize=True)
 settings.register_profile("nightly", deadline=None)

@@ -1,6 +1,6 @@
 """Plugin for coverage: child processes save their data while they run.
 
-Child processes are killed, at their limits or with their parent, so that coverage cannot save its
+Child processes are killed, at their limits or with their parent, so coverage cannot save its
 data at the end of the process.
 """
 

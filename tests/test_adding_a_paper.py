@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "examples" / "allox"
 SOURCE = sorted((EXAMPLE / "src").rglob("*.py"))
 PAGE = (ROOT / "docs" / "adding-a-paper.md").read_text(encoding="utf-8")
-MOST_LINES = 400  # of code: not blank, no docstring
+MOST_LINES = 400  # counts code: not blank, no docstring
 
 COMMANDS = [line.partition("#")[0].split()
             for line in re.findall(r"^schedgap (?!:)(.*)$", PAGE, re.MULTILINE)]  # fmt: skip
@@ -39,7 +39,7 @@ def test_its_own_tests_pass(outsider: Outsider) -> None:
 
 
 def test_lists_know_the_family(outsider: Outsider) -> None:
-    """In a process of its own, as a user would start it, and after other commands."""
+    """In a separate process, as a user would start it, and after other commands."""
     command = [outsider.python, "-m", "schedgap", "methods", "allox", "--all"]
     listed = subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout
     assert listed == outsider.said["methods allox --all"]

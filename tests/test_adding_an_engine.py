@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 PAGE = (Path(__file__).parents[1] / "docs" / "adding-an-engine.md").read_text(encoding="utf-8")
-MOST_LINES = 100  # of code: neither blank nor docstring
+MOST_LINES = 100  # counts code: neither blank nor docstring
 
 
 def _blocks(language: str) -> list[str]:
@@ -83,7 +83,7 @@ def test_a_method_runs_with_the_engine(folder: Path) -> None:
     assert (found["status"], found["objective"]) == ("optimal", 8)
     assert found["versions"]["tree-engine"] == "1.0"
     rows = json.loads(_schedgap(folder, "methods", "hare", "--json").stdout)
-    assert not any("tree" in row["engines"] for row in rows)  # nor in generated pages
+    assert not any("tree" in row["engines"] for row in rows)  # as in generated pages
     refused = _schedgap(folder, "solve", "toy.json", "--method", "big-m", "--engine", "three")
     assert refused.returncode == 2 and "highs, gurobi, scip, tree, not 'three'" in refused.stderr
 

@@ -76,7 +76,7 @@ class Session:
 
 
 def commands(block: str) -> list[str]:
-    """Return the commands of a block; in a script, those of schedgap."""
+    """Return the commands of a block; in a script, only those that run schedgap."""
     found = re.findall(r"^(?:\$|srun) (.*)$", block, re.M)
     assert found
     return found

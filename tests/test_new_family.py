@@ -94,6 +94,29 @@ def test_a_bad_name_is_one_line(
     assert not (tmp_path / "new").exists()
 
 
+def test_a_folder_appears_only_when_it_is_complete(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also after a kill in the middle of the writing, and the command then works."""
+    writes = Path.write_text
+    left = [3]
+
+    def killed(self: Path, *args: object, **keywords: object) -> int:
+        left[0] -= 1
+        if left[0] < 0:
+            raise KeyboardInterrupt
+        return writes(self, *args, **keywords)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Path, "write_text", killed)
+    monkeypatch.setattr("shutil.rmtree", lambda *args, **keywords: None)
+    run(["new-family", "another", "--out", str(tmp_path / "new")])
+    assert [each.name for each in tmp_path.iterdir()] == [".new.unfinished"]
+    monkeypatch.undo()
+    assert run(["new-family", "another", "--out", str(tmp_path / "new")]) == 0
+    assert [each.name for each in tmp_path.iterdir()] == ["new"]
+    assert (tmp_path / "new/pyproject.toml").exists()
+
+
 def test_an_existing_folder_is_left_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -58,7 +58,7 @@ LESSONS = [path for path in NOTEBOOKS if path.stem != "solutions"]
 LONGEST = 15  # lines of a cell
 FIGURES = {  # pictures that a notebook shows, also without scripts
     "00-tour": 2,
-    "benchmarking": 2,
+    "benchmarking": 3,
     "dmlrs": 3,
     "edge": 3,
     "elastic": 3,

@@ -16,39 +16,15 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def _pyproject() -> set[str]:
+def test_the_conda_environment_is_python_and_the_project_with_its_extras() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras = [item for items in project["optional-dependencies"].values() for item in items]
-    return {
-        item.replace(" ", "")
-        for item in [*project["dependencies"], *extras]
-        if not item.startswith("schedgap[")
-    }
-
-
-def _environment() -> tuple[set[str], set[str]]:
     listed = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
-    conda = {item for item in listed if isinstance(item, str)}
-    pip = {item for part in listed if isinstance(part, dict) for item in part["pip"]}
-    return conda, pip
-
-
-def test_environment_lists_every_dependency_with_the_same_versions() -> None:
-    conda, pip = _environment()
-    spelt = {item.replace(" ", "") for item in conda | pip}
-    assert _pyproject() <= spelt, sorted(_pyproject() - spelt)
-
-
-def test_environment_lists_nothing_else() -> None:
-    conda, pip = _environment()
-    names = {re.split(r"[<>=]", item)[0] for item in _pyproject()}
-    extra = {re.split(r"[<>=]", item)[0].strip() for item in conda | pip} - names
-    assert extra == {"python", "pip", "--editable ."}
-
-
-def test_environment_asks_for_the_same_python() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert f"python{project['requires-python']}" in _environment()[0]
+    pip = [{"pip": ["--editable .[all]"]}]
+    assert listed == [f"python{project['requires-python']}", "pip", *pip]
+    extras = project["optional-dependencies"]
+    (everything,) = extras["all"]
+    named = {*re.findall(r"[\w-]+", everything.partition("[")[2])}
+    assert named == {*extras} - {"all", "dev", "bench", "site"}
 
 
 LEFT_OUT = (
@@ -98,7 +74,7 @@ def test_the_source_archive_has_the_example_and_the_pages(built: Path) -> None:
 
 
 def test_the_wheel_has_every_module_and_data_file_of_the_rooms(wheel: set[str]) -> None:
-    """And of the rooms no file beside them: one list is of the source, the other of the wheel."""
+    """And no other file of the rooms: one list is of the source, the other of the wheel."""
     rooms = {"src/schedgap": "schedgap"} | {
         room: f"schedgap/{room}" for room in ("models", "solvers", "instances", "analysis")
     }

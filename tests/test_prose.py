@@ -29,13 +29,14 @@ def test_a_phrase_is_found_across_lines(tmp_path: Path, text: str, phrase: str) 
 
 
 def test_good_sentences_code_and_quotations_are_left_alone(tmp_path: Path) -> None:
-    text = """There is no bound. It is no longer open. Write it so that others can read it.
-A method of your own. `beside` was an option, "whole numbers" a phrase.
-```
-x = 1  # that of y, so that z
-```
-"""
-    assert found(tmp_path, "page.md", text) == []
+    lines = (
+        "There is no bound. It is no longer open. Write it so that others can read it.",
+        'A method of your own. `beside` was an option, "whole numbers" a phrase.',
+        "```",
+        "x = 1  # that of y, so that z",
+        "```",
+    )
+    assert found(tmp_path, "page.md", "\n".join(lines)) == []
 
 
 def test_comments_and_docstrings_are_read_in_source(tmp_path: Path) -> None:
@@ -46,5 +47,5 @@ x = "a value, so that nothing is said"  # of the second
     assert found(tmp_path, "code.py", text) == ["that of", "# of t"]
 
 
-def test_the_pages_and_notebooks_are_clean(capsys: pytest.CaptureFixture[str]) -> None:
+def test_pages_notebooks_and_source_are_clean(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0, capsys.readouterr().out

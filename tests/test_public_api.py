@@ -1,4 +1,4 @@
-"""The public names of `schedgap` and their signatures are those of tests/data/public_api.txt.
+"""The public names of `schedgap` and their signatures are as in tests/data/public_api.txt.
 
 What others call changes on purpose or not at all. After a change on purpose, write the file anew:
 
@@ -30,8 +30,8 @@ STEPS = ("dmlrs", "edge", "elastic", "hare", "ring")
 def spelt(hint: object) -> str:
     """An annotation in words that do not depend on the version of Python: no modules, no aliases.
 
-    `pathlib.Path` has changed its module, `Optional[X]` its representation. What stands in an
-    `Annotated` beside the type is how a value is checked: not part of what one writes.
+    `pathlib.Path` has changed its module, `Optional[X]` its representation. What an `Annotated`
+    has in addition to the type is how a value is checked: not part of what one writes.
     """
     if hint is None or hint is type(None):
         return "None"
@@ -132,7 +132,7 @@ def described(name: str, found: object) -> str:
 
 
 def plain(name: str, found: Callable) -> str:
-    """A step with its parameters, without types: those of arrays change with NumPy."""
+    """A step with its parameters, without types: array types change with NumPy."""
     parameters = inspect.signature(found).parameters.values()
     bare = [each.replace(annotation=each.empty) for each in parameters]
     return call(name, inspect.Signature(bare))
@@ -176,7 +176,7 @@ def test_the_public_names_and_signatures_are_the_ones_on_file() -> None:
     "name", ["", ".extend", ".proof", ".teach", *(f".steps.{each}" for each in STEPS)]
 )
 def test_names_are_at_run_time_what_type_checkers_take_them_for(name: str) -> None:
-    """Two steps may have the same parameters, so that the signatures do not tell them apart.
+    """Two steps may have the same parameters, so the signatures do not tell them apart.
 
     Python runs the block for type checkers here, which imports everything at once.
     """

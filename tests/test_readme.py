@@ -43,6 +43,18 @@ def test_the_lines_of_python_print_what_the_comments_say(
     assert Path("schedules.svg").stat().st_size > 10_000
 
 
+def test_the_first_page_of_the_site_has_an_interval_that_holds() -> None:
+    """It may become narrower when a record is broken."""
+    page = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    low, high = map(float, re.search(r"\.ratio  # ([\d.]+) to ([\d.]+)\n", page).groups())  # type: ignore[union-attr]
+    _, block = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
+    names: dict[str, object] = {"sg": sg}
+    exec(block.replace("sg.judge", "found = sg.judge"), names)
+    found = names["found"]
+    assert isinstance(found, sg.RatioInterval)
+    assert low <= found.low <= found.high <= high
+
+
 def test_the_page_on_commands_shows_what_its_commands_print(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -140,7 +140,7 @@ def test_a_claim_with_a_threshold_of_ours_is_not_stamped(name: str) -> None:
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_sentence_of_several_parts_is_told_apart_from_them(name: str) -> None:
-    """No part is a sentence of its own elsewhere, and no row of ours counts as the paper's."""
+    """No part is a separate sentence elsewhere, and no row of ours counts as the paper's."""
     figures = experiments.suite(f"{name}-figures", quick=True).values()
     claims = [claim for each in figures for claim in each.claims]
     alone = {claim.text for claim in claims if not claim.sentence and claim.standing == "paper"}

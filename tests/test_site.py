@@ -6,6 +6,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+import site_links
+from jinja2 import Template
 
 import schedgap
 from schedgap.analysis.pages.equations import equations_page
@@ -65,6 +67,59 @@ def test_links_lead_somewhere() -> None:
             elif target and not (page.parent / target).exists():
                 broken.append((page.name, target))
     assert not broken
+
+
+@pytest.mark.parametrize(
+    ("link", "wrong"),
+    [
+        ("b.html#there", ""),
+        ("#here", ""),
+        ("https://example.org", ""),
+        ("b.html#here", "no such place on the page"),
+        ("c.html", "no such file"),
+        ("../a.html", "outside the site"),
+        ("http://example.org", "not https"),
+    ],
+)
+def test_a_broken_link_of_the_built_site_is_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], link: str, wrong: str
+) -> None:
+    (tmp_path / "a.html").write_text(f'<p id="here"><a href="{link}">link</a></p>')
+    script = '<script>script.src = "https://example.org/a.js";</script>'
+    (tmp_path / "b.html").write_text('<p id="there"><img src="data:image/png;base64,"></p>')
+    assert site_links.main(str(tmp_path)) == int(bool(wrong))
+    said = capsys.readouterr().out
+    assert (f"a.html: {link}: {wrong}\n" in said) == bool(wrong)
+    for text in (script, '<img src="https://example.org/a.png">'):
+        (tmp_path / "c.html").write_text(text)
+        assert site_links.main(str(tmp_path)) == 1
+        assert "loaded from another site" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("page", "repository", "links"),
+    [
+        ("docs/index", "https://github.com/owner/name", []),
+        ("notebooks/ring", "", ["Download"]),
+        ("notebooks/ring", "https://github.com/owner/name", ["Download", "Binder", "Colab"]),
+    ],
+)
+def test_a_notebook_can_be_downloaded_and_opened(
+    page: str, repository: str, links: list[str]
+) -> None:
+    """In Binder and Colab only if pyproject.toml has the address of the repository."""
+    text = (DOCS / "_templates" / "download-notebook.html").read_text(encoding="utf-8")
+    shown = Template(text).render(
+        pagename=page,
+        sourcename=f"{page}.ipynb.txt",
+        pathto=lambda name, _: f"../{name}",
+        repository=repository,
+    )
+    found = re.findall(r'<a (?:download="ring.ipynb" )?href="([^"]+)">\s*(?:Open in )?(\w+)', shown)
+    assert [word for _, word in found] == links
+    places = ("../_sources/notebooks/ring", "gh/owner/name/HEAD", "github/owner/name/blob/HEAD/")
+    assert all(place in target for place, (target, _) in zip(places, found, strict=False))
+    assert all(target.endswith("notebooks/ring.ipynb") for target, _ in found[1:])
 
 
 @pytest.mark.parametrize("name", OWN)

@@ -99,10 +99,24 @@ ANSWERS: dict[str, tuple[Any, Any, str]] = {  # right, wrong, a part of the reas
     "benchmarking-1": (18.93, 10, "without a shift"),
     "benchmarking-2": (1.1, 1.4, "common"),
     "benchmarking-3": (0.0625, 0.03125, "one-sided"),
+    "benchmarking-4": (lambda: _most("ring-c5"), 1, "may be optimal"),
+    "benchmarking-5": (
+        lambda: sg.solve("ring-c2", "random-orders"),
+        lambda: sg.solve("ring-c2", "lpt-pack"),
+        "objective is 44. Reach",
+    ),
     "your-own-1": (lambda: in_order, lambda: lambda instance: {"assignments": []}, "breaks V2"),
     "your-own-2": ("V5", "V9", "violations"),
     "your-own-3": (8, 9, "no bound"),
 }
+
+
+def _most(name: str) -> float:
+    """Return the largest possible ratio of a record to the optimum."""
+    book = sg.records(name)
+    best, bound = book.best(name), book.best_bound(name)
+    assert best is not None and bound is not None
+    return float(best.objective or 0) / float(bound.bound or 1)
 
 
 def hare_ratio(lights: int) -> float:
@@ -138,9 +152,9 @@ def test_no_answer_ends_the_check_with_an_error(name: str) -> None:
         assert not teach.check(name, nothing)
 
 
-def test_every_notebook_has_three_exercises() -> None:
+def test_every_notebook_has_at_least_three_exercises() -> None:
     books = Counter(row["exercise"].rpartition("-")[0] for row in teach.exercises())
-    assert len(books) == 12 and {*books.values()} == {3}
+    assert len(books) == 12 and min(books.values()) >= 3
     assert [row["exercise"] for row in teach.exercises("ring")] == ["ring-1", "ring-2", "ring-3"]
 
 

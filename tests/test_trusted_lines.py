@@ -17,7 +17,7 @@ BEGIN, END = "<!-- trusted files: begin -->\n", "<!-- trusted files: end -->\n"
 COMMAND = "python tests/test_trusted_lines.py"
 FAMILIES = ["dmlrs", "edge", "elastic", "hare", "ring"]
 
-# What each file decides; those of a family are in a table of their own.
+# What each file decides; files of a family are in a separate table.
 ROLES = {
     "solvers/proofs/checker.py": "the tree, integer programs, two kinds of cuts",
     "solvers/proofs/cuts.py": "two more kinds of cuts; family `elastic` only",

@@ -1,4 +1,4 @@
-"""What runs beside the suite names what exists: targets of make, versions, hooks, commands."""
+"""What runs outside the suite names what exists: targets of make, versions, hooks, commands."""
 
 import re
 import tomllib

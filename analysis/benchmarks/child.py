@@ -170,7 +170,7 @@ def solve_formulation(
             return _solved(send, owner, instance, key, formulation, Clock(limit), Path(log))
         finally:
             if threading.active_count() > threads or psutil.Process().children():
-                worker.retire()  # what the engine has left behind would run on beside the next task
+                worker.retire()  # the engine's leftovers would run during the next task
 
 
 @contextlib.contextmanager

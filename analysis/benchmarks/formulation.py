@@ -279,7 +279,7 @@ class Incumbent:
         Raises
         ------
         ContradictionError
-            If values break a row or do not have their objective, or those of this incumbent give no
+            If values break a row or do not have their objective, or if the incumbent gives no
             schedule.
         """
         how = self.formulation, self.reports, self.place
@@ -332,7 +332,7 @@ def engine_version(engine: str) -> str:
 
 
 def recorded_version(engine: str, versions: Mapping[str, str]) -> str:
-    """Return the version of an engine among those of a record; empty if it is not known.
+    """Return the version of an engine in a record; empty if it is not known.
 
     `versions`: versions by package.
     """

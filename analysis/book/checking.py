@@ -18,7 +18,7 @@ from schedgap.analysis.records.sessions import Session
 from schedgap.analysis.results.bounds import Scale
 from schedgap.analysis.results.solution import Solution, certificate_file, load_solution
 from schedgap.analysis.results.verifying import is_schedule, verify
-from schedgap.errors import InputError
+from schedgap.errors import InputError, choices
 from schedgap.instances.book import (
     MOST_BYTES,
     Book,
@@ -30,10 +30,10 @@ from schedgap.instances.book import (
     check_plain,
 )
 from schedgap.instances.instance import Instance
-from schedgap.instances.json_files import read_bytes, read_json
+from schedgap.instances.json_files import read_bytes, read_json, short
 from schedgap.instances.records import validate
 from schedgap.instances.verdict import Verdict
-from schedgap.models.family import family
+from schedgap.models.family import Family, family
 from schedgap.models.proofs import packed_proof, parse_proof
 
 NOT_STATED = "not stated"  # the machine of a solution file
@@ -67,7 +67,7 @@ class Offers:
     offers : tuple of Offer
         Its verified sides.
     left_out : str
-        Why it offers nothing, if that is no fault.
+        Why it offers nothing although the file has no fault.
     """
 
     instance: str = ""
@@ -132,7 +132,7 @@ def _offers(
 ) -> Offers:
     owner, scale = family(instance.family), Scale.of(instance)
     method = solution.method if record is None else record.label
-    problem = owner.problem(solution.options)
+    problem = _problem(owner, solution.options)
     if record is not None and record.problem != problem:
         raise InputError(f"must be {problem!r}", path="problem")
     if solution.schedule is None and solution.certificate is None:
@@ -147,6 +147,23 @@ def _offers(
         return Offers(name, problem, method, left_out="a relaxed schedule")
     by = _finder(solution, record, file)
     return Offers(name, problem, method, _verified(solution, verdict, scale, by))
+
+
+def _problem(owner: Family, options: Mapping[str, Any]) -> str:
+    """Return the problem variant that the options of a solution name.
+
+    Raises
+    ------
+    InputError
+        If the option that names the variant has an unknown value.
+    """
+    for option in (each for method in owner.methods for each in method.options):
+        variants = {owner.problem({option.name: value}) for value in option.choices}
+        value = options.get(option.name, option.default)
+        if len(variants) > 1 and value not in option.choices:
+            text = f"unknown problem variant {short(value)}: {choices(str(value), option.choices)}"
+            raise InputError(text, path=f"options.{option.name}")
+    return owner.problem(options)
 
 
 def _verified(solution: Solution, verdict: Verdict, scale: Scale, by: Finder) -> tuple[Offer, ...]:
@@ -221,7 +238,7 @@ def stored(book: Book, side: Side, instance: Instance) -> Solution:
     Raises
     ------
     InputError
-        If the file is missing, is not the one of this hash, or is no solution of the instance.
+        If the file is missing, has another hash, or does not contain a solution of the instance.
     """
     file = book.folder(instance.family) / f"{side.file}.json.gz"
     check_plain(file)
@@ -282,7 +299,7 @@ def _fault(book: Book, instance: Instance, problem: str, name: str, side: Side) 
     """Return what is wrong with a side of a record; empty if nothing is."""
     scale, owner = Scale.of(instance), family(instance.family)
     solution = stored(book, side, instance)
-    if owner.problem(solution.options) != problem:
+    if _problem(owner, solution.options) != problem:
         return "of another problem variant"
     verdict = verify(instance, solution)
     if not verdict.feasible:

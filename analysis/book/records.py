@@ -162,6 +162,11 @@ class RecordBook:
             Called with a line on each improvement, and on each file that is refused.
         seconds, memory_mb : float
             Limits of the check of one file.
+
+        Raises
+        ------
+        InputError
+            If the book itself is damaged or cannot be written.
         """
         return update(self._book, sources, seconds=seconds, memory_mb=memory_mb, on_line=on_line)
 

@@ -1,4 +1,4 @@
-"""Take improvements over into a record book, under a lock, so that no update loses another's."""
+"""Take improvements over into a record book; a lock keeps one update from losing another's."""
 
 import os
 import re
@@ -12,11 +12,9 @@ from filelock import FileLock
 from schedgap.analysis.book.checking import Offer, Offers, status_of
 from schedgap.analysis.results.bounds import Scale
 from schedgap.errors import ContradictionError, InputError, SchedgapError
-from schedgap.instances.book import Book, Change, Entry, Records, Side
+from schedgap.instances.book import LOCK, Book, Change, Entry, Records, Side
 from schedgap.instances.records import write_bytes, write_json
 from schedgap.solvers.proofs.limits import MEMORY_MB, SECONDS, limited
-
-LOCK = ".lock"  # in the folder of a family
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +54,13 @@ def update(
 
     `sources`: run folders and solution files. `seconds`, `memory_mb`: limits of the check of one
     file. `on_line`: called with a line on each improvement, and on each file that is refused.
+
+    Raises
+    ------
+    InputError
+        If the book itself is damaged or cannot be written.
     """
+    _ = book.names, book.known  # a damaged book is not the fault of a file
     taken: list[Change] = []
     refused: list[str] = []
     left_out: list[str] = []
@@ -74,6 +78,8 @@ def update(
                 left_out.append(f"{file}: {offers.left_out}")
             changes = enter(book, offers)
         except (SchedgapError, ContradictionError) as error:
+            if isinstance(error, InputError) and Path(error.file).is_relative_to(book.path):
+                raise
             prefix = "contradiction: " if isinstance(error, ContradictionError) else ""
             refused.append(f"{prefix}{error}")
             lines = [f"refused: {prefix}{error}"]
@@ -94,7 +100,7 @@ def sentence(change: Change) -> str:
 
 
 def _files(sources: Iterable[str | os.PathLike[str]], refused: list[str]) -> Iterator[Path]:
-    """Yield the files to check: those of the tasks of run folders, and others as they are."""
+    """Yield the files to check: the tasks of run folders, and other files as they are."""
     for source in map(Path, sources):
         if not source.is_dir():
             yield source

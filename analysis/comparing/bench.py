@@ -33,11 +33,11 @@ from schedgap.instances.arguments import (
     a_mapping,
     a_path,
     a_text,
+    an_integer,
     checked,
     refuse,
     several,
     texts,
-    whole,
 )
 from schedgap.instances.families import FAMILIES, unknown_family_message
 from schedgap.instances.generate import generate
@@ -72,11 +72,11 @@ def _options(value: object) -> str | None:
     models=_names,
     engines=_names,
     engine_options=_options,
-    permutations=whole(1, MOST),
+    permutations=an_integer(1, MOST),
     narrow=a_flag,
     confirm=a_flag,
     reference=a_text,
-    workers=whole(1),
+    workers=an_integer(1),
     time_limit=A_LIMIT,
     memory_limit=MEMORY,
     run=a_path,
@@ -133,7 +133,7 @@ def bench(
     threads : int or iterable of int
         Numbers of threads, each at most the number of cores.
     permutations : int
-        How many orders of rows and columns: the first is that of the program, the others are drawn.
+        How many orders of rows and columns: the first is the program's, the others are drawn.
     engine_seeds : int or iterable of int
         Random seeds of the engines.
     narrow : bool
@@ -141,7 +141,7 @@ def bench(
     confirm : bool
         Whether an engine must repeat its answer without presolve, outside the clock.
     reference : str
-        Method that is run once on each instance, so that wrong answers show; it is not ranked.
+        Method that is run once on each instance to reveal wrong answers; it is not ranked.
         `none`: no such method.
     workers : int
         Number of tasks at a time. With more than one, times depend on the other tasks.
@@ -160,7 +160,7 @@ def bench(
         Before anything is run.
     """
     instances = _instances(targets, preset, seeds, settings)
-    owners = {each.family: family(each.family) for each in instances}
+    owners = {instance.family: family(instance.family) for instance in instances}
     counts = _whole(threads, "threads", least=1, most=MOST)
     _check_cores(max(counts), workers)
     choices = [
@@ -197,7 +197,7 @@ def _instances(
     seeds: int | Iterable[int] | None,
     settings: Mapping[str, object] | None,
 ) -> list[Instance]:
-    """Return the instances: those of families are generated."""
+    """Return the instances; a family stands for instances that are generated here."""
     single = isinstance(targets, str | Instance | os.PathLike)
     if not single:
         refuse("targets", targets, several)
@@ -327,7 +327,7 @@ def _engines(
 def _is_controlled(engine: str, option: str) -> bool:
     """Return whether a benchmark sets an option; Gurobi takes names in any case, and patterns."""
     names = (each.lower() for each in find_engine(engine).controlled)
-    return any(fnmatchcase(each, option.lower()) for each in names)
+    return any(fnmatchcase(name, option.lower()) for name in names)
 
 
 def option(text: str) -> tuple[str, object]:

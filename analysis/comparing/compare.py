@@ -38,12 +38,12 @@ from schedgap.instances.arguments import (
     a_function,
     a_path,
     a_text,
+    an_integer,
     checked,
     refuse,
     several,
-    whole,
 )
-from schedgap.instances.book import book_instances
+from schedgap.instances.book import book_instances, near_names
 from schedgap.instances.families import load
 from schedgap.instances.instance import Instance
 from schedgap.instances.records import read_json, validate
@@ -65,7 +65,7 @@ BRIEF = 5.0  # seconds within which the computer's speed is not measured again
 @checked(
     run=a_path,
     methods=several,
-    workers=whole(1),
+    workers=an_integer(1),
     time_limit=A_LIMIT,
     memory_limit=MEMORY,
     cluster=a_text,
@@ -175,7 +175,7 @@ def compare(
 class Work(NamedTuple):
     """The tasks of a comparison, and how much of it a run folder has already.
 
-    `seconds` is the wall-clock time of those tasks; `most` is that of the others if each uses up
+    `seconds` is the wall-clock time that these took. `most` is what the others take if each uses up
     its limit (infinite without one).
     """
 
@@ -240,7 +240,7 @@ def _retried(retry: bool | str | Iterable[str]) -> frozenset[str]:
 def _problems(targets: Target | Iterable[Target]) -> tuple[list[Problem], dict[str, Experiment]]:
     """Return the instances in the given order, each with its methods, and the figures by file.
 
-    Only the instances of figures have methods of their own.
+    Only an instance of a figure comes with its methods.
     """
     single = isinstance(targets, Instance | Experiment | str | os.PathLike)
     if not single:
@@ -261,7 +261,7 @@ def _problems(targets: Target | Iterable[Target]) -> tuple[list[Problem], dict[s
 
 
 def instances_of(target: Target) -> list[Instance]:
-    """Return the instances of a target of `compare`; those of a figure without its methods."""
+    """Return the instances of a target of `compare`, without the methods of a figure."""
     return [instance for instance, _ in _problems(target)[0]]
 
 
@@ -327,14 +327,17 @@ def _is_of_a_solution(file: Path) -> bool:
 
 
 def _meant(target: Target) -> str:
-    """Return what a target may mean that is no file: a method, or a misspelt suite."""
+    """Return what a target without a file may mean: a method, or a misspelt suite or instance."""
     name = str(target)
     head = re.split("[:@]", name)[0]
     if any(Choice(head).has(owner) for owner in families()):
         return f"; it is a method: separate methods by commas, as in exact,{name}"
     suites = [SUITE, "traces", *(f"{owner.name}-figures" for owner in families())]
     close = get_close_matches(name, suites, n=1)
-    return f" (did you mean '{close[0]}'?)" if close else ""
+    if close:
+        return f" (did you mean '{close[0]}'?)"
+    near = near_names(name)
+    return f", and no instance of the record book: {near}" if near else ""
 
 
 def _tasks(
@@ -381,8 +384,8 @@ def _mixed(by_instance: list[list[Task]]) -> list[Task]:
 
 
 def _chosen(methods: Sequence[Named]) -> list[Choice]:
-    """Return the methods; those of the user's own must differ in their names."""
-    choices = [Choice.of(each) for each in methods]
+    """Return the methods; a user's own methods must differ in their names."""
+    choices = [Choice.of(method) for method in methods]
     codes: dict[str, str] = {}
     for own in (choice.own for choice in choices if choice.own is not None):
         if codes.setdefault(own.name, own.code) != own.code:
@@ -539,7 +542,7 @@ def _stored(
 def _claimed(
     plan: _Plan, todo: Sequence[Task], elsewhere: list[Task]
 ) -> Iterator[tuple[Task, ExitStack]]:
-    """Claim and yield each task; append those of other processes to `elsewhere`."""
+    """Claim and yield each task; append tasks that others have claimed to `elsewhere`."""
     for task in todo:
         claim = ExitStack()
         if claim.enter_context(plan.folder.claim(task.key, wait=False)) and plan.is_open(task):

@@ -57,9 +57,9 @@ class JudgedSchedule:
     Attributes
     ----------
     instance : Instance
-        The instance.
+        What the schedule was judged on.
     schedule : JSON data
-        The schedule.
+        As it was given, also if it breaks a rule.
     verdict : Verdict
         Whether it obeys the rules, and its objective.
     name : str
@@ -151,7 +151,7 @@ class JudgedSchedule:
         Parameters
         ----------
         file : path
-            The file.
+            Place of a solution file; an existing one is replaced.
 
         Raises
         ------
@@ -169,17 +169,17 @@ class JudgedSchedule:
             "instance_sha256": self.instance.sha256,
             "feasible": self.feasible,
             "objective": self.objective,
-            "violations": [asdict(each) for each in self.violations],
+            "violations": [asdict(violation) for violation in self.violations],
             "relaxed": list(self.verdict.relaxed),
             "ratio": None
             if interval is None
             else [interval.low, interval.high if interval.high < float("inf") else None],
-            "references": [asdict(each) for each in self.references],
+            "references": [asdict(reference) for reference in self.references],
         }
 
     @checked(run=a_path)
     def store(self, run: str | os.PathLike[str]) -> None:
-        """Put the schedule into a run folder, beside the results of methods.
+        """Put the schedule into a run folder, next to the results of methods.
 
         It replaces one of the same instance that was put there by the same name.
 
@@ -198,7 +198,7 @@ class JudgedSchedule:
         solution = self.solution
         owner = family(self.instance.family)
         check_name(self.name)
-        if self.name in owner.aliases or any(each.name == self.name for each in owner.methods):
+        if self.name in owner.aliases or any(method.name == self.name for method in owner.methods):
             raise UsageError(f"'{self.name}' is a method of family {owner.name}: use another name")
         folder = Folder(run)
         if any(
@@ -242,7 +242,8 @@ class JudgedSchedule:
         verdict = f"feasible ({apart})" if apart else "feasible"
         facts = {"verdict": verdict, "objective": f"{self.objective:.10g}"}
         if self.references:
-            facts["ratio"] = f"{self.ratio} ({', '.join(each.name for each in self.references)})"
+            names = ", ".join(dict.fromkeys(reference.name for reference in self.references))
+            facts["ratio"] = f"{self.ratio} ({names})"
         return facts
 
     def __repr__(self) -> str:
@@ -395,7 +396,7 @@ def judge(
     Parameters
     ----------
     instance : Instance
-        The instance.
+        What the schedule is for.
     schedule : mapping, path, Solution or schedule
         The data of a schedule or of a solution file, a file with either, a solution, or a schedule
         of the family.
@@ -430,7 +431,9 @@ def _of_the_book(given: Known, others: Sequence[Known]) -> Iterator[Known]:
     bound = given.bound
     for each in others:
         bound = tighter(bound, each.bound, given.scale.sense)
-    values = [each.objective for each in others if each.objective is not None and not each.relaxed]
+    values = [
+        other.objective for other in others if other.objective is not None and not other.relaxed
+    ]
     pick = min if given.scale.sense == "min" else max
     schedule, proved = better_sides(entry, given.scale, pick(values, default=None), bound)
     if schedule is not None:

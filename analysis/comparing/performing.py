@@ -28,7 +28,7 @@ from schedgap.instances.instance import Instance
 class Task:
     """One method on one instance; `key` is the part of a record's key that is the same anywhere.
 
-    `code` is a hash of the source; `versions` are those of this package and the engines.
+    `code` is a hash of the source; `versions` has this package and the engines.
     `runner`: what is run; None if the task was sent to another computer, which prepares its own.
     """
 

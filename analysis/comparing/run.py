@@ -142,8 +142,8 @@ class Run(StoredRun):
         Parameters
         ----------
         by : {"", "size", "model", "engine"}
-            Which configurations are compared with each other: all of a family, those on instances
-            of one size class, those of one formulation, or those of one engine.
+            Which configurations are compared with each other: all of a family, or only within a
+            size class of instances, a formulation, or an engine.
         shift : float
             Of the geometric means, in seconds, > 0.
         """
@@ -300,7 +300,7 @@ class Run(StoredRun):
         ----------
         by : {"objective", "seconds", "factor"}
             Whether a step is a ratio to the best known schedule, a time, or the factor by which a
-            time exceeds that of the fastest method on the instance.
+            method is slower than the fastest one on the instance.
         methods : collection of str, optional
             Names of the methods to compare; by default all.
         """

@@ -212,7 +212,7 @@ def picture(
 
 
 def _palette(experiment: Experiment, found: Sequence[Curve]) -> dict[str, str]:
-    """Return a colour for each series and each bar: that of its method, if no other one has it."""
+    """Return a colour for each series and bar: its method's colour, unless another one has it."""
     known = method_colors(experiment.family, ())
     named = {each.series: [x for x in each.xs if isinstance(x, str)] for each in found}
     names = [name for each in found if each.printed for name in named[each.series] or [each.series]]

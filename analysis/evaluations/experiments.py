@@ -1,7 +1,6 @@
 """Figures of the papers: the tasks to run and the resulting numbers; `drawing` draws the charts.
 
-Each figure has two series in addition to those of the paper: the best known schedule and a proved
-bound.
+Each figure has two series more than the paper's: the best known schedule and a proved bound.
 """
 
 import csv
@@ -193,13 +192,13 @@ def _position(text: str) -> float | str:
 def written(run: StoredRun) -> dict[str, tuple[Experiment, list[Row]]]:
     """Return the figures whose CSV files are in the folders of a run, with their values, by file.
 
-    The values of a run that was killed, or to which records were added, are computed from its
-    records. So are those of several folders, and of a file without a measure of the figure.
+    The values are computed from the records if a run was killed or got more records, if there are
+    several folders, or if a file lacks a measure of the figure.
     """
     files = {
         file.name: file
-        for each in run.folders
-        for file in sorted(each.path.glob(f"{FOLDER}/*.csv"))
+        for folder in run.folders
+        for file in sorted(folder.path.glob(f"{FOLDER}/*.csv"))
     }
     alone = len(run.folders) == 1
     found: dict[str, tuple[Experiment, list[Row]]] = {}

@@ -23,8 +23,10 @@ def sizes(figures: Measured) -> list[tuple[str, str, str, str]]:
     found: dict[tuple[str, str, str], list[str]] = {}
     for experiment, rows in figures:
         summaries = [point.instance.summary() for point in _first(experiment)]
-        place = next((key for key in PLACES if any(key in each for each in summaries)), "")
-        words = [_range([each.get(key, "") for each in summaries], key) for key in ("jobs", place)]
+        place = next((key for key in PLACES if any(key in summary for summary in summaries)), "")
+        words = [
+            _range([summary.get(key, "") for summary in summaries], key) for key in ("jobs", place)
+        ]
         scale = "quick" if experiment.quick else "full"
         key = scale, ", ".join(filter(None, words)), str(len({row.seed for row in rows}))
         found.setdefault(key, []).append(experiment.figure)

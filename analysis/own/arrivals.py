@@ -1,7 +1,7 @@
 """Drive an online algorithm of the user's own through the arrivals of an instance.
 
-The algorithm runs in a child process that receives only the jobs that have arrived, so that it
-cannot look at later ones. What it decided for the time before an arrival is fixed.
+The algorithm runs in a child process that receives only the jobs that have arrived, so it cannot
+look at later ones. What it decided for the time before an arrival is fixed.
 """
 
 import os

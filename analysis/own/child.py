@@ -1,7 +1,7 @@
 """Run a user's own method in a child process: a function, a source file, or a command.
 
-Nothing of what the method does is trusted. Its schedule is returned as JSON text, so that the
-parent process needs none of the user's classes, and is verified in another process.
+Nothing of what the method does is trusted. Its schedule is returned as JSON text, because the
+parent process has none of the user's classes, and is verified in another process.
 """
 
 import importlib
@@ -232,9 +232,9 @@ def describe(
 def parameters(function: Callable[..., Any]) -> tuple[tuple[Option, ...], tuple[str, ...]]:
     """Return the options of a function, and which of `OFFERED` it asks for.
 
-    The first parameter is the instance; those of an online algorithm are the instance, the time and
-    its last schedule. The others must have a default; those whose default, or annotation, is a
-    number, a text or a boolean are options.
+    The first parameter is the instance; an online algorithm has three: the instance, the time and
+    its last schedule. All others must have a default. A parameter is an option if its default or
+    its annotation is a number, a text or a boolean.
 
     Raises
     ------
@@ -297,7 +297,7 @@ _compiled: dict[str, types.CodeType] = {}  # keys are hashes of the source
 
 
 def _load(address: Function | Source, code: str) -> Callable[..., Any]:
-    """Return the function, anew for each task, so that no task depends on earlier ones."""
+    """Return the function, loaded anew for each task: no task depends on earlier ones."""
     try:
         if isinstance(address, Function):
             import cloudpickle
@@ -334,7 +334,7 @@ def _module(address: Source, code: str) -> types.ModuleType:
 
 
 def _seed(seed: int) -> None:
-    """Seed the global generators, so that the result does not depend on earlier tasks."""
+    """Seed the global generators: the result must not depend on earlier tasks."""
     random.seed(seed)
     numpy = sys.modules.get("numpy")
     if numpy is not None:
@@ -445,7 +445,7 @@ def _fail(error: BaseException, what: str = "") -> NoReturn:
     if isinstance(error, MemoryError):
         raise error
     frames = traceback.extract_tb(error.__traceback__)
-    own = [each for each in frames if each.filename != __file__]
+    own = [frame for frame in frames if frame.filename != __file__]
     place = f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""
     try:
         said = " ".join(str(error).split())

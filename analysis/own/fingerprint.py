@@ -1,7 +1,7 @@
 """Hashes of what a user's own method consists of: functions, source files, commands.
 
-A method with another hash is another method, so that no result of older code is taken for one of
-the present code. What belongs to an installed package counts by its name only; the versions of
+A method with another hash is another method, so no result of older code is taken for one of the
+present code. What belongs to an installed package counts by its name only; the versions of
 Python and of this package are recorded anyway.
 """
 
@@ -62,10 +62,10 @@ def _collect(file: Path, folder: Path, found: dict[str, bytes]) -> None:
 def _imported(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (each.name for each in node.names)
+            yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield node.module
-            yield from (f"{node.module}.{each.name}" for each in node.names)
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 def _files_of(module: str, folder: Path) -> Iterator[Path]:
@@ -256,5 +256,5 @@ def _content(cell: types.CellType) -> object:
 
 def _names(code: types.CodeType) -> set[str]:
     """Return the names that a code object and those nested in it may look up."""
-    nested = (each for each in code.co_consts if isinstance(each, types.CodeType))
+    nested = (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
     return set(code.co_names).union(*map(_names, nested))

@@ -181,7 +181,7 @@ class OwnRunner(Runner):
         return run.error or OwnMethodError(f"method {self.method.name}: {run.message}")
 
     def refused(self, error: Exception, text: str) -> Exception:
-        """Return the error for an invalid schedule, which is no bug of ours."""
+        """Return the error for an invalid schedule, which is the user's fault, not ours."""
         return InvalidScheduleError(text)
 
     def _measured(self, text: str) -> tuple["PlainSchedule", float]:

@@ -55,7 +55,7 @@ def online(function: Callable[..., Any]) -> Online:
     Parameters
     ----------
     function : callable
-        The function.
+        Called with the instance, the time and its last schedule, each time that jobs arrive.
     """
     return Online(function)
 
@@ -69,7 +69,7 @@ def own(code: "Callable[..., Any] | str | Own", *, name: str | None = None) -> O
         A function from an instance to a schedule or a model (docs/programs.md),
         `FILE.py:FUNCTION`, or `cmd:PROGRAM ARGUMENTS`. See docs/own-algorithms.md.
     name : str, optional
-        Its name in tables; by default that of the function or of the program.
+        Its name in tables; by default, the name of the function or the program.
 
     Raises
     ------
@@ -254,4 +254,6 @@ def _with_file(code: CodeType) -> tuple[Any, ...]:
     import cloudpickle
 
     build, arguments = cloudpickle.Pickler.dispatch_table[CodeType](code)
-    return build, tuple(code.co_filename if each == NO_FILE else each for each in arguments)
+    return build, tuple(
+        code.co_filename if argument == NO_FILE else argument for argument in arguments
+    )

@@ -239,7 +239,7 @@ WIDTH, LEFT, ROW = 720, 110, 20  # pixels of a picture, of the names, and of a r
 def picture(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return an SVG with an interval for each instance: the ratio of the record to the optimum.
 
-    It is written as text, so that it is the same on every computer.
+    It is written as text, which is the same on every computer.
 
     `rows`: of one family.
     """

@@ -1,4 +1,4 @@
-"""The pages of the site on a paper's equations and algorithms, beside the code that has them.
+"""The pages of the site on a paper's equations and algorithms, next to the code that has them.
 
 The site is built from these pages, which are not kept: they contain line numbers.
 """

@@ -226,7 +226,7 @@ def _instance(find: Find) -> str:
 
 
 def _worst_cases(name: str) -> list[str]:
-    """Return the worst ratios found beside what the paper claims; empty if there are none."""
+    """Return the worst ratios found, with what the paper claims; empty if there are none."""
     rows = [
         (
             f"`{each.name}`",

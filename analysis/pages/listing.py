@@ -133,7 +133,7 @@ def methods(name: str | None = None) -> Listing:
     name : str, optional
         A family; by default all.
     """
-    return Listing({**row, "options": [_option(each) for each in method.options]}
+    return Listing({**row, "options": [_option(option) for option in method.options]}
                    for row, method in method_rows(name))  # fmt: skip
 
 
@@ -163,7 +163,7 @@ def _row(owner: Family, method: Method, name: str, alias_of: str | None) -> dict
 
 
 def engines() -> Listing:
-    """Return a row for each engine, those of other packages included.
+    """Return a row for each engine, also of other packages.
 
     The keys are engine, version (of `package`; None if it is not installed), status (available, not
     installed, cannot be loaded, limited licence or no licence), takes (kinds of programs), threads

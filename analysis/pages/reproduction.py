@@ -28,7 +28,7 @@ from schedgap.models.family import family
 from schedgap.models.figure import Experiment
 
 PAGE, DATA = "reproduction.md", "reproduction"  # a file, and the folder with its data
-FULL = "full"  # folder in that of the data: values at the papers' sizes, on fewer replications
+FULL = "full"  # subfolder of the data: values at the papers' sizes, on fewer replications
 VERDICTS: tuple[VerdictWord, ...] = (
     *JUDGED, "measured", "input", "not testable", "not measured",
 )  # fmt: skip
@@ -90,9 +90,9 @@ def plan(figures: dict[str, Experiment], *, run: str | os.PathLike[str]) -> list
     Returns
     -------
     list of dict
-        Keys: family, figures, tasks, done (those whose results are in the folder), hours_done
-        (which these took, one after the other), hours_left (at most: if each of the others uses up
-        its time limit).
+        Keys: family, figures, tasks, done (tasks with results in the folder), hours_done (which
+        these took, one after the other), hours_left (at most: if each of the others uses up its
+        time limit).
     """
     rows: list[dict[str, object]] = []
     for name in dict.fromkeys(each.family for each in figures.values()):
@@ -162,7 +162,7 @@ def draw(figures: Values, folder: Path, suffix: str) -> list[Path]:
 
 
 def publish(run: Run, out: Path) -> Path:
-    """Copy the values of a run's figures into a folder and write the page beside it.
+    """Copy the values of a run's figures into a folder and write the page next to it.
 
     `out`: folder of the page; the values go into `reproduction` in it.
 
@@ -194,7 +194,7 @@ def values(data: Path) -> Values:
 
 
 def _families(data: Path) -> list[str]:
-    """Return the families of this package, and those of others that have values in a folder."""
+    """Return the families of this package, and others that have values in a folder."""
     others = (name for name in FAMILIES if name not in OWN)
     return [*OWN, *(name for name in others if any(data.glob(f"{name}-figure-*.csv")))]
 
@@ -293,7 +293,7 @@ sentences of each paper, with what decides them.
 
 
 def counts(items: Sequence[Sentence]) -> dict[str, int]:
-    """Return the number of sentences of a paper, for each verdict too, and of rows beside them.
+    """Return how many sentences of a paper there are, for each verdict too, and how many rows.
 
     `items`: of one paper.
     """
@@ -310,7 +310,7 @@ def _standing(item: Sentence) -> str:
 
 def _setup(figures: Sequence[tuple[Experiment, Sequence[Row]]]) -> list[str]:
     """Return how large the instances of the figures are, and which methods run in them."""
-    usual = [each for each in figures if not each[0].setting]
+    usual = [figure for figure in figures if not figure[0].setting]
     if not usual:
         return []
     return [
@@ -427,7 +427,7 @@ def _line(part: Part) -> tuple[str, ...]:
     measured = item.measured
     if part.depends:
         others = [each for each in part.scanned if each.verdict != item.verdict]
-        decisive = [each for each in others if each.verdict in JUDGED]
+        decisive = [other for other in others if other.verdict in JUDGED]
         measured += f" ({item.verdict} at our defaults); {'; '.join(map(_at, decisive))}"
     return (item.experiment.figure, item.claim.text, item.claim.source, measured,
             f"**{part.verdict}**")  # fmt: skip

@@ -92,9 +92,9 @@ def method_colors(name: str, methods: Iterable[str]) -> dict[str, str]:
     """Return a colour for each method of a family, by its place in the family's table.
 
     The first algorithm of the paper always has the first colour of `PALETTE`. Algorithms come
-    first, then baselines, exact methods and bounds, so that the methods of one chart have different
-    hues. Configurations of a method, such as `srtf:preempt=false`, have colours of their own, after
-    those of all methods.
+    first, then baselines, exact methods and bounds, so the methods of one chart have different
+    hues. Configurations of a method, such as `srtf:preempt=false`, have further colours, after
+    all methods.
 
     `methods`: names of methods or configurations.
     """
@@ -267,7 +267,7 @@ def _band(soft: bool, soft_below: bool) -> tuple[float, float]:
 def _heights(bars: Sequence[Bar], top: float, height: float) -> dict[str, Any]:
     """Return heights and upper edges of bars for Plotly: numbers where all bars fill their lane."""
     edges = [_edges(bar, top, height) for bar in bars]
-    if all(each == (top, top + height) for each in edges):
+    if all(edge == (top, top + height) for edge in edges):
         return {"width": height, "offset": top}
     return {
         "width": [round(low - high, 4) for high, low in edges],

@@ -51,7 +51,7 @@ def progress_figure(
     """Return a figure of incumbents (solid) and bounds (dotted) over wall-clock time.
 
     `progress`: for each name, such as a method, its points (seconds, objective or None, bound or
-    None). `sense`: sense of the objective. `palette`: the colour of each name; by default that of
+    None). `sense`: sense of the objective. `palette`: the colour of each name; by default, from
     `colors`.
     """
     traces = progress_traces(progress, sense, palette)
@@ -66,7 +66,7 @@ def progress_traces(
     """Return the curves of `progress_figure` as Plotly traces, up to two for each name.
 
     `progress`: for each name, such as a method, its points (seconds, objective or None, bound or
-    None). `sense`: sense of the objective. `palette`: the colour of each name; by default that of
+    None). `sense`: sense of the objective. `palette`: the colour of each name; by default, from
     `colors`.
     """
     palette = palette or colors(progress)
@@ -217,7 +217,7 @@ def performance_profile(
     schedule. It compares each method with the best one, not with the optimum.
 
     `profiles`: for each method, its steps (factor >= 1, share of instances in [0, 1]) by increasing
-    factor. `palette`: the colour of each method; by default that of `colors`.
+    factor. `palette`: the colour of each method; by default, from `colors`.
     """
     top = max((factor for steps in profiles.values() for factor, _ in steps), default=1.0)
     hover = "%{y:.3~g} % within %{x:.4~g} times the best"
@@ -233,7 +233,7 @@ def time_profile(
     """Return a figure of time profiles as step lines, on a logarithmic time axis.
 
     `profiles`: for each method, its steps (seconds, share of instances in [0, 1]) by increasing
-    time, such as those of `Run.profile("seconds")`.
+    time, as `Run.profile("seconds")` returns them.
     """
     moments = [seconds for steps in profiles.values() for seconds, _ in steps if seconds > 0]
     first, last = min(moments, default=0.1), max(moments, default=1.0)
@@ -299,8 +299,8 @@ def gap_figure(
     A gap that is known as an interval is drawn as a band between two lines.
 
     `gaps`: for each method, its points (seconds, lower and upper end of the mean gap in [0, 1]) by
-    increasing time, such as those of `Run.gaps()`. `palette`: the colour of each method; by default
-    that of `colors`.
+    increasing time, as `Run.gaps()` returns them. `palette`: the colour of each method; by default,
+    from `colors`.
     """
     figure = Figure()
     palette = palette or colors(gaps)
@@ -312,7 +312,7 @@ def gap_figure(
         seconds, low, high = zip(*points, strict=True)
         line = {"color": palette[name], "width": 2}
         common = {
-            "type": "scatter", "mode": "lines", "x": [float(f"{each:.4g}") for each in seconds],
+            "type": "scatter", "mode": "lines", "x": [float(f"{second:.4g}") for second in seconds],
             "legendgroup": name,
         }  # fmt: skip
         hover = f"{plain(name)}: %{{y:.3~g}} % after %{{x:.4~g}} s<extra></extra>"

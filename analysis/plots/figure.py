@@ -40,7 +40,8 @@ PAGE = Template("""<div id="$place">$picture</div>
   window.schedgapPlotly.then(() => {
     if (!window.Plotly) return;
     place.replaceChildren();
-    Plotly.newPlot(place, figure.data, figure.layout, { responsive: true });
+    const layout = { margin: { t: 30, r: 30, b: 50, l: 60 }, ...figure.layout };
+    Plotly.newPlot(place, figure.data, layout, { responsive: true });
   });
 })();
 </script>""")

@@ -41,15 +41,15 @@ def _finite(chart: Chart) -> Chart:
 
 def broken_title(name: str, violations: Sequence[Violation]) -> str:
     """Return the title of the chart: the rules, and how often they are broken."""
-    rules = ", ".join(dict.fromkeys(each.rule for each in violations))
+    rules = ", ".join(dict.fromkeys(violation.rule for violation in violations))
     times = f" ({len(violations)} violations)" if len(violations) > 1 else ""
     return f"{name} breaks {rules}{times}"
 
 
 def _marks(chart: Chart, violations: Iterable[Violation]) -> Iterator[Bar]:
-    for each in violations:
-        for bar in _places(chart, each.where):
-            yield replace(bar, group=each.rule, text=each.message)
+    for violation in violations:
+        for bar in _places(chart, violation.where):
+            yield replace(bar, group=violation.rule, text=violation.message)
 
 
 def _places(chart: Chart, where: Sequence[str]) -> list[Bar]:
@@ -91,7 +91,7 @@ def _cut(bar: Bar, start: float, end: float) -> Bar:
 
 
 def _joined(marks: Iterable[Bar]) -> Iterator[Bar]:
-    """Yield marks; those of one rule that touch each other in a lane are one."""
+    """Yield marks; marks of one rule that touch each other in a lane become one."""
     lanes: dict[tuple[object, ...], list[Bar]] = {}
     for mark in marks:
         lanes.setdefault((mark.group, mark.lane, mark.share, mark.offset), []).append(mark)

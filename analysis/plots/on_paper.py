@@ -130,8 +130,10 @@ class _Pane:
         """Return where values are on an axis: numbers, times as they are, or places of names."""
         names = self.names[which]
         if names is not None:
-            return [names.index(str(each)) if str(each) in names else math.nan for each in values]
-        return [each if hasattr(each, "year") else _number(each) for each in values]
+            return [
+                names.index(str(value)) if str(value) in names else math.nan for value in values
+            ]
+        return [value if hasattr(value, "year") else _number(value) for value in values]
 
     def draw(self) -> None:
         """Draw all traces and the axes."""
@@ -475,7 +477,7 @@ def _values(trace: Any, which: str) -> list[Any]:
     """Return the coordinates of a trace; their numbers where it has none."""
     values = _array(trace[which])
     if values is not None:
-        return [each.item() if isinstance(each, np.generic) else each for each in values]
+        return [value.item() if isinstance(value, np.generic) else value for value in values]
     other = trace["y" if which == "x" else "x"]
     return [] if trace.type == "heatmap" or other is None else [*range(len(other))]
 

@@ -73,7 +73,7 @@ def model(
     Parameters
     ----------
     instance : Instance
-        The instance.
+        Source of the data of the program.
     name : str
         A program as listed by `models(family)`: "paper" is the paper's program, "dual" its dual and
         "rounded" the relaxation that the paper's algorithm rounds, where there is one.

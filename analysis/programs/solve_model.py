@@ -51,7 +51,7 @@ class ProgramSolution(Solution):
     instance; otherwise `broken` names the rules that it breaks, and `gantt` marks where.
     """
 
-    _violations: tuple[Violation, ...] = PrivateAttr(default=())  # of the partial schedule
+    _violations: tuple[Violation, ...] = PrivateAttr(default=())  # by the partial schedule
 
     @property
     def program(self) -> Mapping[str, Any]:
@@ -166,7 +166,7 @@ class ModelRunner(Runner):
         )
 
     def receiver(self, run: MethodRun) -> Receiver:
-        """Return what gives values in the model's sense, and keeps those of the last incumbent."""
+        """Return what gives values in the model's sense, and keeps the last incumbent's values."""
 
         def read(message: Message) -> Message:
             assert self.arrays is not None
@@ -301,7 +301,11 @@ class ModelRunner(Runner):
             violations = tuple(self.family.check(self.instance, data, {}))
         except InputError as error:
             return None, (), (str(error),)
-        return data, violations, tuple(f"{each.rule}: {each.message}" for each in violations)
+        return (
+            data,
+            violations,
+            tuple(f"{violation.rule}: {violation.message}" for violation in violations),
+        )
 
     def _bound(
         self, result: "EngineResult", confirmed: bool, objective: float | None, scale: Scale
@@ -534,6 +538,6 @@ def _readers(
             key = rename(index)
             if key in named:
                 item.set_value(named[key].value, skip_validation=True)
-    values = None if plain is built.model else [each.value or 0.0 for each in plain.columns]
+    values = None if plain is built.model else [column.value or 0.0 for column in plain.columns]
     literal = None if program.literal is None else partial(program.literal, plain, instance)
     return literal, partial(built.read, values)

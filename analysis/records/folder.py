@@ -71,8 +71,8 @@ class TaskRecord(Record):
     are the rules that the schedule does not have to obey. Limits are in seconds and MB.
 
     `task` is the part of `key` without limits and session. `started` is in ISO format. Wall-clock
-    seconds are in the solution; `cpu_seconds` are those of the method with all its processes,
-    `peak_memory_mb` is theirs too: that of a new process and what the task added.
+    seconds are in the solution. `cpu_seconds` and `peak_memory_mb` count the method with all its
+    processes; the memory of a new process is added to what the task needed.
 
     The clock of a task stands still while its process starts and loads modules: `load_seconds`.
     `seconds` of the solution is what follows, without `confirm_seconds`, in which an engine's
@@ -149,7 +149,7 @@ def task_key(identity: Mapping[str, object]) -> str:
 
 
 def record_key(task: str, limits: Limits, session: str) -> str:
-    """Return the key of a record: that of its task, then a hash of its limits and its session.
+    """Return the key of a record: its task's key, then a hash of its limits and its session.
 
     `task`: as returned by `task_key`. `session`: id of the session that ran it.
     """
@@ -246,7 +246,7 @@ class Folder:
     def store(self, record: Mapping[str, Any]) -> dict[str, Any]:
         """Write a record atomically, and before it the files that it names; return its data.
 
-        `record`: JSON data of a `TaskRecord`, and in `proof` those of a proof file, if there is
+        `record`: JSON data of a `TaskRecord`; in `proof` the JSON data of a proof file, if there is
         one; in `log` the text of an engine's log.
         """
         data, file = dict(record), self.task_file(record["key"])

@@ -116,7 +116,7 @@ def _facts(guarantee: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _code(owner: Family) -> str:
-    """Return a hash of the source of a family and of which guarantee is that of which method."""
+    """Return a hash of the source of a family and of the guarantee of each method."""
     claims = [
         (name, each.methods, each.options, _evaluator(owner.name, each.evaluate))
         for name, each in owner.paper.guarantees.items()
@@ -125,7 +125,7 @@ def _code(owner: Family) -> str:
 
 
 def _evaluator(name: str, evaluate: Callable[..., Any]) -> str:
-    """Return what identifies the function of a guarantee, beside the source of its family.
+    """Return what else than the source of its family identifies the function of a guarantee.
 
     That does not cover `paper.py`, where another package may have the function.
     """

@@ -1,9 +1,9 @@
-"""An index of the records of a large run folder, so that they need not all be read.
+"""An index of the records of a large run folder, which saves reading all of them.
 
 The file `index.jsonl` in the run folder has a line for each record, with the values of its row but
 no long progress, and a line for each instance: how it was generated. Lines are valid for one size
 and time of change of the file; the files themselves remain the truth, and the index may be deleted
-at any time. Values that many records have in common are on lines of their own. Each line begins
+at any time. Values that many records have in common are on separate lines. Each line begins
 with a check sum: an index that was damaged or edited is made again.
 """
 
@@ -95,7 +95,7 @@ class Index:
         return [*new, _line(json.dumps([name, *stamp, mark, own[1:]]))]
 
     def facts(self, hashes: Collection[str]) -> dict[str, Facts]:
-        """Return how instances were generated, of those whose files are in the folder.
+        """Return how instances were generated, if their files are in the folder.
 
         `hashes`: hashes of the instances.
 
@@ -175,7 +175,7 @@ class Index:
 def generated_by(data: Mapping[str, Any]) -> Facts:
     """Return how an instance was generated: `family`, a part of `meta`, and switches, unchecked.
 
-    The switches (see `schedgap.analysis.records.switches`) are those of families of this package.
+    Only families of this package have switches (see `schedgap.analysis.records.switches`).
 
     `data`: JSON data of an instance.
     """
@@ -211,7 +211,7 @@ def _present(file: str) -> TaskRow | None:
 
 
 def _stamp(entry: "os.DirEntry[str]") -> Stamp:
-    """Return time of change and size of a file; those of a broken link are zero."""
+    """Return time of change and size of a file; both are zero for a broken link."""
     try:
         facts = entry.stat()
     except OSError:

@@ -112,7 +112,7 @@ def contradictions(
     `rows`: rows of any instances and methods. `best_known`: their `brackets`.
     """
     ours = [row for row in rows if not row.formulation]
-    return _wrong([each for each in ours if not each.own], ours, best_known)
+    return _wrong([row for row in ours if not row.own], ours, best_known)
 
 
 def wrong_answers(

@@ -207,8 +207,8 @@ def _without_wrong_bounds(
 class Ratios:
     """Ratios of many records, as arrays; NaN without a schedule or without a bound.
 
-    `low`, `high` are the ends of the ratio of the schedule to the optimum, `bound_low`,
-    `bound_high` those of the ratio of the optimum to the method's own bound.
+    `low`, `high` are the ends of the ratio of the schedule to the optimum. `bound_low`,
+    `bound_high` are the ends of the ratio of the optimum to the method's own bound.
     """
 
     low: Array

@@ -21,7 +21,7 @@ Point = tuple[float, float | None, float | None]  # seconds, objective, bound
 class TaskRow(NamedTuple):
     """A record as a flat row; the fields from `method` on have the same values in many records.
 
-    `file` is that of the record. `instance`, `family`, `sha256` and `grid` are those of its
+    `file` is the record's. `instance`, `family`, `sha256` and `grid` describe its
     instance. `status`, `objective`, `bound`, `seconds` and `proof` (the kind of proof that is
     claimed) are None without a solution, and `evidence`, what the bound rests on, is empty. The
     other fields: see `TaskRecord`.

@@ -101,8 +101,8 @@ def module_hash(function: Callable[..., Any]) -> str:
 
 
 def _constants(code: Any) -> bytes:
-    nested = [_constants(each) if hasattr(each, "co_consts") else repr(each).encode()
-              for each in code.co_consts]  # fmt: skip
+    nested = [_constants(constant) if hasattr(constant, "co_consts") else repr(constant).encode()
+              for constant in code.co_consts]  # fmt: skip
     return b"\0".join([*nested, repr(code.co_names).encode()])
 
 

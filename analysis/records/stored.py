@@ -381,7 +381,7 @@ def _is_other(name: str, code: str) -> bool:
 
 
 def _present(installed: str, group: Sequence[TaskRow], part: Callable[[str], str]) -> str:
-    """Return the installed code if a record has it, otherwise that of the last record."""
+    """Return the installed code if a record has it, otherwise the last record's code."""
     codes = {part(record.code) for record in group}
     if installed in codes:
         return installed

@@ -10,7 +10,7 @@ Variant = tuple[tuple[str, str], ...]  # switches of an instance and their value
 
 
 def variant(name: str, data: Mapping[str, Any]) -> Variant:
-    """Return the switches of an instance, those of its keys that have one of a few words.
+    """Return the switches of an instance: its keys that have one of a few words.
 
     A ratio that was found for one objective or reading of the paper says nothing about another.
 

@@ -45,7 +45,7 @@ def engine_section(
         "tasks": _tasks(run, tasks, place),
         "left_out": max(0, len(tasks) - MOST_TASKS),
         "wrong": run.wrong_answers,
-        "figures": [each[:3] for each in figures],
+        "figures": [figure[:3] for figure in figures],
     }
     return section, figures
 
@@ -80,7 +80,7 @@ def _table(frame: pd.DataFrame) -> Table:
         (name, cells)
         for name, cells in columns
         if (name not in ("family", "preset") or name in several)
-        and (name not in optional or any(each.text not in ("", "0", UNKNOWN) for each in cells))
+        and (name not in optional or any(cell.text not in ("", "0", UNKNOWN) for cell in cells))
     ]
     at_a_time = sorted({int(each) for each in frame["workers"]})
     counts = " or ".join(count(each, "task") for each in at_a_time)

@@ -16,7 +16,7 @@ def finds_table(rows: Iterable[Row], identifier: str) -> Table | None:
 
     `rows`: methods of one family. `identifier`: identifier of the table in the page.
     """
-    found = {each.instance.name: each for row in rows for each in row.finds}
+    found = {find.instance.name: find for row in rows for find in row.finds}
     columns: list[tuple[str, list[Cell]]] = [
         ("instance", [_file(each) for each in found.values()]),
         ("method", [Cell(each.name) for each in found.values()]),
@@ -28,7 +28,9 @@ def finds_table(rows: Iterable[Row], identifier: str) -> Table | None:
         ("jobs", [_size(each) for each in found.values()]),
         ("switches", [_switches(each) for each in found.values()]),
     ]
-    shown = [each for each in columns if any(cell.text not in ("", UNKNOWN) for cell in each[1])]
+    shown = [
+        column for column in columns if any(cell.text not in ("", UNKNOWN) for cell in column[1])
+    ]
     if not found:
         return None
     return Table(

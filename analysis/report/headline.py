@@ -106,7 +106,7 @@ def _known(report: ReportData, names: Iterable[str], digits: int) -> str:
 
 
 def _chosen(report: ReportData, name: str) -> list[str]:
-    """Return the paper's algorithms with default options; those of ours if there are no others."""
+    """Return the paper's algorithms with default options; our algorithms if it has none."""
     records = report.methods(name)
     ours = {
         method: report.ours(name, method)
@@ -197,9 +197,9 @@ def trouble(report: ReportData) -> str:
 
     `report`: what the report shows.
     """
-    failed = sum(each.failed for each in report.results)
-    skipped = sum(each.task.outcome == "skipped" for each in report.results)
-    killed = sum(each.task.outcome == "timeout" for each in report.results)
+    failed = sum(result.failed for result in report.results)
+    skipped = sum(result.task.outcome == "skipped" for result in report.results)
+    killed = sum(result.task.outcome == "timeout" for result in report.results)
     parts = [(failed, "failed"), (killed, "killed at their limit"), (skipped, "skipped")]
     shown = listing(f"{number} {what}" for number, what in parts if number)
     return f"Of {count(len(report.results), 'run')}, {shown}." if shown else ""

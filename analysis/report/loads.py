@@ -11,7 +11,7 @@ from schedgap.analysis.plots.csv_text import comma_separated
 from schedgap.analysis.report.pictures import Figure, plotly_data
 from schedgap.analysis.statistics.loads import COLUMNS, ROLES
 
-APART = 1.012  # factor between the places of two lines at one load, so that their bars are seen
+APART = 1.012  # factor between the places of two lines at one load; both bars are then seen
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")  # line style of each trace
 
 

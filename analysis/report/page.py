@@ -139,7 +139,7 @@ def render(report: ReportData, folder: Path | None = None) -> str:
     )  # fmt: skip
     data = {
         "figures": list(figures),
-        "instances": [each["label"] for each in instances],
+        "instances": [instance["label"] for instance in instances],
         "first": max(range(len(instances)), key=lambda k: instances[k]["worst"], default=0),
         "layouts": shared_layouts(),
         "rows": len(results.rows),

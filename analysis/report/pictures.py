@@ -116,7 +116,9 @@ def family_figures(report: ReportData, name: str) -> list[tuple[str, str, str, F
     palette = method_colors(name, {row.method for row in report.rows if row.family == name})
     figures = []
     if ratios:
-        rows = [(method, *each) for method, intervals in ratios.items() for each in intervals]
+        rows = [
+            (method, *interval) for method, intervals in ratios.items() for interval in intervals
+        ]
         table = comma_separated(("method", "instance", "ratio_low", "ratio_high"), rows)
         figures.append(
             (
@@ -130,7 +132,7 @@ def family_figures(report: ReportData, name: str) -> list[tuple[str, str, str, F
     chosen = report.heuristics(name)
     every = report.profiles.get(name, {})
     profiles = {method: every[method] for method in chosen if method in every}
-    if len(profiles) < 2:  # the only algorithm, beside the exact methods
+    if len(profiles) < 2:  # the only algorithm; the others are exact methods
         profiles = {**profiles, **every} if len(every) <= MAX_COMPARED else profiles
     if len(profiles) > 1:
         steps = [(method, *step) for method, each in every.items() for step in each]
@@ -213,7 +215,7 @@ def explorer(report: ReportData) -> tuple[list[dict[str, Any]], list[str]]:
 
     Up to `MAX_INSTANCES` are shown, those on which the algorithms are farthest from the optimum,
     with up to `MAX_BARS` bars: instances with small schedules first and, within an instance, the
-    best schedule and those of algorithms first.
+    best schedule and algorithms first.
 
     `report`: what the report shows.
     """
@@ -276,8 +278,8 @@ def _chosen(by_instance: Mapping[str, Sequence[Result]]) -> list[str]:
 
 
 def _weight(results: Iterable[Result]) -> int:
-    """Return an estimate of the size of an instance's schedules: that of their files."""
-    return max(Path(each.task.file).stat().st_size for each in results)
+    """Return an estimate of the size of an instance's schedules: the size of their files."""
+    return max(Path(result.task.file).stat().st_size for result in results)
 
 
 class _Trace(NamedTuple):
@@ -303,8 +305,8 @@ def _replays(
 ) -> dict[str, Replay]:
     """Return the replays of the papers' algorithms by record key."""
     found: dict[str, Replay] = {}
-    for each in results:
-        task = each.task
+    for result in results:
+        task = result.task
         if task.key in charts:
             instance = report.run.instance(task.sha256)
             steps = replay(instance, task, charts[task.key])
@@ -319,7 +321,7 @@ def _entry(
     replays: Mapping[str, Replay],
 ) -> dict[str, Any]:
     """Return the data of one instance for the page; all mappings are by record key."""
-    times = Counter(each.method for each in results)
+    times = Counter(result.method for result in results)
     names = {
         each.task.key: each.method
         if times[each.method] == 1
@@ -333,7 +335,7 @@ def _entry(
     groups = sorted({bar.group for chart in charts.values() for bar in chart.bars}, key=natural)
     palette = colors(groups)
     shades = method_colors(results[0].family, names.values())
-    shown = [each for each in results if each.task.key in charts]
+    shown = [result for result in results if result.task.key in charts]
     return {
         "label": f"{results[0].instance} ({results[0].family})",
         "progress": {
@@ -358,7 +360,7 @@ def _entry(
 
 def _provers(results: Iterable[Result], names: Mapping[str, str]) -> list[str]:
     """Return the exact methods and bounds; none if no method is exact."""
-    kinds = {names[each.task.key]: each.task.kind for each in results}
+    kinds = {names[result.task.key]: result.task.kind for result in results}
     provers = [name for name, kind in kinds.items() if kind in ("exact", "bound")]
     return provers if "exact" in kinds.values() else []
 
@@ -374,7 +376,7 @@ def _points(result: Result, progress: Iterable[Point]) -> list[Point]:
 
 
 def _interest(result: Result) -> int:
-    """Return a sort key: best schedules first, then those of algorithms."""
+    """Return a sort key: best schedules first, then algorithms."""
     return 0 if result.ratio[0] <= 1 else 1 if result.task.kind == "algorithm" else 2
 
 
@@ -387,7 +389,7 @@ def _first_pair(results: Sequence[Result]) -> list[int]:
 
 def _worst(results: Iterable[Result]) -> float:
     """Return the largest lower end of the ratios of algorithms, or 0 if there is none."""
-    algorithms = [each.ratio[0] for each in results if each.task.kind == "algorithm"]
+    algorithms = [result.ratio[0] for result in results if result.task.kind == "algorithm"]
     return max((ratio for ratio in algorithms if ratio < math.inf), default=0.0)
 
 

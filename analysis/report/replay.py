@@ -1,6 +1,6 @@
 """Replays of the papers' algorithms in the report: their events, and the bars that each one places.
 
-Records hold no events. They are those of another run of the algorithm, for small schedules only,
+Records hold no events. The events come from another run of the algorithm, for small schedules only,
 and are shown only if that run returns the stored schedule.
 """
 

@@ -104,7 +104,7 @@ class Row:
     @property
     def worst_find(self) -> Find | None:
         """The find with the largest certain ratio; None if no ratio was found."""
-        worse = [each for each in self.finds if each.low > 1]
+        worse = [find for find in self.finds if find.low > 1]
         return max(worse, key=lambda each: each.low, default=None)
 
     @property
@@ -126,7 +126,7 @@ class Means:
 
     `mean` and `worst` are over the `n` instances with a finite ratio; of all `instances` that it
     tried, `scheduled` have a schedule of each repetition, `wrong` a wrong result and `infinite` an
-    infinite ratio (x/0). `sense` is that of the first instance.
+    infinite ratio (x/0). `sense` is the first instance's.
     """
 
     mean: Pair
@@ -203,7 +203,7 @@ class ReportData:
     @cached_property
     def _by_method(self) -> Mapping[tuple[str, str], TaskRow]:
         """A task of each method, by family and method."""
-        return {(each.family, each.method): each.task for each in self.results}
+        return {(result.family, result.method): result.task for result in self.results}
 
     def methods(self, name: str) -> dict[str, TaskRow]:
         """Return a task of each method of a family, by its name in the tables."""
@@ -232,15 +232,15 @@ class ReportData:
     @cached_property
     def _by_family(self) -> dict[str, list[Result]]:
         found: dict[str, list[Result]] = {}
-        for each in self.results:
-            found.setdefault(each.family, []).append(each)
+        for result in self.results:
+            found.setdefault(result.family, []).append(result)
         return found
 
     def heuristics(self, name: str) -> list[str]:
         """Return the algorithms and baselines of a family that are compared in its figures.
 
-        The user's own come first, then those of the paper, then those of ours, with options last;
-        at most `MAX_COMPARED`.
+        The user's own come first, then the paper's, then ours, with options last; at most
+        `MAX_COMPARED`.
         """
         kinds = ("algorithm", "baseline")
         rows = [row for row in self.rows if row.family == name and row.kind in kinds]

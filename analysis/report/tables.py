@@ -333,9 +333,9 @@ def _worst_found(row: Row) -> Cell:
     worst = row.worst_find
     claims = family(row.family).paper.guarantees
     refuted: dict[str, bool] = {}  # claim -> whether the worst find refutes it
-    for each in row.finds:
-        if each.refutes:
-            refuted[each.refutes] = refuted.get(each.refutes, False) or each is worst
+    for find in row.finds:
+        if find.refutes:
+            refuted[find.refutes] = refuted.get(find.refutes, False) or find is worst
     parts = [] if worst is None else [at_least(worst.low)]
     for label, same in refuted.items():
         other = "" if same or worst is None else "another one "
@@ -388,19 +388,19 @@ def result_table(results: Iterable[Result]) -> Table:
     )  # fmt: skip
     rows = [
         (
-            Cell(each.instance),
-            Cell(each.method),
-            _ratio(each.ratio),
-            number(value_text(each.objective), each.objective),
-            number(value_text(each.bound), each.bound),
-            _ratio(each.bound_ratio),
-            Cell(each.status, look="bad" if each.failed else ""),
-            _seconds(each.seconds),
-            Cell(each.family),
-            Cell(each.task.kind),
-            Cell("; ".join(filter(None, (_outside(each.task), each.note)))),
+            Cell(result.instance),
+            Cell(result.method),
+            _ratio(result.ratio),
+            number(value_text(result.objective), result.objective),
+            number(value_text(result.bound), result.bound),
+            _ratio(result.bound_ratio),
+            Cell(result.status, look="bad" if result.failed else ""),
+            _seconds(result.seconds),
+            Cell(result.family),
+            Cell(result.task.kind),
+            Cell("; ".join(filter(None, (_outside(result.task), result.note)))),
         )
-        for each in results
+        for result in results
     ]
     return Table(
         "every-result",
@@ -422,10 +422,10 @@ def missing_table(results: Iterable[Result]) -> Table | None:
     `results`: all results of the report.
     """
     counted: dict[tuple[str, str, str], list[str]] = {}
-    for each in results:
-        if each.failed or each.task.outcome in ("timeout", "skipped"):
-            key = f"{each.method} ({each.family})", each.task.outcome, each.task.message
-            counted.setdefault(key, []).append(each.instance)
+    for result in results:
+        if result.failed or result.task.outcome in ("timeout", "skipped"):
+            key = f"{result.method} ({result.family})", result.task.outcome, result.task.message
+            counted.setdefault(key, []).append(result.instance)
     if not counted:
         return None
     rows = tuple(
@@ -457,9 +457,11 @@ def settings_table(results: Iterable[Result]) -> Table:
     """
     names = ("engine", "options", "limits", "seed", "versions")
     by_method: dict[str, dict[str, dict[str, None]]] = {}
-    for each in results:
-        facts = by_method.setdefault(f"{each.method} ({each.family})", {name: {} for name in names})
-        for name, value in zip(names, _settings(each.task), strict=True):
+    for result in results:
+        facts = by_method.setdefault(
+            f"{result.method} ({result.family})", {name: {} for name in names}
+        )
+        for name, value in zip(names, _settings(result.task), strict=True):
             if value:
                 facts[name][value] = None
     rows = tuple(

@@ -15,7 +15,7 @@ DIGITS = 3  # decimals of ratios in the report
 def ratio_text(low: float | None, high: float | None, digits: int = DIGITS) -> str:
     """Return a ratio as text: exact, an interval, or the only end that is informative.
 
-    The lower end is rounded down and the upper end up, so that the interval remains valid.
+    The lower end is rounded down and the upper end up, so the interval remains valid.
 
     `low`, `high`: ends of the ratio; infinite, NaN or None if unknown. `digits`: decimals; near 1
     there are more.

@@ -143,7 +143,7 @@ class Scale:
         return gap / abs(objective) if objective else gap
 
     def _steps(self, value: float) -> float:
-        """Return a value in grid steps, so that less is better."""
+        """Return a value in grid steps; less is better."""
         steps = value if self.grid is None else value / self.grid
         return steps if self.sense == "min" else -steps
 

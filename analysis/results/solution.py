@@ -46,7 +46,7 @@ def solution_data(instance: Instance, **facts: object) -> dict[str, object]:
 class Solution(SolutionFile):
     """Verified result of one method on one instance.
 
-    The fields are those of the solution file. Times of the schedule are in the instance's time
+    The solution file has the same fields. Times of the schedule are in the instance's time
     unit; `seconds` is the wall-clock time of the method.
     """
 
@@ -139,7 +139,7 @@ class Solution(SolutionFile):
         return self._verified != "" and self._verified == self._digest()
 
     def _digest(self) -> str:
-        """Return a hash of the schedule; empty if it is no JSON data."""
+        """Return a hash of the schedule; empty if it is not JSON data."""
         try:
             return hashlib.sha256(canonical_json(self.schedule).encode()).hexdigest()
         except (TypeError, ValueError, RecursionError):
@@ -410,7 +410,7 @@ def named_proof(file: Path, claim: ProofClaim) -> tuple[Mapping[str, Any] | None
     Raises
     ------
     InputError
-        If the name is not that of a file in the same folder, or the file is no proof file.
+        If the claim names no file of the same folder, or the file is not a proof.
     """
     assert claim.file is not None
     if claim.file in ("", "..") or Path(claim.file).name != claim.file:

@@ -32,17 +32,17 @@ def verify(
     (it equals the recomputed value), `bound` (the schedule does not refute it), `status` (it
     follows from the numbers), `certificate` (evaluated again from the instance, it gives a bound at
     least as strong) and `proof` (its tree excludes every better value). A claim that cannot be
-    evaluated again is no violation; see `bound_status`, `optimality_status` and `claims` of the
+    evaluated again is not a violation; see `bound_status`, `optimality_status` and `claims` of the
     verdict.
 
     Parameters
     ----------
     instance : Instance
-        The instance.
+        What the schedule is for.
     solution : Solution or mapping
-        A solution, the JSON data of a solution file, or those of a schedule only.
+        A solution, the JSON data of a solution file, or the JSON data of a schedule only.
     certificate : mapping, optional
-        The certificate of the bound; by default that of the solution.
+        The certificate of the bound; by default, the solution's.
     search : float, optional
         Seconds for a complete search, run again where optimality rests on one.
 

@@ -1,4 +1,4 @@
-"""What is asked of a method beside the instance: engine, options, limits and seed."""
+"""What a method is asked, apart from the instance: engine, options, limits and seed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

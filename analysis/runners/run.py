@@ -30,8 +30,8 @@ class MethodRun:
     `confirm_seconds` (repeated solves). Of a method that runs an engine once, `engine_seconds` and
     `build_seconds` add up to it. Otherwise `engine_seconds` is the sum over all runs of engines.
 
-    `facts` are what the process has reported beside schedules and bounds. Of a benchmark, `log` is
-    the engine's log, and `pinned` are the cores to which the process was bound.
+    `facts` are what the process has reported in addition to schedules and bounds. Of a benchmark,
+    `log` is the engine's log, and `pinned` are the cores to which the process was bound.
     """
 
     end: End = "done"

@@ -37,9 +37,9 @@ class Runner(ABC):
     """A method with its engine, options, seed and limits, on an instance.
 
     `Choice.runner` prepares it, `run` runs the method in a child process, and `solution` verifies
-    what it has found. There is a subclass for each kind of method: those that a family lists
-    (`NamedRunner`), those of users (`own/`), changed models (`programs/`), and the programs of a
-    benchmark (`benchmarks/`).
+    what it has found. There is a subclass for each kind of method: methods that a family
+    lists (`NamedRunner`), users' methods (`own/`), changed models (`programs/`), and the programs
+    of a benchmark (`benchmarks/`).
     """
 
     instance: Instance
@@ -198,7 +198,7 @@ class Runner(ABC):
         """
 
     def receiver(self, run: MethodRun) -> Receiver:
-        """Return what translates a message of the child process; None is no news of the method."""
+        """Return what translates a message of the child process; None if it says nothing new."""
         return lambda message: message
 
     def read(self, run: MethodRun) -> None:  # noqa: B027 - no other terms here
@@ -289,7 +289,7 @@ class Runner(ABC):
         return error
 
     def recorded(self, run: MethodRun | None) -> dict[str, object]:
-        """Return what the record of this kind of method has beside that of any method."""
+        """Return what the record of this kind of method has in addition to other records."""
         return {}
 
     def _data(self, schedule: Any) -> Any:
@@ -351,7 +351,9 @@ class NamedMethod(Runnable):
 
     def has(self, owner: Family) -> bool:
         """Return whether a family lists the method."""
-        return self.name in owner.aliases or any(each.name == self.name for each in owner.methods)
+        return self.name in owner.aliases or any(
+            method.name == self.name for method in owner.methods
+        )
 
     def prepare(self, instance: Instance, request: Request) -> "NamedRunner":
         """Return its runner.
@@ -414,7 +416,7 @@ def verified_here(runner: Runner, schedule: object) -> float:
 def verified_in_child(
     runner: Runner, schedule: object, *, interrupt: threading.Event | None = None
 ) -> float:
-    """Verify a schedule in a child process, so that threads can verify schedules in parallel.
+    """Verify a schedule in a child process; threads can then verify schedules in parallel.
 
     `runner`: of the method that returned the schedule. `interrupt`: ends the child process when
     set.

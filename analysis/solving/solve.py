@@ -22,7 +22,7 @@ from schedgap.instances.arguments import (
     an_instance_or_path,
     checked,
 )
-from schedgap.instances.families import load
+from schedgap.instances.book import load
 from schedgap.instances.instance import Instance
 from schedgap.models.method import check_instance
 
@@ -57,7 +57,7 @@ def solve(
     Parameters
     ----------
     instance : Instance or path
-        The instance to solve, or its file.
+        The instance to solve, its file, or its name in the record book, such as 'hare-a1'.
     method : str, callable, Own or ConcreteModel
         Name or alias, as listed by `schedgap.methods(family)`, with options as in
         `hare:gpu_rule=finish`; or a method of your own: a function from an instance to a schedule

@@ -20,7 +20,7 @@ GROUP = ["family", "preset", "problem"]  # whose methods are compared with each 
 OPTIMAL = ("proved", "certified", "reported")  # what an optimum rests on, or that there is none
 SCHEDULED = (*OPTIMAL, "feasible")  # results with a schedule that obeys all rules
 RESULTS = (*SCHEDULED, "bounded", "relaxed", "incomplete", "failed", "wrong", "skipped")
-_OF_RECORDS = (  # columns that are aggregated, beside those of a group
+_OF_RECORDS = (  # columns that are aggregated, in addition to the columns of a group
     *("seed", "key", "status", "result", "objective", "ratio_low", "ratio_high", "bound_low"),
     *("bound_high", "completed", "seconds", "at_limit", "par2"),
 )
@@ -34,9 +34,9 @@ def by_instance(records: pd.DataFrame) -> pd.DataFrame:
 
     Seeds are repetitions, and so are several records of one seed. Of these, those with a schedule
     count; a seed without any leaves its instance without a mean, because a mean over the seeds
-    that went well would be that of another experiment. So does a seed one of whose records is
-    wrong, whatever the others say. Where a method was skipped for want of an engine or a licence,
-    and ran elsewhere, the records that ran count alone.
+    that went well would describe another experiment. So does a seed one of whose records is wrong,
+    whatever the others say. If a method was skipped for lack of an engine or a licence, and ran
+    elsewhere, the records that ran count alone.
 
     `records`: a row for each record, as returned by `schedgap.analysis.statistics.tables.records`.
 
@@ -48,7 +48,7 @@ def by_instance(records: pd.DataFrame) -> pd.DataFrame:
         one seed the best, unless one is wrong), scheduled, optimal (reported at least),
         optimal_certified (certified at least), optimal_proved, completed (by all repetitions),
         level (0 if answered, 1 if not, 2 if
-        wrong), objective (for maximization the harmonic mean, so that its ratio to any reference is
+        wrong), objective (for maximization the harmonic mean: its ratio to any reference is then
         the mean ratio), ratio_low, ratio_high, bound_low, bound_high (means of ratios), worst_low,
         worst_high, seconds, at_limit, par2 (means, in seconds), slowest.
     """
@@ -64,7 +64,7 @@ def by_instance(records: pd.DataFrame) -> pd.DataFrame:
     usable = frame["objective"].notna() & frame["result"].isin(SCHEDULED) & ~wrong
     value = frame["objective"].where(frame["sense"] == "min", _inverse(frame["objective"]))
     optimal = (frame["status"] == "optimal") & ~wrong
-    counted = ~wrong | (frame["result"] == "wrong")  # of a wrong seed: what was not completed
+    counted = ~wrong | (frame["result"] == "wrong")  # a wrong seed counts as not completed
     frame = frame.assign(
         value=value.where(usable),
         ratio_low=frame["ratio_low"].where(usable),
@@ -90,15 +90,15 @@ def by_instance(records: pd.DataFrame) -> pd.DataFrame:
     seed[["wrong"]] = seeds[["wrong"]].any()
     seed["grade"] = seeds["grade"].min().where(~seed["wrong"], _RANKS["wrong"])
     every = seed.groupby(level="group", sort=False)
-    whole = frame.groupby("group", sort=False)
+    by_group = frame.groupby("group", sort=False)
     table = frame.drop_duplicates("group").set_index("group")[[*key, *columns]]
-    table["tasks"], table["repetitions"] = whole.size(), every.size()
+    table["tasks"], table["repetitions"] = by_group.size(), every.size()
     for name in means:
         table[name] = every[name].mean().where(every[name].count() == table["repetitions"])
     table[times] = every[times].mean()
     table[flags] = every[flags].all()
-    table[["worst_low", "worst_high"]] = whole[["ratio_low", "ratio_high"]].max()
-    table["slowest"] = whole["slowest"].max()
+    table[["worst_low", "worst_high"]] = by_group[["ratio_low", "ratio_high"]].max()
+    table["slowest"] = by_group["slowest"].max()
     grade = every["grade"].max().where(~every["wrong"].any(), _RANKS["wrong"])
     table["result"] = grade.map(dict(enumerate(RESULTS)))
     none = grade <= _RANKS["certified"]  # a checked proof of infeasibility is an answer
@@ -136,7 +136,7 @@ def _order(table: pd.DataFrame) -> NDArray[np.intp]:
 
 
 def _ranks(names: "pd.Series[str]", order: Callable[[str], Any]) -> NDArray[np.intp]:
-    """Return the place of each name in an order of names; those of equal keys are equal."""
+    """Return the place of each name in an order of names; equal keys have equal places."""
     places, known = pd.factorize(names)
     keys = [order(str(name)) for name in known]
     ranks = {key: rank for rank, key in enumerate(sorted(set(keys)))}
@@ -149,7 +149,7 @@ def groups(
     """Yield each group of methods that are compared: its names, and its rows of `by_instance`.
 
     `instances`: as returned by `by_instance`; instances that a method does not support are left
-    out. `by_preset`: whether each preset is a group of its own; otherwise `preset` is empty.
+    out. `by_preset`: whether each preset is a separate group; otherwise `preset` is empty.
     `methods`: names of the methods to compare; by default all.
     """
     ran = instances[instances["result"] != "skipped"]

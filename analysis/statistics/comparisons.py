@@ -48,7 +48,7 @@ def pairs(
 ) -> pd.DataFrame:
     """Return a row for each two methods of a family and preset: who is better.
 
-    Only objectives are compared, so that no bound is needed and nothing is an estimate. Methods
+    Only objectives are compared, so no bound is needed and nothing is an estimate. Methods
     that schedule outside the program, or solve a variant of it, are compared with each other only
     if they solve the same one.
 
@@ -198,7 +198,7 @@ def virtual_best(
     -------
     DataFrame
         Columns: family, preset, problem, method, kind, by, instances (tried by some method), and
-        those of `schedgap.analysis.statistics.estimators.virtual_best`. `contribution` is the
+        the columns of `schedgap.analysis.statistics.estimators.virtual_best`. `contribution` is the
         factor by which the virtual best is worse without the method, where another has an answer;
         `only` counts the instances where no other has one.
     """
@@ -251,7 +251,7 @@ def profile(
 
     `by`: whether a step is a ratio to the best known schedule, the wall-clock seconds until a
     method completed its task (`schedgap.analysis.records.outcomes.Tasks.completed`), or the factor
-    by which these exceed those of the fastest method on the instance. `methods`: names of the
+    by which it is slower than the fastest method on the instance. `methods`: names of the
     methods to compare; by default all.
 
     Returns
@@ -314,12 +314,12 @@ def integrals(
 ) -> pd.DataFrame:
     """Return primal, dual and primal-dual integrals of each method, in seconds.
 
-    The primal integral is that of the gap between the incumbent and the optimum over time, the
-    dual one that of the bound, each an interval if the optimum is not proved; the primal-dual
-    integral, of the gap between the two, needs no optimum. A gap is in [0, 1] and 1 as long as
-    there is no incumbent or no bound. They are means over all instances that any method of the
-    group tried, with a gap of 1 throughout where a method has no answer, a wrong one, or has not
-    tried.
+    The primal integral is over the gap between the incumbent and the optimum, the dual integral
+    over the gap between the bound and the optimum. Each is an interval if the optimum is not
+    proved. The primal-dual integral, over the gap between the two, needs no optimum. A gap is in
+    [0, 1] and 1 as long as there is no incumbent or no bound. They are means over all instances
+    that any method of the group tried, with a gap of 1 throughout where a method has no answer, a
+    wrong one, or has not tried.
 
     `by_preset`: whether each preset has its own rows; otherwise `preset` is empty. `methods`: names
     of the methods to compare; by default all.
@@ -337,7 +337,7 @@ def integrals(
         for (method, kind), curves in watched.items():
             means = {
                 name: _over(
-                    curves, total, [[gap_integral(each[name], end)] for each in curves], end
+                    curves, total, [[gap_integral(curve[name], end)] for curve in curves], end
                 )
                 for name in GAPS
             }
@@ -374,7 +374,7 @@ def gaps(
         moments = np.geomspace(end / 1000, end, POINTS) if asked is None else asked
         for (method, kind), curves in watched.items():
             means = {
-                name: _over(curves, total, [gap_at(moments, each[name]) for each in curves], 1.0)
+                name: _over(curves, total, [gap_at(moments, curve[name]) for curve in curves], 1.0)
                 for name in GAPS
             }
             for place, moment in enumerate(moments):
@@ -443,8 +443,8 @@ def _curve(run: StoredRun, row: dict[str, Any]) -> Curve:
 def _confirmed(row: TaskRow) -> Iterator[tuple[float, float | None, float | None]]:
     """Yield the points of progress that the record's own result confirms, and that result.
 
-    A bound that is tighter than that of the result is only reported, and likewise an objective
-    better than that of the verified schedule.
+    A bound that is tighter than the result's is only reported, and so is an objective better than
+    the verified schedule's.
     """
     if row.seconds is None or row.relaxed:
         return
@@ -484,7 +484,7 @@ def _over(
 ) -> NDArray[np.float64]:
     """Return means over instances, of means over their seeds; `missing` where there is none.
 
-    Of several records of one seed, the mean is that of the seed.
+    If a seed has several records, their mean is the value of the seed.
     """
     by_name: dict[str, dict[str, list[NDArray[np.float64]]]] = {}
     for curve, each in zip(curves, values, strict=True):

@@ -37,7 +37,7 @@ def paver(run: StoredRun) -> dict[str, str]:
     """Return the trace files of a benchmark, by the name of the file.
 
     There is one file for each configuration of an engine with a program. The permutations and
-    seeds of an instance are instances of their own, as in benchmarks of performance variability.
+    seeds of an instance are separate instances, as in benchmarks of performance variability.
     A wrong answer has the statuses of an error and no objective.
     """
     tasks = {row["key"]: row for row in engine_tasks(run).to_dict("records")}
@@ -189,6 +189,6 @@ def benchopt(run: StoredRun) -> pd.DataFrame:
             "p_solver_threads": tasks["threads"],
             "p_solver_seed": tasks["seed"],
             "p_solver_permutation": tasks["permutation"],
-            "system-processor": ["" if each is None else each.cpu for each in sessions],
+            "system-processor": ["" if session is None else session.cpu for session in sessions],
         }
     )

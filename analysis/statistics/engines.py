@@ -47,7 +47,7 @@ def engine_tasks(run: StoredRun) -> pd.DataFrame:
         seed, permutation, outcome, result, status, objective, bound, gap (relative, of the task's
         own bound), time_limit, seconds (build_seconds plus engine_seconds), build_seconds,
         engine_seconds, engine_cpu_seconds, confirm_seconds, load_seconds, peak_memory_mb; rows,
-        columns, integers, nonzeros (of the program); those of
+        columns, integers, nonzeros (of the program); the names in
         `schedgap.solvers.engines.results.STATISTICS`, empty if the engine does not report them;
         root_gap (of the root bound to the best known schedule); pinned (cores), log (file), note,
         key.
@@ -101,9 +101,9 @@ def _formulation(row: TaskRow) -> str:
 def engines(run: StoredRun, by: Part = "", *, shift: float = SHIFT) -> pd.DataFrame:
     """Return a row for each formulation and configuration of an engine: what it solved, and times.
 
-    `by`: which configurations are compared with each other: all of a family and preset; those on
-    instances of one size class; those of one formulation; or those of one engine. `shift`: of the
-    geometric means, in seconds, > 0.
+    `by`: which configurations are compared with each other: all of a family and preset, or only
+    within a size class of instances, a formulation, or an engine. `shift`: of the geometric means,
+    in seconds, > 0.
 
     Returns
     -------

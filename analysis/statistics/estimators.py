@@ -119,10 +119,10 @@ def _bootstrap(values: tuple[float, ...]) -> Confidence:
 
 
 def _analytic(sample: Array) -> Confidence:
-    """Return the ABC interval of a mean: that of BCa up to an error of order 1 / k.
+    """Return the ABC interval of a mean, which differs from BCa by an error of order 1 / k.
 
-    Of a mean, the curvature and the bias are zero, so that the bias correction is the acceleration.
-    For large samples this error is far below that of 2000 resamples.
+    Of a mean, the curvature and the bias are zero, so the bias correction is the acceleration. For
+    large samples this error is far below the error of 2000 resamples.
 
     `sample` [k]: finite numbers that are not all equal.
     """
@@ -169,8 +169,8 @@ class Paired:
     geometric mean, over the `n` instances with two schedules, of how many times worse a is than b;
     `low` and `high` are the ends of its 95 % interval, computed by `interval` (`Confidence`).
     `undefined` counts the pairs of schedules without a finite, positive ratio (such as x/0), which
-    are wins or losses and not in the mean. `p` is that of the Wilcoxon signed-rank test of the
-    same n ratios.
+    are wins or losses and not in the mean. `p` is the p-value of the Wilcoxon signed-rank test on
+    the same n ratios.
     """
 
     wins: int
@@ -208,7 +208,7 @@ def paired(
     level_a, level_b = (
         (np.where(np.isnan(each), UNANSWERED, ANSWERED) for each in (first, second))
         if levels is None
-        else (np.asarray(each) for each in levels)
+        else (np.asarray(level) for level in levels)
     )
     both = (level_a == ANSWERED) & (level_b == ANSWERED)
     ratios = paired_ratios(first, second, sense)
@@ -281,8 +281,8 @@ def common_set(finite: pd.DataFrame, share: float = SHARE) -> tuple[list[str], l
     """Return the instances on which all compared methods have a value, and these methods.
 
     Methods are added in the order of the number of their instances, then of the columns. One that
-    has values on so few instances that less than `share` of all would be left is not compared, so
-    that a method that fails nearly everywhere decides nothing about the others.
+    has values on so few instances that less than `share` of all would be left is not compared: a
+    method that fails nearly everywhere must decide nothing about the others.
 
     `finite`: whether a method has a value on an instance. Of equally many, the first columns come
     first. `share`: in [0, 1], of the instances on which some method has a value.
@@ -316,16 +316,16 @@ def virtual_best(costs: pd.DataFrame, shift: float = 0.0) -> pd.DataFrame:
     """Return what each method contributes to the virtual best: the best method on each instance.
 
     `costs`: such as ratios or seconds; NaN where a method has no answer. An infinite cost, such as
-    a ratio x/0, is that of an answer, but in no mean. `shift`: of the geometric means, in the unit
-    of the costs, >= 0.
+    a ratio x/0, belongs to an answer, but enters no mean. `shift`: of the geometric means, in the
+    unit of the costs, >= 0.
 
     Returns
     -------
     DataFrame [methods]
         Columns: best (instances on which the method is the best, ties included), alone (on which it
         is so alone), only (on which no other has an answer), n (instances on which the method has a
-        finite cost), mean (its shifted geometric mean on these), best_mean (that of the virtual
-        best on these), others_n (instances on which another method has a finite cost), without
+        finite cost), mean (its shifted geometric mean on these), best_mean (the virtual best's
+        mean on these), others_n (instances on which another method has a finite cost), without
         (shifted geometric mean of the virtual best without this method on these), with (with it),
         contribution
         ((without + shift) / (with + shift): 1 if the method contributes nothing).

@@ -115,7 +115,7 @@ def _text(value: object, name: str) -> str:
 
 
 def _number(value: float) -> str:
-    """Return four significant digits, or all digits of a whole number."""
+    """Return four significant digits, or all digits of an integer."""
     value = float(value)
     if not math.isfinite(value):
         return str(value)

@@ -1,6 +1,6 @@
 """Ratios of a run by trace and offered load: the paper's algorithm, first come first served, best.
 
-The instances are those of `schedgap.trace_instances`, or any others with a load.
+The instances come from `schedgap.trace_instances`, or are any others with a load.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -80,7 +80,9 @@ def _roles(name: str, group: pd.DataFrame, known: Collection[str]) -> Iterable[d
 def paper_algorithm(name: str) -> str:
     """Return the first algorithm of a family's paper, or an empty text."""
     methods = family(name).methods
-    return next((each.name for each in methods if each.kind == "algorithm" and not each.ours), "")
+    return next(
+        (method.name for method in methods if method.kind == "algorithm" and not method.ours), ""
+    )
 
 
 def matrix(frame: pd.DataFrame) -> pd.DataFrame:

@@ -31,8 +31,7 @@ def by_family(frame: pd.DataFrame) -> pd.DataFrame:
 
     Algorithms with equal ratios share a row. Beside each algorithm stand, of its family, the
     heuristic (algorithm of ours or baseline) with the smallest and the one with the greatest mean
-    ratio. Means are those of the summary, over the instances that the compared methods have in
-    common.
+    ratio. Means are the summary's, over the instances that the compared methods have in common.
 
     `frame`: as returned by `summary` with `by_preset=False`.
 

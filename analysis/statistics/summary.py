@@ -103,8 +103,8 @@ def _summary(
         ],
         axis=1,
     ).loc[per_instance.size().index]
-    whole = ["tasks", "n", "bound_n", "seconds_n", "exceeded", "beyond"]
-    frame[whole] = frame[whole].fillna(0).astype(int)
+    counted = ["tasks", "n", "bound_n", "seconds_n", "exceeded", "beyond"]
+    frame[counted] = frame[counted].fillna(0).astype(int)
     frame["holds"] = frame["holds"].astype(float)
     return frame.reset_index()[SUMMARY_COLUMNS]
 
@@ -122,8 +122,8 @@ METHOD = SUMMARY_COLUMNS[:3]  # key of a row
 def _means(instances: pd.DataFrame, *, by_preset: bool, common: bool) -> pd.DataFrame:
     """Return the means of each method over the instances on which it is compared."""
     rows: dict[tuple[str, str, str], dict[str, float]] = {}
-    for names, whole in groups(instances, by_preset=by_preset):
-        group = whole[[*MEANT]].astype({"method": object, "instance": object, "kind": object})
+    for names, selected in groups(instances, by_preset=by_preset):
+        group = selected[[*MEANT]].astype({"method": object, "instance": object, "kind": object})
         ratio, bound = (
             compared(group, column, common=common) for column in ("ratio_low", "bound_high")
         )

@@ -166,7 +166,7 @@ def points(
 
 
 def _measured(run: StoredRun, x: str, color: str) -> pd.DataFrame:
-    """Return the rows of `by_instance` with the two columns beside them."""
+    """Return the rows of `by_instance` with the two columns."""
     table = records(run)
     known = [name for name in table.columns if name not in ENDS]
     for name in (x, color):

@@ -155,7 +155,7 @@ def _of_instances(run: StoredRun) -> Columns:
     }
     values = [facts[row.sha256] for row in run.rows]
     texts = ["instance", "preset", "trace", "load", "load_reached"]
-    return {name: [each[place] for each in values] for place, name in enumerate(texts)}
+    return {name: [value[place] for value in values] for place, name in enumerate(texts)}
 
 
 def preset_of(facts: Facts) -> str:
@@ -172,7 +172,7 @@ def _load(facts: Facts) -> tuple[str, float | None, float | None]:
     trace, load = facts["meta"].get("trace"), facts["meta"].get("load")
     parts = load if isinstance(load, dict) else {}
     numbers = [parts.get(key) for key in ("asked", "reached")]
-    asked, reached = (each if isinstance(each, int | float) else None for each in numbers)
+    asked, reached = (number if isinstance(number, int | float) else None for number in numbers)
     return trace if isinstance(trace, str) else "", asked, reached
 
 
@@ -215,7 +215,7 @@ def ratios(run: StoredRun) -> pd.DataFrame:
     frame = frame.rename(columns={"ratio_low": "low", "ratio_high": "high"})
     frame = frame.assign(
         **{
-            name: pd.Series([getattr(each, name) for each in brackets])
+            name: pd.Series([getattr(bracket, name) for bracket in brackets])
             for name in ("best", "best_by", "bound", "bound_by")
         },
         exact=frame["low"] == frame["high"],
@@ -294,7 +294,7 @@ def changed_options(row: TaskRow) -> dict[str, object] | None:
 
 @_once
 def records(run: StoredRun) -> pd.DataFrame:
-    """Return the rows of `table` with what the statistics need beside them.
+    """Return the rows of `table` with further columns that the statistics need.
 
     Returns
     -------

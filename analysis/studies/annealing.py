@@ -200,7 +200,7 @@ def _random_instance(target: Target, random: np.random.Generator) -> Instance:
         count = int(random.integers(min(len(data[name]), most))) + 1
         chosen = sorted(random.permutation(len(data[name]))[:count].tolist())
         parts[name] = [data[name][index] for index in chosen]
-    whole = {name: data[name][:most] for name, most in lengths.items()}
-    found = valid(data | parts, limits) or valid(data | whole, limits)
+    firsts = {name: data[name][:most] for name, most in lengths.items()}
+    found = valid(data | parts, limits) or valid(data | firsts, limits)
     assert found is not None
     return found

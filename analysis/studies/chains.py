@@ -130,9 +130,9 @@ class State:
         """
         _, score = self.first(enough)
         count = min(
-            each.reached(min(score, enough)) for each in self.chains if each.best_score >= score
+            chain.reached(min(score, enough)) for chain in self.chains if chain.best_score >= score
         )
-        behind = any(each.evaluations < count for each in self.chains)
+        behind = any(chain.evaluations < count for chain in self.chains)
         killed = any(text.startswith(KILLED) for text in self.faults)
         return None if behind or killed or math.isinf(count) else int(count)
 
@@ -170,7 +170,7 @@ def search(
 ) -> None:
     """Advance all chains until the time or the evaluations are used up, or the score is enough.
 
-    `seconds`: of the search, those of an earlier run included. `evaluations`: most instances that
+    `seconds`: length of the search, an earlier run included. `evaluations`: most instances that
     each worker evaluates. `enough`: the search ends at this score. `on_progress`: called with
     (evaluations, best score).
     """

@@ -26,7 +26,7 @@ LARGEST_SEED = 20
 
 
 class Explorer:
-    """An instance with a schedule of an algorithm and one of another method beside it.
+    """An instance with a schedule of an algorithm, next to one of another method.
 
     A notebook shows sliders above the picture if ipywidgets is installed, and otherwise the picture
     alone; `redraw` does what the sliders do. Created by `explore`.
@@ -105,7 +105,7 @@ class Explorer:
     def _ipython_display_(self) -> None:
         """Show the picture and, where there are widgets, sliders that take its place.
 
-        Pages that draw no widgets, such as those of `jupyter nbconvert` without a network, keep the
+        Pages that draw no widgets, as `jupyter nbconvert` writes them without a network, keep the
         picture: only a widget hides it.
         """
         from IPython.display import display
@@ -169,7 +169,7 @@ class Explorer:
 
 
 def _ignore(message: object) -> None:
-    """Take the messages of a run, so that no bar is shown."""
+    """Take the messages of a run; then no bar is shown."""
 
 
 def _main(option: Option) -> bool:

@@ -19,7 +19,7 @@ from schedgap.models.family import family
 PathLike = str | os.PathLike[str]
 
 _SHOWN = 3  # faults in a table
-_FILES = ("instance", "find", "search")  # files of a folder, besides those of the methods
+_FILES = ("instance", "find", "search")  # files of a folder, besides one for each method
 _FACTS = ("claim", "faults", "instance", "not certified", "objective", "search")  # no methods
 _LED = "found_score and curve: a value below 1 says how nearly the claim is missed"
 
@@ -87,13 +87,13 @@ class WorstCase:
     def confirmed(self) -> bool:
         """Whether two exact methods agree on the optimum."""
         scale = Scale.of(self.instance)
-        bounds = [each for each in self.references if each.kind == "exact"]
+        bounds = [reference for reference in self.references if reference.kind == "exact"]
         closed = [
-            each.objective
-            for each in bounds
-            if each.objective is not None
-            and each.bound is not None
-            and scale.meets(each.objective, each.bound)
+            bound.objective
+            for bound in bounds
+            if bound.objective is not None
+            and bound.bound is not None
+            and scale.meets(bound.objective, bound.bound)
         ]
         return len(closed) >= 2 and all(scale.meets(value, closed[0]) for value in closed)
 
@@ -104,8 +104,8 @@ class WorstCase:
         return self.target.guarantee is not None and claims[self.target.guarantee].near is not None
 
     def gantt(self) -> Any:
-        """Return the Gantt chart of the method's schedule above that of the first reference."""
-        shown = (each for each in self.references if each.schedule is not None)
+        """Return the Gantt chart of the method's schedule above the first reference's."""
+        shown = (reference for reference in self.references if reference.schedule is not None)
         return self.solution.gantt(next(shown, None))
 
     def plot(self) -> Any:
@@ -139,8 +139,12 @@ class WorstCase:
             "instance_sha256": self.instance.sha256,
             "objective": self.solution.objective,
             "references": [
-                {"method": each.method, "objective": each.objective, "bound": each.bound}
-                for each in self.references
+                {
+                    "method": reference.method,
+                    "objective": reference.objective,
+                    "bound": reference.bound,
+                }
+                for reference in self.references
             ],
             "ratio": _plain(self.ratio),
             "guarantee": dict(self.guarantee),
@@ -196,11 +200,11 @@ class WorstCase:
         for each in (self.solution, *self.references):
             if each.outside:
                 facts[f"rules of {each.method}"] = each.outside
-        for each in self.references:
-            name = f"method {each.method}" if each.method in _FACTS else each.method
+        for reference in self.references:
+            name = f"method {reference.method}" if reference.method in _FACTS else reference.method
             facts[name] = " ".join(
                 f"{what} {value:.10g}"
-                for what, value in (("objective", each.objective), ("bound", each.bound))
+                for what, value in (("objective", reference.objective), ("bound", reference.bound))
                 if value is not None
             )
         facts["search"] = (
@@ -240,7 +244,9 @@ def annotated(found: WorstCase, workers: int, limits: Mapping[str, Any] | None) 
     search ends at the same instance again; None if a time limit had an influence.
     """
     target, factor = found.target, found.guarantee.get("factor")
-    values = [each.objective for each in found.references if each.objective is not None]
+    values = [
+        reference.objective for reference in found.references if reference.objective is not None
+    ]
     pick = min if found.solution.sense == "min" else max
     facts: dict[str, Any] = {
         "method": target.method,

@@ -25,19 +25,19 @@ def formulations(
 ) -> "pd.DataFrame":
     """Return the size and the linear relaxation of every program of an instance.
 
-    Each program is built and its relaxation solved by HiGHS, in a child process of its own.
+    Each program is built and its relaxation solved by HiGHS, in a separate child process.
 
     Parameters
     ----------
     instance : Instance
-        The instance.
+        Source of the data of the programs.
     best : float, optional
-        Value of the best known schedule, from which the gap is measured; by default that of the
-        method `exact` within the time limit.
+        Value of the best known schedule, from which the gap is measured; by default, what the
+        method `exact` finds within the time limit.
     time_limit : float
         Limit for each program, in wall-clock seconds.
     relaxations : bool
-        Whether to include relaxations and duals beside the exact programs.
+        Whether to include relaxations and duals in addition to the exact programs.
 
     Returns
     -------
@@ -62,8 +62,8 @@ def formulations(
             rows.append({**row, "root_gap": gap})
     columns = ["model", "kind", "rows", "columns", "integers", "nonzeros", "lp_bound", "root_gap"]
     frame = pd.DataFrame(rows, columns=[*columns, "seconds", "note"])
-    whole = ["rows", "columns", "integers", "nonzeros"]
-    return frame.astype(dict.fromkeys(whole, "Int64") | {"lp_bound": float, "root_gap": float})
+    counts = ["rows", "columns", "integers", "nonzeros"]
+    return frame.astype(dict.fromkeys(counts, "Int64") | {"lp_bound": float, "root_gap": float})
 
 
 def _measured(instance: Instance, key: str, time_limit: float) -> dict[str, Any]:

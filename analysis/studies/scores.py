@@ -73,7 +73,7 @@ class Evaluator:
             return self._score(instance, need)
         except _TOLD as error:
             self.faults.append(str(error))
-        except Exception as error:  # noqa: BLE001 - a method that fails is no find, but is told
+        except Exception as error:  # noqa: BLE001 - a failure is reported, not counted as a find
             if not isinstance(error, SchedgapError):
                 self.faults.append(f"{type(error).__name__}: {error}")
         return None
@@ -85,7 +85,7 @@ class Evaluator:
         if factor is None or self.method.unsupported_reason(instance) is not None:
             return None
         sense = self.owner.sense(instance)
-        given = self._verified(self.method, self.options, instance, whole=True)
+        given = self._verified(self.method, self.options, instance, complete=True)
         if given is None:
             return None
         value, optimum = given.value, self.target.optimum
@@ -96,7 +96,7 @@ class Evaluator:
                 return None
         for method, options in self._references:
             if method.unsupported_reason(instance) is None:
-                found = self._verified(method, options, instance, whole=not optimum)
+                found = self._verified(method, options, instance, complete=not optimum)
                 if found is not None and not (optimum and found.relaxed):
                     known.append(found.value)
         if not known:
@@ -130,15 +130,15 @@ class Evaluator:
         return self._run(method, method.parse({}), instance)[0].bound
 
     def _verified(
-        self, method: Method, options: Options, instance: Instance, *, whole: bool
+        self, method: Method, options: Options, instance: Instance, *, complete: bool
     ) -> _Verified | None:
         """Return the verified objective of a method's schedule; None without one.
 
-        `whole`: the method must have ended before its limit, so that the schedule is its answer and
+        `complete`: the method must have ended before its limit. The schedule is then its answer,
         not what it had when it was stopped.
         """
         result, seconds = self._run(method, options, instance)
-        if whole and seconds >= _METHOD_SECONDS:
+        if complete and seconds >= _METHOD_SECONDS:
             raise TimeoutError(f"method {method.name} needs more than {_METHOD_SECONDS:g} s")
         if result.schedule is None:
             return None
@@ -153,7 +153,7 @@ class Evaluator:
     def _run(
         self, method: Method, options: Options, instance: Instance
     ) -> tuple[MethodResult, float]:
-        """Run a method here, or in a child process of its own if it needs another engine.
+        """Run a method here, or in a separate child process if it needs another engine.
 
         Return its result and its seconds.
         """

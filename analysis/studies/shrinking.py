@@ -73,10 +73,10 @@ def _simpler(data: Mapping[str, Any], allowed: Space) -> Iterator[dict[str, Any]
 
 def _simpler_numbers(value: float) -> Iterator[float]:
     """Yield numbers that are simpler than a value, of its type: small, whole, of fewer digits."""
-    whole = isinstance(value, int)
+    is_integer = isinstance(value, int)
     rounded = [float(f"{value:.{digits}g}") for digits in (1, 2, 3)]
     for new in (*_SIMPLE, value // 2, float(round(value)), *rounded):
-        typed = round(new) if whole else float(new)
+        typed = round(new) if is_integer else float(new)
         if _complexity(typed) < _complexity(value) and abs(typed) <= max(1, abs(value)):
             yield typed
 

@@ -324,8 +324,8 @@ def references(target: Target) -> list[tuple[Method, Options]]:
     if owner.name in _REFERENCES:
         return [(owner.method(name), options) for name, options in _REFERENCES[owner.name]]
     kinds = ("algorithm", "baseline")
-    return [(each, each.parse({})) for each in owner.methods
-            if each.kind in kinds and not each.engines]  # fmt: skip
+    return [(method, method.parse({})) for method in owner.methods
+            if method.kind in kinds and not method.engines]  # fmt: skip
 
 
 def bounds_of(owner: Family) -> tuple[str, ...]:
@@ -336,7 +336,7 @@ def bounds_of(owner: Family) -> tuple[str, ...]:
     UsageError
         If it has none.
     """
-    names = [each.name for each in owner.methods if each.kind == "bound"]
+    names = [method.name for method in owner.methods if method.kind == "bound"]
     if not names:
         raise UsageError(f"family {owner.name} has no bound: use against='exact' or a method")
     return ("lp",) if "lp" in names else tuple(names)
@@ -353,5 +353,5 @@ def engine_of(target: Target) -> str | None:
     `target`: what is searched.
     """
     methods = [target.chosen(), *(each for each, _ in references(target))]
-    engines = (each.choose_engine(None) for each in methods if not each.runs_children)
+    engines = (method.choose_engine(None) for method in methods if not method.runs_children)
     return next((engine for engine in engines if engine is not None), None)

@@ -30,9 +30,9 @@ from schedgap.instances.arguments import (
     a_number,
     a_path,
     a_text,
+    an_integer,
     checked,
     several,
-    whole,
 )
 from schedgap.instances.records import write_json
 from schedgap.solvers.children.clock import Clock
@@ -96,7 +96,7 @@ def worst_case(
     jobs : int, optional
         Largest number of jobs.
     fixed : sequence of str
-        Keys of the instance file whose values stay those of the preset, such as
+        Keys of the instance file whose values stay as in the preset, such as
         "bandwidth_between" or "arrival".
     time_limit : float, optional
         Seconds of search, shrinking and certificate; None only with `evaluations`. If the time is
@@ -196,8 +196,8 @@ def worst_case(
     family=a_text,
     methods=several,
     time_limit=A_LIMIT,
-    evaluations=whole(1),
-    workers=whole(1, MOST_WORKERS),
+    evaluations=an_integer(1),
+    workers=an_integer(1, MOST_WORKERS),
     out=a_path,
 )
 def worst_grid(

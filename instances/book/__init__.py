@@ -7,7 +7,7 @@ A book is a folder with a folder `<family>` for each family, which has
 - `<sha256>.json.gz`: a solution with the certificate or the proof of its bound, named by the hash
   of the file (`analysis/book`).
 
-A book elsewhere that has no recipes has those of this package.
+A book elsewhere without recipes uses this package's recipes.
 """
 
 import os
@@ -15,6 +15,7 @@ import re
 import stat
 import tomllib
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -29,7 +30,7 @@ from schedgap.instances.json_files import read_bytes, read_json, short
 from schedgap.instances.records import Many, Record, validate
 
 HERE = Path(__file__).parent
-MOST_BYTES = 64 * 2**20  # of a file of a book, packed or not
+MOST_BYTES = 64 * 2**20  # limit for a file of a book, packed or not
 TIERS = {
     "a": "closed in seconds",
     "b": "closed within minutes",
@@ -39,10 +40,12 @@ TIERS = {
 Hash = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 Date = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d$")]
 SideName = Literal["schedule", "bound"]
+LOCK = ".lock"  # in the folder of a family
+FILES = ("recipes.toml", "records.json", LOCK)  # one of them makes a folder a book
 
 
 class Recipe(Record):
-    """How an instance is made: by a preset, or from a file beside the recipes."""
+    """How an instance is made: by a preset, or from a file next to the recipes."""
 
     about: str
     """What the instance stands for, in one phrase."""
@@ -53,7 +56,7 @@ class Recipe(Record):
     seed: int = 0
     settings: dict[str, Any] = Field(default_factory=dict)
     file: Annotated[str, Field(pattern=r"^[\w-]+\.json$")] | None = None
-    """Name of a file beside the recipes, in the place of a preset."""
+    """Name of a file next to the recipes, in the place of a preset."""
     source: str = ""
     """How the file was made."""
 
@@ -135,13 +138,22 @@ class _Recipes(Record):
 class Book:
     """A record book.
 
-    `folder`: its folder; by default that of this package.
+    `folder`: its folder; by default, the book of this package. An empty folder is a new book.
+
+    Raises
+    ------
+    InputError
+        If the folder does not exist, or has other content.
     """
 
     def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
         self.path = HERE if folder is None else Path(folder)
         if not self.path.is_dir():
             raise InputError("not a record book: there is no such folder", file=str(self.path))
+        files = (self.path / family / name for family in OWN for name in FILES)
+        if not any(file.exists() for file in files) and any(self.path.iterdir()):
+            text = "not a record book: the folder has files, but no recipes and no records"
+            raise InputError(text, file=str(self.path))
 
     def folder(self, family: str) -> Path:
         """Return the folder of a family."""
@@ -288,7 +300,23 @@ def load(file: str | os.PathLike[str] | Mapping[str, object]) -> Instance:
         names = book.named(Path(file).as_posix())
         if len(names) == 1:
             return book.instance(names[0])
+        if names:
+            text = f"names {len(names)} instances of the record book: give one of them"
+            raise InputError(f"{text}, such as {names[0]}", file=str(file))
+        if near := near_names(str(file)):
+            text = f"neither a file nor an instance of the record book: {near}"
+            raise InputError(text, file=str(file))
     return families.load(file)
+
+
+def near_names(text: str) -> str:
+    """Return which names of this package's book a text may mean; empty if it is like none."""
+    book = Book()
+    found = re.fullmatch(r"(?:records/)?(?:\w+/)?((\w+)-\w+)", text)
+    if found and found[2] in OWN:
+        return choices(found[1], book.named(f"records/{found[2]}"))
+    close = get_close_matches(text, book.recipes, n=1, cutoff=0.8)
+    return f"did you mean '{close[0]}'?" if close else ""
 
 
 def book_instances(text: str) -> Iterator[Instance]:
@@ -298,7 +326,7 @@ def book_instances(text: str) -> Iterator[Instance]:
 
 
 def check_plain(file: Path) -> None:
-    """Raise `InputError` unless a path is that of a file of moderate size, and not of a link."""
+    """Raise `InputError` unless a path leads to a file of moderate size, and not to a link."""
     try:
         facts = file.lstat()
     except (OSError, ValueError) as error:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedgap.instances.dmlrs.instance import STEP, DmlrsInstance, Job
-from schedgap.instances.scaling import decimal
+from schedgap.instances.scaling import as_fraction
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -61,7 +61,9 @@ def arrays(instance: DmlrsInstance) -> DmlrsArrays:
     machines, jobs, T = instance.machines, instance.jobs, instance.horizon
 
     def amounts(rows: list[dict[str, float]]) -> Ints:
-        found = [[int(decimal(row[name]) * STEP) for name in instance.resources] for row in rows]
+        found = [
+            [int(as_fraction(row[name]) * STEP) for name in instance.resources] for row in rows
+        ]
         return np.array(found, dtype=np.int64).reshape(len(rows), len(instance.resources))
 
     capacity = amounts([machine.capacity for machine in machines])

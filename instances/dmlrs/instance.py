@@ -20,11 +20,11 @@ from schedgap.instances.records import (
     NonNegative,
     Positive,
     Record,
-    problem,
+    field_error,
     require_unique,
     short,
 )
-from schedgap.instances.scaling import decimal
+from schedgap.instances.scaling import as_fraction
 
 STEP = 1000  # capacities and demands are multiples of 1 / STEP
 MOST_SLOTS = 10_000
@@ -79,7 +79,7 @@ class Table(Record):
 
 def _known_type(given: object) -> object:
     if isinstance(given, Mapping) and given.get("type", "table") not in ("sigmoid", "table"):
-        raise problem(f"must be sigmoid or table, got {short(given['type'])}", "type")
+        raise field_error(f"must be sigmoid or table, got {short(given['type'])}", "type")
     return given
 
 
@@ -191,29 +191,29 @@ class DmlrsInstance(Instance):
 
     def _check_job(self, job: Job, *path: str | int) -> None:
         if job.arrival > self.horizon:
-            raise problem(
+            raise field_error(
                 f"arrival after horizon: must be <= {self.horizon}, got {job.arrival}",
                 *path, "arrival",
             )  # fmt: skip
         if job.internal_bandwidth < job.external_bandwidth:
-            raise problem(
+            raise field_error(
                 "below external_bandwidth: (3) would reward splitting", *path, "internal_bandwidth"
             )
         for key, demand in (("worker_demand", job.worker_demand), ("ps_demand", job.ps_demand)):
             self._check_amounts(demand, *path, key)
             if not any(demand.values()):
                 kind = "worker" if key == "worker_demand" else "PS"
-                raise problem(f"a {kind} of job '{job.id}' demands nothing", *path, key)
+                raise field_error(f"a {kind} of job '{job.id}' demands nothing", *path, key)
         if isinstance(job.utility, Table):
             values = job.utility.values
             if len(values) != self.horizon:
-                raise problem(
+                raise field_error(
                     f"must hold {self.horizon} numbers, one for each slot, got {len(values)}",
                     *path, "utility", "values",
                 )  # fmt: skip
             for k, (before, value) in enumerate(pairwise(values), 1):
                 if value > before:
-                    raise problem(
+                    raise field_error(
                         f"must not increase: {value:g} after {before:g}",
                         *path, "utility", "values", k,
                     )  # fmt: skip
@@ -221,19 +221,19 @@ class DmlrsInstance(Instance):
     def _check_keys(self, given: Mapping[str, float], *path: str | int) -> None:
         for name in given:
             if name not in self.resources:
-                raise problem("unknown resource", *path, name)
+                raise field_error("unknown resource", *path, name)
         for name in self.resources:
             if name not in given:
-                raise problem(f"missing resource '{name}'", *path)
+                raise field_error(f"missing resource '{name}'", *path)
 
     def _check_amounts(self, given: Mapping[str, float], *path: str | int) -> None:
         self._check_keys(given, *path)
         for name, amount in given.items():
-            if (decimal(amount) * STEP).denominator != 1:
-                raise problem(f"more than 3 decimals, got {short(amount)}", *path, name)
+            if (as_fraction(amount) * STEP).denominator != 1:
+                raise field_error(f"more than 3 decimals, got {short(amount)}", *path, name)
 
     def _check_prices(self, given: PriceParameters, *path: str | int) -> None:
         self._check_keys(given.max_unit_utility, *path, "max_unit_utility")
         for name, largest in given.max_unit_utility.items():
             if given.min_unit_utility > largest:
-                raise problem(f"above max_unit_utility.{name}", *path, "min_unit_utility")
+                raise field_error(f"above max_unit_utility.{name}", *path, "min_unit_utility")

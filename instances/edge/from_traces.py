@@ -75,13 +75,13 @@ def _sized(drawn: Volume, job: TraceJob) -> Volume:
     work = job.gpus * job.running_time  # worker-seconds
     count = max(job.gpus, round(work / (drawn.compute + drawn.update)))
     epochs, chunks, minibatches = volume(count, drawn.chunks, drawn.minibatches)
-    each = work / (epochs * chunks * minibatches)  # seconds per mini-batch
-    update = min(drawn.update, each / 2)
+    seconds_each = work / (epochs * chunks * minibatches)  # seconds per mini-batch
+    update = min(drawn.update, seconds_each / 2)
     return replace(
         drawn,
         epochs=epochs,
         chunks=chunks,
         minibatches=minibatches,
-        compute=each - update,
+        compute=seconds_each - update,
         update=update,
     )

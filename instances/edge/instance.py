@@ -16,7 +16,7 @@ from schedgap.instances.records import (
     NonNegative,
     Positive,
     Record,
-    problem,
+    field_error,
     require_unique,
 )
 
@@ -158,15 +158,15 @@ class EdgeInstance(Instance):
         for s, server in enumerate(self.servers):
             for name in server.workers:
                 if name not in self.worker_types:
-                    raise problem("unknown worker type", "servers", s, "workers", name)
+                    raise field_error("unknown worker type", "servers", s, "workers", name)
             for name in server.parameter_servers:
                 if name not in self.ps_types:
-                    raise problem("unknown PS type", "servers", s, "parameter_servers", name)
+                    raise field_error("unknown PS type", "servers", s, "parameter_servers", name)
         known = {server.id for server in self.servers}
         for j, job in enumerate(self.jobs):
             self._check_job(job, known, "jobs", j)
         if self.batch_round is not None and self.batch_round > (self.horizon - 1).bit_length():
-            raise problem(  # 2^(i-1) >= T, without computing the power
+            raise field_error(  # 2^(i-1) >= T, without computing the power
                 f"round starts after the horizon: 2^{self.batch_round - 1} >= {self.horizon}",
                 "batch_round",
             )
@@ -174,17 +174,19 @@ class EdgeInstance(Instance):
 
     def _check_job(self, job: Job, servers: set[str], *path: str | int) -> None:
         if job.arrival > self.horizon:
-            raise problem(
+            raise field_error(
                 f"arrival after horizon: must be <= {self.horizon}, got {job.arrival}",
                 *path, "arrival",
             )  # fmt: skip
         if job.worker_type not in self.worker_types:
-            raise problem(f"unknown worker type '{job.worker_type}'", *path, "worker_type")
+            raise field_error(f"unknown worker type '{job.worker_type}'", *path, "worker_type")
         if job.ps_type not in self.ps_types:
-            raise problem(f"unknown PS type '{job.ps_type}'", *path, "ps_type")
+            raise field_error(f"unknown PS type '{job.ps_type}'", *path, "ps_type")
         for name in job.transfer_delay:
             if name not in servers:
-                raise problem(f"unknown server '{name}'", *path, "transfer_delay")
+                raise field_error(f"unknown server '{name}'", *path, "transfer_delay")
         for server in self.servers:
             if server.id not in job.transfer_delay:
-                raise problem(f"missing delay for server '{server.id}'", *path, "transfer_delay")
+                raise field_error(
+                    f"missing delay for server '{server.id}'", *path, "transfer_delay"
+                )

@@ -19,14 +19,14 @@ from schedgap.instances.records import (
     NonNegative,
     Positive,
     Record,
-    problem,
+    field_error,
     require_unique,
 )
 
 
 def _zero_or_not_tiny(value: float) -> float:
     if 0 < value < SMALLEST:
-        raise problem(f"too small: must be 0 or >= {SMALLEST:g}, got {value:g}")
+        raise field_error(f"too small: must be 0 or >= {SMALLEST:g}, got {value:g}")
     return value
 
 
@@ -170,9 +170,9 @@ class ElasticInstance(Instance):
         for name in ("servers", "worker_types", "ps_types", "jobs"):
             require_unique((item.id for item in getattr(self, name)), name)
         if self.is_ring and self.ps_types:
-            raise problem("must be empty: Ring-AllReduce has no parameter servers", "ps_types")
+            raise field_error("must be empty: Ring-AllReduce has no parameter servers", "ps_types")
         if not self.is_ring and not self.ps_types:
-            raise problem("empty list: parameter_server needs at least one PS type", "ps_types")
+            raise field_error("empty list: parameter_server needs at least one PS type", "ps_types")
         workers = {kind.id for kind in self.worker_types}
         servers = {kind.id for kind in self.ps_types}
         for j, job in enumerate(self.jobs):
@@ -180,26 +180,26 @@ class ElasticInstance(Instance):
             where = ("jobs", j, "update_time")
             if self.is_ring:
                 if isinstance(job.update_time, dict):
-                    raise problem("need a number: Ring-AllReduce has one time for all", *where)
+                    raise field_error("need a number: Ring-AllReduce has one time for all", *where)
             elif isinstance(job.update_time, dict):
                 _check_times(job.update_time, servers, "PS type", *where)
             else:
-                raise problem("need an object: a time for each PS type", *where)
+                raise field_error("need an object: a time for each PS type", *where)
         return self
 
     def _check_objective(self) -> None:
         if self.is_batch and self.deadline is None:
-            raise problem("missing key: objective scheduled_weight needs it", "deadline")
+            raise field_error("missing key: objective scheduled_weight needs it", "deadline")
         if not self.is_batch and self.deadline is not None:
-            raise problem("deadline only with objective scheduled_weight", "deadline")
+            raise field_error("deadline only with objective scheduled_weight", "deadline")
         for j, job in enumerate(self.jobs):
             if self.is_batch and job.arrival != 1:
-                raise problem(
+                raise field_error(
                     f"must be 1, got {job.arrival}: a batch problem starts at slot 1",
                     "jobs", j, "arrival",
                 )  # fmt: skip
             if not self.is_batch and self.last_end is not None and job.arrival > self.horizon:
-                raise problem(
+                raise field_error(
                     f"arrives after the horizon {self.horizon}, which is closed",
                     "jobs", j, "arrival",
                 )  # fmt: skip
@@ -208,9 +208,9 @@ class ElasticInstance(Instance):
         known = set(self.resources)
         for r, name in enumerate(self.resources):
             if name in self.resources[:r]:
-                raise problem(f"duplicate resource '{name}'", "resources", r)
+                raise field_error(f"duplicate resource '{name}'", "resources", r)
         if self.bandwidth_resource not in known:
-            raise problem(f"unknown resource '{self.bandwidth_resource}'", "bandwidth_resource")
+            raise field_error(f"unknown resource '{self.bandwidth_resource}'", "bandwidth_resource")
         for name, key in (
             ("servers", "capacity"), ("worker_types", "demand"), ("ps_types", "demand"),
         ):  # fmt: skip
@@ -218,9 +218,9 @@ class ElasticInstance(Instance):
                 amounts = getattr(item, key)
                 for resource in amounts:
                     if resource not in known:
-                        raise problem("unknown resource", name, k, key, resource)
+                        raise field_error("unknown resource", name, k, key, resource)
                 if key == "demand" and not amounts.get(self.bandwidth_resource, 0) > 0:
-                    raise problem(
+                    raise field_error(
                         "bandwidth demand must be positive: 2 pi / b is divided by it",
                         name, k, key, self.bandwidth_resource,
                     )  # fmt: skip
@@ -230,6 +230,6 @@ def _check_times(times: Mapping[str, object], known: set[str], what: str, *path:
     """Raise an error for an unknown type, or if there is none, as the job could never run."""
     for name in times:
         if name not in known:
-            raise problem(f"unknown {what}", *path, name)
+            raise field_error(f"unknown {what}", *path, name)
     if not times:
-        raise problem(f"empty object: need the time on at least one {what}", *path)
+        raise field_error(f"empty object: need the time on at least one {what}", *path)

@@ -15,7 +15,7 @@ In cases 2 to 4, the synchronization of a job on several GPUs is the time to exc
 `bandwidth`, at most half of a round; a job on one GPU has none. Every job needs a time on every
 kind: a job without a rate on some kind is left out, and `meta.source` counts such jobs.
 
-Models and rounds have streams of their own (`workload.STREAMS`). Order of the other draws: speeds
+Models and rounds have separate streams (`workload.STREAMS`). Order of the other draws: speeds
 of kinds that Table 2 does not have; job types of jobs without a measured one; weights. If no jobs
 are given, see `draw_jobs`.
 """
@@ -146,7 +146,7 @@ def _kinds(request: Request, mix: Mapping[str, float]) -> tuple[dict[str, int], 
 
 
 def _speeds(request: Request, kinds: Mapping[str, int]) -> Speed:
-    """Return speedups over K80: those of Table 2, or drawn between those of K80 and V100."""
+    """Return speedups over K80: from Table 2, or drawn between the values of K80 and V100."""
     unknown = [kind for kind in kinds if base_kind(kind) not in KINDS]
     part = dict(zip(unknown, uniform(request.random, (0, 1000), len(unknown)), strict=True))
 

@@ -3,8 +3,8 @@
 Order of draws (PCG64, uniform integers and permutations only). `small`, `medium`: rounds and tasks
 per round of all jobs, repeated until the number of tasks fits; then times on the fast kind, times
 on the slow kind, synchronization times, arrivals, weights. `paper`, `testbed`: each property of the
-jobs from a stream of its own (`workload.STREAMS`), so that one setting changes one thing and fewer
-jobs are the first of more. For files, see `from_traces`.
+jobs from a separate stream (`workload.STREAMS`), so one setting changes one thing, and fewer jobs
+are the first of more. For files, see `from_traces`.
 """
 
 import math

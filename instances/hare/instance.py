@@ -17,7 +17,7 @@ from schedgap.instances.records import (
     NonNegative,
     Positive,
     Record,
-    problem,
+    field_error,
     require_unique,
 )
 
@@ -99,13 +99,15 @@ class Job(Record):
         ]
         if self.task_rounds is not None:
             if given:
-                raise problem(f"both '{given[0]}' and 'task_rounds'")
+                raise field_error(f"both '{given[0]}' and 'task_rounds'")
             return self
         if not given:
-            raise problem("need 'rounds', 'tasks_per_round' and 'training_time', or 'task_rounds'")
+            raise field_error(
+                "need 'rounds', 'tasks_per_round' and 'training_time', or 'task_rounds'"
+            )
         for key in COMPACT:
             if key not in given:
-                raise problem("missing key", key)
+                raise field_error("missing key", key)
         return self
 
     @property
@@ -207,19 +209,21 @@ class HareInstance(Instance):
             total += job.number_of_tasks
             if total > MOST_TASKS:
                 shape = "rounds" if job.task_rounds is None else "task_rounds"
-                raise problem(f"too large: more than {MOST_TASKS} tasks in all", "jobs", n, shape)
+                raise field_error(
+                    f"too large: more than {MOST_TASKS} tasks in all", "jobs", n, shape
+                )
             if self.switching is not None:
                 if job.model is None:
-                    raise problem("missing key: 'switching' needs it", "jobs", n, "model")
+                    raise field_error("missing key: 'switching' needs it", "jobs", n, "model")
                 if job.model not in self.switching.models:
-                    raise problem("no entry in switching.models", "jobs", n, "model")
+                    raise field_error("no entry in switching.models", "jobs", n, "model")
         if "time_unit" not in self.meta:
-            raise problem(
+            raise field_error(
                 "missing key: name the unit of all times, such as 's'", "meta", "time_unit"
             )
         unit = self.meta["time_unit"]
         if not isinstance(unit, str) or not unit:
-            raise problem("need a string that is not empty", "meta", "time_unit")
+            raise field_error("need a string that is not empty", "meta", "time_unit")
         return self
 
     def _check_gpus(self) -> None:
@@ -228,13 +232,13 @@ class HareInstance(Instance):
         kinds = {kind.id for kind in self.gpu_kinds}
         for m, gpu in enumerate(self.gpus):
             if gpu.id in kinds:
-                raise problem(f"'{gpu.id}' is both a GPU and a kind", "gpus", m, "id")
+                raise field_error(f"'{gpu.id}' is both a GPU and a kind", "gpus", m, "id")
             if gpu.kind not in kinds:
-                raise problem(f"unknown kind '{gpu.kind}'", "gpus", m, "kind")
+                raise field_error(f"unknown kind '{gpu.kind}'", "gpus", m, "kind")
         used = {gpu.kind for gpu in self.gpus}
         for k, kind in enumerate(self.gpu_kinds):
             if kind.id not in used:
-                raise problem(f"no GPU of kind '{kind.id}'", "gpu_kinds", k)
+                raise field_error(f"no GPU of kind '{kind.id}'", "gpu_kinds", k)
 
     def _check_times(self) -> None:
         """Raise an error for a time object with an unknown key or without a value for some GPU."""
@@ -249,10 +253,10 @@ class HareInstance(Instance):
                     where = ("jobs", n, *path, name)
                     for key in times:
                         if key not in known:
-                            raise problem("unknown GPU or kind", *where, key)
+                            raise field_error("unknown GPU or kind", *where, key)
                     for gpu in self.gpus:
                         if gpu.id not in times and gpu.kind not in times:
-                            raise problem(
+                            raise field_error(
                                 f"no value for GPU '{gpu.id}' (kind '{gpu.kind}')", *where
                             )
                     accepted.add(frozenset(times))

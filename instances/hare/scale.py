@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from schedgap.errors import ScaleError
 from schedgap.instances.hare.instance import Gpu, HareInstance, Task, time_on
-from schedgap.instances.scaling import common_step, decimal
+from schedgap.instances.scaling import as_fraction, common_step
 
 LARGEST_HORIZON = 2**40  # steps
 LARGEST_VALUE = 2**60  # steps times whole weights
@@ -58,16 +58,18 @@ def scale(instance: HareInstance) -> HareScale:
     )
     weight_step = common_step(weights, "weights")
     slowest = {
-        key: max((decimal(train) + decimal(sync)) / step for train, sync in pairs)
+        key: max((as_fraction(train) + as_fraction(sync)) / step for train, sync in pairs)
         for key, pairs in times.items()
     }
-    horizon = int(decimal(max(arrivals)) / step + sum(count[key] * slowest[key] for key in slowest))
+    horizon = int(
+        as_fraction(max(arrivals)) / step + sum(count[key] * slowest[key] for key in slowest)
+    )
     if horizon > LARGEST_HORIZON:
         raise ScaleError(
             f"all tasks one after another take {horizon} steps of {float(step):g}, at most 2^40 "
             "are possible"
         )
-    weight = int(sum(decimal(weight) / weight_step for weight in weights))
+    weight = int(sum(as_fraction(weight) / weight_step for weight in weights))
     if weight * horizon > LARGEST_VALUE:
         raise ScaleError(
             f"weights that add up to {weight} steps of {float(weight_step):g}, times a horizon of "

@@ -139,7 +139,7 @@ Speed = Callable[[Model, str], float]  # speedup of a model on a GPU kind over K
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A generated job; all times are in one unit, those of tasks by GPU kind."""
+    """A generated job; all times are in one unit, and times of tasks are by GPU kind."""
 
     id: str
     arrival: float
@@ -332,7 +332,7 @@ def draw_rounds(request: Request, models: Sequence[Model]) -> list[int]:
 
 
 def draw_jobs(request: Request, kinds: Mapping[str, int], speed: Speed) -> list[Draft]:
-    """Draw the jobs, each property from a stream of its own, and sort them by arrival.
+    """Draw the jobs, each property from a separate stream, and sort them by arrival.
 
     `kinds`: number of GPUs by kind. `speed`: speedup of a model on a GPU kind over K80.
     """
@@ -375,7 +375,7 @@ def in_batches(request: Request, rounds: int) -> tuple[int, float]:
     """Return the number of rounds with batches of size `batch_factor` B_0, and that size over B_0.
 
     A job trains on the same data whatever its batch size: with batches of twice the size it has
-    half as many rounds. The size is such that the rounds, a whole number, hold all the data.
+    half as many rounds. The size is such that an integer number of rounds holds all the data.
 
     `rounds`: number of rounds with batches of size B_0.
     """

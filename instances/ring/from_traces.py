@@ -1,12 +1,12 @@
 """Instances of family `ring` whose jobs or servers come from public files.
 
 A job of a trace has a number of requested GPUs and a duration, which is its time inside one server.
-Its iterations are those of the file if one of them takes no longer than in the paper; otherwise
+Its iterations are read from the file if one of them takes no longer than in the paper; otherwise
 they are drawn. All jobs are available at the start; arrivals only decide which jobs are taken. A
 server has its number of GPUs.
 
 Machines are drawn from the seed itself. Drawn servers, and the time per iteration and the number of
-iterations of each job, have streams of their own (`workload.stream`).
+iterations of each job, have separate streams (`workload.stream`).
 """
 
 import math

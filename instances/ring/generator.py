@@ -2,7 +2,7 @@
 
 Order of draws (PCG64, uniform integers and permutations only). Presets based on `small`: servers,
 then sizes, rates, slots and data of all jobs. Presets based on `paper` have three streams
-(`workload.stream`), so that another number of servers leaves the jobs as they are: sizes of the
+(`workload.stream`), so another number of servers leaves the jobs as they are: sizes of the
 servers; order of the sizes of the jobs; for each job the time per iteration and the number of
 iterations. For files, see `from_traces`.
 """

@@ -16,7 +16,7 @@ from schedgap.instances.records import (
     NonNegative,
     Positive,
     Record,
-    problem,
+    field_error,
     require_unique,
 )
 
@@ -51,7 +51,7 @@ class Job(Record):
     backward_time: NonNegative
     """Delta^b_j, in slots."""
     estimated_slots: Absent[Positive] = None
-    """rho-hat_j, estimated execution time; by default that of the best placement."""
+    """rho-hat_j, estimated execution time; by default, the time of the best placement."""
     spread_factor: Annotated[float, Field(ge=1, le=LARGEST)] = 1.0
     """lambda_j of Algorithm 3, which considers servers with lambda_j G_j GPUs in total."""
 
@@ -95,7 +95,7 @@ class RingInstance(Instance):
     """xi_2, latency per iteration for each server that the job uses, in slots."""
     degradation: Degradation
     clamp_contention: bool = True
-    """Whether (7) has k = max(1, xi_1 p), so that sharing never makes a link faster, or xi_1 p."""
+    """Whether (7) has k = max(1, xi_1 p), where sharing never makes a link faster, or xi_1 p."""
     rate_scale: Annotated[int, Field(ge=1, le=FINEST_SCALE)] = 1
     """Progress is counted in 1 / rate_scale iterations; 1 gives the paper's rounding."""
 
@@ -156,27 +156,29 @@ class RingInstance(Instance):
         for name in ("servers", "jobs"):
             require_unique((item.id for item in getattr(self, name)), name)
         if self.gpus > MOST_GPUS_IN_ALL:
-            raise problem(f"too many GPUs: at most {MOST_GPUS_IN_ALL}, got {self.gpus}", "servers")
+            raise field_error(
+                f"too many GPUs: at most {MOST_GPUS_IN_ALL}, got {self.gpus}", "servers"
+            )
         self._check_degradation()
         for j, job in enumerate(self.jobs):
             exchange = 2 * job.chunk / self.bandwidth_within + job.chunk / self.compute_speed
             compute = job.forward_time_per_sample * job.batch_size + job.backward_time
             if exchange + self.overhead_per_server + compute <= 0:
-                raise problem("per-iteration time is 0", "jobs", j)
+                raise field_error("per-iteration time is 0", "jobs", j)
         return self
 
     def _check_degradation(self) -> None:
         """Raise an error if the factor is not positive, or makes spread jobs faster than others."""
         alone = self.degradation_factor(1)  # the smallest one, as f increases with p
         if alone <= 0:
-            raise problem(
+            raise field_error(
                 f"contention_factor {self.contention_factor:g} with alpha "
                 f"{self.degradation.alpha:g} makes the degradation factor "
                 f"{'negative' if alone < 0 else '0'} at p=1; set clamp_contention true",
                 "contention_factor",
             )
         if self.bandwidth_within < self.bandwidth_between / alone:
-            raise problem(
+            raise field_error(
                 "must be at least the between-server bandwidth"
                 + ("" if self.clamp_contention else " over the degradation factor at p=1"),
                 "bandwidth_within",

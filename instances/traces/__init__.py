@@ -83,7 +83,7 @@ def read_jobs(file: PathLike, format: str | None = None) -> Jobs:
 
 
 def read_machines(file: PathLike, format: str | None = None) -> Machines:
-    """Read the machines of a file, in its order; errors are those of `read_jobs`.
+    """Read the machines of a file, in its order; errors as in `read_jobs`.
 
     `format`: one of `MACHINE_FORMATS`; by default recognised by the columns.
     """
@@ -92,7 +92,7 @@ def read_machines(file: PathLike, format: str | None = None) -> Machines:
 
 
 def read_rates(file: PathLike, format: str | None = None) -> Rates:
-    """Read the measured rates of a file; errors are those of `read_jobs`.
+    """Read the measured rates of a file; errors as in `read_jobs`.
 
     `format`: one of `RATE_FORMATS`; by default recognised by the content.
     """

@@ -95,7 +95,7 @@ def trace_instances(
 ) -> list[Instance]:
     """Return instances of each family from each public trace in a folder, under each load.
 
-    The clusters are small, so that exact methods can prove much. The times between arrivals are
+    The clusters are small, because exact methods then prove much. The times between arrivals are
     such that the load is reached (see `schedgap.offered_load`); `meta.load` says how.
 
     Parameters

@@ -26,7 +26,7 @@ from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from schedgap.instances.dmlrs.instance import STEP, DmlrsInstance, Job
-from schedgap.instances.scaling import decimal
+from schedgap.instances.scaling import as_fraction
 from schedgap.solvers.proofs.bins import BinCompletion, OutOfTimeError
 from schedgap.solvers.proofs.checker import (
     CUTS,
@@ -381,7 +381,7 @@ class Model:
 
 def _milli(instance: DmlrsInstance, amounts: Mapping[str, float]) -> Vector:
     """Return amounts of all resources in whole thousandths."""
-    return tuple(int(decimal(amounts[name]) * STEP) for name in instance.resources)
+    return tuple(int(as_fraction(amounts[name]) * STEP) for name in instance.resources)
 
 
 def _bundles(instance: DmlrsInstance, job: Job) -> dict[int, int]:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from schedgap.instances.dmlrs.instance import STEP, DmlrsInstance, Job
 from schedgap.instances.records import short
-from schedgap.instances.scaling import decimal
+from schedgap.instances.scaling import as_fraction
 from schedgap.instances.shapes import Shapes, is_whole, require, require_keys
 from schedgap.instances.verdict import Violation
 
@@ -331,4 +331,4 @@ def within_capacity(instance: DmlrsInstance, rows: Sequence[AllocationRow]) -> I
 
 
 def _milli(amount: float) -> int:
-    return int(decimal(amount) * STEP)
+    return int(as_fraction(amount) * STEP)

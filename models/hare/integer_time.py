@@ -17,7 +17,7 @@ from schedgap.errors import ScaleError
 from schedgap.instances.hare import HareInstance, arrays
 from schedgap.instances.hare.compiled import lengths_around
 from schedgap.instances.hare.scale import LARGEST_VALUE, scale
-from schedgap.instances.scaling import decimal
+from schedgap.instances.scaling import as_fraction
 
 Ints = NDArray[np.int64]
 Synchronization = Annotated[
@@ -104,7 +104,7 @@ def steps(instance: HareInstance) -> HareSteps:
 def _whole(numbers: NDArray[np.float64], step: Fraction) -> Ints:
     """Return numbers, each a multiple of the step, as integers; ScaleError above 2^60."""
     distinct, place = np.unique(numbers, return_inverse=True)
-    whole = [int(decimal(number) / step) for number in distinct.tolist()]
+    whole = [int(as_fraction(number) / step) for number in distinct.tolist()]
     if max(whole) > LARGEST_VALUE:
         raise ScaleError(f"{float(distinct[-1]):g} is too large for steps of {float(step):g}")
     return np.array(whole, dtype=np.int64)[place].reshape(numbers.shape)

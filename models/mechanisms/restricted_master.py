@@ -71,7 +71,7 @@ class RestrictedMaster(Generic[Tag]):
     >>> cuts = [(3, 0), (0, 2)]
     >>> master.begin(master.columns([1, 1], [{0: 3}, {1: 2}], cuts))
     >>> def pricing(duals):
-    ...     value = demand.of(duals)
+    ...     value = demand.extract(duals)
     ...     best = max([(3, 0), (2, 1), (0, 2)], key=lambda cut: value @ cut)
     ...     least = min(0.0, 1 - value @ best)  # reduced cost of the best way to cut
     ...     bound = value @ [5, 4] / max(1.0, value @ best)
@@ -148,7 +148,7 @@ class RestrictedMaster(Generic[Tag]):
         """
         duals = np.zeros(self.height)
         for block, value in values.items():
-            block.of(duals)[...] = value
+            block.extract(duals)[...] = value
         return duals
 
     def program(self) -> LinearProgram:
@@ -225,4 +225,4 @@ def prices_at_most(block: Block, duals: Floats) -> Floats:
 
     `duals` [i]: of all rows, the engine's sign; those of the wrong sign count as 0.
     """
-    return np.maximum(0.0, -block.of(duals)) + 0.0  # no -0.0
+    return np.maximum(0.0, -block.extract(duals)) + 0.0  # no -0.0

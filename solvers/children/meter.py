@@ -1,6 +1,6 @@
 """Seconds that a task spends in engines, and on confirming what they answer.
 
-There is one count in a process. A child process adds its count to that of its parent.
+There is one count in a process. A child process adds its count to its parent's.
 """
 
 import time

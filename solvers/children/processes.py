@@ -2,8 +2,7 @@
 
 Each engine has its own process, because HiGHS and CP-SAT cannot share one. A process that hangs,
 crashes or needs too much memory is killed; what it has sent before is kept. The code of the child
-is in `worker`. Plain pipes are used instead of `multiprocessing`, so that scripts need no main
-guard.
+is in `worker`. Plain pipes are used instead of `multiprocessing`, so scripts need no main guard.
 """
 
 import atexit
@@ -174,7 +173,7 @@ def run_child(
 
 
 class _Usage(NamedTuple):
-    """Memory in MB and CPU seconds of a tree of processes, and those of its root alone."""
+    """Memory in MB and CPU seconds of a tree of processes, and of its root alone."""
 
     mb: float = 0.0
     cpu: float = 0.0  # includes ended processes
@@ -183,7 +182,7 @@ class _Usage(NamedTuple):
 
 
 class _IdleWorkerDiedError(Exception):
-    """An idle worker died before it received the task, so that nothing was run."""
+    """An idle worker died before it received the task, so nothing was run."""
 
 
 class _Worker:
@@ -353,7 +352,7 @@ def descendants(process: psutil.Process) -> list[psutil.Process]:
         except OSError:  # another system, or the process has just ended
             return process.children(recursive=True)
         above.pop()
-        for pid in (int(text) for each in lists for text in each):
+        for pid in (int(text) for pids in lists for text in pids):
             above.append(pid)
             with contextlib.suppress(psutil.Error):
                 found.append(psutil.Process(pid))
@@ -466,7 +465,7 @@ def _attend(
 def _deadline(begin: float, started: float | None, limit: float | None) -> float:
     """Return the time at which to kill the child: shortly after the limit.
 
-    The grace period of a child's own children is half as long, so that the child can still report.
+    A child's own children have half the grace period, and the child can still report afterwards.
     Their start and their imports are on the clock of the child, which has loaded them before.
     """
     if limit is None:
@@ -539,7 +538,7 @@ def _take(engine: str | None) -> _Worker:
 def _keep(engine: str | None, worker: _Worker) -> None:
     """Keep a worker for a later call, at most one per core and engine.
 
-    Of the keys that are no engines, those of the users' own methods, the last few are kept.
+    A key that is not an engine belongs to a user's own method. The last few of these are kept.
     """
     closed: list[_Worker] = []
     with _idle_lock:
@@ -550,8 +549,8 @@ def _keep(engine: str | None, worker: _Worker) -> None:
         others = [each for each in _idle if each[1] is not None and each[1].startswith("own-")]
         for older in others[:-_MAX_OWN]:
             closed += _idle.pop(older)
-    for each in closed:
-        each.close()
+    for worker in closed:
+        worker.close()
 
 
 @atexit.register

@@ -76,7 +76,7 @@ def main(parent: int) -> None:
         with lock:
             write_frame(answers, (kind, content))
 
-    if os.environ.get(DEPTH) == "1":  # the clocks of a child's child are those of its parent
+    if os.environ.get(DEPTH) == "1":  # a child's child uses the clocks of its parent
         clock.stop_during_imports(lambda seconds: answer("loading", seconds))
     while not _retired:
         ready.acquire()
@@ -152,7 +152,7 @@ def _start_helpers(engines: tuple[str, ...], module: str) -> None:
 
 
 def _release_memory(before: float) -> None:
-    """Return what a large task has left to the system, so that the next one starts small.
+    """Return what a large task has left to the system; the next one then starts small.
 
     `before` is the memory before the task, in MB. What a process keeps of many small tasks, such as
     caches, is not searched for garbage each time.

@@ -92,7 +92,7 @@ def confirm(
         answers.append(again)
     best = min(
         answers,
-        key=lambda each: math.inf if each.objective is None else each.objective,
+        key=lambda result: math.inf if result.objective is None else result.objective,
     )
     status: EngineStatus = "unknown" if best.objective is None else "feasible"
     return replace(best, status=status, bound=None), ", ".join(words)

@@ -192,10 +192,10 @@ def reports_unbounded_programs(engine: Engine) -> None:
     """Status `unbounded`, without objective and bound, or a refusal if columns must be bounded."""
     program = _program([-1, 0], [0, 0], [INF, INF], [[1, -1]], [-INF], [1])
     mixed = replace(program, integer=np.array([True, True]))
-    for each, kind in ((mixed, "mixed-integer"), (program, "linear")):
+    for chosen, kind in ((mixed, "mixed-integer"), (program, "linear")):
         if kind in engine.takes:
             try:
-                result = solve(each, engine.name, clock=Clock(20))
+                result = solve(chosen, engine.name, clock=Clock(20))
             except UsageError:
                 continue
             found = (result.status, result.objective, result.bound)

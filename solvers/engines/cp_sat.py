@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ortools.sat.python import cp_model, cp_model_helper
 
 
-_LARGEST = 2**53  # sums of products stay below it, so that doubles represent them
+_LARGEST = 2**53  # sums of products stay below it, so doubles represent them
 
 
 def solve_request(program: LinearProgram, request: Request) -> EngineResult:

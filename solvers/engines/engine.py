@@ -120,7 +120,7 @@ class Request:
     Parameters
     ----------
     program : LinearProgram
-        The program.
+        The bounds of its integer columns are rounded inward for the engine.
     clock : Clock
         Time budget.
     threads, seed : int
@@ -191,7 +191,7 @@ class Request:
         Parameters
         ----------
         values : array [j]
-            Values of the columns; those of integer columns are rounded.
+            Values of the columns; integer columns are rounded.
         objective : float or None
             Its objective, if that is not linear.
         """
@@ -207,7 +207,7 @@ class Request:
             self.error = error
 
     def _point(self, values: "ArrayLike") -> "Floats":
-        """Return the values of a solution, those of integer columns rounded."""
+        """Return the values of a solution, with integer columns rounded."""
         import numpy as np
 
         given = np.asarray(values, dtype=np.float64)
@@ -324,10 +324,10 @@ def reject_option(title: str, name: str, value: object, known: Iterable[str]) ->
     known : iterable of str
         All options of the engine.
     """
-    names = [each for each in known if not each.startswith("_")]
+    names = [option for option in known if not option.startswith("_")]
     if name in names:
         return UsageError(f"{title} rejects the value {value!r} of option {name}")
     near = get_close_matches(name, names, n=1)
-    near = near or [each for each in names if each.rpartition("/")[2] == name][:1]
+    near = near or [option for option in names if option.rpartition("/")[2] == name][:1]
     hint = f": did you mean {near[0]}?" if near else ""
     return UsageError(f"{title} has no option {name}{hint}")

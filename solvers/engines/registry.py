@@ -1,4 +1,4 @@
-"""The engines by name: those of this package, those registered, and those of other packages."""
+"""The engines by name: of this package, registered at run time, and of other packages."""
 
 import warnings
 from collections.abc import Iterator, Mapping
@@ -106,7 +106,7 @@ class Engines(Mapping[str, Engine]):
         from importlib.metadata import entry_points
 
         found: dict[str, Engine] = {}
-        for point in sorted(entry_points(group=GROUP), key=lambda each: (each.name, each.value)):
+        for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
             package = point.value if point.dist is None else point.dist.name
             try:
                 engine = point.load()
@@ -145,7 +145,7 @@ class Engines(Mapping[str, Engine]):
         return name not in self._known and name in self._installed
 
     def add(self, engine: Engine) -> None:
-        """Add an engine to those of this process; child processes do not know it."""
+        """Add an engine in this process; child processes do not know it."""
         self._known[engine.name] = engine
         PRELOAD[engine.name] = engine.module
 

@@ -176,7 +176,7 @@ def _checked(
             raise ContradictionError(f"{engine.title}: {values.size} values for {columns} columns")
         if not np.isfinite(values).all():
             raise ContradictionError(f"{engine.title} returned values that are no numbers")
-    told = {name: float(each) for name, each in result.statistics.items() if _is_finite(each)}
+    told = {name: float(value) for name, value in result.statistics.items() if _is_finite(value)}
     cpu = result.engine_cpu_seconds
     run = run or seconds
     return replace(

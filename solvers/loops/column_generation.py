@@ -44,8 +44,8 @@ class Priced:
     `bound` is the Lagrangian bound at these dual values, a lower bound on the master over *all*
     columns. With right-hand sides b_i and one convexity row per block, it is sum_i y_i b_i + sum
     over blocks of min over columns (cost - sum_i y_i entry_i), without the dual value of the
-    block's convexity row. It must follow from the dual values alone, so that it can be evaluated
-    again. It is -inf if the pricing is heuristic.
+    block's convexity row. It must follow from the dual values alone, because certificates evaluate
+    it again. It is -inf if the pricing is heuristic.
     """
 
     columns: Columns | None

@@ -105,7 +105,7 @@ class LinearProgram:
         return self.integer is not None and bool(self.integer.any())
 
     def rounded(self, values: ArrayLike) -> Floats:
-        """Return values with those of integer columns rounded.
+        """Return values, with integer columns rounded.
 
         Parameters
         ----------
@@ -118,7 +118,7 @@ class LinearProgram:
         return rounded
 
     def whole_bounds(self) -> tuple[Floats, Floats]:
-        """Return lower [j] and upper [j], with those of integer columns rounded inward.
+        """Return lower [j] and upper [j], with integer columns rounded inward.
 
         The program remains the same; but HiGHS 1.15.1 can return a wrong optimum if an integer
         column has a fractional bound.
@@ -177,7 +177,7 @@ def dual_objective(
 
 
 def _underflows(left: Floats, right: Floats) -> int:
-    """Return how many products are subnormal, so that their rounding error is not relative."""
+    """Return how many products are subnormal; their rounding error is not relative."""
     both = (left != 0) & (right != 0)
     return int((np.abs(left[both] * right[both]) < _NORMAL).sum())
 

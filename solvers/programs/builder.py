@@ -56,7 +56,7 @@ class Block:
         flat = np.ravel_multi_index([array.astype(np.int64) for array in arrays], self.shape)
         return np.asarray(self.start + flat, dtype=np.int64)
 
-    def of(self, values: Floats) -> Floats:
+    def extract(self, values: Floats) -> Floats:
         """Return the part of an array that belongs to the block, in the shape of the block.
 
         `values` [j]: values of all columns, or duals of all rows.

@@ -30,7 +30,7 @@ def heavy_cliques(
     -----
     For each vertex, branch and bound searches for the heaviest clique that contains it; a branch is
     pruned if the total weight of its remaining candidates is too small. After `effort` steps the
-    search stops, so that a returned clique need not be the heaviest one.
+    search stops, so a returned clique need not be the heaviest one.
     """
     ranked = np.argsort(-weight, kind="stable")
     order = [int(v) for v in ranked]

@@ -109,10 +109,10 @@ def _lp(arrays: PyomoArrays, rows: list[str], columns: list[str]) -> Iterator[st
             yield f" {name} free"
         else:
             yield f" {_number(low)} <= {name} <= {_number(high)}"
-    whole = _whole(program, columns)
-    if whole:
+    integer = _integer_columns(program, columns)
+    if integer:
         yield "Generals"
-        yield from (f" {name}" for name in whole)
+        yield from (f" {name}" for name in integer)
     yield "End"
 
 
@@ -221,10 +221,11 @@ def _column_bounds(
     return zip(columns, lower.tolist(), upper.tolist(), strict=True)
 
 
-def _whole(program: LinearProgram, columns: list[str]) -> list[str]:
+def _integer_columns(program: LinearProgram, columns: list[str]) -> list[str]:
     if program.integer is None:
         return []
-    return [name for name, whole in zip(columns, program.integer.tolist(), strict=True) if whole]
+    kinds = zip(columns, program.integer.tolist(), strict=True)
+    return [name for name, integer in kinds if integer]
 
 
 def _number(value: float) -> str:

@@ -1,7 +1,7 @@
 """Indices of Pyomo models by name, and linear programs as Pyomo models.
 
 Builders count jobs, tasks and machines from 0. `rename_indices` replaces these numbers in a built
-model by the names that an instance gives them, so that `y[0, 2]` becomes `y['j1', 1, 1, 'GPU3']`;
+model by the names that an instance gives them: `y[0, 2]` becomes `y['j1', 1, 1, 'GPU3']`;
 rows, expressions and values stay the same objects.
 """
 
@@ -86,7 +86,7 @@ def rename_indices(model: "pyo.ConcreteModel", indices: Indices) -> None:
     """
     import pyomo.core as pyo
 
-    own_sets = {each.local_name for each in model.component_objects(pyo.Set)}
+    own_sets = {component.local_name for component in model.component_objects(pyo.Set)}
     for name in own_sets & set(indices.kinds):
         old = getattr(model, name)
         members = [*map(indices.renamer(name), old)]
@@ -142,7 +142,7 @@ def as_model(
 
     model = pyo.ConcreteModel(name=name)
     rows, width = program.matrix.shape
-    whole = program.integer if program.integer is not None else [False] * width
+    integer = program.integer if program.integer is not None else [False] * width
     lower, upper = program.lower.tolist(), program.upper.tolist()
     columns: list[Any] = [None] * width
     for block, places in _blocks(program.column_names, "x", width).items():
@@ -150,7 +150,7 @@ def as_model(
         model.add_component(block, variable)
         for key, j in places.items():
             column = columns[j] = variable[key]
-            if whole[j]:
+            if integer[j]:
                 column.domain = pyo.Binary if upper[j] <= 1 <= 1 + lower[j] else pyo.Integers
             column.setlb(lower[j] if lower[j] > -float("inf") else None)
             column.setub(upper[j] if upper[j] < float("inf") else None)

@@ -78,8 +78,8 @@ class PyomoArrays:
         import pyomo.core as pyo
 
         for variable, value in zip(self.variables, values.tolist(), strict=True):
-            whole = not variable.is_continuous()
-            variable.set_value(round(value) if whole else value, skip_validation=True)
+            is_integer = not variable.is_continuous()
+            variable.set_value(round(value) if is_integer else value, skip_validation=True)
         for variable in self.model.component_data_objects(pyo.Var, active=True):
             if variable.value is None:
                 low, high = _bounds(variable)
@@ -113,7 +113,9 @@ def compile_model(model: "pyo.ConcreteModel", *, quadratic: bool = False) -> Pyo
         if not quadratic:
             raise UsageError(f"this engine accepts only linear rows: {error}") from None
     rows = list(model.component_data_objects(pyo.Constraint, active=True))
-    bodies = [(row, row.body) for row in rows] + [(each, each.expr) for each in objectives]
+    bodies = [(row, row.body) for row in rows] + [
+        (objective, objective.expr) for objective in objectives
+    ]
     curved = [row for row, body in bodies if body.polynomial_degree() not in (0, 1)]
     for row in curved:
         row.deactivate()
@@ -132,7 +134,7 @@ def compile_model(model: "pyo.ConcreteModel", *, quadratic: bool = False) -> Pyo
 
 
 def _compile_rows(model: "pyo.ConcreteModel") -> PyomoArrays:
-    """Compile the linear rows, without those of fixed variables that only round-off violates."""
+    """Compile the linear rows; leave out rows of fixed variables that only round-off violates."""
     import pyomo.core as pyo
     from pyomo.common.errors import InfeasibleConstraintException
 
@@ -237,7 +239,7 @@ def _standard_form(model: "pyo.ConcreteModel") -> Any:
 
 def _check_numbers(*numbers: Any) -> None:
     """Raise UsageError if one is NaN."""
-    if any(np.isnan(np.asarray(each, dtype=float)).any() for each in numbers):
+    if any(np.isnan(np.asarray(array, dtype=float)).any() for array in numbers):
         raise UsageError("the model has a coefficient or a constant that is not a number (NaN)")
 
 
@@ -356,7 +358,7 @@ def _with_quadratics(
 
 
 def _bounds(variable: "pyo.Var") -> tuple[float, float]:
-    """Return the bounds of a Pyomo variable, including those of its domain.
+    """Return the bounds of a Pyomo variable and its domain.
 
     UsageError for a domain that is neither an interval nor all integers in one.
     """

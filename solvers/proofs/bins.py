@@ -1,4 +1,4 @@
-"""Bin completion: decide exactly whether units fit into bins, in whole numbers (ours).
+"""Bin completion: decide exactly whether units fit into bins, in integers (ours).
 
 The largest remaining unit must be in some bin; the search branches on the maximal ways to fill that
 bin. A bin must take so much that the other bins can hold the rest, which prunes most of them.

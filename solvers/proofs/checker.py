@@ -421,7 +421,7 @@ def with_cuts(program: IntegerProgram, cuts: Any, kinds: Mapping[str, Cut]) -> I
     """Return the program with the cuts of a proof, each of which is derived again.
 
     `cuts`: cuts of the file. `why` is the kind, the rest are its data. A cut may use earlier ones.
-    `kinds`: function that derives a cut, by kind: `CUTS` and those of the family.
+    `kinds`: function that derives a cut, by kind: `CUTS` and the family's.
     """
     rows = list(program.rows)
     grown = replace(program, rows=rows)  # shares the list to which cuts are appended

@@ -1,4 +1,4 @@
-"""Two kinds of cuts beside those of the checker: cliques, and what fits into some rows together.
+"""Two more kinds of cuts than the checker's: cliques, and what fits into some rows together.
 
 They are derived from an integer program alone, whatever its columns stand for. Like the checker,
 this module uses Python's integers only. A family that wants them passes them to `with_cuts`.
@@ -83,8 +83,8 @@ def _bits(columns: Sequence[int], width: int) -> int:
 class SlotCut:
     """Derives cuts from some rows together: the most that one column of each job can be worth.
 
-    Data: `rows`, rows with coefficients >= 0 and an upper side, such as those of one server in one
-    slot; `worth`, pairs of an amount in each of these rows and a whole number. A column is worth
+    Data: `rows`, rows with coefficients >= 0 and an upper side, such as the rows of a server in a
+    slot; `worth`, pairs of an amount in each of these rows and an integer. A column is worth
     the most of the pairs with amounts up to its own. Listing the sums of amounts of one column of
     each job that the rows allow gives the largest worth of all.
 

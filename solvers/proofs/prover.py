@@ -267,18 +267,18 @@ class Prover:
         return excess is None or excess > 0
 
     def _rounded(self, prices: Floats, bits: int, objective: bool) -> dict[str, Any]:
-        """Return a vector of dual values rounded to integers, without those of absent sides.
+        """Return a vector of dual values rounded to integers; absent sides get none.
 
-        With the objective, dual values are those of scaled costs.
+        With the objective, the dual values belong to scaled costs.
         """
-        whole = np.round(prices * 2.0**bits)
+        scaled = np.round(prices * 2.0**bits)
         rows = self.space.program.rows
         o, lift = (
             (1 << max(0, bits - self.shift), max(0, self.shift - bits)) if objective else (0, 0)
         )
         entries = []
-        for i in np.flatnonzero(whole).tolist():
-            y = int(whole[i]) << lift
+        for i in np.flatnonzero(scaled).tolist():
+            y = int(scaled[i]) << lift
             if rows[i][1 if y > 0 else 2] is not None:
                 entries.append([i, y])
         return {"o": o, "d": entries}

@@ -5,8 +5,8 @@ become linear combinations of rows and bounds. Reduced-cost fixing and three kin
 roundings, and branches become pairs of assumptions that are discharged. A cut of another kind is
 written as a row of the program whose name begins with `assumed`; the caller is told how many.
 
-Everything is computed in whole numbers and fractions. What is written is no part of what has to be
-trusted: a wrong line is one that `viprchk` refuses.
+Everything is computed in integers and fractions. This writer need not be trusted: `viprchk` refuses
+a wrong line.
 
 References
 ----------
@@ -67,7 +67,7 @@ class Exported:
     Attributes
     ----------
     columns, rows, derivations : int
-        Rows are those of section CON, with the bounds of columns.
+        `rows` counts section CON, the bounds of columns included.
     assumed : sequence of str
         What the certificate assumes beyond the program.
     """
@@ -92,7 +92,7 @@ def export(
     `space`: what the proof refutes, with the cuts of the proof as the last rows. `proof`:
     `vectors`, `cuts` and `tree`. It must be one that `check_tree` accepts. `file`: it is written
     when complete, by way of a file `NAME.part`. `larger`: the program that the certificate states,
-    if it is not that of the proof. `comments`: lines for the head of the certificate. `assumed`:
+    if it is not the proof's. `comments`: lines for the head of the certificate. `assumed`:
     what else the caller assumes; the head says it, too.
     """
     part = f"{os.fspath(file)}.part"
@@ -160,8 +160,8 @@ class _Branch:
 class _Lines:
     """The lines of a certificate, numbered.
 
-    A derivation ends with the last line that uses it, so that a checker can forget it afterwards.
-    Room is left for this number, and for that of all derivations; `finish` fills it in.
+    A derivation ends with the last line that uses it; a checker can forget it afterwards. Room is
+    left for this number, and for the number of derivations; `finish` fills in both.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -481,7 +481,7 @@ class _Certificate:
         return terms
 
     def _terms_of(self, k: int) -> Terms:
-        """Return those of a vector of the proof; as one row, if it is used again."""
+        """Return the terms of a vector of the proof; as one row, if it is used again."""
         terms = self._terms(self.proof["vectors"][k])
         if self.uses[k] < 2:
             return terms

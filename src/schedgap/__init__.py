@@ -1,7 +1,7 @@
 """Exact programs and published algorithms for scheduling ML jobs, with certified gaps.
 
 The functions correspond to the commands of the command line. Each is imported when it is first
-used. Methods run in child processes, so that no engine is imported into this one.
+used. Methods run in child processes, so no engine is imported into this one.
 
 >>> import schedgap as sg
 >>> instance = sg.generate("hare", preset="small", seed=1)  # or sg.load("my.json")

@@ -110,7 +110,7 @@ class OwnMethodError(SchedgapError):
 
 
 class InvalidScheduleError(SchedgapError):
-    """A schedule of a user's own method that breaks a rule, or is no schedule of the family."""
+    """A user's own method returned a schedule that breaks a rule, or data of another form."""
 
     exit_code = 1
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from schedgap.instances.records import Positive as Positive
     from schedgap.instances.records import Record as Record
     from schedgap.instances.records import Schedule as Schedule
-    from schedgap.instances.records import problem as problem
+    from schedgap.instances.records import field_error as field_error
     from schedgap.instances.records import require_unique as require_unique
     from schedgap.instances.records import validate as validate
     from schedgap.instances.settings import Option as Option
@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from schedgap.solvers.engines.solve import solve
 
     PrintedAlgorithm = _PrintedAlgorithm
+    problem = field_error
     read_certificate = read
     solve_program = solve
 else:

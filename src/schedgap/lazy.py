@@ -14,8 +14,8 @@ def attributes(package: str) -> tuple[Callable[[str], Any], Callable[[], list[st
     block: `from m import a as a`, or `b = a` to give `a` another name. Each name is thus written
     once. The source is read when the first name is asked for.
 
-    `package`: the `__name__` of the module. Imported names are stored in it, so that each is looked
-    up once. If the module has no `__all__`, the names are its `__all__`. No submodule may have one
+    `package`: the `__name__` of the module. Imported names are stored in it, so each is looked up
+    once. If the module has no `__all__`, the names are its `__all__`. No submodule may have one
     of these names, because importing the submodule would replace the attribute.
     """
 

@@ -18,7 +18,7 @@ CHROMIUM = next(
 )
 LONGEST = 120  # seconds until a browser or a page is given up
 
-# `until` gives up after some seconds, so that a test shows what the page has, not that it waited.
+# `until` gives up after some seconds: a test then shows what the page has, not that it waited.
 PATIENCE = """
 const wait = () => new Promise((go) => setTimeout(go, 20));
 const until = async (ready) => {
@@ -51,7 +51,7 @@ def seen_of(done: Browsed) -> Any:
 class Browser:
     """A browser that cannot reach a network, spoken to by the DevTools protocol.
 
-    All pages are opened in one tab, so that plotly.js is compiled once.
+    All pages are opened in one tab, so plotly.js is compiled once.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -65,7 +65,7 @@ def test_one_step_beside_the_truth_is_not_the_truth(steps: int, grid: float, sen
     worse, better = (steps + sign) * grid, (steps - sign) * grid
     assert scale.compare(optimum, optimum) == "met"
     assert scale.compare(worse, optimum) == "open"  # a schedule one step too bad is not optimal
-    assert scale.compare(optimum, better) == "open"  # nor is a bound one step too weak enough
+    assert scale.compare(optimum, better) == "open"  # a bound one step too weak is not enough
     assert scale.compare(better, optimum) == "refuted"
     assert scale.exceeds(better, optimum) and not scale.exceeds(optimum, optimum)
     assert scale.implies(optimum, optimum) and scale.implies(optimum, better)

@@ -10,7 +10,7 @@ import pytest
 
 import schedgap as sg
 from schedgap.errors import InputError, SchedgapError, UsageError
-from schedgap.instances.arguments import checked, positive, whole
+from schedgap.instances.arguments import an_integer, checked, positive
 
 LOOP: list[Any] = []
 LOOP.append(LOOP)
@@ -186,7 +186,7 @@ def test_a_wrong_measure_is_not_another_one(calls: Any) -> None:
 
 
 def test_checked_keeps_a_function_as_it_is() -> None:
-    @checked(count=whole(1, 3), share=positive())
+    @checked(count=an_integer(1, 3), share=positive())
     def function(count: int, share: float = -1.0) -> tuple[int, float]:
         """Return both."""
         return count, share

@@ -87,7 +87,7 @@ def test_a_delay_is_fainter_than_work_and_leaves_the_lane_visible():
         next(t for t in charts.gantt(FIRST).data if t.name == "J1" and (t.marker.opacity < 1) == w)
         for w in (False, True)
     )
-    assert hard.offset + hard.width <= soft.offset  # one beside the other: neither hides the other
+    assert hard.offset + hard.width <= soft.offset  # side by side: neither hides the other
 
 
 PARTS = Chart(

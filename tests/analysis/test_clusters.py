@@ -33,7 +33,7 @@ def cluster() -> Iterator[Any]:
 
 def test_a_killed_worker_loses_no_task(tmp_path: Path, cluster: Any) -> None:
     """One of two workers is killed when the first record arrives: all records arrive all the same,
-    and are those of this computer."""
+    and are as on this computer."""
     killed: list[int] = []
     seen: list[TaskRecord] = []
 

@@ -254,7 +254,7 @@ def test_p_values_of_a_preset_are_adjusted_together(tmp_path: Path) -> None:
             store(tmp_path, f"i{place}", method, objective)
     pairs = Run(tmp_path).pairs().set_index(["method", "other"])
     assert pairs.loc[("first", "luck"), "p"] == pytest.approx(2 / 2**7)
-    assert pairs.loc[("first", "luck"), "holm"] == pytest.approx(3 * 2 / 2**7)  # of three pairs
+    assert pairs.loc[("first", "luck"), "holm"] == pytest.approx(3 * 2 / 2**7)  # three pairs
     assert pairs.loc[("first", "partial"), "interval"] == "constant"
     two = Run(tmp_path).pairs(methods=["first", "luck"]).iloc[0]
     assert two["holm"] == two["p"]
@@ -363,7 +363,7 @@ def test_integrals_by_hand(tmp_path: Path) -> None:
     assert found["primal_high"] == pytest.approx(primal)
     # gap of the bound: 1 for 3 s, 2 / 10 for 3 s, then 0
     assert found["dual_low"] == found["dual_high"] == pytest.approx((3 + 0.6 + 10) / 2)
-    # of both: 1 for 3 s, 4.5 / 12.5 for 1 s, 2 / 10 for 2 s
+    # primal-dual: 1 for 3 s, 4.5 / 12.5 for 1 s, 2 / 10 for 2 s
     assert found["primal_dual"] == pytest.approx((3 + 0.36 + 0.4 + 10) / 2)
     gaps = Run(tmp_path).gaps([0.5, 1.0, 5.0])
     assert gaps["primal_low"].tolist() == [1, 0.75, 0.5]

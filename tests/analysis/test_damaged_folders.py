@@ -24,7 +24,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_an_instance_that_was_changed_is_not_believed(folder: Path) -> None:
-    """A guarantee or a schedule of the changed instance would be that of another experiment."""
+    """A guarantee or a schedule of the changed instance would belong to another experiment."""
     (file,) = (folder / "instances").glob("*.json")
     data = json.loads(file.read_text())
     data["values"][1] = 3

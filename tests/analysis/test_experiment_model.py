@@ -39,7 +39,7 @@ def edit(folder: Path, method: str, **changes: Any) -> None:
 
 
 def older(run: Run) -> list[str]:
-    """Return the warnings, but for those of a computer that changed its speed."""
+    """Return the warnings on older results, not on a computer that changed its speed."""
     return [text for text in run.warnings if "older" in text]
 
 

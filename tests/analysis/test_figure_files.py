@@ -55,7 +55,7 @@ def test_a_figure_that_cannot_be_written_is_one_line(tmp_path, kind):
 
 def test_a_gap_on_paper_has_the_same_curves():
     figure = FIGURES["gaps"]()
-    (pane,) = charts.gantt(CHART)._draw().axes  # of Matplotlib, and not converted
+    (pane,) = charts.gantt(CHART)._draw().axes  # drawn by Matplotlib, and not converted
     assert len(pane.collections) == 2
     from schedgap.analysis.plots.figure import on_paper
 

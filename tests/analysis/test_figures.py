@@ -1,4 +1,4 @@
-"""Every paper's figures: all that they name can be run, and a bound lies beside each number."""
+"""Every paper's figures: all that they name can be run, and each number has a bound."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The library's worst cases stand beside the guarantees in the report of a run."""
+"""The library's worst cases stand next to the guarantees in the report of a run."""
 
 import base64
 import json

@@ -133,7 +133,7 @@ def test_an_instance_file_that_was_changed_is_read_again(folder: Path) -> None:
     table = Run(folder).table().set_index("instance")
     assert set(table.loc["down", "trace"]) == {"one"} and set(table.loc["up", "trace"]) == {""}
     facts = file.stat()
-    file.write_text(file.read_text().replace("one", "two"))  # of the same size
+    file.write_text(file.read_text().replace("one", "two"))  # the size stays the same
     os.utime(file, ns=(facts.st_atime_ns, facts.st_mtime_ns - 10**9))
     table = Run(folder).table().set_index("instance")
     assert set(table.loc["down", "trace"]) == {"two"} and set(table.loc["down", "preset"]) == {"p"}

@@ -195,7 +195,7 @@ def test_a_name_may_stand_for_schedules_of_several_instances(
     sg.judge(TOY, late, name="plan").store(tmp_path)
     sg.judge(other, sg.solve(other, "srtf"), name="plan").store(tmp_path)
     assert {each.instance.sha256 for each in sg.Run(tmp_path).records} == {TOY.sha256, other.sha256}
-    sg.judge(TOY, first, name="plan").store(tmp_path)  # replaces that of the same instance
+    sg.judge(TOY, first, name="plan").store(tmp_path)  # replaces the plan of the same instance
     stored = sg.Run(tmp_path)
     assert stored.older == [] and len(stored.records) == 2
     mine = [each for each in stored.records if each.instance.sha256 == TOY.sha256]

@@ -127,7 +127,7 @@ def test_the_best_has_a_schedule_of_every_instance_and_obeys_all_rules() -> None
     assert by_role["method"].to_dict() == {"paper": "hare", "fifo": "gavel-fifo", "best": "hare"}
     assert by_role.loc["paper", ["low", "high", "schedules"]].tolist() == [1.5, 1.75, 2]
     assert by_role.loc["best", ["instances", "closed"]].tolist() == [2, 1]
-    assert by_role["reached"].tolist() == pytest.approx([1.0] * 3)  # of instances, not of records
+    assert by_role["reached"].tolist() == pytest.approx([1.0] * 3)  # mean over instances
     brackets["B", ""].closed = True
     assert set(by_load(given)["closed"]) == {2}  # type: ignore[arg-type]
     each.loc[each["method"] == "hare", "result"] = "skipped"
@@ -189,7 +189,7 @@ def test_the_methods_of_traces_have_each_role(name: str) -> None:
     here = [method for method in METHODS if method in kinds]
     assert "exact" in here and paper_algorithm(name) in here
     assert FIRST_COME.get(name, "fifo") in here
-    assert len(here) >= 4  # and a heuristic of ours
+    assert len(here) >= 4  # one of them is a heuristic of ours
 
 
 # --- the command ---------------------------------------------------------------------------------

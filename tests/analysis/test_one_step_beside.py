@@ -1,4 +1,4 @@
-"""Claims one step beside the truth, of every family, from small to large values."""
+"""Claims one step away from the truth, of every family, from small to large values."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -282,7 +282,7 @@ def test_global_state_does_not_reach_later_tasks(tmp_path: Path) -> None:
 
 
 def _runs(pid: int) -> bool:
-    """Whether there is a process that is no zombie; nobody may be there to wait for it."""
+    """Whether there is a process, and not only a zombie that nobody waits for."""
     try:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:

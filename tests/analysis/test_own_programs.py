@@ -381,7 +381,7 @@ def test_functions_that_return_models_are_compared(tmp_path: Any) -> None:
             assert rows.objective[name] == by_hand.objective
             assert rows.status[name] == "feasible"
     own = [each.solution for each in run.records if each.method != "exact" and each.solution]
-    assert len(own) == 6  # and not even the unchanged program has a bound: the file is not trusted
+    assert len(own) == 6  # the file is not trusted: even the unchanged program has no bound
     assert all(each.bound is None and each.status == "feasible" for each in own)
     failed = [record for record in run.records if record.method == "nothing"]
     assert len(failed) == 2

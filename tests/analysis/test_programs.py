@@ -178,7 +178,7 @@ def solved(program: Any) -> float:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_strong_duality(seed: int) -> None:
-    """The optimum of the dual is that of the linear relaxation of the primal."""
+    """The dual and the linear relaxation of the primal have the same optimum."""
     elastic = sg.generate(
         "elastic",
         preset="small",
@@ -269,7 +269,7 @@ def test_sizes_of_an_instance() -> None:
 
 def test_formulations() -> None:
     toy = TOYS["dmlrs"]
-    best = 16.0  # of some schedule, not the best one
+    best = 16.0  # value of some schedule, not the best one
     table = sg.formulations(toy, best=best, time_limit=30).set_index("model")
     assert list(table.index) == [
         name for name, each in family("dmlrs").programs.items() if each.kind != "subproblem"

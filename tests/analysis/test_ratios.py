@@ -60,7 +60,7 @@ MAYBE = st.one_of(st.none(), NUMBERS)
 
 @given(st.lists(st.tuples(MAYBE, MAYBE, MAYBE, MAYBE, SCALES)))
 def test_ratios_of_many_records_are_those_of_each(rows: list[tuple[Any, ...]]) -> None:
-    """`low` and `high` by `ratio_interval`; those of the bound by the definition, in floats."""
+    """`low` and `high` by `ratio_interval`; both ends of the bound by the definition, in floats."""
     solutions: Any = [
         None if k % 5 == 4 else SimpleNamespace(objective=row[0], bound=row[1], sense=row[4].sense)
         for k, row in enumerate(rows)

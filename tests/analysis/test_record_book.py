@@ -92,7 +92,7 @@ def test_improvements_enter_and_others_do_not(book: sg.RecordBook, solved: Path)
     assert row["evidence"] == "tree"
     index = json.loads((book._book.path / "edge" / "records.json").read_text())
     assert [change["method"] for change in index["changes"]] == ["exact", "exact", "fifo"]
-    assert len([*(book._book.path / "edge").glob("*.json.gz")]) == 1  # that of fifo is gone
+    assert len([*(book._book.path / "edge").glob("*.json.gz")]) == 1  # the file of fifo is gone
     assert not book.verify()
 
 
@@ -119,7 +119,7 @@ def test_a_proof_is_kept_rather_than_a_certificate(filled: Path, solved: Path) -
 def test_a_problem_variant_has_its_own_record(filled: Path) -> None:
     book = sg.records("hare", book=filled)
     fixed, plain = _row(book, "hare-a1", "fixed"), _row(book, "hare-a1")
-    assert fixed["schedule"] < plain["schedule"]  # of another method
+    assert fixed["schedule"] < plain["schedule"]  # by another method
     assert (fixed["schedule_by"], plain["schedule_by"]) == ("cp-sat", "list")
     assert not sg.records("hare-a1", book=filled).verify()
 
@@ -290,6 +290,22 @@ def test_no_changed_number_gives_a_better_record(
     assert refused > len(chosen) // 2
 
 
+def test_an_unknown_problem_variant_is_refused(
+    book: sg.RecordBook, solved: Path, tmp_path: Path
+) -> None:
+    data = json.loads((solved / "hare-a1-list.json").read_text())
+    for value in ("Fixed", "", None, ["fixed"]):
+        data["options"] = {"synchronization": value}
+        (tmp_path / "a.json").write_text(json.dumps(data))
+        (line,) = book.update(tmp_path / "a.json").refused
+        assert "options.synchronization: unknown problem variant" in line
+        assert "choose one of relaxed, fixed" in line
+    assert not _content(book)
+    data["options"] = {"moves": "mine"}  # names no variant
+    (tmp_path / "a.json").write_text(json.dumps(data))
+    assert book.update(tmp_path / "a.json").taken
+
+
 def test_a_relaxed_schedule_is_refused(book: sg.RecordBook, solved: Path) -> None:
     (line,) = book.update(solved / "edge-a1-preemptive.json").refused
     assert "a relaxed schedule, which omits" in line
@@ -381,7 +397,7 @@ def test_a_run_folder_is_taken_over_and_an_edited_record_refused(
     assert {(each.side, each.method) for each in found.taken} == {("schedule", "fifo")}
     assert len(found.left_out) == 4
     entry = book._book.records("edge").records["edge-a1"][""]
-    assert entry.bound is not None  # of job-alone, in the first update
+    assert entry.bound is not None  # job-alone found it, in the first update
     assert entry.bound.by.machine.endswith("cores, Linux") or sys.platform != "linux"
     assert str(Path.home()) not in json.dumps(entry.model_dump())
 
@@ -616,6 +632,47 @@ def test_the_command_updates_lists_and_verifies(solved: Path, tmp_path: Path) ->
     assert {each["side"] for each in json.loads(said)["taken"]} == {"schedule", "bound"}
 
 
+@pytest.mark.parametrize("file", ["records.json", "recipes.toml"])
+@pytest.mark.parametrize("family", ["edge", "hare"])  # the solution's, and another
+def test_an_update_of_a_damaged_book_is_one_error(
+    solved: Path,
+    filled: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    file: str,
+    family: str,
+) -> None:
+    copied = shutil.copytree(filled, tmp_path / "copy")
+    (copied / family / file).write_text("{")
+    assert _command("records", "update", solved / "edge-a1-fifo.json", "--book", copied)[0] == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"schedgap: {copied / family / file}: ") and said.count("\n") == 1
+
+
+def test_an_update_with_a_recipe_of_another_instance_is_one_error(
+    solved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "edge").mkdir()
+    text = (HERE / "edge" / "recipes.toml").read_text()
+    first = Book().recipes["edge-a1"]
+    changed = text.replace(f"seed = {first.seed}", f"seed = {first.seed + 1}", 1)
+    (tmp_path / "edge" / "recipes.toml").write_text(changed)
+    assert _command("records", "update", solved / "edge-a1-fifo.json", "--book", tmp_path)[0] == 2
+    assert "the recipe of edge-a1 gives the hash" in capsys.readouterr().err
+
+
+def test_a_folder_that_is_no_book_is_refused(
+    solved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "hare").mkdir()
+    (tmp_path / "hare" / "notes.txt").touch()
+    for words in ([], ["verify"], ["update", solved / "edge-a1-fifo.json"]):
+        assert _command("records", *words, "--book", tmp_path) == (2, "")
+        assert "not a record book" in capsys.readouterr().err
+    (tmp_path / "hare" / ".lock").touch()  # a killed update has left it
+    assert _command("records", "hare", "--book", tmp_path)[0] == 0
+
+
 def test_an_instance_of_the_book_is_generated_by_its_name(tmp_path: Path) -> None:
     file = tmp_path / "ring.json"
     assert _command("generate", "ring-a1", "--out", file)[0] == 0
@@ -683,7 +740,7 @@ def test_a_run_is_measured_against_records(tmp_path: Path) -> None:
 
 
 def test_a_sample_of_the_bundled_book_verifies() -> None:
-    """`schedgap records verify` checks all of it, in a workflow of its own."""
+    """`schedgap records verify` checks all of it, in a separate workflow."""
     for name in OWN:
         assert not sg.records(f"{name}-a1").verify()
 

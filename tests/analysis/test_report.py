@@ -370,7 +370,7 @@ def test_the_figure_shows_mean_worst_and_guarantee_on_one_axis(tmp_path):
     assert low == one < high < three == same  # hare: [1, 1.0667]; first: 3
     assert math.log(16 / 15) / math.log(3) == pytest.approx((high - one) / (three - one), abs=0.01)
     assert ">1.00 – 1.07<" in picture or ">≤ 1.07<" in picture
-    assert 'class="limit exceeded"' in picture  # of 2, by `first`
+    assert 'class="limit exceeded"' in picture  # the limit is 2, and `first` exceeds it
     assert overview_figure([]) is None
 
 
@@ -417,7 +417,7 @@ def test_a_variant_of_the_problem_is_not_taken_for_the_problem(tmp_path):
 
 
 def test_more_bars_than_a_page_carries_are_left_out_with_a_note(run, monkeypatch):
-    monkeypatch.setattr(pictures, "MAX_BARS", 3)  # of 5 schedules with one bar each
+    monkeypatch.setattr(pictures, "MAX_BARS", 3)  # there are 5 schedules with one bar each
     entries, (note,) = pictures.explorer(collect(Run(run)))
     assert sum(len(each["schedules"]) for each in entries) == 3
     assert note.startswith("2 schedules not embedded: the page has at most 3 bars")
@@ -448,7 +448,7 @@ def test_gaps_are_drawn_over_a_logarithmic_time_axis(page):
     assert set(traces) == {"scan"}  # not the heuristic, nor the bound
     high = traces["scan"]["y"]
     assert high[0] == 100 and high == sorted(high, reverse=True)
-    # of three instances: gap 0 (even), at most 2/12 (wide, between 10 and 12), and 1 (lost)
+    # three instances: gap 0 (even), at most 2/12 (wide, between 10 and 12), and 1 (lost)
     assert high[-1] == pytest.approx(100 * (0 + 2 / 12 + 1) / 3, abs=1e-3)
     low = figure["csv"].splitlines()[-1].split(",")
     assert float(low[2]) == pytest.approx((0 + 0 + 1) / 3)

@@ -182,7 +182,7 @@ def test_sorting_filtering_choosing_and_saving_work(page, browse):
     assert seen["bounds"] == ["below"]
     assert seen["values"] == 5  # two results of `scan` and three of `first`
     assert seen["titles"] == ["scan: 12", "first: 15"]
-    assert seen["alone"] == ["scan: 12"]  # one schedule beside itself is one chart
+    assert seen["alone"] == ["scan: 12"]  # a schedule compared with itself is one chart
     assert seen["opacity"] == [1, 1]
     assert seen["highlight"] == "all"  # a second click on the highlighted group returns
     assert seen["progress"] == 2  # incumbent and bound

@@ -40,7 +40,7 @@ def test_the_objective_is_the_rules_and_an_algorithm_has_no_bound() -> None:
 
 
 def test_a_bound_lies_on_the_grid_and_its_certificate_stays_with_it() -> None:
-    found = sg.solve(toy(3, 1, 2, step=0.5), "weak")  # 0.75 is no multiple of 0.5
+    found = sg.solve(toy(3, 1, 2, step=0.5), "weak")  # 0.75 is not a multiple of 0.5
     assert (found.status, found.objective, found.bound) == ("bound", None, 1.0)
     assert found.certificate == {"kind": "toy", "value": 0.75, "rows": [1, 2]}
     assert found.trace["certificate"] == {"kind": "toy", "value": 0.75, "rows": "2 entries"}

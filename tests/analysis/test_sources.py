@@ -15,7 +15,7 @@ OURS = [name for name in FAMILIES if name != "toy"]
 
 @pytest.mark.parametrize("name", OURS)
 def test_the_hash_covers_what_a_method_imports(name: str) -> None:
-    """Files of the family that are left out are imported by none that count, but for tables."""
+    """No file that counts imports one that does not, except for tables."""
     files = dict(sources._files(name))
     assert f"schedgap.models.{name}/rules.py" in files and "analysis/runners/runner.py" in files
     left_out = {f"schedgap.models.{name}.{each}" for each in ("figures", "gantt", "paper")}

@@ -364,7 +364,7 @@ def test_an_optimum_is_proved_with_evidence_only_and_by_all_seeds() -> None:
 
     assert of(claimed) == [True, True, False, False, True]
     assert of(certified) == [True, True, True, False, True]
-    assert of(claimed, proved, row("i", "1", NAN)) == [True] * 5  # of one seed
+    assert of(claimed, proved, row("i", "1", NAN)) == [True] * 5  # both records have one seed
     assert of(proved, certified | {"seed": "2"}) == [True, True, True, False, True]
     assert of(proved, row("i", "2", 1)) == [True, False, False, False, True]
     assert of(proved, row("i", "2", NAN)) == [False] * 5

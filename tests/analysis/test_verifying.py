@@ -1,4 +1,4 @@
-"""`verify` believes nothing: neither the schedule nor any number beside it."""
+"""`verify` believes nothing: neither the schedule nor any number of its file."""
 
 from typing import Any
 
@@ -150,7 +150,7 @@ def test_evidence_against_a_verified_schedule_is_a_contradiction() -> None:
 
 @pytest.mark.parametrize("unit", [1e-12, 1e-9, 1.0, 1e9])
 def test_claims_do_not_depend_on_the_unit(unit: float) -> None:
-    """A bound that is 10 % off is no proof, however small the numbers are."""
+    """A bound that is 10 % off proves nothing, however small the numbers are."""
     instance = toy(3 * unit, unit, 2 * unit)
     data = sg.solve(instance, "exact").to_data()
     assert sg.verify(instance, data)

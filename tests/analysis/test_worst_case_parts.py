@@ -180,7 +180,7 @@ def test_a_claim_is_refuted_above_the_tolerance_only(find: WorstCase) -> None:
         facts = annotated(found, 3, {}).meta["worst_case"]
         assert facts.get("score") == (1.5 if score > 1 else None)
         assert facts["found"]["workers"] == 3
-    assert not replace(find, score=9.0).refuted  # of a ratio, nothing is claimed
+    assert not replace(find, score=9.0).refuted  # no claim speaks of this ratio
 
 
 def test_a_find_says_what_it_is(find: WorstCase, tmp_path: Path) -> None:

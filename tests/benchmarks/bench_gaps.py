@@ -77,7 +77,7 @@ EXACT = (
     Class("dmlrs", "12 jobs, 4 machines", "medium", {"jobs": 12, "horizon": 12, "machines": 4}),
     Class("dmlrs", "14 jobs, 4 machines", "medium", {"jobs": 14, "horizon": 14, "machines": 4}),
 )  # fmt: skip
-PARTS = {  # of each family: a bound, a search, the paper's algorithm
+PARTS = {  # by family: a bound, a search, the paper's algorithm
     "hare": ("lagrangian", "local-search", "hare-fluid"),
     "elastic": ("configuration-lp", "lp-guided", "a-online"),
     "edge": ("type-bound", "list", "a-online"),

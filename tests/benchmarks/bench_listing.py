@@ -1,8 +1,8 @@
 """Seconds that `schedgap table` and `schedgap show` take on a run of many records.
 
-Each command is a process of its own: the first one without an index, then all twice with it. Five
-methods run on 20 small instances, whose records are then copied under instances with names and
-hashes of their own. Argument: the number of records.
+Each command is a separate process: the first one without an index, then all twice with it. Five
+methods run on 20 small instances, whose records are then copied under instances with other names
+and hashes. Argument: the number of records.
 
     python tests/benchmarks/bench_listing.py 100000
 """

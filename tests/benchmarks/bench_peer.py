@@ -1,4 +1,4 @@
-"""`exact` beside PyJobShop on instances of 20 to 40 tasks: value, bound, gap, seconds of both.
+"""`exact` next to PyJobShop on instances of 20 to 40 tasks: value, bound, gap, seconds of both.
 
 Both get one thread and the same time limit, one after the other: 60 s, with `--quick` 10 s.
 PyJobShop is given its best model of the problem: one renewable resource for each kind of GPUs with

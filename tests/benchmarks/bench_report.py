@@ -1,7 +1,7 @@
 """CPU seconds and size of the report of large runs, made by copying the records of a small one.
 
 Run: `python tests/benchmarks/bench_report.py [RUN [TASKS...]]`. Without a run folder, the quick
-suite is run first. The copies have instances with names and hashes of their own.
+suite is run first. The copies have instances with other names and hashes.
 """
 
 import itertools
@@ -36,7 +36,7 @@ def enlarge(source: Path, target: Path, tasks: int) -> None:
         name = f"{instance['name']}-{turn}"
         text = (source / "instances" / f"{instance['sha256']}.json").read_text()
         job = json.loads(text)["jobs"][0]["id"]
-        ids = f'"{job}"', f'"{job}-{turn}"'  # the hash is that of the content, without the name
+        ids = f'"{job}"', f'"{job}-{turn}"'  # the name is not part of the hash
         if name not in hashes:
             renamed = from_data(json.loads(text.replace(*ids)) | {"name": name})
             hashes[name] = renamed.sha256

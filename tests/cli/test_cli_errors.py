@@ -159,7 +159,7 @@ def test_a_bug_is_one_line_and_a_traceback_when_asked_for(
     schedgap: Call, toy_file: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done = schedgap("solve", toy_file(3, 1), "--method", "fails")
-    assert done.code == 2  # of another package
+    assert done.code == 2  # the fault of another package
     assert done.line.startswith("family toy: method fails: ValueError: a bug of ours (toy_family")
     monkeypatch.setattr("schedgap.analysis.runners.runner.OWN", ("toy",))
     done = schedgap("solve", toy_file(3, 1), "--method", "fails")

@@ -26,7 +26,7 @@ def rule(instance):
 
 
 class Started:
-    """A command whose standard error is a terminal, so that it shows its progress."""
+    """A command that shows its progress, because its standard error is a terminal."""
 
     def __init__(self, *arguments: object, cwd: Path) -> None:
         self.terminal, inner = os.openpty()
@@ -126,7 +126,8 @@ def test_compare_says_that_the_same_command_continues(
     )  # fmt: skip
     command.wait_for(lambda said: "1/2" in said)
     code, _, line = command.interrupted(times)
-    end = "and kept in r; the same command continues" if kept else "not stored: give --run DIR"
+    lost = "schedules and bounds of unfinished tasks are lost"
+    end = f"kept in r; {lost}; the same command continues" if kept else "stored: give --run DIR"
     assert code == 130 and line.startswith("interrupted: ") and line.endswith(end)
 
 
@@ -156,4 +157,6 @@ def test_compare_without_a_result_does_not_say_that_one_is_kept(
     command = started("compare", "small.json", "--methods", "./mine.py:rule", "--run", "r")
     command.wait_for(lambda said: "0/1" in said)
     code, _, line = command.interrupted()
-    assert code == 130 and line == "interrupted: no task is done"
+    assert code == 130 and line == (
+        "interrupted: no task is done; schedules and bounds of unfinished tasks are lost"
+    )

@@ -37,8 +37,8 @@ LONG = "x" * rules.LONGEST_NAME
         (rules.positive(2.0), [2, 0.5], [2.001, 0]),
         (rules.A_LIMIT, [None, 1], [0, -1, "x"]),
         (rules.MEMORY, [1e9], [None, 1.01e9]),
-        (rules.whole(), [0, 3, np.int64(2)], [-1, 0.5, "x", None]),
-        (rules.whole(2, 4), [2, 4], [1, 5]),
+        (rules.an_integer(), [0, 3, np.int64(2)], [-1, 0.5, "x", None]),
+        (rules.an_integer(2, 4), [2, 4], [1, 5]),
     ],
 )  # fmt: skip
 def test_a_rule_refuses_what_cannot_be_meant(

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from schedgap.analysis.comparing.compare import compare
 from schedgap.errors import InputError, UsageError
 from schedgap.instances.book import HERE, TIERS, Book, book_instances, load
 from schedgap.instances.families import OWN
@@ -87,10 +88,32 @@ def test_a_family_or_all_are_named_after_records() -> None:
 def test_an_instance_is_loaded_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert load("ring-a1") == load("records/ring/ring-a1") == Book().instance("ring-a1")
-    with pytest.raises(InputError, match="no such file"):
+    with pytest.raises(InputError, match="ring-a: names 5 instances of the record book"):
         load("ring-a")
     Book().instance("ring-a2").save("ring-a1")  # a file comes first
     assert load("ring-a1") == Book().instance("ring-a2")
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("hare-z9", "choose one of hare-a1, .*, hare-p5"),
+        ("hare-p33", "did you mean 'hare-p3'"),
+        ("records/hare/hare-p33", "did you mean 'hare-p3'"),
+        ("hre-p3", "did you mean 'hare-p3'"),
+    ],
+)
+def test_a_name_that_is_not_in_the_book_has_near_ones(name: str, hint: str) -> None:
+    with pytest.raises(InputError, match=f"^{name}: neither a file nor an instance.*{hint}"):
+        load(name)
+    with pytest.raises(InputError, match=f"no instance of the record book: .*{hint}"):
+        compare(name)
+
+
+@pytest.mark.parametrize("name", ["plan.json", "hare-p3.json", "hare"])
+def test_a_missing_file_is_not_taken_for_an_instance_of_the_book(name: str) -> None:
+    with pytest.raises(InputError, match=f"^{name}: cannot be read: no such file or directory$"):
+        load(name)
 
 
 def test_unknown_names_are_usage_errors() -> None:

@@ -173,7 +173,7 @@ def test_files_and_mappings(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_after_any_edits_everything_is_that_of_a_fresh_instance(name: str) -> None:
-    """Cached arrays, hash and schedules of an edited instance are those of its data read afresh."""
+    """Cached arrays, hash and schedules of an edited instance are as if its data were read anew."""
     rng, instance = random.Random(name), SMALL[name]
     method = next(row["method"] for row in sg.methods(name) if row["kind"] == "baseline")
     for _ in range(6):

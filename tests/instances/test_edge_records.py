@@ -137,7 +137,7 @@ def test_the_window_is_the_horizon_or_the_round(horizon, batch_round, window):
 
 
 def test_a_round_has_the_jobs_that_arrived_before_it():
-    """Round 2 begins at slot 2: the jobs of arrival 1 take part, that of arrival 2 does not."""
+    """Round 2 begins at slot 2: the jobs of arrival 1 take part, the job of arrival 2 does not."""
     second = EdgeInstance.from_data(TOY_A.to_data() | {"batch_round": 2})
     assert [second.may_run(job) for job in second.jobs] == [True, True, False]
     assert all(TOY_A.may_run(job) for job in TOY_A.jobs)

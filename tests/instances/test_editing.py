@@ -79,7 +79,7 @@ def test_a_changed_job_is_pickled_as_it_is(family: str) -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_arrays_and_answers_follow_the_change(family: str) -> None:
-    """The answer of the changed instance is that of the same file read afresh."""
+    """The changed instance has the same answer as the same file read anew."""
     instance = SMALL[family]
     baseline = next(m for m in sg.methods(family) if m["kind"] == "baseline")["method"]
     before = sg.solve(instance, baseline, time_limit=20)

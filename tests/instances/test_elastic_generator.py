@@ -106,7 +106,7 @@ SMALLER = {"jobs": 6, "servers": 5, "worker_types": 3, "ps_types": 2}
 
 @pytest.mark.parametrize("architecture", ["parameter_server", "ring_allreduce"])
 def test_one_setting_of_the_paper_preset_changes_one_thing(architecture):
-    """Common random numbers: servers, types and jobs have streams of their own."""
+    """Common random numbers: servers, types and jobs have separate streams."""
     settings = SMALLER | {"architecture": architecture}
     if architecture == "ring_allreduce":
         del settings["ps_types"]

@@ -94,7 +94,7 @@ def test_servers_and_jobs_are_drawn_apart(preset):
     assert other.servers == many.servers and other.jobs != many.jobs[:16]
     times = [[round(rate_table(each).estimate[j] / each.jobs[j].iterations, 9) for j in range(16)]
              for each in (many, other)]  # fmt: skip
-    assert times[0] == times[1]  # of an iteration; only sizes depend on the number of jobs
+    assert times[0] == times[1]  # times per iteration; only sizes depend on the number of jobs
 
 
 @pytest.mark.parametrize(("preset", "share", "crowd"), [("paper", 0.15, 8), ("contended", 0.5, 4)])

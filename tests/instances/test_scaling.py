@@ -5,13 +5,13 @@ from fractions import Fraction
 import pytest
 
 from schedgap.errors import ScaleError
-from schedgap.instances.scaling import common_step, decimal
+from schedgap.instances.scaling import as_fraction, common_step
 
 
 def test_a_number_is_the_decimal_that_the_file_shows() -> None:
-    assert decimal(0.1) == Fraction(1, 10)
-    assert decimal(1e-3) == Fraction(1, 1000)
-    assert decimal(12) == 12
+    assert as_fraction(0.1) == Fraction(1, 10)
+    assert as_fraction(1e-3) == Fraction(1, 1000)
+    assert as_fraction(12) == 12
 
 
 @pytest.mark.parametrize(

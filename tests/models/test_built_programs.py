@@ -37,7 +37,7 @@ OWN = [
 @pytest.mark.parametrize("narrow", [True, False])
 @pytest.mark.parametrize(("name", "key"), OWN)
 def test_every_exact_program_reads_an_optimal_schedule(name: str, key: str, narrow: bool) -> None:
-    """Also in narrow time windows, whose columns are others than those of the full horizon."""
+    """Also in narrow time windows, which have other columns than the full horizon."""
     owner, instance = family(name), generate(name, preset="toy")
     built = owner.programs[key].built(instance, narrow=narrow)
     result = solve(built.model, "highs", clock=Clock(60))

@@ -31,7 +31,7 @@ def entries(name: str) -> list[dict]:
 
 
 def lead(draw: Draw, series: str) -> float:
-    """The value of A over that of another series."""
+    """The value of A minus the value of another series."""
     return draw.value("A", 1) - draw.value(series, 1)
 
 

@@ -82,7 +82,9 @@ def test_on_one_machine_nothing_uses_more_without_limits(instance):
     jobs = range(len(instance.jobs))
     program = build(instance, jobs, {}, FREE)
     values = highs(program.builder.program())
-    steps, ps = (np.round(block.of(values)).astype(int) for block in (program.steps, program.ps))
+    steps, ps = (
+        np.round(block.extract(values)).astype(int) for block in (program.steps, program.ps)
+    )
     chosen = {i: {0: (int(steps[i] * program.step[i]), int(ps[i]))} for i in jobs if steps[i]}
     best = max(used(instance, packed) for packed in slot_choices(instance).values())
     assert used(instance, chosen) == pytest.approx(best, abs=1e-6)
@@ -93,13 +95,13 @@ def test_on_one_machine_nothing_uses_more_without_limits(instance):
 
 @pytest.mark.parametrize(("changed", "workers"), [(0.0, [1, 3]), (1.0, [4])])
 def test_a_job_changes_its_numbers_only_where_it_may(changed, workers):
-    """Two machines of 2 GPUs; j1 has a worker, and those of j2 take more CPUs."""
+    """Two machines of 2 GPUs; j1 has a worker, and j2's workers take more CPUs."""
     room = {"gpu": 2, "cpu": 9}
     wide = job("j2", 1, FLAT, worker_demand={"gpu": 1, "cpu": 2})
     instance = instance_of([job("j1", 1, FLAT), wide], [room, room])
     program = build(instance, (0, 1), {0: (1, 1)}, DormLimits(None, changed))
     values = highs(program.builder.program())
-    found = program.steps.of(values).round().tolist()
+    found = program.steps.extract(values).round().tolist()
     assert [n for n in found if n] == workers
 
 
@@ -113,7 +115,7 @@ def test_shares_are_those_of_drf_but_for_the_unfairness_allowed():
     for unfair, wanted in ((0.0, [2, 2]), (0.24, [2, 2]), (0.25, [1, 3]), (None, [1, 3])):
         program = build(instance, (0, 1), {}, DormLimits(unfair, None))
         values = highs(program.builder.program())
-        assert sorted(program.steps.of(values).round().tolist()) == wanted
+        assert sorted(program.steps.extract(values).round().tolist()) == wanted
 
 
 def test_numbers_that_stay_keep_their_place_and_the_rest_goes_where_room_is():
@@ -129,7 +131,7 @@ def test_numbers_that_stay_keep_their_place_and_the_rest_goes_where_room_is():
 
 
 def test_a_run_does_not_depend_on_the_time_it_may_take():
-    """No program has a wall-clock limit of its own."""
+    """No program has a separate wall-clock limit."""
     method = METHODS["dorm"]
     found = {
         method(

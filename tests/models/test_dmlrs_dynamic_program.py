@@ -88,7 +88,7 @@ def printed(job: JobAtArrival, rows: list[list[SlotOption]], volume: int) -> lis
 
 
 def holds(job: JobAtArrival, rows: list[list[SlotOption]], found: CheapestPlans) -> None:
-    """Check that every way does the work, is of its own slots, and costs what it says."""
+    """Check that every way does the work, uses its slots, and costs what it says."""
     for k, way in found.plans.items():
         assert max(way) == k
         assert all(offer in rows[slot] for slot, offer in way.items())

@@ -163,7 +163,7 @@ def test_what_the_gains_ask_for():
 def test_draws_keep_their_rows_as_often_as_the_gains_say(favored):
     """180 workers on four machines of 60.5, two of them full: at most delta / 3 of draws fail.
 
-    The same holds of a cost above 3 G / delta times that of the point. 4,000 draws with the gain,
+    The same holds of a cost above 3 G / delta times the point's cost. 4,000 draws with the gain,
     four standard deviations allowed; without it a third of them, or three quarters, fail.
     """
     delta, n, m, rng = 0.3, 180, 60, np.random.default_rng(5)

@@ -1,4 +1,4 @@
-"""Rows for (2) and (3) separate just the whole numbers that the rules separate, with room."""
+"""Rows for (2) and (3) separate just the integers that the rules separate, with room."""
 
 import math
 from fractions import Fraction
@@ -31,7 +31,7 @@ from strategies.dmlrs_examples import TOY, TOY_2, instance_of, job
 def test_toy():
     """N_int = 4, N_ext = 7.2: A inside needs ceil(7.2 - 1.8 A) across: 8, 6, 4, 2, 0."""
     assert min_external(TOY, 0).tolist() == [8, 6, 4, 2, 0]
-    # 2 A + B >= 8; 1.8 A + B >= 7.1 says no more of whole numbers
+    # 2 A + B >= 8; 1.8 A + B >= 7.1 says no more of integers
     assert cover_row(TOY, 0) == CoverRow(2, 1, 8)
 
 
@@ -90,7 +90,7 @@ def test_of_a_job_that_no_slots_complete_no_pair_passes():
 @settings(deadline=None, max_examples=115)
 @given(st.integers(0, 2**32))
 def test_rows_hold_for_the_pairs_that_do_the_work(seed):
-    """Needs near whole numbers and stretches near 1, which floats tell apart by little."""
+    """Needs near integers and stretches near 1, which floats tell apart by little."""
     random = np.random.default_rng(seed)
     inside = random.choice(
         [

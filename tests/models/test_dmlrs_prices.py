@@ -32,13 +32,13 @@ def test_a_resource_that_a_machine_lacks_has_no_price():
 
 
 def test_the_range_of_one_job_by_hand():
-    # N_int / F = 1 slot, delay 0: 6 over alpha + beta = 1 GPU, 2 CPUs. N_ext = 7.2: 8 worker-slots
-    # of 3 units, 24, and 1 / mu = 24 / (4 slots x 12 units); u(T - a) = 2: 24/48 x 1/2 x 2/24.
+    # N_int / F = 1 slot, delay 0: 6 over alpha + beta = 1 GPU, 2 CPUs. N_ext = 7.2: 8 worker-slots,
+    # 3 units each: 24. 1 / mu = 24 / (4 slots x 12 units); u(T - a) = 2: 24/48 x 1/2 x 2/24.
     one = instance_of([job("j1", 1, [6.0, 5.0, 4.0, 2.0])])
     found = of_jobs([job_at_arrival(one, 0)], 4, arrays(one).capacity_milli)
     assert found.largest.tolist() == [6.0, 3.0]
     assert found.smallest == pytest.approx(24 / 48 / 2 * 2 / 24)
-    # as printed the duration 1 less the arrival 3 is no delay; the least delay is 0 as well
+    # as printed, the duration 1 less the arrival 3 gives no delay; the least delay is 0 as well
     late = instance_of([job("j1", 2, [6.0, 5.0, 4.0, 2.0], epochs=4)])
     capacity = arrays(late).capacity_milli
     assert of_jobs([job_at_arrival(late, 0)], 4, capacity).largest[0] == 5.0  # 2 slots, delay 1

@@ -303,7 +303,7 @@ def test_a_bundle_across_machines_is_no_bundle_inside_one() -> None:
 
 
 def test_without_the_packing_of_slots_there_is_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two workers of 2 GPUs each fit the merged machines, not those of 1 and 3 GPUs."""
+    """Two workers of 2 GPUs each fit the merged machines, not two machines of 1 and 3 GPUs."""
     machines = [{"id": f"m{g}", "capacity": {"gpu": g, "cpu": 5}} for g in (1, 3)]
     single = {"batch_size": 1, "worker_demand": {"gpu": 2, "cpu": 0}, "internal_bandwidth": 0.5}
     jobs = [small(**single).jobs[0].model_dump() | {"id": name} for name in "ab"]

@@ -1,4 +1,4 @@
-"""The relaxation of (23)-(26) on family `dmlrs`, with and without the hull of whole numbers."""
+"""The relaxation of (23)-(26) on family `dmlrs`, with and without the integer hull."""
 
 import numpy as np
 import pytest

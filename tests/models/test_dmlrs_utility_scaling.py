@@ -43,7 +43,7 @@ def in_process(name, instance, **settings):
 
 
 def proves(instance, found, best):
-    """The outcome is the optimum, whatever its size, and nothing beside it."""
+    """The outcome is the optimum, whatever its size, and nothing else."""
     data = found.schedule.to_data(instance)
     assert list(rules.check(instance, data, {})) == []
     value = rules.objective(instance, data)

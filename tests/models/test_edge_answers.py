@@ -21,7 +21,7 @@ from strategies.edge_methods import Silence
 
 MODULES = (printed, columns)
 MANY = 10**8
-# Two servers of 10^8 workers: within 1e-7 of a whole number there is room for ten workers more.
+# Two servers of 10^8 workers: within 1e-7 of an integer there is room for ten workers more.
 WIDE = instance_of(
     [
         {

@@ -131,7 +131,7 @@ def test_drf_shares_workers_evenly_unless_the_parameter_server_weighs_more():
 
 
 def test_drf_gathers_a_job_on_one_server_that_holds_it():
-    """The first worker goes to a, where most are free, the second beside its PS; b is left with
+    """The first worker goes to a, where most are free, the second next to its PS; b is left with
     no free worker by both, a would be with one."""
     servers = [
         {"id": "a", "kind": "edge", "workers": {"gpu": 3}, "parameter_servers": {"cpu": 1}},
@@ -142,7 +142,7 @@ def test_drf_gathers_a_job_on_one_server_that_holds_it():
 
 
 def test_batch_sche_waits_alpha_times_its_batch():
-    """alpha = 1: the batch at tau = 1 has the window of slot 2; alpha = 4 those of slots 5-8."""
+    """alpha = 1: the batch at tau = 1 has the window of slot 2; alpha = 4: windows in slots 5-8."""
     instance = instance_of([{}], horizon=64)
     first = [runs(batch_sche(instance, alpha))["j1"][0][0] for alpha in (1, 2, 4)]
     assert first == [2, 3, 5]

@@ -36,7 +36,7 @@ WRONG = (
 
 
 def changed(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    """Yield the data with one place after the other wrong, left out, or beside a strange key."""
+    """Yield the data with one place after the other wrong, left out, or next to a strange key."""
     places = data.items() if isinstance(data, dict) else enumerate(data)
     for key, inner in list(places):
         for wrong in WRONG:

@@ -106,7 +106,7 @@ def test_the_bound_is_that_of_all_runs(instance: EdgeInstance, data: st.DataObje
     bound = LagrangianDual(view, prices.slots).bound(prices)
     full = enumerated_bound(instance, prices)
     if prices.slots == view.slots:
-        # A split mode that lands on one server is no run, and never cheaper than one.
+        # A split mode that lands on one server is not a run, and never cheaper than one.
         assert bound == pytest.approx(full)
     else:
         assert bound <= full + 1e-9
@@ -170,7 +170,7 @@ def test_the_relaxation_is_tight_on_the_examples(instance: EdgeInstance, optimum
 
 
 def holds(instance: EdgeInstance) -> None:
-    """The bound is that of the program's relaxation, and the certificate proves it."""
+    """The bound is the optimum of the program's relaxation, and the certificate proves it."""
     optimum, schedule = best_schedule(instance)
     view, found = compiled(instance), solved(instance)
     if optimum == math.inf:

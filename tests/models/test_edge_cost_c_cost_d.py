@@ -93,7 +93,7 @@ def test_the_cheapest_placement_is_that_of_enumeration_at_length() -> None:
 
 @pytest.mark.parametrize("falling", [False, True])
 def test_what_algorithm_4_finds_is_a_placement(falling: bool) -> None:
-    """Whatever it says it costs: all workers, within what is free, beside or away from the PS."""
+    """Whatever it says it costs: all workers, within what is free, with the PS or away from it."""
     for each in cases(500, seed=2, falling=falling):
         found = cost_d(each.priced(), each.workers)
         if found is not None:
@@ -105,7 +105,7 @@ def test_the_printed_algorithm_loses_a_job() -> None:
     """Two workers are on edge-1, which has no PS; edge-2 has one worker and the PS.
 
     6 worker-slots in the 4 slots of round 4, the last of T = 8: two workers. As printed, one of
-    them is shifted beside the PS at no cost, the inner loop ends, and nothing is stored (E27).
+    them is shifted next to the PS at no cost, the inner loop ends, and nothing is stored (E27).
     """
     servers = [
         {"id": f"edge-{n}", "kind": "edge", "workers": {"gpu": w}, "parameter_servers": {"cpu": p}}

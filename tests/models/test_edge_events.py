@@ -56,7 +56,7 @@ def check_form(events: Events) -> None:
 
 
 def check_prices(instance: EdgeInstance, events: Events) -> None:
-    """Follow what is in use by the placements: every price told is that of (7), (8) before/after.
+    """Follow what is in use by the placements: every price told follows (7), (8) before/after.
 
     And no price changes that is not told.
     """

@@ -174,7 +174,7 @@ def instances(experiment, seed=0):
 
 
 def test_only_what_a_figure_is_about_changes_along_its_axis():
-    """Jobs and servers are those of the first position and further ones."""
+    """Jobs and servers of the first position stay, and further ones are added."""
     for number, rest in (("3", "servers"), ("4", "arrivals"), ("9", "servers"), ("14", "servers")):
         few, *_, many = instances(figure(number)).values()
         if rest == "servers":
@@ -222,7 +222,7 @@ def test_full_figures_have_the_paper_s_sizes():
 
 
 def test_how_many_jobs_are_on_one_server_is_measured_and_not_judged():
-    """The paper says that they tend to be, which is no number."""
+    """The paper says that they tend to be, which is not a number."""
     together = [claim for claim in CLAIMS["11"] if "places" in claim.text]
     assert {claim.threshold for claim in together} == {"ours"}
     found = draw({A_ONLINE: (1, 0.75), PREEMPTIVE: (0, 0.5)}, TOGETHER)

@@ -103,8 +103,8 @@ def test_no_constant_holds_for_the_flow(length: int) -> None:
     run = a_online(instance, variant="a-online-any")
     assert not run.trace["left"]
     value = rules.objective(instance, run.schedule.to_data(instance))
-    # The long job runs in length + 1..2 length, short ones after it: k arrives at length + 1 + k
-    # and ends no earlier than 2 length + 1 + k.
+    # The long job runs in length + 1..2 length, short ones after it: k arrives at length + 1 + k.
+    # It ends no earlier than 2 length + 1 + k.
     assert run.schedule.completion("j1") == 2 * length
     assert value >= 2 * length - 1 + length * length
     optimum = length - 1

@@ -108,7 +108,7 @@ def test_a_job_ends_soonest_in_what_is_free_at_length(instance, data):
 
 
 def ends_soonest(instance, data):
-    """Against all runs at all starts beside the jobs placed before, judged by the rules."""
+    """Against all runs at all starts, with the jobs placed before, judged by the rules."""
     partial = EdgePartialSchedule(instance)
     first, last = instance.window
     able = [j for j, job in enumerate(instance.jobs) if instance.may_run(job)]

@@ -65,7 +65,7 @@ def test_the_ring_by_hand() -> None:
 def test_the_mended_algorithm_4_ends_where_it_misses_a_placement() -> None:
     """Example C with a small server B: two workers only with one on each server, the PS on B.
 
-    Exact: tau = 2, d = 1, start 4 x 2 + 1 = 9, c = 10. Greedy placements miss it; one worker beside
+    Exact: tau = 2, d = 1, start 4 x 2 + 1 = 9, c = 10. Greedy placements miss it; one worker with
     the PS on B takes 2 slots: tau = 4, start 17, c = 19.
     """
     small = theorem_1(gpu=1, cpu=1, bandwidth=2)

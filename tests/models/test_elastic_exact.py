@@ -130,7 +130,7 @@ def test_light_weights_are_weighed() -> None:
 
 
 def test_amounts_of_more_than_40_bits_are_refused_or_rounded() -> None:
-    """1e12 GPUs in steps of 0.1; the second job runs beside the first: 2 x 5 + 3 x 2."""
+    """1e12 GPUs in steps of 0.1; the second job runs at the same time: 2 x 5 + 3 x 2."""
     kinds = [
         {"id": "w1", "demand": {"gpu": 6e11, "bandwidth": 1}},
         {"id": "w2", "demand": {"gpu": 0.1, "bandwidth": 1}},
@@ -144,7 +144,7 @@ def test_amounts_of_more_than_40_bits_are_refused_or_rounded() -> None:
     instance = instance_of(jobs, **fields)
     assert brute_force(instance) == 16
     check(instance, run("exact", instance))
-    jobs[1]["train_time"] = {"w1": 2}  # beside the first no more, so that no bound meets a list
+    jobs[1]["train_time"] = {"w1": 2}  # not with the first any more: no bound meets a list
     with pytest.raises(ScaleError, match="40 bits"):
         run("cp-sat", instance_of(jobs, **fields))
 

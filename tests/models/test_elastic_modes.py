@@ -28,7 +28,7 @@ def test_in_the_ring_more_workers_can_be_slower() -> None:
 
 
 def test_a_mode_without_place_for_the_parameter_server_is_none() -> None:
-    """A worker takes all of the one server's CPU, so no PS fits beside it."""
+    """A worker takes all of the one server's CPU, so no PS fits with it."""
     server = {"id": "s", "capacity": {"cpu": 2, "bandwidth": 9}}
     job = {"train_time": {"w1": 1}, "update_time": {"p1": 0}}
     kinds = {

@@ -86,7 +86,7 @@ def test_workers_are_counted_afresh_for_every_server_of_the_pss():
 
 
 def test_one_worker_at_least_is_away_from_the_pss():
-    """E17: both workers fit beside the PS; literally g = 2, s = 0, and no schedule is found."""
+    """E17: both workers fit on the PS server; literally g = 2, s = 0, and no schedule is found."""
     found = split([1, 2], [10, 10], [[2, 1, 3], [1, 0, 1]])
     assert found == (13, {0: 1, 1: 1}, {0: 1})
 

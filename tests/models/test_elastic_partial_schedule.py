@@ -56,7 +56,7 @@ def test_an_inserted_job_ends_as_early_as_on_the_market(
 @settings(max_examples=20, deadline=None)
 @given(BUSY, st.randoms(use_true_random=False))
 def test_what_goes_leaves_nothing_behind(instance: ElasticInstance, random: Random) -> None:
-    """After some jobs have come and gone the tables are those of a new board with the rest."""
+    """After some jobs have come and gone, the tables are as on a new board with the rest."""
     made = PartialSchedule(instance, SLOTS)
     for j in range(len(instance.jobs)):
         assert made.insert(j)
@@ -90,7 +90,7 @@ def test_prices_delay_a_job_that_would_pay_more_than_it_loses() -> None:
 
 
 def test_a_job_fills_the_server_on_which_it_leaves_no_room_beside_it() -> None:
-    """Two servers of one GPU: one is taken in slots 1 and 3, so that slot 2 is of little use."""
+    """Two servers of one GPU: one is taken in slots 1 and 3, so slot 2 is of little use."""
     job = {"chunks": 1, "gradient_size": 9, "train_time": {"w1": 1}, "update_time": {"p1": 0}}
     servers = [{"id": f"s{n}", "capacity": {"gpu": 1, "cpu": 8, "bandwidth": 6}} for n in (1, 2)]
     instance = instance_of([job, job, job | {"arrival": 2}], servers=servers)

@@ -54,7 +54,7 @@ def loops(
 
 
 def prices_of(rng: np.random.Generator, view: ElasticCluster, kind: str) -> tuple[Any, Any]:
-    """Random prices and free amounts [t, h, r] in units; whole numbers, so that sums are exact."""
+    """Random prices and free amounts [t, h, r] in units; integers, because their sums are exact."""
     shape = (T, *view.capacity.shape)
     price = np.zeros(shape) if kind == "zero" else rng.integers(0, 4, shape).astype(float)
     if kind == "huge":

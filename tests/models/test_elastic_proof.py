@@ -511,7 +511,7 @@ def test_values_that_doubles_do_not_tell_apart_are_not_whole() -> None:
     assert not [*rules.check(instance, schedule(1), {}), *rules.check(instance, schedule(2), {})]
     better, worse = (rules.objective(instance, schedule(start)) for start in (1, 2))
     assert better < worse
-    units = 57806 * (1 + d) + 2  # of the better one
+    units = 57806 * (1 + d) + 2  # the better value, in units
     goal = proof.goal(instance, worse)
     assert goal is not None
     width = proof.within(instance, worse)

@@ -40,7 +40,7 @@ TAU = 9
 
 
 def priced(instance: ElasticInstance, seed: int, dear: int) -> SubroutineInput:
-    """Random whole prices below `dear`, so that many tie, and random free amounts."""
+    """Random whole prices below `dear`, of which many tie, and random free amounts."""
     view, random = cluster(instance), np.random.default_rng(seed)
     shape = (TAU - 1, *view.capacity.shape)
     price = random.integers(0, dear, shape).astype(float)
@@ -74,7 +74,7 @@ def test_the_printed_loops_and_the_search_agree(
     """To the last tie: type, duration, start, and every server.
 
     In the ring a split schedule counts only when it costs less than the central one: a number of
-    workers that is no mode may have a split placement where the mode's fill is on one server.
+    workers without a mode may have a split placement where the mode's fill is on one server.
     """
     case, job = priced(instance, seed, dear), instance.jobs[0]
     if instance.is_ring:

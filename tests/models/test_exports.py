@@ -197,4 +197,4 @@ def test_runs_that_prices_leave_out_of_family_edge_are_assumed(tmp_path: Path) -
     found = export_vipr(instance, data, tmp_path / "a.vipr")
     assert not isinstance(found, str)
     assert "columns that prices leave out of the program are 0" in found.assumed[0]
-    assert found.columns < 2000  # of 8,887
+    assert found.columns < 2000  # the program has 8,887

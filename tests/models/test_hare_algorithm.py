@@ -69,13 +69,13 @@ def test_ce1_breaks_lemma_2_for_the_printed_relaxation():
     assert middle.tolist() == [3.5, 0.5, 0.5]
     report = lemma_report(THREE_UNIT_TASKS, middle, algorithm_1(THREE_UNIT_TASKS, middle))
     assert report["lemma_2"] == 2
-    # and so at 2 > (2 + alpha) x 0.5 = 1.5: (22) fails too
+    # 2 > (2 + alpha) x 0.5 = 1.5: so (22) fails too
     assert report["equation_22"] == pytest.approx(4 / 3) and not report["equation_22_holds"]
     assert report["failed_assumptions"] == []
 
 
 def test_one_gpu_with_arrivals_is_the_single_machine_problem():
-    """Theorem 1: 1 | r_j | sum w_j C_j, whose value is that of the best order of the jobs."""
+    """Theorem 1: 1 | r_j | sum w_j C_j, whose optimum is the best value of an order."""
     arrivals, times, weights = (0, 1, 3, 4), (5, 1, 2, 1), (1, 4, 3, 5)
     instance = instance_of(
         {"g": "k"},

@@ -51,7 +51,7 @@ def curve(xs: Sequence[float | str], **curves: Sequence[float]) -> Values:
 
 
 def schemes(hare: float, bound: float, **more: Mapping[str, float]) -> Values:
-    """Bars of the schemes beside values of 80 to 160, with a bound, and further measures."""
+    """Bars of the schemes with values of 80 to 160, with a bound, and further measures."""
     own = {HARE: hare, FINISH: hare, FIFO: 160, SRTF: 120, HOMO: 100, ALLOX: 80}
     values = bars("scheme", **{OBJECTIVE: own}, **more)
     return values | {(OBJECTIVE, "bound", bar): bound for bar in own}

@@ -195,7 +195,7 @@ def test_a_certificate_that_does_not_fit_is_refused(change: dict) -> None:
 
 
 def test_a_bound_comes_before_the_large_fluid_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At full scale the fluid program of 10 cells takes a second, that of 50 several."""
+    """At full scale the fluid program of 10 cells takes a second, with 50 cells several."""
     steps: list[object] = []
     solve_fluid = solve_lagrangian.solve_fluid
 

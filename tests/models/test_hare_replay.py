@@ -20,7 +20,7 @@ MODES = ["default", "pipeswitch", "hare", "hare-memory"]
 
 
 def with_switching(instance, room=4.0, models=None):
-    """Every job gets a model of 2 GB of its own unless given: 10, 2 and 1 to switch."""
+    """Every job gets a separate model of 2 GB unless given: 10, 2 and 1 to switch."""
     data = instance.to_data()
     for n, job in enumerate(data["jobs"]):
         job["model"] = f"M{n}"
@@ -46,7 +46,7 @@ def figure_10(room=4.0, **models):
         ("default", [10, 40, 25], 30 / 45),
         ("pipeswitch", [2, 16, 9], 6 / 21),
         ("hare", [1, 13, 7], 3 / 18),
-        # J1 stays beside J2 (2 + 2 <= 4 GB): the third switch costs 0
+        # J1 stays with J2 (2 + 2 <= 4 GB): the third switch costs 0
         ("hare-memory", [2, 14, 9], 4 / 19),
     ],
 )

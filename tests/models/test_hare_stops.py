@@ -154,7 +154,7 @@ def test_engines_stopped_anywhere_claim_no_more_than_they_have_proved() -> None:
 def test_exact_stopped_anywhere_claims_no_more_than_it_has_proved(
     start: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if start == "fifo":  # and no search before the complete ones
+    if start == "fifo":  # the complete searches begin at once
         monkeypatch.setattr(stages, "MOVES", 0)
         monkeypatch.setattr(
             initial, "starting_schedules", lambda instance, variant: [gavel_fifo(instance)]

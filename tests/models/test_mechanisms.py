@@ -95,7 +95,7 @@ def cutting_stock(
     patterns = all_patterns(sizes, width)
 
     def pricing(duals: np.ndarray) -> Priced:
-        value = np.maximum(rows.of(duals), 0.0)
+        value = np.maximum(rows.extract(duals), 0.0)
         best = max(patterns, key=lambda pattern: float(value @ pattern))
         bound = float(value @ demand) / max(1.0, float(value @ best))
         return Priced(master.columns([1.0], [[(rows.positions, best)]], [best]), bound)
@@ -214,7 +214,7 @@ def test_all_that_fits_lies_below_a_maximal_configuration(
     every = fitting(demand, capacity)
     assert {tuple(row) for row in found.tolist()} <= set(every)
     assert all((found >= np.array(numbers)).all(axis=1).any() for numbers in every)
-    if rounding == 0:  # and none of them lies below another
+    if rounding == 0:  # none of them lies below another
         below = (found[:, None] <= found[None, :]).all(axis=2)
         assert below.sum() == len(found)
 

@@ -262,7 +262,7 @@ def test_the_checker_compares_the_proof_with_a_solution(folder: Path) -> None:
 def test_no_proof_is_about_a_schedule_that_leaves_rules_out(
     instance: EdgeInstance, folder: Path
 ) -> None:
-    """Its value may be below that of every schedule."""
+    """Its value may be below the value of every schedule."""
     schedule = sg.solve(instance, "preemptive", proof="off").schedule
     (folder / "c.json").write_text(json.dumps(schedule), encoding="utf-8")
     exit_code, out, _ = run(folder, "check", "i.json", "p.json.gz", "c.json")
@@ -324,7 +324,7 @@ PROVERS = sorted(
 
 @pytest.mark.parametrize("name", PROVERS)
 def test_all_provers_are_called_alike(name: str) -> None:
-    """They are imported by the name of the family, so that no type checker sees the call."""
+    """They are imported by the name of the family, so no type checker sees the call."""
     prover = importlib.import_module(f"schedgap.models.{name}.exact.prove")
     inspect.signature(prover.prove_goal).bind(object(), 1, {}, budget=Budget())
     assert {"edge", "hare"} <= set(PROVERS)

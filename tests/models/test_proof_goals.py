@@ -56,7 +56,7 @@ GRIDS = [
 def test_the_goal_is_the_next_better_value(
     build: Callable[[int, Fraction], Instance], unit: Fraction, high: bool, magnitude: int
 ) -> None:
-    """Values are whole multiples of a unit; V is among them, and one step beside it is not V."""
+    """Values are whole multiples of a unit; V is among them, and its neighbours are not V."""
     instance, sign = build(magnitude, unit), -1 if high else 1
     for steps in (magnitude, magnitude + 1, magnitude + 2, magnitude + 7):
         value = float(steps * unit)

@@ -162,7 +162,7 @@ def test_an_excluded_objective_is_rounded_to_the_weaker_side(batch: bool) -> Non
 def test_a_bound_on_rounded_weights_is_no_more_than_its_proof_shows(
     heavy: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only where the weights are whole numbers of units, the next one after the goal is a bound."""
+    """Only where the weights are multiples of a unit, the next one after the goal is a bound."""
     monkeypatch.setattr(elastic, "FEW_RUNS", 0)
     monkeypatch.setattr(elastic, "MANY_RUNS", 0)  # the first goals are far below the incumbent
     instance = elastic_jobs(heavy)

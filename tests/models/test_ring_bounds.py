@@ -136,7 +136,7 @@ def test_class_lp_sees_which_servers_hold_a_job() -> None:
 def test_class_lp_rounds_sizes_by_class() -> None:
     """Four jobs of 2 GPUs on two servers of 3, none can be spread: one at a time on each, 2 x 5.
 
-    Plain sizes: 40 / 6 = 6.7. On the cluster of 6 as a whole 2 is no large size.
+    Plain sizes: 40 / 6 = 6.7. On the cluster of 6 as a whole, 2 is not a large size.
     """
     instance = of([slots(2, 5)] * 4, [3, 3], bandwidth_between=0.5)
     trace = run("bounds", instance).trace
@@ -319,7 +319,7 @@ def test_no_bound_exceeds_the_optimum_on_many(instance: RingInstance) -> None:
 @given(ring_instances(max_jobs=4, placeable=True), st.data())
 @settings(max_examples=40, deadline=None)
 def test_any_prices_prove_a_bound(instance: RingInstance, data: st.DataObject) -> None:
-    """Random dual values never prove more than those of the LP."""
+    """Random dual values never prove more than the LP's."""
     if no_schedule(instance):
         return
     program = class_lp.class_program(rate_table(instance))

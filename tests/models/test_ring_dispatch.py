@@ -91,7 +91,7 @@ def test_a_run_ends_with_the_horizon() -> None:
 def test_every_run_is_a_schedule_with_numbers(
     instance: RingInstance, name: str, limit: float, rng: Any
 ) -> None:
-    """Ends are those of plain simulation, no GPU has two jobs, and loads keep to the limit."""
+    """Ends are as in plain simulation, no GPU has two jobs, and loads keep to the limit."""
     if no_schedule(instance):
         return
     order = list(range(len(instance.jobs)))

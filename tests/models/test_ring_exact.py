@@ -135,7 +135,7 @@ def test_a_job_without_a_way_to_end_in_time_leaves_no_program() -> None:
 
 
 def test_jobs_that_cannot_be_spread_in_time_do_not_count_as_rings() -> None:
-    """a as in W1 takes 4 slots beside b, whose 8 iterations take 4 inside s2 and 8 if spread."""
+    """a as in W1 takes 4 slots with b, whose 8 iterations take 4 inside s2 and 8 if spread."""
     instance = instance_of([job("a", 4, 24, 4 / 3), job("b", 2, 8, 20.0)], [3, 3])
     assert ends_by(instance, 4, "slots") is True
     assert ends_by(instance, 4, "sets") is True

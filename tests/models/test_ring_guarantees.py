@@ -148,7 +148,7 @@ def test_statements_without_a_run_say_why() -> None:
 def test_theorem_1_colours_jobs_with_given_gpus() -> None:
     """E25: the complete graph on four nodes: a job of three edges for each node, six edges.
 
-    With the edges as its GPUs, every two jobs share one, so that they take four slots. Any three of
+    With the edges as its GPUs, every two jobs share one, so they take four slots. Any three of
     the six GPUs will do in RAR-DDLS: two slots.
     """
     plain = {"batch_size": 1, "forward_time_per_sample": 0.5, "backward_time": 0.25}
@@ -162,7 +162,7 @@ def test_theorem_1_colours_jobs_with_given_gpus() -> None:
 
 
 def test_a_bound_of_a_run_by_hand() -> None:
-    """W2: A = 12, N = 2: the last job of 2 slots ends by floor(10 / 2) + 2 = 7, that of 3 by 7."""
+    """W2: A = 12, N = 2: the last jobs, of 2 and 3 slots, end by floor(10 / 2) + 2 = 7 and by 7."""
     best = search_runs(rate_table(W2)).best
     assert best is not None and list_bound(rate_table(W2), best.trial) == 7
 
@@ -246,7 +246,7 @@ def test_a_trace_says_what_was_proved() -> None:
 @given(ring_instances(max_jobs=6, placeable=True))
 @settings(max_examples=19, deadline=None)
 def test_a_greedy_run_is_looked_for_where_the_search_begins(instance: RingInstance) -> None:
-    """The assumption A3 is that of the whole search, though mostly one run shows it."""
+    """The assumption A3 is on the whole search, though mostly one run shows it."""
     assume(no_schedule(instance) is None)
     table = rate_table(instance)
     known = guarantee_trace(table, search_runs(table).attempts)["list_bound"] is not None

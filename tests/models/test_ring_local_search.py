@@ -70,7 +70,7 @@ def test_it_fills_servers_to_the_last_slot() -> None:
 
 
 def test_jobs_that_no_server_holds_come_first() -> None:
-    """W1 has nothing else; a third job of one GPU runs beside them."""
+    """W1 has nothing else; a third job of one GPU runs with them."""
     assert run(W1, moves=10)[0].schedule.makespan == 8
     jobs = [job("a", 4, 24, 4 / 3), job("c", 1, 14), job("d", 3, 14)]
     instance = instance_of(jobs, [3, 3])

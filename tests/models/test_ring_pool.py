@@ -119,7 +119,7 @@ def test_equal_jobs_and_the_two_gpus_of_one_are_all_dealt_out():
     # three jobs of 3 slots on two GPUs: some GPU has two of them, 6, where 9 / 2 rounds up to 5
     equal = instance_of([job(name, 1, 42) for name in "abc"], [2])
     assert run(BY_NAME["theta-feasible"], equal).bound == 6
-    # a job of 2 GPUs and a slot uses both, beside one of 10 slots: 11, where 12 / 2 = 6
+    # a job of 2 GPUs and a slot uses both, and another takes 10 slots: 11, where 12 / 2 = 6
     wide = instance_of([job("a", 2, 14), job("b", 1, 140)], [2])
     assert run(BY_NAME["theta-feasible"], wide).bound == 11
 

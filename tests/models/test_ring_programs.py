@@ -100,7 +100,7 @@ def test_rates_and_need_are_divided_by_what_they_share() -> None:
 
 def test_equal_jobs_start_in_list_order() -> None:
     assert printed.equal_jobs(W1) == [(0, 1)]
-    assert printed.equal_jobs(W2) == [(0, 1), (2, 3), (3, 4)]  # the estimate is no model data
+    assert printed.equal_jobs(W2) == [(0, 1), (2, 3), (3, 4)]  # the estimate is not in the model
     assert printed.equal_jobs(W3) == []
 
 

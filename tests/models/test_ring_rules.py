@@ -195,7 +195,7 @@ def test_the_rules_accept_what_looking_at_every_slot_accepts(data):
 
 
 def test_w3_has_a_schedule_of_8():
-    # s1: d (3 slots, 4 GPUs), then a (5) beside c (3, 2 GPUs); s2: b (6, 2 GPUs), then e (2)
+    # s1: d (3 slots, 4 GPUs), then a (5) with c (3, 2 GPUs); s2: b (6, 2 GPUs), then e (2)
     rows = [
         row("d", 1, 3, {"s1": 4}),
         row("a", 4, 8, {"s1": 1}),

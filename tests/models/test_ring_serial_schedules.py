@@ -43,7 +43,7 @@ def test_rings_are_kept_apart() -> None:
 
 
 def test_a_later_job_may_start_earlier() -> None:
-    """One server of 2: a for 2 slots on one GPU, b on both after it, c beside a in slot 1."""
+    """One server of 2: a for 2 slots on one GPU, b on both after it, c with a in slot 1."""
     jobs = [job("a", 1, 28), job("b", 2, 14), job("c", 1, 14)]
     found = serial_schedule(rate_table(instance_of(jobs, [2])), [0, 1, 2], 30)
     assert found is not None and found.starts == (1, 3, 1)

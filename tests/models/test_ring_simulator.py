@@ -9,7 +9,7 @@ from schedgap.models.ring.simulator import Simulator, feasible_ends, schedule_of
 from strategies.ring import ring_instances, ring_plans, slot_by_slot
 from strategies.ring_examples import W1, W3, instance_of, job
 
-SLOTS = 150  # of the oracle: beyond it a job is not followed
+SLOTS = 150  # the oracle's horizon: beyond it a job is not followed
 
 
 def ends_by_slot(ends):
@@ -54,7 +54,7 @@ def test_w1_an_interior_start_ends_first():
 
 
 def test_a_job_on_one_server_neither_slows_nor_is_slowed():
-    # c (2 GPUs, 30 iterations at 10) beside the spread d (30 at 7, alone on both servers)
+    # c (2 GPUs, 30 iterations at 10) with the spread d (30 at 7, alone on both servers)
     alone = simulate(rate_table(W3), [40, 40, 1, 1, 40], [(0,), (0,), (0,), (0, 1), (0,)])
     assert alone[2:4] == [3, 5]
 

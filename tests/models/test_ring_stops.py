@@ -26,7 +26,7 @@ def test_the_optima_of_the_examples() -> None:
 
 @pytest.mark.parametrize("start", STARTS)
 def test_the_search_from_slot_to_slot_stops_anywhere(start: str) -> None:
-    first = 5 if start == "usual" else 40  # most of its readings are those of the lists
+    first = 5 if start == "usual" else 40  # the lists make most of its readings
     stops = [every_stop("branch-simulate", *each, first=first, start=start) for each in EXAMPLES]
     assert sum(stops) > 4  # it reads the clock before each search
 

@@ -117,7 +117,7 @@ def test_an_error_of_a_stage_is_raised_as_it_is() -> None:
 
 
 def test_one_program_in_this_process() -> None:
-    """min 3x with 2x >= 3 and x whole: x = 2 and 6; without whole numbers 4.5."""
+    """min 3x with 2x >= 3 and x whole: x = 2 and 6; without integrality 4.5."""
     import numpy as np
     from scipy import sparse
 

@@ -68,7 +68,7 @@ ROOT_FILES = {"__init__", "figures", "gantt", "methods", "rules"}
 def test_every_family_has_the_same_tree(name: str) -> None:
     folder = ROOT / "models" / name
     rooms = sorted(path.name for path in folder.iterdir() if (path / "__init__.py").exists())
-    files = {path.stem for path in folder.glob("*.py")} - {"proof"}  # beside the rules
+    files = {path.stem for path in folder.glob("*.py")} - {"proof"}  # it goes with the rules
     assert rooms == TREE and files >= ROOT_FILES and len(files) <= 9
     for file in ("programs/printed", "algorithms/guarantees", "bounds/certificates", "exact/exact"):
         assert (folder / f"{file}.py").exists(), file

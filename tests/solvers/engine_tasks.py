@@ -15,7 +15,7 @@ from schedgap.solvers.engines.contract import long_program, random_program
 from schedgap.solvers.programs.arrays import LinearProgram
 
 INF = float("inf")
-# engine, and the kind of its own models; tests/solvers/test_engine_contract.py has arrays and Pyomo
+# engine, and the kind of its models; tests/solvers/test_engine_contract.py has arrays and Pyomo
 OWN = (("cp-sat", "cp-sat"), ("clarabel", "cvxpy"))
 
 
@@ -190,7 +190,7 @@ def go_wrong(send: Any, engine: str, kind: str, how: str) -> None:
             time.sleep(0.05)
 
     made = model("lp" if kind == "cvxpy" else "mip", kind)
-    if kind == "cvxpy":  # no callbacks: it goes wrong beside it
+    if kind == "cvxpy":  # no callbacks: the error comes from elsewhere
         solve(made, engine, clock=Clock(10))
         wrong()
     solve(made, engine, clock=Clock(10), on_incumbent=wrong)

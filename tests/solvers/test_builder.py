@@ -37,8 +37,8 @@ def test_blocks_become_a_program() -> None:
     assert program.offset == 7
     assert program.column_names == ["x[1]", "x[2]", "y[1,1]", "y[1,2]", "y[2,1]", "y[2,2]"]
     assert program.row_names == [f"cover[{i},{j}]" for i in (1, 2) for j in (1, 2)] + ["limit[1]"]
-    assert cover.of(np.arange(5.0)).tolist() == [[0, 1], [2, 3]]
-    assert limit.of(np.arange(5.0)).tolist() == [4]
+    assert cover.extract(np.arange(5.0)).tolist() == [[0, 1], [2, 3]]
+    assert limit.extract(np.arange(5.0)).tolist() == [4]
 
 
 def test_a_position_outside_its_block_is_refused() -> None:

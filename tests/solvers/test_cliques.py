@@ -1,4 +1,4 @@
-"""Heavy cliques: on a graph by hand, and beside all subsets of small random ones."""
+"""Heavy cliques: on a graph by hand, and against all subsets of small random ones."""
 
 from itertools import combinations
 

@@ -1,7 +1,7 @@
 """A last word of a floating-point search counts once another search has said the same.
 
 The two programs are ordinary ones on which the presolve of HiGHS 1.15.1 loses the optimum, each at
-another tolerance. The optima are those of CP-SAT and of enumeration.
+another tolerance. CP-SAT and enumeration find the optima.
 """
 
 import json
@@ -57,7 +57,7 @@ def knapsack(sizes: list[int], room: int) -> LinearProgram:
 
 
 def nothing() -> LinearProgram:
-    """No solution, which only a search finds out: 2x + 4y + 6z = 7 in whole numbers."""
+    """No solution, which only a search finds out: 2x + 4y + 6z = 7 in integers."""
     return LinearProgram(
         np.ones(3), np.zeros(3), np.full(3, 9.0), sparse.csr_array([[2.0, 4.0, 6.0]]),
         [7.0], [7.0], np.ones(3, dtype=bool),
@@ -106,7 +106,7 @@ def test_a_false_infeasible_is_not_believed() -> None:
     assert result.status == "optimal" and result.objective == -15
     assert "differently" in said and "before: infeasible" in said
     ends = set()
-    for k in range(1, 40):  # of two answers that differ, the solution is kept
+    for k in range(1, 40):  # if two answers differ, the solution is kept
         result, _ = confirm(
             program, "highs", EngineResult("infeasible", None, None), clock=StopAt(k)
         )

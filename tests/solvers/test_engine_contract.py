@@ -1,4 +1,4 @@
-"""The contract of engines, on every installed one, those of other packages included."""
+"""The contract of engines, on every installed one, also of other packages."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Engines with models of their own, and what the contract of engines leaves out."""
+"""Engines with other kinds of models, and what the contract of engines leaves out."""
 
 import json
 import math
@@ -282,7 +282,7 @@ def test_highs_does_not_believe_a_presolve_that_finds_no_solution() -> None:
         (10.0, 10.1, "max", None, ("feasible", 10.1)),
         (10.0, 9.2, "min", 1.0, ("optimal", 10.0)),  # 9.2 rounds up to 10
         (10.0, 8.7, "min", 1.0, ("feasible", 9.0)),
-        (10.0, 9.0000001, "min", 1.0, ("feasible", 9.0)),  # round-off is no step
+        (10.0, 9.0000001, "min", 1.0, ("feasible", 9.0)),  # round-off is not a step
         (10.0, 10.8, "max", 1.0, ("optimal", 10.0)),
         (10.5, 10.2, "min", 0.5, ("optimal", 10.5)),
         (10.0, -math.inf, "min", None, ("feasible", None)),

@@ -21,7 +21,7 @@ def _read(file: Path) -> Any:
     engine = highspy.Highs()
     engine.setOptionValue("output_flag", False)
     engine.setOptionValue("mip_rel_gap", 0.0)
-    engine.setOptionValue("presolve", "off")  # that of HiGHS 1.15.1 loses optima of such programs
+    engine.setOptionValue("presolve", "off")  # in HiGHS 1.15.1, it loses optima of such programs
     assert engine.readModel(str(file)) == highspy.HighsStatus.kOk
     engine.run()
     return engine

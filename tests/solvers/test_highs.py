@@ -1,4 +1,4 @@
-"""Tests of `schedgap.solvers.engines.highs`: what is its own beside the contract of all engines."""
+"""Tests of `schedgap.solvers.engines.highs`: what it does beyond the contract of all engines."""
 
 import math
 import time

@@ -192,7 +192,7 @@ def test_a_goal_beyond_all_doubles_is_below_every_cost(cost: list[int]) -> None:
 
 
 def test_rows_that_are_derived_when_needed_exclude_whole_points_too() -> None:
-    """The program allows all of three items; a kind of cut of its own, only two of them."""
+    """The program allows all of three items; a separate kind of cut, only two of them."""
     program = IntegerProgram([-1] * 3, [0] * 3, [1] * 3, [], -3)
     assert prove(program, clock=Clock(60)).better == (1, 1, 1)
 

@@ -74,7 +74,7 @@ def test_fixed_variables_are_numbers() -> None:
     model = _model()
     model.y.fix(1)
     assert solve(model, "highs", clock=Clock(9)).objective == 10
-    model.x["b"].fix(1)  # but b >= 4
+    model.x["b"].fix(1)  # b >= 4
     assert solve(model, "highs", clock=Clock(9)).status == "infeasible"
 
 

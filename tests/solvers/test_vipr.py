@@ -220,7 +220,7 @@ def test_cliques_of_columns_that_exceed_some_row_are_derived(seed: int, tmp_path
 
 
 def test_a_clique_over_many_rows_is_derived(tmp_path: Path) -> None:
-    """Each pair has a row of its own, so that columns join the clique one by one."""
+    """Each pair has a separate row, so columns join the clique one by one."""
     pairs = list(itertools.combinations(range(7), 2))
     program = binary([-1] * 7, [({i: 1, j: 1}, None, 1) for i, j in pairs], -2)
     data = {

@@ -27,7 +27,7 @@ def dmlrs_instances(
     whole: bool = False,
     wild: bool = False,
 ) -> DmlrsInstance:
-    """Draw a tiny instance; work is often a whole number of worker-slots, just over or just under.
+    """Draw a tiny instance; work is often an integer in worker-slots, just over or just under one.
 
     `exact`: the rule on PSs, else either. `whole`: ratios, capacities and demands are integers.
     `wild`: utilities from 1e-9 to 1e9 side by side, nearly equal ones, and thirds.
@@ -69,7 +69,7 @@ def _job(
     stretch = draw(st.sampled_from([1.0, 1.0, 1.2, 1.5, 2.0, 4 / 3, 1 + 1e-3, None]))
     if stretch is None:
         stretch = 1 + 10.0 ** -draw(st.integers(1, 12))
-    share = draw(st.sampled_from([0.25, 0.5]))  # of the internal exchange in the time of a sample
+    share = draw(st.sampled_from([0.25, 0.5]))  # the internal exchange in the time of a sample
     exchange = share * internal / samples
     more = exchange + (stretch - 1) * internal / samples
     if wild:

@@ -1,4 +1,4 @@
-"""Methods of family `dmlrs` that know all jobs, each with its engine in a process of its own."""
+"""Methods of family `dmlrs` that know all jobs, each with its engine in a separate process."""
 
 from typing import Any
 

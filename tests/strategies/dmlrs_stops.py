@@ -51,7 +51,7 @@ class Judge:
             self.certificates += 1
 
     def phase(self, text: str) -> None:
-        """What is done now is no claim."""
+        """What is done now is not a claim."""
 
     def outcome(self, found: MethodResult) -> None:
         """What a stopped run returns: both sides of the optimum, and nothing else."""

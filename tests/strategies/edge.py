@@ -68,10 +68,10 @@ def edge_instances(
 ) -> EdgeInstance:
     """Draw a tiny instance; `batch` None draws which of the two problems it is as well.
 
-    `placeable`: every type is on the first server, so that every job runs if only the horizon is
-    long enough. Now and then a job's work is a millionth of a worker-slot beside a whole number.
+    `placeable`: every type is on the first server, so every job runs if only the horizon is long
+    enough. Now and then a job's work is a millionth of a worker-slot away from an integer.
     `nasty`: also near-equal and very small times, thirds, large and small data and bandwidths side
-    by side, and servers with a billion workers beside others with one.
+    by side, and servers with a billion workers next to others with one.
     """
     types = draw(st.integers(1, max_types))
     worker_types = [f"w{k + 1}" for k in range(types)]
@@ -175,8 +175,8 @@ def best_schedule(instance: EdgeInstance) -> tuple[float, EdgeSchedule | None]:
 
     All left-shifted schedules are built job by job in the order of their starts: once the jobs that
     start before are placed, what is free only grows, so a job starts at the first slot in which its
-    servers are ready and free, and they stay free to its end. Left out are placements that use no
-    less than another one everywhere and are neither shorter nor ready earlier, and branches that
+    servers are ready and free, and they stay free to its end. A placement is left out if it uses no
+    less than another one everywhere and is neither shorter nor ready earlier, and a branch if it
     cannot become better than the best found.
     """
     jobs, T = instance.jobs, instance.horizon

@@ -51,7 +51,7 @@ def outcome(
 def run(
     name: str, instance: EdgeInstance, chosen: str | None = None, limit: float = 60, **options: Any
 ) -> MethodResult:
-    """Run a method as it is meant to be: one with an engine in a process of its own."""
+    """Run a method as it is meant to be: one with an engine in a separate process."""
     method = KNOWN[name]
     check_instance(instance, method)
     if method.runs_children or not method.engines:

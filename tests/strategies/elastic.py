@@ -15,7 +15,7 @@ TOLERANCE = 1e-6
 
 
 def instance_of(jobs: list[dict[str, Any]], **fields: Any) -> ElasticInstance:
-    """Return an instance; servers, types and horizon are those of the toy unless given.
+    """Return an instance; servers, types and horizon are as in the toy unless given.
 
     A job's `id` is j1, j2, ..., its `arrival` 1, its `weight`, `epochs`, `chunks` and
     `batches_per_chunk` 1, its `gradient_size` 0 unless given.
@@ -200,8 +200,8 @@ def best_schedule(instance: ElasticInstance) -> tuple[float, ElasticSchedule | N
 
     All left-shifted schedules are built job by job in the order of their starts: once the jobs that
     start before are placed, what is free only grows, so a job starts at the first slot in which it
-    fits, and it then fits to its end. Left out are placements that use no less than another one
-    everywhere and are not shorter, and branches that cannot become better than the best found.
+    fits, and it then fits to its end. A placement is left out if it uses no less than another
+    one everywhere and is not shorter, and a branch if it cannot become better than the best found.
     """
     jobs = instance.jobs
     last = instance.deadline if instance.is_batch else None

@@ -22,7 +22,7 @@ def schedules(
 ) -> list[tuple[ElasticSchedule | None, ...] | None]:
     """Return the schedules of the interval model and the packing over all runs.
 
-    None in place of a schedule where there is none; None for an instance without whole numbers.
+    None in place of a schedule where there is none; None for an instance without integers.
     """
     return [_each(instance) for instance in instances]
 

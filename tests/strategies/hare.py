@@ -156,7 +156,7 @@ def brute_force(instance: HareInstance, synchronization: str = "relaxed") -> flo
 
     def extend(
         free: tuple[float, ...],
-        # of each job: round, tasks of it that are left, when it may start, latest end in it
+        # by job: round, tasks of it that are left, when it may start, latest end in it
         state: tuple[tuple[int, tuple[Task, ...], float, float], ...],
         last: float,
     ) -> None:

@@ -32,7 +32,7 @@ class Silent:
 
 def tiny_instances(count: int, seed: int, most_tasks: int = 6) -> list[HareInstance]:
     """Return instances of at most so many tasks: unlike tasks and rounds, times with up to two
-    decimals, GPUs with times of their own, long synchronization, arrivals, weights of 0.
+    decimals, GPUs with unrelated times, long synchronization, arrivals, weights of 0.
     """
     rng = random.Random(seed)
     return [_tiny(rng, most_tasks) for _ in range(count)]

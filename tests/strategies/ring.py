@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from schedgap.instances.ring import RingInstance
 from strategies.ring_examples import instance_of
 
-STEPS = 300_000  # of the enumeration, each a decision on one job; some seconds
+STEPS = 300_000  # decisions on one job in the enumeration; some seconds
 Counts = Mapping[int, int]  # workers by index of the server
 
 
@@ -41,7 +41,7 @@ def ring_instances(
     if literal and kind == "linear" and factor * (1 + alpha) <= alpha:
         alpha = 0.2
     scale = draw(st.sampled_from([1, 1, 1, 3, 1000, 10_000]))
-    unit = draw(st.sampled_from([1.0, 1.0, 1.0, 1e-3 / 3, 1e-7]))  # of times, in slots
+    unit = draw(st.sampled_from([1.0, 1.0, 1.0, 1e-3 / 3, 1e-7]))  # unit of times, in slots
     near = draw(st.sampled_from([0.0, 0.0, 1e-3, 1e-6, 1e-9]))
     between = draw(st.sampled_from([2.0, 10.0, 20.0, 40.0]))
     alone = max(1.0, factor) if not literal else factor
@@ -173,7 +173,7 @@ def optimum(instance: RingInstance) -> int | None:
         return None
     best = min(instance.horizon, sum(length for length in alone if length is not None)) + 1
     steps = 0
-    seen = set()  # of slot, what runs on with its place and what is left, what waits
+    seen = set()  # (slot, what runs on with its place and what is left, what waits)
 
     def choose(
         t: int,

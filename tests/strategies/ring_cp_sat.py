@@ -54,7 +54,7 @@ def _optimum(instance: RingInstance, *, pair_cuts: bool) -> float | None:
 
 
 def optimum_of(instance: RingInstance, detail: intervals.Detail) -> float | None:
-    """Return the optimum of an interval program; for the whole program that of its schedule."""
+    """Return the optimum of an interval program; for the whole one, the value of its schedule."""
     if no_schedule(instance):
         return None
     known = starting_schedule(instance)

@@ -13,7 +13,7 @@ def job(name: str, gpus: int, iterations: int, gradient_size: float = 0.0, **mor
 
 
 def instance_of(jobs: list[Any], servers: list[int], **fields: Any) -> RingInstance:
-    """Return an instance on servers s1, s2, ... of these GPUs; constants are those of W1."""
+    """Return an instance on servers s1, s2, ... of these GPUs; constants are as in W1."""
     data: dict[str, Any] = {
         "family": "ring",
         "version": 1,

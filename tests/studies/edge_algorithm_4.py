@@ -94,9 +94,9 @@ class Row:
     prices: str
     cases: int = 0  # that have a placement
     nothing: int = 0  # found none of them
-    misreported: int = 0  # a cost that is not that of its own placement
+    misreported: int = 0  # a cost that its placement does not have
     understated: int = 0  # a cost below the least there is
-    ratios: list[float] = field(default_factory=list)  # of dearer placements, to the least cost
+    ratios: list[float] = field(default_factory=list)  # cost of dearer placements / least cost
 
 
 def cases(number: int, seed: int, *, falling: bool) -> Iterator[Case]:

@@ -142,7 +142,7 @@ def _placed(
     values = solve(program.builder.program())
     if values is None:
         return None
-    steps = np.round(program.steps.of(values)).astype(int).tolist()
+    steps = np.round(program.steps.extract(values)).astype(int).tolist()
     chosen = {}
     for a, i in enumerate(jobs):
         k = int(np.searchsorted(bundles(instance, i).workers, program.step[a] * steps[a]))

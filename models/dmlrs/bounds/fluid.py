@@ -35,7 +35,7 @@ class FluidRelaxation:
 
         `duals` [row]: the engine's duals.
         """
-        prices: Floats = np.maximum(0.0, -self.capacity.of(duals))
+        prices: Floats = np.maximum(0.0, -self.capacity.extract(duals))
         return prices
 
 

@@ -37,7 +37,7 @@ class AcrossMachines:
 
         `values` [j]: by column.
         """
-        return np.stack([block.of(values) for block in self.columns])
+        return np.stack([block.extract(values) for block in self.columns])
 
 
 def build(
@@ -144,7 +144,7 @@ def model(slot: SlotState, workers: int, *, relax: bool = False) -> "ConcreteMod
     model = pyo.ConcreteModel(name="sub-23")
     columns: list[Any] = []
     for block, what in zip(across.columns, ("workers", "PSs"), strict=True):
-        limits = [(0, float(limit)) for limit in block.of(program.upper)]
+        limits = [(0, float(limit)) for limit in block.extract(program.upper)]
         var = pyo.Var(
             range(block.size),
             domain=pyo.NonNegativeReals if relax else pyo.NonNegativeIntegers,

@@ -189,7 +189,7 @@ class _Master:
         arrays = []
         for shape, scarce, _, rows in self._resources:
             prices = np.zeros((*shape, self._slots))
-            prices[scarce] = dual.rounded(-rows.of(duals))
+            prices[scarce] = dual.rounded(-rows.extract(duals))
             arrays.append(prices)
         return CapacityPrices(arrays[0], arrays[1])
 

@@ -301,7 +301,7 @@ def solve_type(
         ]
 
     def prices_of(duals: Floats) -> Floats:
-        return rounded(-capacity.of(duals) / block)
+        return rounded(-capacity.extract(duals) / block)
 
     def pricing(duals: Floats) -> Priced:
         bound, least, columns = types.bound(prices_of(duals))

@@ -12,7 +12,7 @@ from typing import Any
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.instances.scaling import common_step, decimal
+from schedgap.instances.scaling import as_fraction, common_step
 from schedgap.models.method import MethodResult, Progress, RunContext
 
 VALUE_TOLERANCE = 1e-7  # relative; values without a common step that differ by less are equal
@@ -28,14 +28,14 @@ def scaled_weights(instance: ElasticInstance) -> tuple[ElasticInstance, int]:
     """
     runnable = [_can_run(instance, j) for j in range(len(instance.jobs))]
     weights = [job.weight for job, able in zip(instance.jobs, runnable, strict=True) if able]
-    largest, power = decimal(max(weights, default=LEAST)), 0
+    largest, power = as_fraction(max(weights, default=LEAST)), 0
     if largest >= LEAST:
         return instance, 0
     while largest * 10**power < WANTED:
         power += 1
     data = instance.to_data()
     jobs = [
-        job | {"weight": float((decimal(job["weight"]) if able else largest) * 10**power)}
+        job | {"weight": float((as_fraction(job["weight"]) if able else largest) * 10**power)}
         for job, able in zip(data["jobs"], runnable, strict=True)
     ]
     return ElasticInstance.from_data(data | {"jobs": jobs}), power

@@ -6,7 +6,7 @@ import numpy as np
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.instances.scaling import common_step, decimal
+from schedgap.instances.scaling import as_fraction, common_step
 from schedgap.models.elastic.modes import cluster, modes
 from schedgap.models.elastic.placement import Floats, Ints
 from schedgap.models.elastic.programs.weights import value_step
@@ -75,7 +75,7 @@ def whole_weights(instance: ElasticInstance) -> list[int]:
     """Return the weights as multiples of `weights.value_step`; ScaleError when there is none."""
     weights = [job.weight for job in instance.jobs]
     step = common_step(weights, "weights")
-    return [int(decimal(weight) / step) for weight in weights]
+    return [int(as_fraction(weight) / step) for weight in weights]
 
 
 def check_whole(instance: ElasticInstance) -> None:

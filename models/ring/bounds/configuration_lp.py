@@ -242,7 +242,7 @@ def configuration_bound(table: RateTable, clock: Clock) -> ConfigurationBound | 
             return None
         found = best_configurations(table, values(duals))
         most = max(value for value, _ in found)
-        paid = float(np.maximum(block.of(duals), 0.0) @ [row[3] for row in rows])
+        paid = float(np.maximum(block.extract(duals), 0.0) @ [row[3] for row in rows])
         dear = {configuration for value, configuration in found if value > 1 + 1e-9}
         return Priced(columns(sorted(dear)) if dear else None, paid / most if most else 0.0)
 

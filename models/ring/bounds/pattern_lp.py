@@ -147,7 +147,7 @@ def refute(table: RateTable, slots: int, clock: Clock, warm_start: WarmStart) ->
 
     def price(duals: Floats) -> Priced:
         """Return the best pattern of each class, and Farley's bound on theta."""
-        prices = np.maximum(job_block.of(duals), 0.0)
+        prices = np.maximum(job_block.extract(duals), 0.0)
         patterns: list[Pattern] = []
         available = 0.0  # sum_c N_c v_c
         for c, (servers, (lengths, capacity)) in enumerate(zip(classes, knapsacks, strict=True)):
@@ -169,7 +169,7 @@ def refute(table: RateTable, slots: int, clock: Clock, warm_start: WarmStart) ->
         del warm_start.patterns[oldest]
     if solution.bound is None or solution.duals is None or solution.bound <= 1:
         return None
-    prices = np.maximum(job_block.of(solution.duals), 0.0)
+    prices = np.maximum(job_block.extract(solution.duals), 0.0)
     rounded = np.floor(prices * (_PRICE_SUM / float(size @ prices)) + 0.5).astype(np.int64)
     refutation = Refutation(slots, tuple(rounded.tolist()))
     if not refutes(table, refutation):

@@ -122,7 +122,7 @@ def split_commas(text: str) -> list[str]:
 
 
 def numbers(text: str, name: str = "--seeds") -> list[int]:
-    """Return the numbers of a text such as `1-20` or `1,3,5`; `name` is that of the option."""
+    """Return the numbers of a text such as `1-20` or `1,3,5`; `name`: the option, for errors."""
     found: list[int] = []
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")

@@ -55,7 +55,7 @@ def records(
         raise typer.Exit(0 if found else 1)
     if action == "verify":
         books = [book_of(name, book=book) for name in given[1:] or ["records"]]
-        faults = [fault for each in books for fault in each.verify()]
+        faults = [fault for part in books for fault in part.verify()]
         show.book_verified(sum(map(len, books)), faults, as_json=as_json)
         raise typer.Exit(1 if faults else 0)
     if len(given) > 1:

@@ -75,8 +75,7 @@ def _interrupted() -> int:
 def _with_retry(arguments: list[str]) -> list[str]:
     """Return the arguments with `all` after each `--retry` that has no value.
 
-    A word that cannot be a target of `compare` is a value, so that a misspelt one is refused as
-    such.
+    A word that cannot be a target of `compare` is a value. A misspelt value is then refused as one.
     """
     given: list[str] = []
     for place, word in enumerate(arguments):
@@ -158,7 +157,7 @@ def _of_parser(error: Any) -> str:
     """Return the text of an error of the parser, with the command whose help says more."""
     text = error.format_message()
     if close := getattr(error, "possibilities", None):
-        named = " or ".join(f"'{each}'" for each in close)
+        named = " or ".join(f"'{name}'" for name in close)
         text = f"no option '{error.option_name}' (did you mean {named}?)"
     context = getattr(error, "ctx", None)
     command = "schedgap" if context is None else context.command_path

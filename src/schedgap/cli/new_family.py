@@ -2,6 +2,7 @@
 
 import keyword
 import re
+import shutil
 from importlib import resources
 from pathlib import Path
 from typing import Annotated
@@ -39,13 +40,18 @@ def new_family(
     folder = out or Path(name)
     if folder.exists():
         raise InputError("exists already: give a new folder by --out", file=str(folder))
+    unfinished = folder.with_name(f".{folder.name}.unfinished")  # renamed when it is complete
     try:
+        shutil.rmtree(unfinished, ignore_errors=True)
         for file, text in _files(name).items():
-            (folder / file).parent.mkdir(parents=True, exist_ok=True)
-            (folder / file).write_text(text, encoding="utf-8")
+            (unfinished / file).parent.mkdir(parents=True, exist_ok=True)
+            (unfinished / file).write_text(text, encoding="utf-8")
+        unfinished.rename(folder)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise InputError(f"cannot be written: {reason}", file=str(folder)) from None
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
     show.lines(_NEXT.format(name=name, folder=folder))
 
 

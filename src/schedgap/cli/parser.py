@@ -14,9 +14,9 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 def _flags_without_type(parameters: list[Any]) -> list[Any]:
     """Return parameters; the help shows no `<bool>` behind those that take no value."""
-    for each in parameters:
-        if getattr(each, "is_flag", False):
-            each.metavar = ""
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = ""
     return parameters
 
 

@@ -150,6 +150,9 @@ def compare(
     raise typer.Exit(ContradictionError.exit_code if result.contradictions else 0)
 
 
+LOST = "schedules and bounds of unfinished tasks are lost"
+
+
 @contextmanager
 def counting(run: Path | None) -> Iterator[Callable[..., None]]:
     """Show the progress of a comparison; after an interrupt, say what is kept and how to go on."""
@@ -164,12 +167,12 @@ def counting(run: Path | None) -> Iterator[Callable[..., None]]:
             yield receive
     except KeyboardInterrupt:
         if not counted or not counted[0]:
-            raise Interrupted("interrupted: no task is done") from None
+            raise Interrupted(f"interrupted: no task is done; {LOST}") from None
         done = f"{counted[0]} of {counted[1]} tasks are done"
         if run is None:
             raise Interrupted(f"interrupted: {done}, not stored: give --run DIR") from None
         raise Interrupted(
-            f"interrupted: {done} and kept in {run}; the same command continues"
+            f"interrupted: {done} and kept in {run}; {LOST}; the same command continues"
         ) from None
 
 
@@ -271,7 +274,7 @@ def table(
             raise UsageError(f"--format {form}: need --of engines")
         write_engine_files(Run(*runs, older=older), form, out)
         return
-    chosen = next((each for each in FORMATS if each == form), None)
+    chosen = next((name for name in FORMATS if name == form), None)
     if chosen is None:
         raise UsageError(f"no format '{form}': {choices(form, (*FORMATS, *ENGINE_FORMATS))}")
     if out is not None:
@@ -303,7 +306,7 @@ def diff(
     from schedgap.analysis.comparing.differences import differences
     from schedgap.analysis.comparing.run import Run
 
-    before, after = (Run(each, older=older) for each in (first, second))
+    before, after = (Run(folder, older=older) for folder in (first, second))
     found = differences(before, after)
     show.differences(found, as_json=as_json)
     show.warnings(before, after, times=found.time is not None)

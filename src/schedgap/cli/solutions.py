@@ -217,11 +217,11 @@ def judge(
     found = judged(loaded, schedule, name=name or BY_HAND)
     if found.feasible:
         references = [
-            run_method(loaded, each, time_limit=time_limit)
-            for each in (() if against is None else split_commas(against))
+            run_method(loaded, method, time_limit=time_limit)
+            for method in (() if against is None else split_commas(against))
         ]
         runs = [Run(run)] if run is not None and (name is None or (run / "tasks").is_dir()) else []
-        known = [each for each in runs if loaded.sha256 in each.names or name is None]
+        known = [stored for stored in runs if loaded.sha256 in stored.names or name is None]
         found = judged(loaded, schedule, *references, *known, name=name or BY_HAND)
         if run is not None and name is not None:
             found.store(run)

@@ -58,7 +58,7 @@ def benchmark(result: "Run", *, as_json: bool, stored: bool = True) -> None:
             }
         )
     else:
-        spare = [each for each in SPARE if each != "failed" or not frame["failed"].any()]
+        spare = [column for column in SPARE if column != "failed" or not frame["failed"].any()]
         hidden = table(list(SHOWN.values()), _cells(frame), spare=spare)
         if hidden:
             where = f" (schedgap table {places} --of engines)" if stored else ""
@@ -90,7 +90,7 @@ def clock_note(frame: "pd.DataFrame") -> str:
 
     `frame`: as returned by `Run.engines`.
     """
-    counts = sorted({int(each) for each in frame["workers"].dropna()}) if len(frame) else [1]
+    counts = sorted({int(count) for count in frame["workers"].dropna()}) if len(frame) else [1]
     at_a_time = " or ".join(map(str, counts)) + (" task" if counts == [1] else " tasks")
     return (
         "mean s: shifted geometric mean (10 s) of building and engine, unsolved tasks at their "

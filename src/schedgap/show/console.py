@@ -65,7 +65,7 @@ def number(value: float | None, digits: int = 6) -> str:
 def table(
     columns: Sequence[str], rows: Sequence[Sequence[str]], *, spare: Sequence[str] = ()
 ) -> list[str]:
-    """Print a table and return the columns left out; those of numbers are aligned to the right.
+    """Print a table, numbers aligned to the right, and return the columns that are left out.
 
     `columns`: names of the columns. `rows`: cells, one for each column. `spare`: columns to omit,
     in this order, while the table is wider than the terminal.
@@ -76,7 +76,7 @@ def table(
         for index, column in enumerate(columns)
     }
     for column in spare:
-        if sum(widths[each] for each in shown) > out().width and column in shown:
+        if sum(widths[name] for name in shown) > out().width and column in shown:
             shown.remove(column)
     from rich.markup import escape
     from rich.table import Table

@@ -10,7 +10,7 @@ from schedgap.show.console import lines, out, table
 
 
 def methods(rows: Sequence[Mapping[str, Any]], *, options: bool, all_of_them: bool = False) -> None:
-    """Print a table of methods; with options, first those of one family to start with.
+    """Print a table of methods; with options, begin with the methods to try first.
 
     `rows`: as returned by `schedgap.analysis.pages.listing.methods`. `options`: whether the methods
     are of one family: then also print the options of each printed method. `all_of_them`: whether to

@@ -305,7 +305,7 @@ def warnings(*results: "Run", times: bool) -> None:
 
     A line that several runs have in common is printed once.
 
-    `times`: whether the tables have times, so that a change of the computer's speed matters.
+    `times`: whether the tables have times. If so, a change of the computer's speed matters.
     """
     texts = [text for result in results for text in result.warnings
              if times or text not in result.time_warnings]  # fmt: skip

@@ -88,9 +88,9 @@ def judged_schedule(result: "JudgedSchedule", *, as_json: bool) -> None:
         lines(str(result.verdict))
         if result.ratio is not None and result.references:
             best = ", ".join(
-                f"{each.name} {number(value, 10)} ({what})"
-                for each in result.references
-                for what, value in (("schedule", each.objective), ("bound", each.bound))
+                f"{known.name} {number(value, 10)} ({what})"
+                for known in result.references
+                for what, value in (("schedule", known.objective), ("bound", known.bound))
                 if value is not None
             )
             lines(f"ratio to the optimum {result.ratio}: {best}")
@@ -104,14 +104,14 @@ def _beaten(result: "JudgedSchedule") -> None:
     from schedgap.analysis.records.booked import NAME
 
     value = result.objective
-    for each in result.references:
-        old, scale = each.objective, each.scale
-        if not each.name.startswith(f"{NAME} ") or value is None or old is None or scale is None:
+    for known in result.references:
+        old, scale = known.objective, known.scale
+        if not known.name.startswith(f"{NAME} ") or value is None or old is None or scale is None:
             continue
         better = value < old if scale.sense == "min" else value > old
         if better and not scale.same(value, old):
             by = f" by {abs(value - old) / abs(old):.2%}" if old else ""
-            lines(f"improves the {each.name} ({number(old, 10)}){by}")
+            lines(f"improves the {known.name} ({number(old, 10)}){by}")
             lines("to enter it: judge ... --run DIR --as NAME, then schedgap records update DIR")
 
 

@@ -90,7 +90,7 @@ def pair(truth: Callable[[], tuple[float, float]], first: str, second: str) -> J
     """Judge two numbers; `first` and `second` are how to find each."""
 
     def judge(answer: object) -> str:
-        values = [as_number(each) for each in answer] if isinstance(answer, tuple | list) else []
+        values = [as_number(part) for part in answer] if isinstance(answer, tuple | list) else []
         if len(values) != 2 or None in values:
             return "The answer is a pair of numbers: (low, high)."
         for value, right, hint in zip(values, truth(), (first, second), strict=True):

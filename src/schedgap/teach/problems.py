@@ -110,6 +110,14 @@ def _bad_ring(instance: Instance) -> str:
     return f"SJF-BCO needs {paper:g} slots, and {known}: the ratio is {ratio:.4g}."
 
 
+# benchmarking
+@cache
+def _record(name: str) -> dict[str, Any]:
+    """Return the row of an instance in the record book."""
+    (row,) = sg.records(name).rows()
+    return row
+
+
 # your own
 def _rule(answer: object) -> str:
     if not callable(answer):
@@ -132,7 +140,7 @@ def _rule(answer: object) -> str:
 
 
 def _broken_rule() -> str:
-    plan = {"assignments": [dict(each) for each in OVERLAP]}
+    plan = {"assignments": [dict(row) for row in OVERLAP]}
     return sg.verify(toy("hare"), plan).violations[0].rule
 
 
@@ -217,7 +225,7 @@ EXERCISES: dict[str, Exercise] = {
         ),
     ),
     "ring-2": Exercise(
-        "Section 3 adds one job of m slots to m (m - 1) jobs of one slot. What ratio results "
+        "Section 4 adds one job of m slots to m (m - 1) jobs of one slot. What ratio results "
         "for m = 5 GPUs?",
         number(
             lambda: 2 - 1 / 5,
@@ -446,6 +454,25 @@ EXERCISES: dict[str, Exercise] = {
             one_sided=(0.5**5, "This is the one-sided value."),
         ),
     ),
+    "benchmarking-4": Exercise(
+        "Nobody has proved that the record of `ring-c5` is optimal. How large can the ratio of its "
+        "schedule to the optimum be at most?",
+        number(
+            lambda: _record("ring-c5")["high"],
+            "Divide the schedule by the bound, because the optimum is at least the bound.",
+            closed=(1, "That is the least possible ratio: the schedule may be optimal."),
+            inverse=(lambda: 1 / _record("ring-c5")["high"], "A ratio is at least 1. Invert it."),
+        ),
+    ),
+    "benchmarking-5": Exercise(
+        "Find a schedule of `ring-c2` from the record book that is at most 1.2 times the record's "
+        "bound, with any method.",
+        schedule(
+            lambda: sg.records("ring-c2").instance("ring-c2"),
+            lambda: 1.2 * _record("ring-c2")["bound"],
+            "min",
+        ),
+    ),
     "your-own-1": Exercise(
         "Write a rule for hare, a function from an instance to a schedule, whose total is at "
         "most twice the total of `srtf` on two small instances.",
@@ -482,7 +509,7 @@ def exercises(notebook: str | None = None) -> Listing:
     Parameters
     ----------
     notebook : str, optional
-        The beginning of the names, such as "ring"; by default those of all notebooks.
+        The beginning of the names, such as "ring"; by default, all notebooks.
     """
     books = sorted({_book(name) for name in EXERCISES})
     if notebook is not None and notebook not in books:

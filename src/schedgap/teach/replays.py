@@ -35,7 +35,7 @@ class Replay:
 
     def __init__(self, instance: Instance, events: Iterable[Event]) -> None:
         self.events = tuple(events)
-        if not self.events or any("event" not in each for each in self.events):
+        if not self.events or any("event" not in event for event in self.events):
             raise UsageError("events must be what a step returns with events=True")
         self._drawn = list(_drawn(instance.family, self.events))
         found = {bar.lane: None for bars in self._drawn for bar in bars}
@@ -52,7 +52,7 @@ class Replay:
         """Return one row for each event: line of the pseudocode, event, details."""
         import pandas as pd
 
-        rows = [(each.get("line", ""), each["event"], _details(each)) for each in self.events]
+        rows = [(event.get("line", ""), event["event"], _details(event)) for event in self.events]
         steps = pd.RangeIndex(1, len(rows) + 1, name="step")
         return pd.DataFrame(rows, columns=["line", "event", "details"], index=steps)
 
@@ -81,7 +81,7 @@ class Replay:
     def _ipython_display_(self) -> None:
         """Show the table and the last schedule; a slider, if there is one, takes their place.
 
-        Pages that draw no widgets, such as those of `jupyter nbconvert`, keep table and picture.
+        Pages that draw no widgets, as `jupyter nbconvert` writes them, keep table and picture.
         """
         from IPython.display import display
 
@@ -131,7 +131,7 @@ def _text(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key}: {_text(each)}" for key, each in value.items()) + "}"
+        return "{" + ", ".join(f"{key}: {_text(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(_text, value)) + "]"
     return str(value)
@@ -158,7 +158,7 @@ def _drawn(family: str, events: tuple[Event, ...]) -> Iterator[tuple[Bar, ...]]:
     most: dict[str, float] = {}
     for state in states:
         for piece in state:
-            load = sum(each.amount for each in state if each.meets(piece))
+            load = sum(bar.amount for bar in state if bar.meets(piece))
             most[piece.lane] = max(most.get(piece.lane, 0.0), load)
     for state in states:
         yield tuple(_stacked(state, most))
@@ -176,7 +176,7 @@ def _states(
     runs: dict[tuple[object, object], list[_Piece]] = {}
     for k, event in enumerate(events):
         if event["event"] == "run":  # it ends with the next `finish`, which has all times
-            finish = next((each for each in events[k:] if each["event"] == "finish"), {})
+            finish = next((event for event in events[k:] if event["event"] == "finish"), {})
             state = []
         state = [*state, *pieces(event, finish)]
         if event["event"] == "finish":
@@ -265,7 +265,7 @@ def replay(instance: Instance, events: Iterable[Event]) -> Replay:
     Raises
     ------
     UsageError
-        If the events are not those of a step, or the family has no pictures of its events.
+        If a step did not return the events, or the family has no pictures of its events.
 
     Examples
     --------

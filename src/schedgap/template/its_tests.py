@@ -81,4 +81,5 @@ def test_each_rule_is_checked() -> None:
         ([first, last | {"machine": 2}], {"V2"}),
         ([first, last | {"start": 1}], {"V3"}),
     ):
-        assert {each.rule for each in rules.check(problem, {"jobs": placed}, {})} == broken, placed
+        found = rules.check(problem, {"jobs": placed}, {})
+        assert {violation.rule for violation in found} == broken, placed

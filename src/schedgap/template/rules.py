@@ -11,21 +11,19 @@ from schedgap.template.instance import Placement, TemplateInstance, TemplateSche
 def check(
     instance: TemplateInstance, schedule: Any, options: Mapping[str, Any]
 ) -> Iterator[sg.Violation]:
-    """Yield every violation of a rule; InputError for what is no schedule at all."""
+    """Yield every violation of a rule; InputError if the form is wrong."""
     placed = sg.validate(TemplateSchedule, schedule, "schedule").jobs
     time = {job.id: job.time for job in instance.jobs}
-    names = [each.job for each in placed]
+    names = [row.job for row in placed]
     for job in dict.fromkeys([*time, *names]):
         if (count := names.count(job)) != (job in time):
             yield sg.Violation("V1", (job,), 1, f"job '{job}' is placed {count} times")
-    for each in placed:
-        if each.machine > instance.machines:
-            yield sg.Violation("V2", (each.job,), 1, f"there is no machine {each.machine}")
-    known = [each for each in placed if each.job in time]
-    for machine in dict.fromkeys(each.machine for each in known):
-        runs = sorted(
-            (*span(instance, each), each.job) for each in known if each.machine == machine
-        )
+    for row in placed:
+        if row.machine > instance.machines:
+            yield sg.Violation("V2", (row.job,), 1, f"there is no machine {row.machine}")
+    known = [row for row in placed if row.job in time]
+    for machine in dict.fromkeys(row.machine for row in known):
+        runs = sorted((*span(instance, row), row.job) for row in known if row.machine == machine)
         for (_, end, one), (start, _, other) in pairwise(runs):
             if start < end:
                 both = f"jobs '{one}' and '{other}' overlap on machine {machine}"
@@ -41,14 +39,13 @@ def span(instance: TemplateInstance, placed: Placement) -> tuple[int, int]:
 def objective(instance: TemplateInstance, schedule: Any) -> float:
     """Return the makespan."""
     placed = sg.validate(TemplateSchedule, schedule).jobs
-    return float(max(span(instance, each)[1] for each in placed))
+    return float(max(span(instance, row)[1] for row in placed))
 
 
 def chart(instance: TemplateInstance, schedule: Any) -> sg.Chart:
     """Return a lane for each machine and a bar for each job."""
     placed = sg.validate(TemplateSchedule, schedule).jobs
     bars = [
-        sg.Bar(f"machine {each.machine}", *span(instance, each), each.job, each.job)
-        for each in placed
+        sg.Bar(f"machine {row.machine}", *span(instance, row), row.job, row.job) for row in placed
     ]
     return sg.Chart(tuple(f"machine {m + 1}" for m in range(instance.machines)), (*bars,), "slot")

@@ -9,7 +9,7 @@ from scipy.optimize import linear_sum_assignment
 from allox_family.instance import AlloxInstance, AlloxSchedule, Placement
 
 Starts = Iterable[tuple[str, str]]  # jobs, and the machines on which they start
-Policy = Callable[[list[str], dict[str, int]], Starts]  # of waiting jobs, and slots until idle
+Policy = Callable[[list[str], dict[str, int]], Starts]  # (waiting jobs, slots until idle)
 
 
 def simulate(instance: AlloxInstance, policy: Policy) -> AlloxSchedule:

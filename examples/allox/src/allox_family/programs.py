@@ -12,8 +12,8 @@ from allox_family.rules import objective
 def matching(instance: AlloxInstance) -> Any:
     """Return the matching of jobs to (machine, position from the end).
 
-    The job in position k delays k jobs, itself included. The optimum is that of the instance if all
-    jobs are queued at slot 0, and a bound on it otherwise.
+    The job in position k delays k jobs, itself included. If all jobs are queued at slot 0, the
+    program has the optimum of the instance. Otherwise its optimum is a bound.
     """
     J, M, K = [*instance.arrival], instance.machines, range(1, len(instance.jobs) + 1)
     model = pyo.ConcreteModel(name=instance.name)

@@ -11,7 +11,7 @@ from allox_family.instance import AlloxInstance, AlloxSchedule, Placement
 def check(
     instance: AlloxInstance, schedule: Any, options: Mapping[str, Any]
 ) -> Iterator[sg.Violation]:
-    """Yield every violation of a rule; InputError for what is no schedule at all."""
+    """Yield every violation of a rule; InputError if the form is wrong."""
     placed = sg.validate(AlloxSchedule, schedule, "schedule").jobs
     arrival = {job.id: job.arrival for job in instance.jobs}
     names = [each.job for each in placed]
