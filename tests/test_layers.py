@@ -62,13 +62,19 @@ def test_instances_are_read_and_generated_without_the_models() -> None:
         assert "schedgap.models.family" not in path.read_text(), path
 
 
-def test_importing_the_package_loads_no_engine() -> None:
+def test_importing_the_package_loads_no_engine_and_no_compiler() -> None:
     import subprocess
     import sys
 
     code = (
         "import sys, schedgap, schedgap.models, schedgap.models.hare; "
-        "print([m for m in ('highspy', 'ortools', 'gurobipy', 'cvxpy') if m in sys.modules])"
+        "import schedgap.models.elastic.heuristics.lp_guided; "
+        "names = 'highspy', 'ortools', 'gurobipy', 'cvxpy', 'numba'; "
+        "print([m for m in names if m in sys.modules])"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+    rooms = (ROOT / name for name in ("instances", "solvers", "models", "analysis", "src"))
+    compilers = [path.name for room in rooms for path in room.rglob("*.py")
+                 if "import numba" in path.read_text()]  # fmt: skip
+    assert compilers == ["compiled.py"]

@@ -1,0 +1,1 @@
+"""A local search that families share, and its compiler; nothing here knows what a job does."""

@@ -1,0 +1,154 @@
+"""The search that families share: on one machine, compiled and not, and what is stored where."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schedgap.solvers.search import compiled
+from schedgap.solvers.search.annealing import anneal, copied
+from schedgap.solvers.search.compiled import Kernel
+from strategies import toy_kernel
+from strategies.toy_kernel import KERNEL, one_machine
+
+JOBS = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 5)), min_size=2, max_size=7)
+
+
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
+    """The kernel of the toy, compiled into a folder of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        folder = str(tmp_path_factory.mktemp("cache"))
+        patch.setattr(compiled, "user_cache_dir", lambda name: folder)
+        made = replace(KERNEL)
+        assert not made.is_ready
+        made.compile()
+        assert made.is_ready
+        made.fast  # noqa: B018 - from the folder
+        yield made
+
+
+def searched(
+    run: Callable[..., int], jobs: list[tuple[int, int]], seed: int, moves: int, **terms: Any
+) -> tuple[Any, Any, list[float]]:
+    """Search from the list in the given order; return the state, the best plan and its values."""
+    problem, state = one_machine([float(w) for w, _ in jobs], [p for _, p in jobs])
+    order, plans = np.arange(len(jobs)), [copied(state.plan) for _ in range(2)]
+    genes, rng = np.array([[0.0], [3.0]]), np.random.default_rng(seed)
+    heat = np.array([1.0, 1.0, 0.0, 0.0, 1.0])
+    done = run(problem, state, *plans, np.zeros(2), order, genes, 2, 0, heat, rng)
+    assert done == len(jobs)
+    values = [float(state.plan.cost.sum())]
+    best, made = anneal(
+        run, problem, state, genes=genes, most=4, hot=0.5, cold=0.01, moves=moves, seed=seed,
+        on_better=lambda plan, value: values.append(value), **terms,
+    )  # fmt: skip
+    assert made <= moves
+    return state, best, values
+
+
+@settings(max_examples=40, deadline=None)
+@given(JOBS, st.integers(0, 2**31), st.integers(0, 60))
+def test_compiled_or_not_the_result_is_the_same(
+    kernel: Kernel, jobs: list[tuple[int, int]], seed: int, moves: int
+) -> None:
+    plain, fast = (searched(run, jobs, seed, moves) for run in (kernel.plain, kernel.fast))
+    for one, other in zip(plain[0].plan + plain[1], fast[0].plan + fast[1], strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(plain[0].busy, fast[0].busy)
+
+
+@settings(max_examples=30, deadline=None)
+@given(JOBS, st.integers(0, 2**31))
+def test_jobs_never_overlap_and_the_best_plan_is_kept(
+    jobs: list[tuple[int, int]], seed: int
+) -> None:
+    state, best, values = searched(KERNEL.plain, jobs, seed, 50)
+    for plan in (state.plan, best):
+        busy = np.zeros(toy_kernel.SLOTS, dtype=int)
+        for (weight, length), start, end, cost in zip(jobs, *plan, strict=True):
+            assert end - start == length and cost == weight * end
+            busy[int(start) : int(end)] += 1
+        assert busy.max() == 1
+        if plan is state.plan:
+            np.testing.assert_array_equal(busy, state.busy)
+    assert values == sorted(values, reverse=True)
+    assert best.cost.sum() == values[-1] <= state.plan.cost.sum()
+
+
+def test_the_search_finds_the_optimum_of_a_few_jobs() -> None:
+    """Smith's rule gives it: weight over length; the list begins with the reverse."""
+    jobs = sorted([(9, 2), (7, 1), (1, 5), (4, 4), (5, 3)], key=lambda job: job[0] / job[1])
+    least = min(
+        sum(w * sum(p for _, p in order[: i + 1]) for i, (w, _) in enumerate(order))
+        for order in permutations(jobs)
+    )
+    _, _, values = searched(KERNEL.plain, jobs, 1, 400)
+    assert values[0] > values[-1] == least
+    _, _, values = searched(KERNEL.plain, jobs, 1, 10**9, enough=float(least))
+    assert values[-1] == least  # and it ends
+    looks = iter([False, False, True])
+    searched(KERNEL.plain, jobs, 1, 10**9, stop=lambda: next(looks))
+
+
+def test_a_list_ends_at_the_first_job_that_does_not_fit() -> None:
+    problem, state = one_machine([1.0] * 3, [30, 20, 5])
+    plans = [copied(state.plan) for _ in range(2)]
+    heat, rng = np.array([1.0, 1.0, 0.0, 0.0, 1.0]), np.random.default_rng(0)
+    given = np.zeros(2), np.arange(3), np.zeros((1, 1)), 2, 0, heat, rng
+    assert KERNEL.plain(problem, state, *plans, *given) == 1
+
+
+def test_another_process_loads_what_is_stored(kernel: Kernel) -> None:
+    """One specialisation of the entry, found in the folder; a change of type would compile anew."""
+    code = (
+        "from schedgap.solvers.search import compiled; from strategies import toy_kernel as toy; "
+        f"compiled.user_cache_dir = lambda name: {str(kernel.folder.parent)!r}; "  # type: ignore[union-attr]
+        "run = toy.KERNEL.fast; run(*toy.sample()); "
+        "print(sum(run.stats.cache_hits.values()), sum(run.stats.cache_misses.values()))"
+    )
+    paths = os.pathsep.join(path for path in sys.path if path)
+    out = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True,
+        env={**os.environ, "PYTHONPATH": paths},
+    )  # fmt: skip
+    assert out.stdout.split() == ["1", "0"], out.stderr
+
+
+def test_a_change_of_source_constants_or_switches_gives_another_folder(
+    kernel: Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = replace(kernel).folder
+    assert first == kernel.folder
+    monkeypatch.setattr(compiled.moves, "BLUR", 0.1)
+    second = replace(kernel).folder
+    monkeypatch.setenv("NUMBA_BOUNDSCHECK", "1")
+    third = replace(kernel).folder
+    assert len({first, second, third}) == 3
+    assert not replace(kernel).is_ready and replace(kernel).fast.__name__ == "run"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files")
+def test_a_folder_into_which_others_can_write_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """numba unpickles what it finds there."""
+    monkeypatch.setattr(compiled, "user_cache_dir", lambda name: str(tmp_path))
+    folder = replace(KERNEL).folder
+    assert folder is not None and folder.stat().st_mode & 0o777 == 0o700
+    (folder / "ready").touch()
+    assert replace(KERNEL).is_ready
+    folder.chmod(0o777)
+    made = replace(KERNEL)
+    assert made.folder is None and not made.is_ready
+    made.compile()
+    assert made.fast is made.plain

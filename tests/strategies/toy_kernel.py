@@ -1,0 +1,72 @@
+"""A kernel of a few lines: jobs on one machine, at the least weighted completion time."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schedgap.solvers.search.annealing import copied
+from schedgap.solvers.search.compiled import Kernel
+
+SLOTS = 40
+Floats = NDArray[np.float64]
+
+
+class Problem(NamedTuple):
+    alone: Floats  # [j]
+    keys: Floats  # [k, j]
+    weight: Floats  # [j]
+    length: NDArray[np.int64]  # [j] slots
+
+
+class Plan(NamedTuple):
+    start: Floats  # [j]
+    end: Floats  # [j]
+    cost: Floats  # [j]
+
+
+class State(NamedTuple):
+    plan: Plan
+    busy: NDArray[np.int64]  # [t] jobs in a slot
+
+
+def copy(source: Any, target: Any, j: int) -> None:
+    target.start[j], target.end[j], target.cost[j] = source.start[j], source.end[j], source.cost[j]
+
+
+def apply(problem: Any, state: Any, j: int, sign: int) -> None:
+    state.busy[int(state.plan.start[j]) : int(state.plan.end[j])] += sign
+
+
+def insert(problem: Any, state: Any, j: int, gene: Any, spare: float, rng: Any) -> bool:
+    """Take the first gap after a random delay, whose largest number of slots is the gene."""
+    free, first = 0, int(gene[0] * rng.random())
+    for t in range(first, len(state.busy)):
+        free = free + 1 if state.busy[t] == 0 else 0
+        cost = problem.weight[j] * (t + 1)
+        if cost > problem.alone[j] + spare:
+            return False
+        if free == problem.length[j]:
+            state.plan.start[j], state.plan.end[j], state.plan.cost[j] = t + 1 - free, t + 1, cost
+            apply(problem, state, j, 1)
+            return True
+    return False
+
+
+def one_machine(weight: list[float], length: list[int]) -> tuple[Problem, State]:
+    """Return the instance, and a state without jobs."""
+    w, p = np.array(weight), np.array(length)
+    plan = Plan(*(np.zeros(len(w)) for _ in Plan._fields))
+    return Problem(w * p, np.stack([-w, p / w]), w, p), State(plan, np.zeros(SLOTS, np.int64))
+
+
+def sample() -> tuple[Any, ...]:
+    problem, state = one_machine([1.0, 2.0], [1, 1])
+    old, best = copied(state.plan), copied(state.plan)
+    heat, rng = np.array([0.1, 0.1, 0.0, 0.0, 1.0]), np.random.default_rng(0)
+    return (
+        problem, state, old, best, np.zeros(2), np.arange(2), np.zeros((1, 1)), 2, 1, heat, rng
+    )  # fmt: skip
+
+
+KERNEL = Kernel("toy", (copy, apply, insert), sample)
