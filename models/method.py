@@ -351,6 +351,9 @@ class Method(Generic[I, S]):
         `refute` has a reason; False for one that leaves out rules.
     unsupported_reason : callable
         From an instance to one line on why the method cannot solve it, or None.
+    kernel : str
+        Module whose `kernel(instance)` is compiled before the clock of a task starts; empty for
+        methods without compiled code. Compiling is done once on each machine.
     code : str
         Hash of the source of a user's own method; empty for the methods of a family.
     """
@@ -368,6 +371,7 @@ class Method(Generic[I, S]):
     seeded: bool = False
     proves_infeasible: bool = True
     unsupported_reason: Callable[[I], str | None] = field(default=lambda instance: None)
+    kernel: str = ""
     code: str = ""
 
     def __post_init__(self) -> None:

@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -379,7 +380,19 @@ class NamedRunner(Runner):
     """Runs a method that a family lists."""
 
     def call(self, run: MethodRun, **terms: Any) -> ChildResult:
-        """Call the method in a child process, with the engines that it runs in others."""
+        """Call the method in a child process, with the engines that it runs in others.
+
+        Where the method needs compiled code, that is made first, and not on the method's clock.
+        """
+        kernel = self.method.kernel and import_module(self.method.kernel).kernel(self.instance)
+        if kernel and kernel.waits:
+            terms["on_message"](("phase", 0.0, "compiling the search, once on this machine"))
+            run_child(
+                "schedgap.solvers.search.compiled:compile_kernel",
+                self.method.kernel,
+                self.instance,
+                interrupt=terms["interrupt"],
+            )
         return run_child(
             f"{_CHILD}:run_method",
             self.module,

@@ -106,13 +106,14 @@ def neutral(instance: ElasticInstance) -> list_schedules.LpGuide:
 def improved(
     instance: ElasticInstance, runs: list[ElasticRun], met: list[float], moves: int = 20
 ) -> float:
-    found = search(
+    found, made = search(
         instance,
         neutral(instance),
         runs,
         moves=moves,
         on_better=lambda runs, objective: met.append(objective),
     )
+    assert made == moves
     return schedule_of(instance, found).value(instance)
 
 
@@ -197,14 +198,14 @@ def test_the_search_keeps_rules_and_seed_and_never_makes_worse(
     assert solved is not None
     guide = list_schedules.guide(instance, solved.prices)
     met = [schedule_of(instance, first).value(instance)]
-    found = search(
+    found, _ = search(
         instance, guide, first, moves=30, seed=seed, on_better=lambda runs, v: met.append(v)
     )
     schedule = schedule_of(instance, found)
     assert list(rules.check(instance, schedule.to_data(instance), {})) == []
     assert met == sorted(met, reverse=True)
     assert schedule.value(instance) == pytest.approx(met[-1], rel=1e-12)
-    assert search(instance, guide, first, moves=30, seed=seed) == found
+    assert search(instance, guide, first, moves=30, seed=seed)[0] == found
     again = relist(instance, guide, first, rounds=5, patience=5, seed=seed)
     schedule = schedule_of(instance, again)
     assert list(rules.check(instance, schedule.to_data(instance), {})) == []
@@ -227,7 +228,6 @@ def test_lp_guided_uses_its_time_or_says_why() -> None:
         found: dict[str, Any] = outcome.trace["search"]
         return found
 
-    long = ended(StopAt(2000))
+    long = ended(StopAt(300))
     assert long["end"] == "out of time"
-    assert long["rounds"] > 1
-    assert ended(StopAt(10**9), moves=5)["end"] == "5 moves for each job, or 150 without gain"
+    assert ended(StopAt(10**9), moves=5)["end"] == "5 moves for each job"

@@ -15,7 +15,7 @@ from schedgap.models.elastic.algorithms.pricing import PricedServers
 from schedgap.models.elastic.heuristics import partial_schedule
 from schedgap.models.elastic.heuristics.partial_schedule import (
     PartialSchedule,
-    mode_groups,
+    mode_rows,
     opportunity_costs,
 )
 from schedgap.models.elastic.modes import cluster, modes
@@ -28,7 +28,8 @@ BUSY = elastic_instances(max_jobs=5, objective="weighted_completion", placeable=
 
 
 def tables(made: PartialSchedule) -> tuple[NDArray[Any], ...]:
-    return made._free, made._fit, made._all, made._most
+    state = made.state
+    return state.free, state.fit, state.every
 
 
 @settings(max_examples=18, deadline=None)
@@ -42,15 +43,15 @@ def test_an_inserted_job_ends_as_early_as_on_the_market(
     made = PartialSchedule(instance, SLOTS)
     for j in order:
         free = np.repeat(cluster(instance).capacity[None], SLOTS, axis=0)
-        for run in made.runs.values():
+        for run in made.runs():
             for h, amounts in run.usage(cluster(instance)).items():
                 free[run.start - 1 : run.end - 1, h] -= amounts
         market = PricedServers(cluster(instance), np.zeros(free.shape), free, longest=SLOTS)
         job = instance.jobs[j]
         offer = market.cheapest(modes(instance, j), job.arrival, SLOTS + 1, weight=job.weight)
         assert made.insert(j) and offer is not None
-        assert made.runs[j].end == offer.start + offer.mode.duration
-        assert fits_together(instance, list(made.runs.values()))
+        assert made.end(j) == offer.start + offer.mode.duration
+        assert fits_together(instance, made.runs())
 
 
 @settings(max_examples=20, deadline=None)
@@ -60,16 +61,17 @@ def test_what_goes_leaves_nothing_behind(instance: ElasticInstance, random: Rand
     made = PartialSchedule(instance, SLOTS)
     for j in range(len(instance.jobs)):
         assert made.insert(j)
-    gone = [j for j in list(made.runs) if random.random() < 0.5]
-    kept = [made.remove(j) for j in gone]
+    gone = [run for run in made.runs() if random.random() < 0.5]
+    for run in gone:
+        made.remove(run.job)
     for mine, new in zip(
-        tables(made), tables(PartialSchedule(instance, SLOTS, runs=made.runs.values())), strict=True
+        tables(made), tables(PartialSchedule(instance, SLOTS, runs=made.runs())), strict=True
     ):
         np.testing.assert_array_equal(mine, new)
-    for run in kept:
+    for run in gone:
         made.put(run)
         made.remove(run.job)
-    for j in list(made.runs):
+    for j in made.jobs():
         made.remove(j)
     for mine, new in zip(tables(made), tables(PartialSchedule(instance, SLOTS)), strict=True):
         np.testing.assert_array_equal(mine, new)
@@ -80,13 +82,13 @@ def test_prices_delay_a_job_that_would_pay_more_than_it_loses() -> None:
     worker and of 2 a PS in slot 2 makes it 15 + 6, later N = 2 costs 20, and N = 1 20 + 4."""
     upto = np.array([[0.0, 0.0, 2.0], [0.0, 0.0, 2.0]])
     made = PartialSchedule(TOY, 10, upto)
-    assert made.insert(1, factor=1.0) and made.runs[1].start == 3
+    assert made.insert(1, factor=1.0) and made.runs()[0].start == 3
     made.remove(1)
-    assert made.insert(1, factor=0.5) and made.runs[1].start == 2
+    assert made.insert(1, factor=0.5) and made.runs()[0].start == 2
     made.remove(1)
-    assert made.insert(1) and made.runs[1].start == 2
+    assert made.insert(1) and made.runs()[0].start == 2
     only_ps = PartialSchedule(TOY, 10, np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 6.0]]))
-    assert only_ps.insert(1, factor=1.0) and only_ps.runs[1].start == 3
+    assert only_ps.insert(1, factor=1.0) and only_ps.runs()[0].start == 3
 
 
 def test_a_job_fills_the_server_on_which_it_leaves_no_room_beside_it() -> None:
@@ -100,14 +102,14 @@ def test_a_job_fills_the_server_on_which_it_leaves_no_room_beside_it() -> None:
         for j, start in ((0, 1), (1, 3)):
             made.put(run_at(j, mode, start, {1: 1}, {1: 1}))
         assert made.insert(2, fit=fit, latest=3)
-        assert dict(made.runs[2].workers) == {server: 1}
+        assert dict(made.runs()[2].workers) == {server: 1}
 
 
 def test_nothing_is_placed_after_the_latest_end_of_interest() -> None:
     """j1 of the toy is alone at its quickest at c = 4."""
     made = PartialSchedule(TOY, 10)
-    assert not made.insert(0, latest=3) and not made.runs
-    assert made.insert(0, latest=4) and made.runs[0].end == 4
+    assert not made.insert(0, latest=3) and not made.runs()
+    assert made.insert(0, latest=4) and made.end(0) == 4
 
 
 def test_a_row_stands_for_all_its_ps_types() -> None:
@@ -117,9 +119,9 @@ def test_a_row_stands_for_all_its_ps_types() -> None:
     ]
     job = {"chunks": 2, "train_time": {"w1": 1}, "update_time": {"p1": 0, "p2": 0}}
     instance = instance_of([job], ps_types=kinds)
-    rows = mode_groups(instance, 0)
-    assert len(rows.ps_types) * 2 == len(modes(instance, 0))
-    assert set(rows.ps_types) == {(1, 0)}
+    rows = mode_rows(instance, 0)
+    assert len(rows) * 2 == len(modes(instance, 0))
+    assert {row.ps_types for row in rows} == {(1, 0)}
 
 
 def test_a_server_that_no_worker_fits_on_loses_nothing_by_a_ps() -> None:

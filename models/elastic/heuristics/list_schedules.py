@@ -21,6 +21,7 @@ from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.algorithms.pricing import PricedServers
 from schedgap.models.elastic.bounds.container_prices import ContainerPricer, ContainerPrices
 from schedgap.models.elastic.bounds.mode_tables import table
+from schedgap.models.elastic.heuristics.kernel import KERNEL, entry
 from schedgap.models.elastic.heuristics.partial_schedule import PartialSchedule
 from schedgap.models.elastic.modes import cluster, modes
 from schedgap.models.elastic.placement import Floats
@@ -92,20 +93,26 @@ def list_schedule(
     slots = max(slots, longest + (0 if upto is None else upto.shape[1] - 1))
     if instance.last_end is not None:
         slots = instance.last_end - 1
+    run = entry(instance)
     try:
-        partial = PartialSchedule(instance, slots, upto)
-        for j in order:
+        partial, left = PartialSchedule(instance, slots, upto), list(order)
+        while left:
             if stop():
                 return None
-            while not partial.insert(j, factor, fit=fit):
-                if instance.is_batch:
-                    break
-                if instance.last_end is not None:
-                    return None
-                partial = PartialSchedule(instance, 2 * partial.slots, upto, partial.runs.values())
+            now = 1 if run is KERNEL.plain else len(left)  # between two looks at the clock
+            done = partial.insert_all(left[:now], factor, fit, run)
+            left = left[done:]
+            if done == now:
+                continue
+            if instance.is_batch:
+                left = left[1:]
+            elif instance.last_end is not None:
+                return None
+            else:
+                partial = PartialSchedule(instance, 2 * partial.slots, upto, partial.runs())
     except ScaleError:
         return one_by_one(instance, order)
-    return list(partial.runs.values())
+    return partial.runs()
 
 
 def one_by_one(instance: ElasticInstance, order: Sequence[int]) -> list[ElasticRun] | None:

@@ -32,8 +32,8 @@ _LIST_SHARE = 0.15  # of the remaining time, for lists in other orders
 _LISTS = 20  # number of these lists without a time limit
 _MAX_LISTS = 1_000  # and with one
 _PATIENCE = 60  # lists without improvement after which they end
-_MOVES = 150  # moves per job without a time limit, and moves without improvement at all
-_MAX_MOVES = 5_000  # moves per job with a time limit
+_MOVES = 150  # moves per job without a time limit
+_MAX_MOVES = 10**9  # and with one: the time ends the search
 
 
 def _spent(clock: Clock) -> Callable[[], float]:
@@ -136,34 +136,28 @@ def _searched(
     bound: float,
     report: Callable[[list[ElasticRun], float], None],
 ) -> dict[str, Any]:
-    """Search, with time left repeatedly; return why the search ended."""
-    jobs, clock, best, rounds = len(instance.jobs), call.clock, runs, 0
-    again = clock.limit is not None and asked is None
+    """Search; return the number of moves and why the search ended."""
+    clock, jobs = call.clock, len(instance.jobs)
     moves = asked if asked is not None else _MOVES if clock.limit is None else _MAX_MOVES
-    while True:
-        call.progress.phase("searching")
-        try:
-            best = search(
-                instance,
-                guide,
-                best,
-                moves=moves * jobs,
-                patience=_MOVES * jobs,
-                stop=clock.expired,
-                spent=_spent(clock),
-                enough=bound,
-                seed=call.seed + rounds,
-                on_better=report,
-            )
-        except ScaleError as error:
-            return {"rounds": rounds, "end": str(error)}
-        rounds += 1
-        if value_of(instance, best) <= bound * (1 + 1e-9):
-            why = "the bound is met"
-        elif clock.expired():
-            why = "out of time"
-        elif not again:
-            why = f"{moves} moves for each job, or {_MOVES} without gain"
-        else:
-            continue
-        return {"rounds": rounds, "end": why}
+    call.progress.phase("searching")
+    try:
+        best, made = search(
+            instance,
+            guide,
+            runs,
+            moves=moves * jobs,
+            stop=clock.expired,
+            spent=_spent(clock),
+            enough=bound,
+            seed=call.seed,
+            on_better=report,
+        )
+    except ScaleError as error:
+        return {"moves": 0, "end": str(error)}
+    if value_of(instance, best) <= bound * (1 + 1e-9):
+        why = "the bound is met"
+    elif clock.expired():
+        why = "out of time"
+    else:
+        why = f"{moves} moves for each job"
+    return {"moves": made, "end": why}

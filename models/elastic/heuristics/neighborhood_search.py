@@ -23,6 +23,7 @@ import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.bounds.configuration_lp import run_cost
+from schedgap.models.elastic.heuristics.kernel import entry
 from schedgap.models.elastic.heuristics.list_schedules import (
     LpGuide,
     Stop,
@@ -32,19 +33,18 @@ from schedgap.models.elastic.heuristics.list_schedules import (
 from schedgap.models.elastic.heuristics.partial_schedule import PartialSchedule
 from schedgap.models.elastic.modes import modes
 from schedgap.models.elastic.programs.columns import ElasticRun
-from schedgap.models.elastic.time_windows import earliest
+from schedgap.solvers.search.annealing import anneal
 
-FACTORS = 0.2, 0.2, 0.5, 0.8, 1.0  # of the prices; one is drawn for each move
-FITS = 0.0, 0.5  # weights of the room beside a run; one is drawn for each move
+# One is drawn for each move: factor of the prices, and weight of the room beside a run.
+GENES = np.array(list(product((0.2, 0.2, 0.5, 0.8, 1.0), (0.0, 0.5))))
 LIST_FACTORS = 1.0, 0.6, 0.8, 0.3, 1.2  # of the prices; one is drawn for each list
 LIST_FITS = 1.0, 0.0
 POINTS = 0.0, 0.25, 0.5, 1.0  # points from start to end of a job by which lists are ordered
 DEVIATIONS = 0.0, 3.0, 10.0, 30.0  # standard deviations of the perturbation of points, in slots
 SAME = 0.6  # probability that a list is based on the best one so far, not on the relaxation
 MAX_REMOVED = 10  # jobs that a move removes
-HOT, COLD = 0.2, 2e-3  # first and last temperature, relative to the mean value of a job
+HOT, COLD = 0.03, 3e-4  # first and last temperature, relative to the mean value of a job
 TIE = 1e-12  # relative: values that differ by less are equal
-NOISE = 10.0  # slots: perturbation of the distance between jobs
 
 
 def relist(
@@ -111,93 +111,35 @@ def search(
     runs: Sequence[ElasticRun],
     *,
     moves: int,
-    patience: int | None = None,
     enough: float = -math.inf,
     seed: int = 0,
     stop: Stop = lambda: False,
     spent: Callable[[], float] = lambda: 0.0,
     on_better: Callable[[list[ElasticRun], float], None] = lambda runs, value: None,
-) -> list[ElasticRun]:
-    """Return the best schedule found by large neighbourhood search, never worse than `runs`.
+) -> tuple[list[ElasticRun], int]:
+    """Return the best schedule found, never worse than `runs`, and the number of moves.
 
-    `given`: prices, and an order of the jobs. `runs`: all jobs, in a feasible schedule. `moves`:
-    number of moves. The same seed and number of moves give the same schedule, unless it is stopped.
-    `patience`: number of moves without improvement after which it ends. `enough`: a value at which
-    it ends, for example a bound. `stop`: returns True when time is up. `spent`: returns the elapsed
-    share of the time, in [0, 1]: with a time limit, cooling follows the time. `on_better`: receives
-    each better schedule with its value.
+    `given`: prices, and an order of the jobs. `runs`: all jobs, in a feasible schedule. The other
+    arguments are those of `solvers.search.annealing.anneal`.
     """
-    random = np.random.default_rng(seed)
-    jobs = len(instance.jobs)
-    weight = np.array([job.weight for job in instance.jobs])
-    first = earliest(instance)
-    assert first is not None
-    alone = np.array(first)  # start + duration of each job by itself
-    by_weight = np.lexsort((np.arange(jobs), -weight)).tolist()
-    orders = (by_weight, wspt_order(instance), given.order())
-    ranks = [{j: position for position, j in enumerate(order)} for order in orders]
-    partial = PartialSchedule(instance, _slots(instance, runs), given.upto, runs)
-    value = best = partial.value()
-    best_runs, last_improvement = list(runs), 0
-    for move in range(moves):
-        impatient = patience is not None and move - last_improvement > patience
-        if impatient or best <= enough * (1 + 1e-9) or stop():
-            break
-        # Annealing: accept a value up to v + temperature (v / jobs) Exp(1), drawn before the move,
-        # so that an insertion that exceeds the limit can be abandoned early.
-        temperature = HOT * (COLD / HOT) ** max(move / moves, spent())
-        limit = value - temperature * value / jobs * math.log(1.0 - random.random())
-        removed = _near(partial, random)
-        old_runs = [partial.remove(j) for j in removed]
-        kind = int(random.integers(len(ranks) + 1))
-        if kind < len(ranks):
-            rank = ranks[kind]
-            reinserted = sorted(removed, key=lambda j: rank[j])
-        else:
-            reinserted = random.permutation(removed).tolist()
-        factor, fit = float(random.choice(FACTORS)), float(random.choice(FITS))
-        # What the removed jobs may cost in total beyond each one's earliest completion.
-        spare = limit - partial.value() - float(weight[removed] @ alone[removed])
-        for j in reinserted:
-            latest = int(min(alone[j] + spare / weight[j] + 1e-9, partial.slots + 1))
-            if spare < 0 or not partial.insert(j, factor, latest, fit):
-                for k in reinserted:
-                    if k in partial.runs:
-                        partial.remove(k)
-                for run in old_runs:
-                    partial.put(run)
-                break
-            spare -= weight[j] * (partial.runs[j].end - alone[j])
-        else:
-            value = partial.value()
-            if value < best * (1 - TIE):
-                best, best_runs, last_improvement = value, list(partial.runs.values()), move
-                on_better(best_runs, best)
-    return best_runs
-
-
-def _slots(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> int:
-    """Return the last slot that the search may use."""
-    if instance.last_end is not None:
-        return instance.last_end - 1
-    return max(run.end for run in runs) - 1
-
-
-def _near(partial: PartialSchedule, random: np.random.Generator) -> list[int]:
-    """Return jobs close in time to a random one: by midpoint, by start at its end, or overlap."""
-    jobs = len(partial.runs)
-    count = min(jobs, int(random.integers(2, MAX_REMOVED + 1)))
-    one = int(random.integers(jobs))
-    start = np.array([partial.runs[j].start for j in range(jobs)])
-    end = np.array([partial.runs[j].end for j in range(jobs)])
-    kind = int(random.integers(3))
-    if kind == 0:
-        distance = np.abs(start + end - start[one] - end[one]) / 2
-    elif kind == 1:
-        distance = np.abs(start - end[one]).astype(float)
-    else:
-        distance = np.maximum(start, start[one]) - np.minimum(end, end[one]).astype(float)
-    distance = distance + NOISE * random.random(jobs)
-    distance[one] = -np.inf
-    chosen: list[int] = np.argsort(distance, kind="stable")[:count].tolist()
-    return chosen
+    last = max(run.end for run in runs) - 1
+    partial = PartialSchedule(instance, last, given.upto, runs)
+    orders = wspt_order(instance), given.order()
+    weight = partial.problem.weight
+    keys = np.stack([-weight, *(np.argsort(order).astype(float) for order in orders)])
+    best, made = anneal(
+        entry(instance),
+        partial.problem._replace(keys=keys),
+        partial.state,
+        genes=GENES,
+        most=MAX_REMOVED,
+        hot=HOT,
+        cold=COLD,
+        moves=moves,
+        seed=seed,
+        enough=enough,
+        stop=stop,
+        spent=spent,
+        on_better=lambda plan, value: on_better(partial.runs(plan), value),
+    )
+    return partial.runs(best), made

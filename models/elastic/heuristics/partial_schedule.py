@@ -1,83 +1,61 @@
-"""Partial schedule for fast local search: hundreds of jobs are inserted and removed per second.
-
-Prices of containers are the same on all servers, so a mode and a start determine what a job pays,
-and servers only decide whether it fits. Fitting is first tested on the cluster as a whole, slot by
-slot, for all modes and starts at once; only the cheapest candidates are then tested on servers.
-
-References
-----------
-R. Kolisch, "Serial and parallel resource-constrained project scheduling methods revisited: theory
-and computation", European Journal of Operational Research 90 (1996): the serial scheme. The test in
-two steps is new; the first is a relaxation of the second.
-"""
+"""Partial schedule: jobs are inserted and removed, by the functions of the kernel."""
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
+from schedgap.models.elastic.heuristics import kernel
+from schedgap.models.elastic.heuristics.kernel import Plan, Problem, State
 from schedgap.models.elastic.modes import ElasticCluster, Mode, cluster, modes
-from schedgap.models.elastic.placement import Floats, GreedyFill, Ints, cheapest, fits, ps_needed
+from schedgap.models.elastic.placement import Floats, fits, ps_needed
 from schedgap.models.elastic.programs.columns import ElasticRun, run_at
 
 MAX_CELLS = 10_000_000  # entries of a table: slots x servers x resources, modes x starts
-_BATCH = 64  # candidates that are sorted at once; often one of the first few fits
-_MANY = np.iinfo(np.int16).max  # upper limit on workers on a server
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ModeGroups:
-    """The modes of a job, in rows k; modes that differ in the PS type only share a row.
+class ModeRow(NamedTuple):
+    """Modes of a job that differ in the PS type only."""
 
-    Rows are in ascending order of volume: the share of all servers' resources, times the duration.
-    """
-
-    worker_type: Ints  # [k]
-    workers: Ints  # [k]
-    duration: Ints  # [k]
-    central: tuple[bool, ...]  # [k]
-    ps_types: tuple[tuple[int | None, ...], ...]  # [k] in ascending order of demand
-    ps: Ints  # [k] PSs of the first type that serve all workers; 0 in the ring
-    ps_kind: Ints  # [k] container: the worker types come first, then the PS types
-    groups: tuple[tuple[int, bool, tuple[tuple[int, int, int], ...]], ...]
-    """For each worker type and centrality: triples (row, duration, workers) by duration."""
+    volume: float  # share of all servers' resources, times the duration
+    duration: int
+    worker_type: int
+    workers: int
+    central: bool
+    ps_types: tuple[int, ...]  # in ascending order of demand; -1 in the ring
+    ps: int  # PSs of the first type that serve all workers; 0 in the ring
 
 
 @lru_cache(maxsize=1 << 12)
-def mode_groups(instance: ElasticInstance, job: int) -> ModeGroups:
-    """Return the modes of a job in rows.
+def mode_rows(instance: ElasticInstance, job: int) -> tuple[ModeRow, ...]:
+    """Return the modes of a job in ascending order of volume.
 
-    `job`: index of a job that has modes.
+    `job`: index of the job.
     """
     view = cluster(instance)
     total = view.capacity.sum(axis=0)
     share = np.where(total > 0, 1 / np.where(total > 0, total, 1.0), 0.0)
-    rows: dict[tuple[int, int, int, bool], list[tuple[float, int | None]]] = {}
+    types: dict[tuple[int, int, int, bool], list[tuple[float, int, int]]] = {}
     for mode in modes(instance, job):
         m, p, N, q, d = mode
-        rows.setdefault((d, m, N, q), []).append((float(_demand(view, mode) @ share), p))
-    order = sorted(rows, key=lambda row: (row[0] * min(rows[row])[0], row))
-    ps_types = [tuple(p for _, p in sorted(rows[row], key=lambda item: item[0])) for row in order]
-    groups: dict[tuple[int, bool], list[tuple[int, int, int]]] = {}
-    for k, (d, m, N, q) in sorted(enumerate(order), key=lambda item: item[1]):
-        groups.setdefault((m, q), []).append((k, d, N))
-    duration, worker_type, workers, _ = (np.array(column) for column in zip(*order, strict=True))
-    pairs = list(zip(order, ps_types, strict=True))
-    return ModeGroups(
-        worker_type,
-        workers,
-        duration,
-        tuple(q for _, _, _, q in order),
-        tuple(ps_types),
-        np.array([_ps(view, Mode(m, p[0], N, q, d)) for (d, m, N, q), p in pairs]),
-        np.array([0 if p[0] is None else len(view.worker_units) + p[0] for p in ps_types]),
-        tuple((m, q, tuple(triples)) for (m, q), triples in groups.items()),
-    )
+        ps, demand = _ps(view, mode), N * view.worker_units[m]
+        if p is not None:
+            demand = demand + ps * view.ps_units[p]
+        types.setdefault((d, m, N, q), []).append(
+            (float(demand @ share), -1 if p is None else p, ps)
+        )
+    rows = []
+    for (d, m, N, q), found in types.items():
+        found.sort(key=lambda each: each[0])
+        rows.append(
+            ModeRow(d * min(found)[0], d, m, N, q, tuple(p for _, p, _ in found), found[0][2])
+        )
+    return tuple(sorted(rows))
 
 
 def _ps(view: ElasticCluster, mode: Mode) -> int:
@@ -89,12 +67,52 @@ def _ps(view: ElasticCluster, mode: Mode) -> int:
     return 1 if mode.central else ps_needed(b, B, mode.workers)
 
 
-def _demand(view: ElasticCluster, mode: Mode) -> Floats:
-    """Return [r] the demand of workers and PSs."""
-    workers: Floats = mode.workers * view.worker_units[mode.worker_type]
-    return (
-        workers if mode.ps_type is None else workers + _ps(view, mode) * view.ps_units[mode.ps_type]
+@lru_cache(maxsize=16)
+def _problem(instance: ElasticInstance) -> Problem:
+    """Return the instance as arrays, without prices and priorities."""
+    view, types = cluster(instance), len(cluster(instance).worker_units)
+    rows = [mode_rows(instance, j) for j in range(len(instance.jobs))]
+    off = np.append(0, np.cumsum([len(each) for each in rows]))
+    given = [row for each in rows for row in each]
+    duration = np.array([row.duration for row in given])
+    weight = np.array([job.weight for job in instance.jobs], dtype=float)
+    arrival = np.array([job.arrival for job in instance.jobs])
+    shortest = np.array([min((row.duration for row in each), default=0) for each in rows])
+    by_duration = [
+        first + np.argsort(duration[first:last], kind="stable") for first, last in pairwise(off)
+    ]
+    worker_cost, ps_cost = opportunity_costs(instance)
+    none = np.zeros((1, view.capacity.shape[1]))
+    return Problem(
+        alone=weight * (arrival + shortest),
+        keys=np.zeros((1, len(rows))),
+        weight=weight,
+        arrival=arrival,
+        off=off,
+        by_duration=np.concatenate(by_duration),
+        worker_type=np.array([row.worker_type for row in given]),
+        workers=np.array([row.workers for row in given]),
+        duration=duration,
+        central=np.array([row.central for row in given]),
+        ps=np.array([row.ps for row in given]),
+        ps_kind=np.array([types + row.ps_types[0] if row.ps else 0 for row in given]),
+        kinds_from=np.append(0, np.cumsum([len(row.ps_types) for row in given])),
+        kinds=np.array([p for row in given for p in row.ps_types]),
+        paid=np.zeros((types, 1)),
+        worker_units=view.worker_units.copy(),
+        ps_units=none if view.is_ring else view.ps_units.copy(),
+        bandwidth=view.worker_bandwidth.copy(),
+        ps_bandwidth=np.ones(1) if view.is_ring else view.ps_bandwidth.copy(),
+        worker_cost=worker_cost,
+        ps_cost=np.zeros((1, len(view.capacity))) if view.is_ring else ps_cost,
     )
+
+
+def _plan(jobs: int, servers: int) -> Plan:
+    """Return a plan without jobs."""
+    whole = (np.full(jobs, -1) for _ in range(5))
+    counts = (np.zeros((jobs, servers), dtype=np.int64) for _ in range(2))
+    return Plan(np.zeros(jobs), np.zeros(jobs), np.zeros(jobs), *whole, *counts)
 
 
 def _check_size(what: str, cells: int) -> None:
@@ -107,10 +125,10 @@ class PartialSchedule:
 
     Attributes
     ----------
-    runs : dict
-        The run of each inserted job, by index of the job.
     slots : int
         T: every run ends by then.
+    problem, state : Problem, State
+        Of the kernel.
     """
 
     def __init__(
@@ -123,58 +141,93 @@ class PartialSchedule:
         """Insert runs that fit together.
 
         `slots`: T. `upto` [i, t]: price of a container in slots 1..t, as in `ContainerPrices`.
-        `runs`: at most one for each job.
+        `runs`: at most one for each job, each in a mode of the job.
         """
-        self.instance, self.view, self.slots = instance, cluster(instance), slots
-        capacity, units = self.view.capacity, self.view.worker_units
+        self.instance, self.slots = instance, slots
+        view, bare = cluster(instance), _problem(instance)
+        capacity, units, jobs = view.capacity, view.worker_units, len(instance.jobs)
+        rows = int(np.diff(bare.off).max(initial=0))
         _check_size(f"{slots} slots on {len(capacity)} servers", slots * capacity.size)
         _check_size(f"{slots} slots on {len(capacity)} servers", slots * len(capacity) * len(units))
-        kinds = len(units) + len(self.view.ps_units)
+        _check_size(f"{rows} modes in {slots} slots", rows * slots)
+        kinds = len(units) + len(view.ps_units)
         upto = np.zeros((kinds, 1)) if upto is None else upto[:, : slots + 1]
-        self._paid = np.pad(upto, ((0, 0), (0, slots + 1 - upto.shape[1])), mode="edge")
-        self._units = np.where(units > 0, units, np.nan)  # [m, r]
-        alone = np.stack([np.minimum(fits(capacity, worker), _MANY) for worker in units])
-        self._free = np.repeat(capacity[None], slots, axis=0)  # [t, h, r]
-        self._fit = np.repeat(alone[:, None].astype(np.int16), slots, axis=1)  # [m, t, h]
-        self._all = self._fit.sum(axis=2, dtype=np.int64)  # [m, t] on all servers
-        self._most = self._fit.max(axis=2)  # [m, t] on one of them
-        self._worker_cost, self._ps_cost = opportunity_costs(instance)
-        self.runs: dict[int, ElasticRun] = {}
+        paid = np.pad(upto, ((0, 0), (0, slots + 1 - upto.shape[1])), mode="edge")
+        self.problem = bare._replace(paid=np.ascontiguousarray(paid))
+        alone = np.stack([np.minimum(fits(capacity, worker), kernel.MANY) for worker in units])
+        fit = np.repeat(alone[:, :, None].astype(np.int16), slots, axis=2)
+        width = 1 + min(len(capacity), int(bare.workers.max(initial=0)))
+        self.state = State(
+            plan=_plan(jobs, width),
+            free=np.repeat(capacity[:, :, None], slots, axis=2),
+            fit=fit,
+            every=fit.sum(axis=1, dtype=np.int64),
+            cost=np.empty((rows, slots)),
+            least=np.empty(rows),
+            lowest=np.empty((2 * len(units), slots), dtype=np.int64),
+            length=np.empty(2 * len(units), dtype=np.int64),
+        )
         for run in runs:
             self.put(run)
 
     def value(self) -> float:
         """Return sum w_j (start_j + duration_j) of the inserted jobs."""
-        return math.fsum(self.instance.jobs[j].weight * run.end for j, run in self.runs.items())
+        return math.fsum(self.instance.jobs[j].weight * self.end(j) for j in self.jobs())
+
+    def jobs(self) -> list[int]:
+        """Return the inserted jobs."""
+        return np.flatnonzero(self.state.plan.mode >= 0).tolist()
+
+    def end(self, job: int) -> int:
+        """Return start + duration of an inserted job."""
+        return int(self.state.plan.end[job]) + 1
+
+    def runs(self, plan: Plan | None = None) -> list[ElasticRun]:
+        """Return the runs of the inserted jobs, or of those of a plan."""
+        plan, types = plan or self.state.plan, self.problem
+        found = []
+        for j in np.flatnonzero(plan.mode >= 0).tolist():
+            k, p, used = int(plan.mode[j]), int(plan.kind[j]), int(plan.servers[j])
+            mode = Mode(
+                int(types.worker_type[k]),
+                None if p < 0 else p,
+                int(types.workers[k]),
+                bool(types.central[k]),
+                int(types.duration[k]),
+            )
+            at, count = plan.server[j, :used].tolist(), plan.beside[j, :used].tolist()
+            ps = {} if p < 0 else {int(plan.host[j]): int(plan.ps[j])}
+            workers = dict(zip(at, count, strict=True))
+            found.append(run_at(j, mode, int(plan.start[j]) + 1, workers, ps))
+        return found
 
     def put(self, run: ElasticRun) -> None:
         """Insert a given run.
 
-        `run`: it must fit.
+        `run`: it must fit; its mode must be one of the job's.
         """
-        self.runs[run.job] = run
-        self._use(run, 1)
+        plan, rows, j = self.state.plan, mode_rows(self.instance, run.job), run.job
+        m, p, N, q, d = run.mode
+        (at,) = (
+            i for i, row in enumerate(rows)
+            if (row.duration, row.worker_type, row.workers, row.central) == (d, m, N, q)
+        )  # fmt: skip
+        counts = dict(run.workers)
+        host, ps = run.ps[0] if run.ps else (-1, 0)
+        if host >= 0:
+            counts.setdefault(host, 0)
+        plan.mode[j], plan.kind[j] = self.problem.off[j] + at, -1 if p is None else p
+        plan.start[j], plan.end[j], plan.host[j], plan.ps[j] = run.start - 1, run.end - 1, host, ps
+        plan.cost[j] = self.problem.weight[j] * run.end
+        plan.servers[j] = len(counts)
+        plan.server[j, : len(counts)] = [*counts]
+        plan.beside[j, : len(counts)] = [*counts.values()]
+        kernel.apply(self.problem, self.state, j, 1)
 
-    def remove(self, job: int) -> ElasticRun:
-        """Remove a job and return its run."""
-        run = self.runs.pop(job)
-        self._use(run, -1)
-        return run
-
-    def _use(self, run: ElasticRun, sign: int) -> None:
-        """Add (sign 1) or remove (sign -1) the usage of a run, and update the workers that fit."""
-        span, usage = slice(run.start - 1, run.end - 1), run.usage(self.view)
-        servers = np.array(list(usage))
-        free = self._free[span, servers] - sign * np.array(list(usage.values()))
-        self._free[span, servers] = free
-        fit = np.full((len(self._units), *free.shape[:2]), float(_MANY))
-        for r, units in enumerate(self._units.T):
-            np.fmin(fit, np.floor(free[:, :, r] / units[:, None, None]), out=fit)
-        fit = np.maximum(fit, 0).astype(np.int16)
-        change = fit - self._fit[:, span, servers]
-        self._all[:, span] += change.sum(axis=2, dtype=np.int64)
-        self._fit[:, span, servers] = fit
-        self._most[:, span] = self._fit[:, span].max(axis=2)
+    def remove(self, job: int) -> None:
+        """Remove a job."""
+        kernel.apply(self.problem, self.state, job, -1)
+        self.state.plan.mode[job] = -1
 
     def insert(
         self, job: int, factor: float = 0.0, latest: int | None = None, fit: float = 0.0
@@ -195,77 +248,23 @@ class PartialSchedule:
         Ties: the least volume, then the earliest start. Servers: those of the least opportunity
         cost (`opportunity_costs`).
         """
-        table, given = mode_groups(self.instance, job), self.instance.jobs[job]
-        first = given.arrival - 1  # row of the first slot
-        last = self.slots if latest is None else min(self.slots, latest - 1)  # row after the last
-        if last <= first:
-            return False
-        k, s = np.nonzero(self._may_fit(table, first, last))
-        cost = given.weight * (table.duration[k] + s + given.arrival)
-        if factor:
-            begin, end = first + s, first + s + table.duration[k]
-            for kind, count in ((table.worker_type, table.workers), (table.ps_kind, table.ps)):
-                at = kind[k]
-                cost += factor * count[k] * (self._paid[at, end] - self._paid[at, begin])
-        # Where too few workers fit on the servers, no longer mode with as many workers fits.
-        blocked: dict[tuple[int, int], tuple[int, int]] = {}  # type, start: duration, workers
-        while len(cost):
-            threshold = np.partition(cost, _BATCH)[_BATCH] if len(cost) > _BATCH else np.inf
-            near = cost <= threshold
-            batch = np.flatnonzero(near)
-            batch = batch[np.argsort(cost[batch], kind="stable")]
-            for i, row in zip(k[batch].tolist(), (first + s[batch]).tolist(), strict=True):
-                m, N, d = int(table.worker_type[i]), int(table.workers[i]), int(table.duration[i])
-                shorter, worker_fit = blocked.get((m, row), (d + 1, 0))
-                if shorter <= d and worker_fit < N:
-                    continue
-                worker_fit = int(np.minimum.reduce(self._fit[m, row : row + d]).sum())
-                if worker_fit < N:
-                    blocked[m, row] = d, worker_fit
-                elif (run := self._place(job, table, i, row, fit)) is not None:
-                    self.put(run)
-                    return True
-            cost, k, s = cost[~near], k[~near], s[~near]
-        return False
+        spare = np.inf
+        if latest is not None:
+            spare = float(self.problem.weight[job]) * latest - self.problem.alone[job]
+        gene = np.array([factor, fit])
+        return kernel.insert(self.problem, self.state, job, gene, spare, None)
 
-    def _may_fit(self, table: ModeGroups, first: int, last: int) -> NDArray[np.bool_]:
-        """Return [k, s] whether each slot of the window has capacity for all the workers."""
-        size = len(table.duration) * (last - first)
-        _check_size(f"{len(table.duration)} modes in {last - first} slots", size)
-        fits_at = np.zeros((len(table.duration), last - first), dtype=bool)
-        for m, central, rows in table.groups:
-            lowest, length = (self._most if central else self._all)[m, first:last], 1
-            for k, d, N in rows:
-                if d > last - first:
-                    break
-                while length < d:  # minimum over windows of `length` slots, extended to d slots
-                    step = min(length, d - length)
-                    lowest, length = np.minimum(lowest[:-step], lowest[step:]), length + step
-                np.greater_equal(lowest, N, out=fits_at[k, : len(lowest)])
-        return fits_at
+    def insert_all(
+        self, jobs: Sequence[int], factor: float, fit: float, run: Callable[..., int]
+    ) -> int:
+        """Insert jobs in order until one does not fit; return how many are inserted.
 
-    def _place(
-        self, job: int, table: ModeGroups, k: int, row: int, fit: float
-    ) -> ElasticRun | None:
-        """Return the run of a mode from a row of slots on, if it fits on the servers."""
-        m, N, d = int(table.worker_type[k]), int(table.workers[k]), int(table.duration[k])
-        free = self._free[row : row + d].min(axis=0)
-        omega, fill = self._worker_cost[m], None
-        most = self._fit[m, row : row + d].min(axis=0).astype(np.int64)
-        if fit:
-            beside = [at for at in (row - 1, row + d) if 0 <= at < self.slots]
-            room = np.minimum(self._fit[m, beside], most).sum(axis=0) / np.maximum(most, 1)
-            omega = omega * (1 + fit * room)
-        if not table.central[k]:
-            fill = GreedyFill(omega[None], most[None], N)
-        for p in table.ps_types[k]:
-            mode = Mode(m, p, N, table.central[k], d)
-            zeta = np.zeros_like(omega) if p is None else self._ps_cost[p]
-            demand = self.view.demand(mode)
-            placement = cheapest(demand, omega, zeta, free, central=mode.central, fill=fill)
-            if placement is not None:
-                return run_at(job, mode, row + 1, *placement[1:])
-        return None
+        `jobs`, `factor`, `fit`: as for `insert`. `run`: of the kernel, compiled or not.
+        """
+        genes, order = np.array([[factor, fit]]), np.array(jobs, dtype=np.int64)
+        plan, values, heat = self.state.plan, np.zeros(2), np.ones(5)
+        rng = np.random.default_rng(0)
+        return run(self.problem, self.state, plan, plan, values, order, genes, 2, 0, heat, rng)
 
 
 @lru_cache(maxsize=64)

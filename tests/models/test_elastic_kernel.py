@@ -1,0 +1,83 @@
+"""The kernel of family `elastic`, compiled: the same lists and moves as uncompiled."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schedgap.analysis.runners import runner
+from schedgap.analysis.runners.request import Request
+from schedgap.analysis.runners.runner import NamedMethod
+from schedgap.instances.elastic import ElasticInstance
+from schedgap.models.elastic.heuristics import kernel
+from schedgap.models.elastic.heuristics.kernel import KERNEL
+from schedgap.models.elastic.heuristics.list_schedules import wspt_order
+from schedgap.models.elastic.heuristics.partial_schedule import PartialSchedule
+from schedgap.solvers.children.processes import ChildResult
+from schedgap.solvers.search.annealing import anneal
+from strategies.elastic import elastic_instances
+from strategies.elastic_examples import TOY
+
+SLOTS = 60
+PLACEABLE = elastic_instances(
+    max_jobs=6, objective="weighted_completion", placeable=True, policy="open"
+)
+
+
+@pytest.fixture(scope="module")
+def compiled() -> Any:
+    """The compiled entry; compiling takes about 20 s, once on each machine and version."""
+    KERNEL.compile()
+    assert KERNEL.is_ready
+    return KERNEL.fast
+
+
+@pytest.mark.slow
+@settings(max_examples=60, deadline=None)
+@given(PLACEABLE, st.integers(0, 2**31))
+def test_compiled_or_not_lists_and_moves_are_the_same(
+    compiled: Any, instance: ElasticInstance, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    kinds = (
+        instance.worker_types if instance.is_ring else (*instance.worker_types, *instance.ps_types)
+    )
+    upto = np.cumsum(rng.random((len(kinds), SLOTS // 2)), axis=1)
+    genes = rng.random((4, 2))
+    order = wspt_order(instance)
+    found = []
+    for run in (KERNEL.plain, compiled):
+        made = PartialSchedule(instance, SLOTS, upto)
+        assert made.insert_all(order, 0.5, 0.5, run) == len(order)
+        best, _ = anneal(
+            run, made.problem, made.state, genes=genes, most=4, hot=0.2, cold=0.01, moves=40,
+            seed=seed,
+        )  # fmt: skip
+        found.append((made.runs(), made.runs(best), made.state.free))
+    assert found[0][:2] == found[1][:2]
+    np.testing.assert_array_equal(found[0][2], found[1][2])
+    assert len(compiled.signatures) == 1  # a type that is not the sample's compiles in silence
+
+
+def test_a_method_waits_for_its_kernel_before_its_clock_starts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Uncompiled:
+        waits = True
+
+    called, phases = list[str](), list[Any]()
+
+    def child(function: str, *arguments: Any, **terms: Any) -> ChildResult:
+        called.append(function.partition(":")[2])
+        return ChildResult("timeout")
+
+    monkeypatch.setattr(runner, "run_child", child)
+    task = NamedMethod("lp-guided").prepare(TOY, Request())
+    task.run(phases.append)
+    assert called == ["run_method"] and not phases  # small: the toy needs no compiled code
+    monkeypatch.setattr(kernel, "kernel", lambda instance: Uncompiled())
+    task.run(phases.append)
+    assert called[1:] == ["compile_kernel", "run_method"]
+    assert phases == [("phase", 0.0, "compiling the search, once on this machine")]
