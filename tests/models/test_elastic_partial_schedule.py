@@ -32,6 +32,10 @@ def tables(made: PartialSchedule) -> tuple[NDArray[Any], ...]:
     return state.free, state.fit, state.every
 
 
+def ends(made: PartialSchedule) -> dict[int, int]:
+    return {run.job: run.end for run in made.runs()}
+
+
 @settings(max_examples=18, deadline=None)
 @given(BUSY, st.randoms(use_true_random=False))
 def test_an_inserted_job_ends_as_early_as_on_the_market(
@@ -50,7 +54,7 @@ def test_an_inserted_job_ends_as_early_as_on_the_market(
         job = instance.jobs[j]
         offer = market.cheapest(modes(instance, j), job.arrival, SLOTS + 1, weight=job.weight)
         assert made.insert(j) and offer is not None
-        assert made.end(j) == offer.start + offer.mode.duration
+        assert ends(made)[j] == offer.start + offer.mode.duration
         assert fits_together(instance, made.runs())
 
 
@@ -69,9 +73,9 @@ def test_what_goes_leaves_nothing_behind(instance: ElasticInstance, random: Rand
     ):
         np.testing.assert_array_equal(mine, new)
     for run in gone:
-        made.put(run)
+        made.put([run])
         made.remove(run.job)
-    for j in made.jobs():
+    for j in ends(made):
         made.remove(j)
     for mine, new in zip(tables(made), tables(PartialSchedule(instance, SLOTS)), strict=True):
         np.testing.assert_array_equal(mine, new)
@@ -100,7 +104,7 @@ def test_a_job_fills_the_server_on_which_it_leaves_no_room_beside_it() -> None:
     for fit, server in ((0.0, 0), (1.0, 1)):
         made = PartialSchedule(instance, 10)
         for j, start in ((0, 1), (1, 3)):
-            made.put(run_at(j, mode, start, {1: 1}, {1: 1}))
+            made.put([run_at(j, mode, start, {1: 1}, {1: 1})])
         assert made.insert(2, fit=fit, latest=3)
         assert dict(made.runs()[2].workers) == {server: 1}
 
@@ -109,7 +113,7 @@ def test_nothing_is_placed_after_the_latest_end_of_interest() -> None:
     """j1 of the toy is alone at its quickest at c = 4."""
     made = PartialSchedule(TOY, 10)
     assert not made.insert(0, latest=3) and not made.runs()
-    assert made.insert(0, latest=4) and made.end(0) == 4
+    assert made.insert(0, latest=4) and ends(made) == {0: 4}
 
 
 def test_a_row_stands_for_all_its_ps_types() -> None:

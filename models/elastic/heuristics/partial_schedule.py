@@ -1,6 +1,5 @@
 """Partial schedule: jobs are inserted and removed, by the functions of the kernel."""
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -154,33 +153,18 @@ class PartialSchedule:
         upto = np.zeros((kinds, 1)) if upto is None else upto[:, : slots + 1]
         paid = np.pad(upto, ((0, 0), (0, slots + 1 - upto.shape[1])), mode="edge")
         self.problem = bare._replace(paid=np.ascontiguousarray(paid))
-        alone = np.stack([np.minimum(fits(capacity, worker), kernel.MANY) for worker in units])
-        fit = np.repeat(alone[:, :, None].astype(np.int16), slots, axis=2)
         width = 1 + min(len(capacity), int(bare.workers.max(initial=0)))
         self.state = State(
             plan=_plan(jobs, width),
             free=np.repeat(capacity[:, :, None], slots, axis=2),
-            fit=fit,
-            every=fit.sum(axis=1, dtype=np.int64),
+            fit=np.empty((len(units), len(capacity), slots), dtype=np.int16),
+            every=np.empty((len(units), slots), dtype=np.int64),
             cost=np.empty((rows, slots)),
             least=np.empty(rows),
             lowest=np.empty((2 * len(units), slots), dtype=np.int64),
             length=np.empty(2 * len(units), dtype=np.int64),
         )
-        for run in runs:
-            self.put(run)
-
-    def value(self) -> float:
-        """Return sum w_j (start_j + duration_j) of the inserted jobs."""
-        return math.fsum(self.instance.jobs[j].weight * self.end(j) for j in self.jobs())
-
-    def jobs(self) -> list[int]:
-        """Return the inserted jobs."""
-        return np.flatnonzero(self.state.plan.mode >= 0).tolist()
-
-    def end(self, job: int) -> int:
-        """Return start + duration of an inserted job."""
-        return int(self.state.plan.end[job]) + 1
+        self.put(runs)
 
     def runs(self, plan: Plan | None = None) -> list[ElasticRun]:
         """Return the runs of the inserted jobs, or of those of a plan."""
@@ -201,28 +185,33 @@ class PartialSchedule:
             found.append(run_at(j, mode, int(plan.start[j]) + 1, workers, ps))
         return found
 
-    def put(self, run: ElasticRun) -> None:
-        """Insert a given run.
+    def put(self, runs: Iterable[ElasticRun]) -> None:
+        """Insert given runs.
 
-        `run`: it must fit; its mode must be one of the job's.
+        `runs`: they must fit, each in a mode of the job.
         """
-        plan, rows, j = self.state.plan, mode_rows(self.instance, run.job), run.job
-        m, p, N, q, d = run.mode
-        (at,) = (
-            i for i, row in enumerate(rows)
-            if (row.duration, row.worker_type, row.workers, row.central) == (d, m, N, q)
-        )  # fmt: skip
-        counts = dict(run.workers)
-        host, ps = run.ps[0] if run.ps else (-1, 0)
-        if host >= 0:
-            counts.setdefault(host, 0)
-        plan.mode[j], plan.kind[j] = self.problem.off[j] + at, -1 if p is None else p
-        plan.start[j], plan.end[j], plan.host[j], plan.ps[j] = run.start - 1, run.end - 1, host, ps
-        plan.cost[j] = self.problem.weight[j] * run.end
-        plan.servers[j] = len(counts)
-        plan.server[j, : len(counts)] = [*counts]
-        plan.beside[j, : len(counts)] = [*counts.values()]
-        kernel.apply(self.problem, self.state, j, 1)
+        plan, state, view = self.state.plan, self.state, cluster(self.instance)
+        for run in runs:
+            j, (m, p, N, q, d) = run.job, run.mode
+            (at,) = (
+                i for i, row in enumerate(mode_rows(self.instance, j))
+                if (row.duration, row.worker_type, row.workers, row.central) == (d, m, N, q)
+            )  # fmt: skip
+            counts, (host, ps) = dict(run.workers), run.ps[0] if run.ps else (-1, 0)
+            if host >= 0:
+                counts.setdefault(host, 0)
+            plan.mode[j], plan.kind[j] = self.problem.off[j] + at, -1 if p is None else p
+            plan.start[j], plan.end[j] = run.start - 1, run.end - 1
+            plan.host[j], plan.ps[j], plan.servers[j] = host, ps, len(counts)
+            plan.cost[j] = self.problem.weight[j] * run.end
+            plan.server[j, : len(counts)] = [*counts]
+            plan.beside[j, : len(counts)] = [*counts.values()]
+            for h, amounts in run.usage(view).items():
+                state.free[h, :, run.start - 1 : run.end - 1] -= amounts[:, None]
+        for m, worker in enumerate(view.worker_units):
+            fit = fits(state.free.swapaxes(1, 2), worker)
+            state.fit[m] = np.minimum(fit, kernel.MANY)
+            state.every[m] = state.fit[m].sum(axis=0)
 
     def remove(self, job: int) -> None:
         """Remove a job."""
