@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.algorithms.pricing import PricedServers
-from schedgap.models.elastic.heuristics import partial_schedule
+from schedgap.models.elastic.heuristics import kernel, partial_schedule
 from schedgap.models.elastic.heuristics.partial_schedule import (
     PartialSchedule,
     mode_rows,
     opportunity_costs,
 )
-from schedgap.models.elastic.modes import cluster, modes
+from schedgap.models.elastic.modes import Mode, cluster, modes
+from schedgap.models.elastic.placement import cheapest
 from schedgap.models.elastic.programs.columns import fits_together, run_at
 from strategies.elastic import elastic_instances, instance_of
 from strategies.elastic_examples import TOY
@@ -56,6 +57,47 @@ def test_an_inserted_job_ends_as_early_as_on_the_market(
         assert made.insert(j) and offer is not None
         assert ends(made)[j] == offer.start + offer.mode.duration
         assert fits_together(instance, made.runs())
+
+
+@settings(max_examples=40, deadline=None)
+@given(BUSY, st.randoms(use_true_random=False))
+def test_every_mode_is_placed_on_the_cheapest_servers(
+    instance: ElasticInstance, random: Random
+) -> None:
+    """As `cheapest` finds them, beside half of the jobs; a split mode is on two servers or more."""
+    view, (worker_cost, ps_cost) = cluster(instance), opportunity_costs(instance)
+    made, gene = PartialSchedule(instance, SLOTS), np.zeros(2)
+    problem, state = made.problem, made.state
+    for j in range(len(instance.jobs) // 2):
+        assert made.insert(j)
+    j, row = len(instance.jobs) - 1, random.randrange(6)
+    for k in range(problem.off[j], problem.off[j + 1]):
+        m, end = problem.worker_type[k], row + problem.duration[k]
+        low = state.free[:, :, row:end].min(axis=2)
+        found = {}
+        for p in problem.kinds[problem.kinds_from[k] : problem.kinds_from[k + 1]].tolist():
+            mode = Mode(
+                int(m), None if p < 0 else p, int(problem.workers[k]), bool(problem.central[k]), 1
+            )
+            zeta = np.zeros(len(low)) if p < 0 else ps_cost[p]
+            found[p] = cheapest(view.demand(mode), worker_cost[m], zeta, low, central=mode.central)
+        fits = [p for p, each in found.items() if each is not None]
+        room = state.fit[m, :, row:end].min(axis=1).astype(np.int64)
+        if room.sum() < problem.workers[k]:  # `insert` asks for no placement
+            assert not fits
+            continue
+        assert kernel.place(problem, state, j, k, row, room, gene) == bool(fits)
+        if not fits:
+            continue
+        best, plan = found[fits[0]], state.plan
+        assert best is not None
+        assert plan.kind[j] == fits[0]  # the first type that fits
+        used = slice(0, plan.servers[j])
+        paid = plan.beside[j, used] @ worker_cost[m][plan.server[j, used]]
+        paid += plan.ps[j] * ps_cost[fits[0], plan.host[j]] if fits[0] >= 0 else 0.0
+        assert paid == pytest.approx(best[0])
+        assert (plan.servers[j] == 1) == problem.central[k]
+        assert plan.beside[j, used].sum() == problem.workers[k]
 
 
 @settings(max_examples=20, deadline=None)

@@ -38,7 +38,12 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
 
 
 def searched(
-    run: Callable[..., int], jobs: list[tuple[int, int]], seed: int, moves: int, **terms: Any
+    run: Callable[..., int],
+    jobs: list[tuple[int, int]],
+    seed: int,
+    moves: int,
+    hot: float = 0.5,
+    **terms: Any,
 ) -> tuple[Any, Any, list[float]]:
     """Search from the list in the given order; return the state, the best plan and its values."""
     problem, state = one_machine([float(w) for w, _ in jobs], [p for _, p in jobs])
@@ -49,7 +54,7 @@ def searched(
     assert done == len(jobs)
     values = [float(state.plan.cost.sum())]
     best, made = anneal(
-        run, problem, state, genes=genes, most=4, hot=0.5, cold=0.01, moves=moves, seed=seed,
+        run, problem, state, genes=genes, most=4, hot=hot, cold=hot / 50, moves=moves, seed=seed,
         on_better=lambda plan, value: values.append(value), **terms,
     )  # fmt: skip
     assert made <= moves
@@ -83,6 +88,13 @@ def test_jobs_never_overlap_and_the_best_plan_is_kept(
             np.testing.assert_array_equal(busy, state.busy)
     assert values == sorted(values, reverse=True)
     assert best.cost.sum() == values[-1] <= state.plan.cost.sum()
+
+
+@settings(max_examples=30, deadline=None)
+@given(JOBS, st.integers(0, 2**31))
+def test_without_heat_no_move_makes_a_plan_worse(jobs: list[tuple[int, int]], seed: int) -> None:
+    state, best, _ = searched(KERNEL.plain, jobs, seed, 50, hot=1e-12)
+    assert state.plan.cost.sum() == pytest.approx(best.cost.sum(), rel=1e-9)
 
 
 def test_the_search_finds_the_optimum_of_a_few_jobs() -> None:
