@@ -25,7 +25,7 @@ JOBS = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 5)), min_size=2, max
 
 @pytest.fixture(scope="module")
 def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
-    """The kernel of the toy, compiled into a folder of its own."""
+    """The kernel of the toy, compiled into a separate folder."""
     with pytest.MonkeyPatch.context() as patch:
         folder = str(tmp_path_factory.mktemp("cache"))
         patch.setattr(compiled, "user_cache_dir", lambda name: folder)
@@ -107,7 +107,7 @@ def test_the_search_finds_the_optimum_of_a_few_jobs() -> None:
     _, _, values = searched(KERNEL.plain, jobs, 1, 400)
     assert values[0] > values[-1] == least
     _, _, values = searched(KERNEL.plain, jobs, 1, 10**9, enough=float(least))
-    assert values[-1] == least  # and it ends
+    assert values[-1] == least  # the search ends there
     looks = iter([False, False, True])
     searched(KERNEL.plain, jobs, 1, 10**9, stop=lambda: next(looks))
 
