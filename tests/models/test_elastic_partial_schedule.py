@@ -64,7 +64,7 @@ def test_an_inserted_job_ends_as_early_as_on_the_market(
 def test_every_mode_is_placed_on_the_cheapest_servers(
     instance: ElasticInstance, random: Random
 ) -> None:
-    """As `cheapest` finds them, beside half of the jobs; a split mode is on two servers or more."""
+    """As `cheapest` finds them, with half of the jobs placed; a split mode is on two or more."""
     view, (worker_cost, ps_cost) = cluster(instance), opportunity_costs(instance)
     made, gene = PartialSchedule(instance, SLOTS), np.zeros(2)
     problem, state = made.problem, made.state
