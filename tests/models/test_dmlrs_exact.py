@@ -76,7 +76,7 @@ def near_parallel():
 
 @pytest.mark.parametrize("name", EXACT_NAMES)
 def test_columns_that_are_nearly_parallel(name):
-    """A presolve of HiGHS finds 6.387523 where the row of (3) has 1 beside 1.0000000999999998."""
+    """A presolve of HiGHS finds 6.387523 where the row of (3) has 1 and 1.0000000999999998."""
     instance = near_parallel()
     assert optimum(instance) == 8
     check(instance, run(name, instance), 8)

@@ -47,7 +47,7 @@ def test_programs_claim_nothing_false_wherever_they_stop(
 
 
 def test_searches_with_cp_sat_claim_nothing_false_wherever_they_stop() -> None:
-    """In a process of their own, with the other stages lost, or the program alone."""
+    """In a separate process, with the other stages lost, or the program alone."""
     for method, kind, instances in (
         ("exact", "none", [TOY_A, GAPS, TOY_BATCH]),
         ("cp-sat", "none", [TOY_B, TOY_BATCH]),

@@ -130,7 +130,7 @@ def test_the_cost_of_a_run_after_the_last_priced_slot() -> None:
 
 def test_no_other_factor_of_the_prices_of_a_run_proves_more() -> None:
     outcome = run("dual-prices", BATCH)
-    assert outcome.bound is not None and outcome.bound < 7.5  # of 8 in all
+    assert outcome.bound is not None and outcome.bound < 7.5  # 8 in all
     for factor in (0, 0.98, 1.02):
         cells = [[*cell, factor * price] for *cell, price in outcome.certificate["prices"]]
         assert check_certificate(BATCH, outcome.certificate | {"prices": cells}) > outcome.bound

@@ -123,7 +123,7 @@ def test_amounts_far_apart_are_not_for_floating_point(method: str) -> None:
 
 
 def test_cp_sat_stopped_claims_nothing_false() -> None:
-    """In a child of its own, where all numbers are multiples of a step."""
+    """In a separate child, where all numbers are multiples of a step."""
     names = [
         name for name in NAMES if name not in ("huge amounts", "nearly equal", "thirds", "wide")
     ]

@@ -66,8 +66,7 @@ def _optimum(instance: EdgeInstance) -> float:
 def inline(engine_here: str, lost: str = "") -> Callable[..., StageResult | None]:
     """Return a `SearchState.child` that runs the stages of one engine here and no others.
 
-    A stage of the name `lost` is killed before its first word, so that those after it have to
-    prove.
+    A stage of the name `lost` is killed before its first word: the stages after it have to prove.
     """
 
     def child(
@@ -143,7 +142,7 @@ class Witness:
                 certified = check_certificate(self.instance, outcome.certificate)
             if outcome.proof is None:
                 assert certified == outcome.bound
-            else:  # the certificate may be that of a weaker bound
+            else:  # the certificate may prove a weaker bound
                 assert self.sign * certified <= self.sign * outcome.bound
                 assert_proof(self.instance, outcome.bound, outcome.proof)
         if outcome.schedule is not None:
