@@ -117,7 +117,7 @@ class Family(Generic[I, S]):
         The rules of the program that a schedule declares it omits (a preemptive baseline). Such a
         schedule has no bound and is never the best known one.
     metrics : callable
-        Further numbers on an instance and a schedule by name, shown beside the objective.
+        Further numbers on an instance and a schedule by name, shown with the objective.
     null_schedule : callable
         The empty schedule of an instance where it is always feasible, else None; reported when a
         method stops without a schedule.
@@ -396,7 +396,7 @@ def family(name: str) -> Family:
     Raises
     ------
     UsageError
-        If there is none, or if that of another package cannot be imported or breaks the contract.
+        If there is none, or if another package's family cannot be imported or breaks the contract.
     """
     if name not in FAMILIES:
         raise UsageError(f"no family '{name}': {unknown_family_message(name)}")

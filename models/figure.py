@@ -20,7 +20,7 @@ Standing = Literal["paper", "not stated", "ours"]
 # what a claim that a series falls or rises along an axis is judged by
 STEPWISE = "(judged: no step back, and the ends differ)"
 TIE = 1e-9  # numbers of claims that differ by less are equal
-BRACKETS = ("best known", "bound")  # series beside those of the paper, at every position
+BRACKETS = ("best known", "bound")  # series next to the paper's, at every position
 
 
 class MissingValueError(LookupError):
@@ -208,7 +208,7 @@ def curves(
         Seeds of the instances, one draw each.
     make : callable, or mapping of callables
         Takes a seed and a position on the axis and returns the instance; None if the workload has
-        none there, so that nothing is measured on this draw. A mapping has one for each series.
+        none there, and nothing is measured on this draw. A mapping has one for each series.
     methods : mapping
         Method by name of the series.
     **figure

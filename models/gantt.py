@@ -23,7 +23,7 @@ def stack(
 ) -> tuple[list[str], list[Bar]]:
     """Return the lanes of a machine, at least one, and a bar for each span.
 
-    A span is put on the first lane that is free at its start, so that the number of lanes is the
+    A span is put on the first lane that is free at its start; the number of lanes is the
     largest number of simultaneous spans. The first lane has the name of the machine, the others
     also a number.
 

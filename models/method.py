@@ -63,7 +63,7 @@ Found_co = TypeVar("Found_co", bound=Schedule | None, covariant=True, default=An
 class Progress(Protocol[S_contra]):
     """Receiver of what a running method or stage finds; what it has received survives a kill.
 
-    Values are in the receiver's units: the objective's for a method, those of the search state for
+    Values are in the receiver's units: the objective's for a method, and the search state's for
     one of its stages.
     """
 
@@ -124,8 +124,8 @@ class SentProgress(Progress[S_contra]):
     """Progress of a child process, sent to its parent as tuples.
 
     `("incumbent", seconds, objective, schedule)`, `("bound", seconds, value, certificate,
-    confirmed)`, `("proved", seconds, value, proof)` and `("phase", seconds, text)`; seconds are
-    those of the clock.
+    confirmed)`, `("proved", seconds, value, proof)` and `("phase", seconds, text)`; the clock
+    counts the seconds.
 
     `send`: sends one message to the parent. `lower`: the best confirmed bound that the parent has,
     in the same units, for a stage to read.
@@ -251,8 +251,8 @@ class MethodResult(Generic[S_co]):
     trace : mapping
         Plain JSON data on the run.
     certificate : mapping or None
-        Plain JSON data from which a checker evaluates `bound` again without the engine; beside a
-        proof that leaves the gap open, those of a weaker bound, in case the proof is refused.
+        Plain JSON data from which a checker evaluates `bound` again without the engine. Next to
+        a proof that leaves the gap open, the data show a weaker bound, if the proof is refused.
     proof : Proof or None
         That no schedule is better than `bound`, if the search has written one.
     """
@@ -280,7 +280,7 @@ class AlgorithmRun(Generic[Found_co]):
         What the algorithm did, step by step, if events were asked for; `line` of each is the line
         of the pseudocode.
     trace : mapping
-        Plain JSON data that are reported beside the schedule.
+        Plain JSON data that are reported with the schedule.
     """
 
     schedule: Found_co
@@ -306,7 +306,7 @@ class Algorithm(Wrapper, Generic[I, S]):
 class Within(Wrapper, Generic[I, S]):
     """A method that is a function inside another one, `outer(function, instance, call, **options)`.
 
-    The options are those of the function.
+    The options are the function's keyword arguments.
     """
 
     outer: Callable[..., MethodResult[S]]
@@ -340,14 +340,14 @@ class Method(Generic[I, S]):
         Whether it runs its engines in child processes, and none in its own.
     options : sequence of Option
         By default, the keyword arguments of `run` that have a meaning (`schedgap.models.options`),
-        or those of other functions, `Keywords(function)`. The values of a tuple of options are not
+        or another function's, `Keywords(function)`. The values of a tuple of options are not
         passed to `run`: they are in the `RunContext` only.
     online : bool
         Whether it sees a job only from its arrival on.
     seeded : bool
         Whether the seed can change the answer.
     proves_infeasible : bool
-        Whether the method solves the family's problem, so that it has no answer where the family's
+        Whether the method solves the family's problem: it has no answer where the family's
         `refute` has a reason; False for one that leaves out rules.
     unsupported_reason : callable
         From an instance to one line on why the method cannot solve it, or None.

@@ -33,7 +33,7 @@ _TYPES: dict[object, OptionType] = {bool: "bool", int: "int", float: "float", st
 class Lazy:
     """A function given by its name, `package.module:function`, and imported when first called.
 
-    The tables of methods refer to their functions in this way, so that reading a table loads no
+    The tables of methods refer to their functions in this way: reading a table loads no
     search and no engine.
     """
 
@@ -124,7 +124,7 @@ def option(name: str, hint: object, default: Any) -> Option | None:
 
 
 def _parts(hint: object) -> Iterator[object]:
-    """Yield the types of a union and what stands beside them in an `Annotated`."""
+    """Yield the types of a union and what stands next to them in an `Annotated`."""
     hint = getattr(hint, "__value__", hint)  # value of a `type` statement
     if get_origin(hint) is Annotated:
         first, *others = get_args(hint)
@@ -242,7 +242,7 @@ _START = re.compile(r"(?:def |class )?\w+")
 
 
 def _parsed(text: str) -> list[ast.stmt]:
-    """Return the statements of a text; none if it is no source, such as a line of a docstring."""
+    """Return the statements of a text; none for other text, such as a docstring's."""
     try:
         return ast.parse(text).body
     except SyntaxError:

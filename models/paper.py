@@ -61,14 +61,13 @@ class Guarantee:
 
     `evaluate(instance)` returns `claim`, `factor` (None if there is none), `holds` (whether the
     instance meets the assumptions) and `failed` (the assumptions that it does not meet). It takes
-    the method options named in `options` as keywords; if another option has not its default, there
-    is no guarantee. `verdict` says whether the claim is true; `tests` show it. With `ours` the
+    the method options named in `options` as keywords; if another option is changed, nothing is
+    guaranteed. `verdict` says whether the claim is true; `tests` show it. With `ours`, the
     assumptions are not the paper's, and an instance that fails them may refute the claim. `measure`
     is for a claim that is not on a schedule's value: from an instance to the factor by which the
     claim is missed there, 1 if it is kept; `near`, from an instance on which it is kept to how
     close it comes to being missed, from 0 to 1, guides a search that would otherwise see the same
-    value everywhere. `ratio` says whether the claim is on a method's ratio to the optimum.
-    """
+    value everywhere. `ratio` says whether the claim is on a method's ratio to the optimum."""
 
     __pydantic_config__ = STRICT
 
@@ -146,7 +145,7 @@ class Paper:
         Parameters
         ----------
         instance : Instance
-            The instance.
+            Instance whose numbers enter the guarantee.
         method : str
             Name of the method.
         changed : mapping
@@ -185,7 +184,7 @@ def load_paper(file: str | os.PathLike[str]) -> Paper:
     Parameters
     ----------
     file : path
-        The file.
+        Location of the TOML file, usually next to the family's modules.
     """
     paper = _PaperFile.__new__(_PaperFile)
     object.__setattr__(paper, "_file", os.path.abspath(file))

@@ -91,7 +91,7 @@ class Narrowed(Generic[I, S]):
 class SolveProgram(Wrapper, Generic[I, S]):
     """A method that builds one program of the whole problem and solves it with an engine.
 
-    Its options are those of the builder.
+    Its options are the builder's.
 
     Attributes
     ----------
@@ -180,8 +180,8 @@ class Program(Generic[I, S]):
     summary : str
         What it is, in one line.
     kind : "exact", "relaxation", "dual" or "subproblem"
-        `exact`: its optimum is that of the instance. `relaxation` and `dual`: its optimum bounds
-        that of the instance. `subproblem`: a part of an algorithm; bounds nothing.
+        `exact`: its optimum is the instance's. `relaxation` and `dual`: its optimum bounds the
+        instance's. `subproblem`: a part of an algorithm; bounds nothing.
     equations : str
         The paper's equations; empty for a program of ours.
     build : callable
@@ -193,7 +193,7 @@ class Program(Generic[I, S]):
         From a solved model, as `build` returns it, and the instance to a schedule, or to None where
         the values give none.
     literal : callable or None
-        Like `read`, but the starts, ends and counts are those of the values, whether or not they
+        Like `read`, but the starts, ends and counts are as in the values, whether or not they
         obey the rules; None where `read` returns them.
     narrow : callable or None
         Like `build`, in the time windows that the schedule of a heuristic leaves open.
@@ -243,7 +243,7 @@ class Program(Generic[I, S]):
         return BuiltProgram(found, lambda values: self._read(found, instance, values))
 
     def _read(self, found: Any, instance: I, values: Any) -> S | None:
-        """Return the schedule of a model without a reader of its own; arrays become Pyomo's."""
+        """Return the schedule of a model without a separate reader; arrays become Pyomo's."""
         from schedgap.solvers.programs.arrays import LinearProgram
         from schedgap.solvers.programs.indices import as_model
 

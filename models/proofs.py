@@ -161,7 +161,7 @@ def _decimal(value: Fraction, rounding: str) -> str:
 def proof_width(instance: Instance, objective: float | None) -> float:
     """Return by how much a schedule may be better than one that is proved optimal, relatively.
 
-    0 where a grid tells values apart, so that the next better one is excluded.
+    0 where a grid tells values apart: then the next better one is excluded.
 
     `objective`: of the schedule claimed optimal; None for the claim that there is none.
     """
@@ -336,7 +336,7 @@ def read_proof(file: str | os.PathLike[str]) -> dict[str, Any]:
     Raises
     ------
     InputError
-        When it cannot be read, is no strict JSON object, or is larger than 64 MB when unpacked.
+        When it cannot be read, is not a strict JSON object, or is larger than 64 MB when unpacked.
     """
     return parse_proof(read_bytes(file, most=MAX_BYTES), file=str(file))
 
@@ -349,7 +349,7 @@ def parse_proof(content: bytes, *, file: str = "") -> dict[str, Any]:
     Raises
     ------
     InputError
-        When it is no strict JSON object, or is larger than 64 MB when unpacked.
+        When it is not a strict JSON object, or is larger than 64 MB when unpacked.
     """
     try:
         if content[:2] == b"\x1f\x8b":

@@ -1,6 +1,6 @@
 """The stage `refute`: rule out better and better values over the program of a family's proof.
 
-Each goal that is refuted leaves a proof file: at the end of the optimum, before that of the bound.
+Each goal that is refuted leaves a proof file: at the end of the optimum, before that a bound.
 
 References
 ----------
@@ -37,7 +37,7 @@ def refute_stage(
 
     `progress`: receives schedules and bounds. `prove_goal`: of the family. `lower`, `upper`: known
     bound, and value of the incumbent; None without one. Both are in the units of the search state,
-    `sense` times those of the objective. `grid`: of the values; 0 without one. `step`: how far the
+    `sense` times the objective's. `grid`: of the values; 0 without one. `step`: how far the
     next bound to be proved lies above the last one, as a part of the first gap; with 1, the
     incumbent is tried at once. `lowers`: so it is, too, but the prover may lower the goal to its
     `least`, at first without limit, then by all but `step` of the gap that is left.

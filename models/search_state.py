@@ -1,8 +1,8 @@
 """Incumbent and bound of a running method, and the stages that close the gap between them.
 
 A stage is a function `stage(progress, ..., budget=) -> StageResult`. It reports every better
-schedule and bound to `progress` at once, so that they survive when it is stopped. Run by
-`SearchState.child`, it has a process of its own, because two engines cannot share one.
+schedule and bound to `progress` at once: they survive when it is stopped. Run by
+`SearchState.child`, it has a separate process, because two engines cannot share one.
 """
 
 import math
@@ -73,7 +73,7 @@ class StageResult:
     Attributes
     ----------
     complete : bool
-        Whether the search was exhaustive, so that the best schedule is optimal.
+        Whether the search was exhaustive: the best schedule is then optimal.
     infeasible : bool
         Whether it proved that there is no schedule.
     trace : mapping
@@ -111,12 +111,12 @@ class SearchState(StageProgress[S]):
         From a value to the instance's units and sense.
     round_bound : callable
         From a bound to the least value >= bound that a schedule can have, for example the next
-        whole number.
+        integer.
     normalise : callable
         The form in which a schedule is stored, for example left-shifted. None for one that breaks a
         rule by less than an engine's tolerance: it is dropped, and the trace counts it.
     tolerance : float
-        Relative difference up to which two values count as equal; 0 for whole numbers.
+        Relative difference up to which two values count as equal; 0 for integers.
     trace_of : callable
         What the trace reports on the schedule that is returned.
 
@@ -485,7 +485,7 @@ def solve_program(
 
 
 class Relay(NullProgress[S]):
-    """Progress of a method in other units than those of the search state that it reports to.
+    """Progress of a method in other units than the search state that it reports to.
 
     Where the units are the same, the method reports to the search state itself. Phases are
     dropped: the outer method has its own.

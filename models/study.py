@@ -11,7 +11,7 @@ def main(
     """Print `table(cases, seed)`, with the values of `--cases N` and `--seed N`.
 
     `module`: name of the module, for the help text. `table`: takes the number of cases and the seed
-    and returns the table. `arguments`: by default those of the command line.
+    and returns the table. `arguments`: by default the command line's.
     """
     parser = argparse.ArgumentParser(prog=f"python -m {module}")
     parser.add_argument("--cases", type=int, default=3000)

@@ -83,7 +83,7 @@ def _figures(
     seeds: Sequence[int], jobs: Sequence[int], machines: Sequence[int],
     long_machines: Sequence[int], long_jobs: int, quick: bool,
 ) -> Iterator[Experiment]:  # fmt: skip
-    """Yield all figures; the parameters are those of `experiments`."""
+    """Yield all figures; `experiments` explains the parameters."""
 
     @cache
     def drawn(
@@ -192,7 +192,7 @@ def median_excess(draw: Draw, measure: str) -> float:
 
 
 def best_floor_excess(draw: Draw) -> float:
-    """Return by how many percent the best larger L earns more than that of (14)."""
+    """Return by how many percent the best larger L earns more than L of (14)."""
     own, *others = (draw.value(PRICED, x) for x in FLOORS)
     return percent_above(max(others), own)
 

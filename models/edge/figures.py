@@ -1,7 +1,7 @@
 """Figures 3-14 of the paper as experiments, with the measures that its claims need.
 
-`claims.toml` has the claims; the text of the paper quotes no values from the figures. Series of
-ours, marked so, stand next to those of the paper: A_online with any start in a round, A_online
+`claims.toml` has the claims; the text of the paper quotes no values from the figures. Series
+marked as ours stand next to the paper's: A_online with any start in a round, A_online
 without prices, and a list schedule in order of arrival, which decides on each job at its arrival,
 with neither rounds nor prices.
 """
@@ -32,8 +32,8 @@ USUAL = 200
 CAPS = tuple(10.0**power for power in range(-12, 1))  # near 1 one busy worker closes a server (E12)
 GRADIENTS = (30, 139, 248, 357, 466, 575)  # MB; the paper: 30 to 575
 SMALL_JOBS, SMALL_SERVERS = (4, 8, 12, 16, 20), (2, 4, 8)  # so few that optima can be proved
-SPANS = (96, 1536)  # T of the paper, beside 384: jobs arrive up to T / 1.5
-OVERHEADS = (16, 64)  # slots, beside 1
+SPANS = (96, 1536)  # T of the paper is 384, too: jobs arrive up to T / 1.5
+OVERHEADS = (16, 64)  # slots; 1 in the other figures
 
 Settings = Mapping[str, float | str]
 Fields = dict[str, Any]  # fields of `Experiment`
@@ -49,8 +49,8 @@ def experiments(
 ) -> list[Experiment]:
     """Return the experiments for Figures 3-14, at our defaults and at other settings.
 
-    `quick`: a tenth of the paper's jobs and servers with one worker type instead of nine, so that
-    as many jobs and servers share a type; three positions on an axis, and bounds without an engine.
+    `quick`: a tenth of the paper's jobs and servers with one worker type instead of nine: as
+    many jobs and servers share a type; three positions on an axis, and bounds without an engine.
     `seeds`: one draw for each seed: the same servers and jobs along an axis, up to their number.
     `sizes`: numbers of jobs or of edge servers along the axes. `usual`: number of jobs and of edge
     servers where the figure does not vary them. `small_jobs`: numbers of jobs in Figure 14, which
@@ -59,11 +59,11 @@ def experiments(
     Notes
     -----
     Source: Section VI. Objective (2): the sum of c_j - a_j. The paper does not state T, the types
-    on a server, and the overhead of preemption. Settings: `T`, so that jobs arrive up to T / 1.5,
+    on a server, and the overhead of preemption. Settings: `T`; jobs arrive up to T / 1.5,
     while the horizon of the instance lets every method end; `servers` = mixed, a type for each
     single worker and PS; `overhead` in slots; `F`, the range of the caps of the prices. Figure 14
     has ranges of ours, small enough to prove optima; Figure 14-scale has the instances of Figure 3.
-    The copies at other settings have no bound and no best known schedule beside them.
+    The copies at other settings show no bound and no best known schedule.
     """
     sizes = sizes or ((10, 20, 30) if quick else SIZES)
     usual = usual or (20 if quick else USUAL)
@@ -74,7 +74,7 @@ def experiments(
 def _figures(
     quick: bool, seeds: Sequence[int], sizes: Sequence[int], usual: int, few: Sequence[int]
 ) -> Iterator[Experiment]:
-    """Yield all figures; the parameters are those of `experiments`."""
+    """Yield all figures; `experiments` explains the parameters."""
     scaled = {"worker_types": 1, "ps_types": 1} if quick else {}
     brackets = ("job-alone", "list:moves=0") if quick else ("type-bound", "list:moves=30")
 
@@ -147,7 +147,7 @@ def _figures(
 
 
 def _scan(quick: bool) -> list[tuple[Settings, Mapping[str, object]]]:
-    """Return settings that the paper does not state, with those of the generator."""
+    """Return settings that the paper does not state, each with the generator's settings."""
     mixed: dict[str, object] = {"server_types": "mixed"}
     if quick:  # one type cannot be mixed: three, each with a third of the cloud
         mixed |= {"worker_types": 3, "ps_types": 3, "cloud_workers": 21, "cloud_ps": 21}

@@ -4,9 +4,9 @@
 
 The values on the paper's axes are lost; those here are our own, within the ranges of Section 7. All
 figures are drawn on one cluster, whose capacity is 0.2 of what the largest number of jobs asks for,
-and so about 0.5 of what the smallest one asks for. Along an axis nothing else changes; only in
-Figure 9 is the capacity that of each framework's jobs. What the paper does not state is drawn at
-several settings:
+and so about 0.5 of what the smallest one asks for. Along an axis nothing else changes; in
+Figure 9 alone the capacity follows from each framework's jobs. What the paper does not state is
+drawn at several settings:
 
 - `alpha`: windows of a round of A_online; 4 by default.
 - `arrivals`: `together` in slot 1; by default uniform over the first half of the horizon.
@@ -20,7 +20,7 @@ it. Copies at the setting `F` go from a billionth of the least valid F to it, th
 excludes these values. Both figures have the largest number of jobs.
 
 Series that the paper does not print carry "(ours)" in their names. The copies at other settings
-have no bound and no best known schedule beside them.
+show no bound and no best known schedule.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -69,7 +69,8 @@ AXES_OF_F: tuple[tuple[Setting, Sequence[float]], ...] = (
 )  # fmt: skip
 WORKERS = (1, 2, 4, 8, 16, 30)
 LEAST, MOST = 0.2, 0.5  # capacity as a fraction of the jobs' total demand
-BATCHES: tuple[tuple[Setting, Mapping[str, object]], ...] = (  # settings, and those of batches
+# settings of the figure, and of its batches
+BATCHES: tuple[tuple[Setting, Mapping[str, object]], ...] = (
     ({}, {"objective": "scheduled_weight", "deadline": 128}),
     ({"deadline": 32}, {"objective": "scheduled_weight", "deadline": 32}),
 )

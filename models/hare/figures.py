@@ -22,12 +22,12 @@ BASELINES = (FIFO, SRTF, HOMO, ALLOX)  # the paper's schemes for comparison
 CLASSES = ("CV", "NLP", "Speech", "Rec")
 MIXES = ("low", "middle", "high")
 NOT_PREEMPTIVE = {SRTF: "srtf:preempt=false"}
-MINUTES = (10, 15, 20, 25, 30, 40, 50, 60)  # of Figure 13
+MINUTES = (10, 15, 20, 25, 30, 40, 50, 60)  # times in Figure 13
 COMBINATIONS = {  # Figure 5: GPUs of each kind; ours, the text does not name the paper's five
     "4 K80": "K80:4", "2 K80, 2 T4": "K80:2,T4:2", "2 K80, 2 V100": "K80:2,V100:2",
     "4 T4": "T4:4", "4 V100": "V100:4",
 }  # fmt: skip
-# Quick: a fifth of the GPUs and jobs, and four rounds in one, so that the load stays the same.
+# Quick: a fifth of the GPUs and jobs, and four rounds in one: the load stays the same.
 QUICK: dict[str, object] = {
     "rounds_cv": "5-10",
     "rounds_nlp": "8-15",
@@ -319,7 +319,7 @@ def switching_cost(draw: Draw) -> float:
 
 
 def kept_switching(draw: Draw) -> float:
-    """Return the switching time with Hare's memory over that of PipeSwitch."""
+    """Return the switching time with Hare's memory over PipeSwitch's."""
 
     def ratio(mode: str) -> float:
         share = draw.value("i1, i2, i3", measure=f"{mode} switching share (%)")

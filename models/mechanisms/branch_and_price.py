@@ -1,7 +1,7 @@
 """Best-first branch and bound whose bound is valid at any moment, and pseudocosts for its branches.
 
 The nodes of branch and price, or of branch and cut, differ from family to family; the loop does
-not. A node is settled in two ways only: by a bound of its own that the incumbent meets, or by
+not. A node is settled in two ways only: by its bound, if the incumbent meets it, or by
 children that together hold every schedule of it. A node whose work is interrupted is settled by
 neither, and stays open with the best bound that it has reached.
 

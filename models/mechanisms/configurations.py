@@ -26,7 +26,7 @@ def maximal_configurations(
 
     `demand` [k, r]: what one item of each kind takes of each resource, of some resource more than
     0. `capacity` is [r]. `rounding`: relative to 1 + capacity: by how much sums of demands may be
-    off. 0 where they are exact, such as sums of whole numbers. Configurations above the capacity by
+    off. 0 where they are exact, such as sums of integers. Configurations above the capacity by
     no more than this count as fitting. `at_most`: number of configurations to look at, those that
     are not maximal included.
 
@@ -39,7 +39,7 @@ def maximal_configurations(
     Raises
     ------
     ValueError
-        When an item takes nothing of any resource, so that any number of them fits.
+        When an item takes nothing of any resource: any number of them fits.
 
     Examples
     --------

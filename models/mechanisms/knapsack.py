@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from schedgap.solvers.programs.arrays import Floats
 
 SUBGRADIENT_STEPS = 40
-MAX_NODES = 20_000  # of one knapsack
+MAX_NODES = 20_000  # limit for one knapsack
 SAFE = 1 + 1e-9  # covers the rounding of some thousand sums and products
 _EQUAL = 1e-11  # relative: a bound so little above the best value leaves nothing to find
 
@@ -64,7 +64,7 @@ def multiple_choice_knapsack(
     """Return an upper bound on the largest value, and options that fit together.
 
     `choices`: at most one option of each choice is taken. `capacity` [r]: of each resource; demands
-    are whole numbers, too, so sums are exact. `budget`: reduced by the nodes used.
+    are integers, too, so sums are exact. `budget`: reduced by the nodes used.
 
     Returns
     -------
@@ -181,8 +181,8 @@ def knapsack_values(
 ) -> NDArray[np.int64] | Floats:
     """Return the value of the best set of items for each capacity 0, ..., `capacity`.
 
-    `lengths`: of each item; negative: it does not fit at all. `values`: of each item; whole numbers
-    give exact sums of whole numbers. Items of value <= 0 stay out.
+    `lengths`: of each item; negative: it does not fit at all. `values`: of each item; integers
+    give exact sums. Items of value <= 0 stay out.
     """
     value = np.asarray(values)
     table = np.zeros(capacity + 1, dtype=value.dtype)

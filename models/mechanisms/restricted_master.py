@@ -141,7 +141,7 @@ class RestrictedMaster(Generic[Tag]):
             self._tags += columns.tags
 
     def duals(self, values: Mapping[Block, ArrayLike]) -> Floats:
-        """Return duals [i] of all rows from those of some blocks; the others are 0.
+        """Return duals [i] of all rows from the duals of some blocks; the others are 0.
 
         `values`: broadcast to the block's shape. The sign is the engine's: positive where a row's
         lower side binds, negative where its upper side does.
@@ -223,6 +223,6 @@ class RestrictedMaster(Generic[Tag]):
 def prices_at_most(block: Block, duals: Floats) -> Floats:
     """Return the prices >= 0 of rows `<= upper`, in the block's shape.
 
-    `duals` [i]: of all rows, the engine's sign; those of the wrong sign count as 0.
+    `duals` [i]: of all rows, the engine's sign; duals of the wrong sign count as 0.
     """
     return np.maximum(0.0, -block.extract(duals)) + 0.0  # no -0.0

@@ -1,6 +1,6 @@
 """Figures 4-7 of the paper as experiments, with the measures that the claims about them need.
 
-`claims.toml` has the claims. The paper prints its figures without numbers, so that its claims are
+`claims.toml` has the claims. The paper prints its figures without numbers, so its claims are
 about orders and directions. It leaves open what decides them: how much of a job's time contention
 and overhead cost, apart from "at most 15%", in which order the baselines take the jobs, and whether
 FA-FFP packs, as the text says (E19, E27, E28). Each figure is drawn at several values of these
@@ -75,7 +75,7 @@ def experiments(
 ) -> list[Experiment]:
     """Return Figures 4-7 on random instances of the paper's workload, at several settings.
 
-    `quick`: with bounds and schedules that are found at once beside the figures, instead of better
+    `quick`: with bounds and schedules that are found at once next to the figures, instead of better
     ones. The figures themselves are the same, of the paper's size. `seeds`: seeds of the instances,
     one draw each. `servers`: numbers of servers in Figure 6; the other figures use the last one.
     `jobs`: number of jobs, >= 1; their sizes keep the paper's proportions. `settings`: values of
@@ -123,7 +123,7 @@ def _figures(
         return f"{policy('SJF-BCO')}:kappa={kappa}"
 
     def with_factor(instance: RingInstance, factor: int) -> str:
-        # an option of the method, so that all points of a seed are one instance
+        # an option of the method: all points of a seed are one instance
         return with_kappa(instance, 1) + (f":spread_factor={factor}" if factor > 1 else "")
 
     def occurring(seed: int, kappa: int) -> RingInstance | None:
@@ -199,7 +199,7 @@ def behind_ff_and_rand(draw: Draw) -> float:
 
 
 def more_spreading(draw: Draw) -> float:
-    """Return the share of time that SJF-BCO's further servers cost beyond that of FF or RAND."""
+    """Return the share of time that SJF-BCO's further servers cost beyond FF's or RAND's."""
     own, *rivals = (draw.value(each, measure=SPREADING) for each in ("SJF-BCO", "FF", "RAND"))
     return own - min(rivals)
 
@@ -219,7 +219,7 @@ def _bends(curve: Sequence[float]) -> tuple[list[int], list[int]]:
     """
     directions: list[int] = []
     bends: list[int] = []
-    place = 0  # of the last change of the value
+    place = 0  # where the value changed last
     for k, (before, after) in enumerate(pairwise(curve)):
         if before == after:
             continue

@@ -29,7 +29,7 @@ from schedgap.models.elastic.time_windows import ElasticWindows, no_schedule, wi
 from schedgap.models.method import RunContext
 from schedgap.models.search_state import SearchState
 
-SHARE = 0.2  # of the time, for the first schedules
+SHARE = 0.2  # fraction of the time for the first schedules
 
 
 def starting_schedule(

@@ -72,7 +72,7 @@ class Plan(NamedTuple):
 
 
 class State(NamedTuple):
-    """The plan, what is free beside it, and room to work in."""
+    """The plan, what is free next to it, and room to work in."""
 
     plan: Plan
     free: Floats  # [h, r, t] units
@@ -142,7 +142,7 @@ def fill_cost(number: int, upto: Any, before: Any, paid: Any, omega: Any) -> flo
 def place_ps(
     problem: Any, state: Any, k: int, p: int, row: int, fill: Any, order: Any, upto: Any
 ) -> tuple[int, int, int]:
-    """Return server and number of the PSs, and the workers beside them, in the cheapest split.
+    """Return server and number of the PSs, and the workers next to them, in the cheapest split.
 
     `fill`: [4, h] servers in ascending order of price: price of a worker, workers that fit, workers
     on those before, and their price. As `placement.ps_split` with the rule `exact`.
@@ -259,7 +259,7 @@ def place(problem: Any, state: Any, j: int, k: int, row: int, room: Any, gene: A
             x = 0
             while upto[x] == 0:
                 x += 1
-            if upto[x] >= N:  # on one server it is no split
+            if upto[x] >= N:  # a plan on one server is not a split
                 return False
         used, rest, x = 0, N - beside, 0
         if host >= 0:

@@ -26,14 +26,14 @@ from schedgap.models.elastic.programs.columns import ElasticRun, schedule_of
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers.children.clock import Clock
 
-_LP_SHARE = 0.4  # of the time, for the relaxation
+_LP_SHARE = 0.4  # fraction of the time for the relaxation
 _GAP = 1e-3  # relative gap between master and bound at which the relaxation ends
-_LIST_SHARE = 0.15  # of the remaining time, for lists in other orders
+_LIST_SHARE = 0.15  # fraction of the remaining time for lists in other orders
 _LISTS = 20  # number of these lists without a time limit
-_MAX_LISTS = 1_000  # and with one
+_MAX_LISTS = 1_000  # number of lists with a time limit
 _PATIENCE = 60  # lists without improvement after which they end
 _MOVES = 150  # moves per job without a time limit
-_MAX_MOVES = 10**9  # and with one: the time ends the search
+_MAX_MOVES = 10**9  # moves per job with a time limit, which ends the search
 
 
 def _spent(clock: Clock) -> Callable[[], float]:

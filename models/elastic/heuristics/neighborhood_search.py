@@ -35,9 +35,9 @@ from schedgap.models.elastic.modes import modes
 from schedgap.models.elastic.programs.columns import ElasticRun
 from schedgap.solvers.search.annealing import anneal
 
-# One is drawn for each move: factor of the prices, and weight of the room beside a run.
+# One is drawn for each move: factor of the prices, and weight of the room next to a run.
 GENES = np.array(list(product((0.2, 0.2, 0.5, 0.8, 1.0), (0.0, 0.5))))
-LIST_FACTORS = 1.0, 0.6, 0.8, 0.3, 1.2  # of the prices; one is drawn for each list
+LIST_FACTORS = 1.0, 0.6, 0.8, 0.3, 1.2  # factors of the prices; one is drawn for each list
 LIST_FITS = 1.0, 0.0
 POINTS = 0.0, 0.25, 0.5, 1.0  # points from start to end of a job by which lists are ordered
 DEVIATIONS = 0.0, 3.0, 10.0, 30.0  # standard deviations of the perturbation of points, in slots
@@ -66,9 +66,10 @@ def relist(
     from the relaxation or from the best list so far.
 
     `given`: prices, and times of the jobs in the relaxation. `runs`: a feasible schedule, of all
-    jobs if it is no batch. `rounds`: largest number of lists. `patience`: number of lists without
-    improvement after which it ends. `enough`: a value at which it ends, for example a bound.
-    `stop`: returns True when time is up. `on_better`: receives each better schedule with its value.
+    jobs unless it is a batch. `rounds`: largest number of lists. `patience`: number of lists
+    without improvement after which it ends. `enough`: a value at which it ends, for example a
+    bound. `stop`: returns True when time is up. `on_better`: receives each better schedule with its
+    value.
     """
     random = np.random.default_rng(seed)
     best, best_runs, last_improvement = value_of(instance, runs), list(runs), 0
@@ -119,8 +120,8 @@ def search(
 ) -> tuple[list[ElasticRun], int]:
     """Return the best schedule found, never worse than `runs`, and the number of moves.
 
-    `given`: prices, and an order of the jobs. `runs`: all jobs, in a feasible schedule. The other
-    arguments are those of `solvers.search.annealing.anneal`.
+    `given`: prices, and an order of the jobs. `runs`: all jobs, in a feasible schedule.
+    `solvers.search.annealing.anneal` explains the other arguments.
     """
     last = max(run.end for run in runs) - 1
     partial = PartialSchedule(instance, last, given.upto, runs)

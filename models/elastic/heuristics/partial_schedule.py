@@ -167,7 +167,7 @@ class PartialSchedule:
         self.put(runs)
 
     def runs(self, plan: Plan | None = None) -> list[ElasticRun]:
-        """Return the runs of the inserted jobs, or of those of a plan."""
+        """Return the runs of the inserted jobs, or of a plan's jobs."""
         plan, types = plan or self.state.plan, self.problem
         found = []
         for j in np.flatnonzero(plan.mode >= 0).tolist():
@@ -234,7 +234,7 @@ class PartialSchedule:
 
         Notes
         -----
-        Ties: the least volume, then the earliest start. Servers: those of the least opportunity
+        Ties: the least volume, then the earliest start. Servers: the least opportunity
         cost (`opportunity_costs`).
         """
         spare = np.inf

@@ -30,12 +30,12 @@ from schedgap.solvers import Clock
 # Price of time on a GPU that is the fastest for every task, in mean weights of a job. With 0 a
 # batch never waits for a cheaper GPU.
 LEVELS = (0.0, 0.1, 0.2, 0.4, 0.8)
-ARRIVAL_FACTORS = (0.0, 0.5)  # of the arrival, relative to work / weight, in the first orders
-SPLIT = 200  # up to this number, every task is a batch of its own: more moves, but slower
+ARRIVAL_FACTORS = (0.0, 0.5)  # factor of the arrival next to work / weight, in the first orders
+SPLIT = 200  # up to this number, every task is a separate batch: more moves, but slower
 CHECKPOINTS = 32  # partial schedules stored along a plan; decoding starts from the last common one
 STALL = 10  # moves without improvement, per batch of the instance, before a kick
 PATIENCE = 100  # kicks in a row without improvement before the search ends
-MOVES_WITHOUT_LIMIT = 2000  # of `local-search`, if neither moves nor a time limit are given
+MOVES_WITHOUT_LIMIT = 2000  # moves of `local-search`, if neither moves nor a time limit are given
 
 OnImprovement = Callable[[HareSchedule, float], None]  # with its value, in the instance's units
 
@@ -64,8 +64,8 @@ class PlanSearch:
     """Decoder and neighbourhood of plans for one instance.
 
     `gpu_rule`: whether batches prefer slots by their ends or by their starts. `budget`: its clock
-    and seed. `on_improvement`: called with every better schedule and its value, first with that of
-    `list_wspt`.
+    and seed. `on_improvement`: called with every better schedule and its value, first with
+    `list_wspt`'s.
     """
 
     def __init__(
