@@ -134,6 +134,8 @@ def _of_types(instance: EdgeInstance, goal: int, parts: list[Any]) -> IntegerPro
         most, pools = whole(part.get("goal"), "/vectors/goal"), part.get("pools")
         model = Model(instance, most, name)
         for pool in pools if isinstance(pools, list) else []:
+            if not isinstance(pool, Mapping):
+                raise RefusedError("/vectors/pools", "needs prices")
             model.reduce(pool)
         own, first = model.written(), len(cost)
         absent = first + len(own.cost)

@@ -218,6 +218,7 @@ def test_proofs_of_types_add_up(tmp_path: Path) -> None:
         (lambda parts: [parts[0] | {"goal": 3}, parts[1]], "/tree/"),
         (lambda parts: [parts[0] | {"goal": 10**9}, parts[1]], "/tree/"),
         (lambda parts: [parts[0], parts[1] | {"pools": [{"o": 1, "p": [[0]]}]}], "needs [server"),
+        (lambda parts: [parts[0], parts[1] | {"pools": [5]}], "/vectors/pools: needs prices"),
     ],
 )
 def test_types_that_do_not_add_up_are_refused(
