@@ -108,6 +108,23 @@ def test_a_search_out_of_time_proves_nothing():
     assert not report.complete and found.lower == before
 
 
+def test_numbers_too_large_for_cp_sat_end_the_search():
+    """One to 140 workers of 10^9 each: in thousandths, the coefficients of (5) exceed 2^53."""
+    large = {
+        "epochs": 1, "samples": 200, "batch_size": 140, "worker_ps_ratio": 1.0,
+        "gradient_size": 1.0, "time_per_sample": 1.0, "internal_bandwidth": 4.0,
+        "external_bandwidth": 2.0, "worker_demand": {"gpu": 5e8, "cpu": 0},
+        "ps_demand": {"gpu": 5e8, "cpu": 0},
+    }  # fmt: skip
+    instance = instance_of([job("j", 1, [9, 8, 7, 6], **large)], [{"gpu": 1e9, "cpu": 0}] * 140)
+    call = RunContext({}, "highs", Budget(Clock(60)), NullProgress())
+    found = initial_state(instance, call)
+    report = found.child(
+        "benders", benders_stage, instance, 0.0, master="cp-sat", budget=call.budget, engine="cp-sat"
+    )
+    assert not report.complete and "2^53" in report.trace["note"]
+
+
 def test_a_schedule_that_is_better_only_by_rounding_ends_the_search(monkeypatch):
     """With costs of two bits 9 and 10 are the same, so the master repeats its solution."""
     monkeypatch.setattr(logic_based_benders, "COST_BITS", 2)

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from schedgap.errors import UsageError
 from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule
 from schedgap.models.dmlrs import proof
 from schedgap.models.dmlrs.bounds.utility_sums import attained
@@ -87,7 +88,7 @@ def benders_stage(
                 if value >= upper:
                     break  # better only by what the utilities are rounded
                 upper = value
-    except RefusedError as error:  # too large
+    except (RefusedError, UsageError) as error:  # too large, or its numbers for the engine
         trace["note"] = str(error)
     except OutOfTimeError:
         pass
