@@ -120,7 +120,13 @@ def test_numbers_too_large_for_cp_sat_end_the_search():
     call = RunContext({}, "highs", Budget(Clock(60)), NullProgress())
     found = initial_state(instance, call)
     report = found.child(
-        "benders", benders_stage, instance, 0.0, master="cp-sat", budget=call.budget, engine="cp-sat"
+        "benders",
+        benders_stage,
+        instance,
+        0.0,
+        master="cp-sat",
+        budget=call.budget,
+        engine="cp-sat",
     )
     assert not report.complete and "2^53" in report.trace["note"]
 
