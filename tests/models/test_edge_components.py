@@ -244,3 +244,16 @@ def test_forged_proofs_of_types_are_refused() -> None:
     ]
     for wrong in forged:
         assert check_here(instance, wrong).status == "refused"
+
+
+def test_a_stopped_search_goes_on() -> None:
+    """Also for the first goal, which lies below the known bound."""
+    (part, _) = components(three_each()).values()
+    component = components_module._Component(part, 3, 4, limit=0.0)
+    component.advance(6, Budget(Clock(60)))
+    (search,) = component.searches.values()
+    component.advance(6, Budget(Clock(60)))
+    assert [*component.searches.values()] == [search]
+    component.limit = 60.0
+    component.advance(6, Budget(Clock(60)))
+    assert component.lower == 3 and component.proof is not None and not component.searches
