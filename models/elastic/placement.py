@@ -21,6 +21,7 @@ Rule = Annotated[
     "optimal split placements (ours, E19), or Algorithm 4 with its errors corrected",
 ]
 TOLERANCE = 1e-6  # of (2i) and (2h), as in the rules
+MOST = 10**15  # containers on a server; a larger number counts as this
 TIE = 1e-9  # costs that differ by less are equal; relative to costs above 1
 
 
@@ -42,7 +43,7 @@ def fits(free: Floats, demand: Floats) -> Ints:
     counts = np.asarray(np.floor(free[..., needed[0]] / demand[needed[0]]))
     for r in needed[1:]:
         np.minimum(counts, np.floor(free[..., r] / demand[r]), out=counts)
-    result: Ints = np.maximum(counts, 0).astype(np.int64)
+    result: Ints = np.clip(counts, 0, MOST).astype(np.int64)
     return result
 
 

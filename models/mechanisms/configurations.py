@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from schedgap.solvers.programs.arrays import Floats
 
 Ints = NDArray[np.int64]
+MOST = 10**12  # items of one kind on a server; coefficients of HiGHS end at 10^15
 
 
 def maximal_configurations(
@@ -55,7 +56,10 @@ def maximal_configurations(
     count, free = np.zeros((1, len(order)), dtype=np.int64), (capacity + slack)[None]
     for k in order.tolist():
         taken = demand[k] > 0
-        fit = np.maximum(0.0, (free[:, taken] / demand[k, taken]).min(axis=1)).astype(np.int64)
+        room = np.maximum(0.0, (free[:, taken] / demand[k, taken]).min(axis=1))
+        if room.max() > MOST:
+            return None
+        fit = room.astype(np.int64)
         ways = np.ones_like(fit) if k == order[-1] else fit + 1
         if ways.sum() > at_most:
             return None

@@ -94,6 +94,19 @@ def test_the_ring_example_has_no_gap() -> None:
     assert run("schedule-lp", RING).bound == pytest.approx(5, rel=1e-6)
 
 
+def test_a_run_that_takes_next_to_nothing_is_bounded() -> None:
+    """HiGHS refuses the 10^-15 of a server that a worker takes. Two jobs of two slots: 2 + 2."""
+    server = {"id": "s1", "capacity": {"gpu": 0, "cpu": 0, "bandwidth": 1e12}}
+    job = {"chunks": 2, "train_time": {"w1": 1.0}, "update_time": 0.5}
+    instance = instance_of(
+        [job, job],
+        architecture="ring_allreduce",
+        servers=[server],
+        worker_types=[{"id": "w1", "demand": {"bandwidth": 1e-3}}],
+    )
+    assert run("schedule-lp", instance).bound == pytest.approx(brute_force(instance), rel=1e-6)
+
+
 def test_two_jobs_that_exclude_each_other_share_their_slots() -> None:
     """On one server j1 takes both GPUs for 3 of 3 slots, or one for 6: too long. j2 needs both for
     one slot or one for two. So j1 to the share x leaves 2 (3 - 3 x) GPU slots for 2 of j2: x = 2/3

@@ -133,6 +133,11 @@ def test_algorithm_4_can_miss_that_there_is_a_placement() -> None:
     assert _of_theorem_1("exact", gpu=1, cpu=1, bandwidth=2) == (13.0, {0: 1, 1: 1}, {1: 1})
 
 
+def test_more_containers_than_an_integer_holds_fit() -> None:
+    """10^12 units of 10^-9 each: more than 2^63 of them."""
+    assert fits(np.array([[1e12, 3.0]]), np.array([1e-9, 0.0])).tolist() == [10**15]
+
+
 def test_equal_prices_fill_servers_in_list_order() -> None:
     """Three workers on servers of two: two on the first, one on the second."""
     demand = ModeDemand(3, np.array([1.0]))

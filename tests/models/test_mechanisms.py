@@ -222,6 +222,7 @@ def test_all_that_fits_lies_below_a_maximal_configuration(
 def test_configurations_end_where_there_are_too_many_or_no_end() -> None:
     demand = np.ones((6, 1))
     assert maximal_configurations(demand, np.array([30.0]), at_most=100) is None
+    assert maximal_configurations(np.array([[1e-9]]), np.array([1e12])) is None  # more than 2^63
     with pytest.raises(ValueError, match="takes nothing"):
         maximal_configurations(np.zeros((1, 1)), np.array([3.0]))
 

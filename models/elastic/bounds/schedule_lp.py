@@ -49,6 +49,7 @@ from schedgap.solvers.loops.column_generation import Columns
 from schedgap.solvers.programs.builder import Entries
 
 GAP = 1e-6  # relative, between master and bound, at which column generation ends
+MIN_USAGE = 1e-8  # relative to a mean server, of a run in the master; HiGHS refuses less
 TIES = 4e-9  # relative: of costs that differ by less, pricing may return the larger one
 MAX_CELLS = 2_000_000  # servers x resources x slots with prices
 MAX_STARTS, MAX_ENTRIES = 20_000_000, 40_000_000  # when a certificate is evaluated
@@ -211,7 +212,7 @@ class _SlotMaster:
             for h, amounts in run.usage(view).items():
                 usage[self.pool[h]] += amounts
             usage /= self._size
-            used = np.nonzero(usage)
+            used = np.nonzero(usage > MIN_USAGE)
             rows = self._at[used][:, run.start - 1 : min(run.end - 1, self.slots)]
             entries.append([(run.job, 1.0), (rows, np.repeat(usage[used], rows.shape[1]))])
             cost.append(run_cost(self.instance, run.job, run.end))
