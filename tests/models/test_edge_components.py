@@ -23,7 +23,7 @@ from schedgap.models.method import Budget
 from schedgap.models.proofs import check_here, proof_data
 from schedgap.models.search_state import StageResult
 from schedgap.solvers import Clock
-from schedgap.solvers.proofs.prover import prove
+from schedgap.solvers.proofs.prover import Proved, prove
 from schedgap.solvers.proofs.tree import Proof
 from schedgap.solvers.proofs.vipr import Exported
 from strategies.edge import best_schedule, edge_instances, instance_of
@@ -246,14 +246,17 @@ def test_forged_proofs_of_types_are_refused() -> None:
         assert check_here(instance, wrong).status == "refused"
 
 
-def test_a_stopped_search_goes_on() -> None:
-    """Also for the first goal, which lies below the known bound."""
+@pytest.mark.parametrize(("nodes", "number"), [(1, 1), (0, 2)])
+def test_a_stopped_search_goes_on(nodes: int, number: int) -> None:
+    """Also for the first goal, below the known bound; but not if its prices were not found."""
     (part, _) = components(three_each()).values()
     component = components_module._Component(part, 3, 4, limit=0.0)
-    component.advance(6, Budget(Clock(60)))
-    (search,) = component.searches.values()
-    component.advance(6, Budget(Clock(60)))
-    assert [*component.searches.values()] == [search]
+    search = mock.Mock(**{"return_value.run.return_value": Proved(None, nodes=nodes)})
+    with mock.patch.object(components_module, "GoalSearch", search):
+        for _ in range(2):
+            component.advance(6, Budget(Clock(60)))
+    assert search.call_count == number
     component.limit = 60.0
+    component.searches.clear()
     component.advance(6, Budget(Clock(60)))
     assert component.lower == 3 and component.proof is not None and not component.searches

@@ -166,6 +166,8 @@ class _Component:
         else:
             self.limit *= 2
             self.step = max(1, self.upper - self.lower)
+        if not found.nodes:  # time was up before its prices were known
+            del self.searches[goal]
         least = self.lower if self.proof is not None else self.lower - 1
         for other in [each for each in self.searches if not least <= each < self.upper]:
             del self.searches[other]
