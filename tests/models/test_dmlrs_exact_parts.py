@@ -108,6 +108,34 @@ def test_a_search_out_of_time_proves_nothing():
     assert not report.complete and found.lower == before
 
 
+def by_a_hair():
+    """j1 is worth 8 and would do 1 - 1e-9 - 8e-17 of its work: the rules refuse it. j2 is worth 5.
+
+    Its worker fits one machine and its PS the other, which both have room for one job.
+    """
+    hair = {
+        "epochs": 1, "samples": 7, "batch_size": 1, "gradient_size": 1.0,
+        "time_per_sample": 0.32142857142857145, "worker_ps_ratio": 3.0,
+        "internal_bandwidth": 56.0, "worker_demand": {"gpu": 2.5, "cpu": 0},
+        "ps_demand": {"gpu": 0.5, "cpu": 0},
+    }  # fmt: skip
+    jobs = [
+        job("j1", 1, [8, 8, 8], **hair, external_bandwidth=55.99999977599998),
+        job("j2", 1, [5, 5, 5], **hair, external_bandwidth=56.0),
+    ]
+    return instance_of(jobs, [{"gpu": 2.5, "cpu": 0}, {"gpu": 0.5, "cpu": 0}], 3)
+
+
+def test_a_schedule_that_the_rules_refuse_by_a_hair_closes_no_gap():
+    instance = by_a_hair()
+    call = RunContext({}, "highs", Budget(Clock(60)), NullProgress())
+    found = initial_state(instance, call)
+    assert not exact_module._refute(found, instance, call.budget)
+    assert optimum(instance) == 5 <= -found.lower
+    report = benders_stage(found, instance, -5.0, master="highs", budget=call.budget)
+    assert not report.complete
+
+
 def test_numbers_too_large_for_cp_sat_end_the_search():
     """One to 140 workers of 10^9 each: in thousandths, the coefficients of (5) exceed 2^53."""
     large = {

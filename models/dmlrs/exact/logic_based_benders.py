@@ -14,6 +14,7 @@ References
 J. N. Hooker, G. Ottosson, "Logic-based Benders decomposition", Mathematical Programming 96 (2003).
 """
 
+import math
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -84,9 +85,9 @@ def benders_stage(
             trace["cuts"] = len(cuts)
             if not infeasible:
                 progress.incumbent(schedule)
-                value = -schedule.value(instance)
+                value = math.inf if schedule is None else -schedule.value(instance)
                 if value >= upper:
-                    break  # better only by what the utilities are rounded
+                    break  # better, or a schedule, only by what is rounded
                 upper = value
     except (RefusedError, UsageError) as error:  # too large, or its numbers for the engine
         trace["note"] = str(error)

@@ -15,6 +15,7 @@ import numpy as np
 from schedgap.instances.dmlrs import Counts, DmlrsInstance, DmlrsSchedule, arrays
 from schedgap.instances.dmlrs.compiled import Floats
 from schedgap.models.dmlrs.proof import Bundle, Model
+from schedgap.models.dmlrs.rules import check
 from schedgap.models.dmlrs.throughput import bundles, ps_needed
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.proofs.bins import BinCompletion
@@ -111,10 +112,10 @@ def minimal_infeasible_subset(
 
 def read(
     model: Model, point: Floats, clock: Clock
-) -> tuple[DmlrsSchedule, list[tuple[Bundle, ...]]]:
+) -> tuple[DmlrsSchedule | None, list[tuple[Bundle, ...]]]:
     """Return the schedule of a solution, and the sets of bundles that no slot can hold.
 
-    With any such set, the schedule breaks rules.
+    None with any such set, or if it breaks a rule by less than the program rounds.
 
     `model`: program with all machines merged. `point` [j]: an integer solution of it.
 
@@ -133,4 +134,6 @@ def read(
         else:
             for item, counts in zip(items, placed, strict=True):
                 plans.setdefault(item.job, {})[t] = counts
-    return DmlrsSchedule.of_plans(model.instance, plans), infeasible
+    schedule = DmlrsSchedule.of_plans(model.instance, plans)
+    broken = infeasible or any(check(model.instance, schedule.to_data(model.instance), {}))
+    return None if broken else schedule, infeasible

@@ -63,10 +63,10 @@ def prove_goal(
     if found.better is None:
         return found
     try:
-        schedule, infeasible = read(model, np.array(found.better, float), budget.clock)
+        schedule, _ = read(model, np.array(found.better, float), budget.clock)
     except OutOfTimeError:
         return found
-    return found if infeasible else replace(found, better=schedule)
+    return found if schedule is None else replace(found, better=schedule)
 
 
 Worth = dict[Bundle, int]
