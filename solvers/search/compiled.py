@@ -77,19 +77,22 @@ class Kernel:
 
     @cached_property
     def folder(self) -> Path | None:
-        """Where the compiled code is; None without a folder into which only this user can write."""
+        """Where the compiled code is.
+
+        None without files of the source, or without a folder into which only this user can write.
+        """
         switches = sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_"))
         versions = sys.version, importlib.metadata.version("numba"), _processor(), switches
         digest = hashlib.sha256(repr(versions).encode())
-        for function in self._sources():
-            file = Path(function.__code__.co_filename)
-            digest.update(f"{file} {file.stat().st_mtime_ns}".encode() + file.read_bytes())
-            for name in function.__code__.co_names:
-                value = function.__globals__.get(name)
-                if isinstance(value, int | float | tuple):
-                    digest.update(f"{name} {value!r}".encode())
-        folder = Path(user_cache_dir("schedgap")) / f"{self.name}-{digest.hexdigest()[:16]}"
         try:
+            for function in self._sources():
+                file = Path(function.__code__.co_filename)
+                digest.update(f"{file} {file.stat().st_mtime_ns}".encode() + file.read_bytes())
+                for name in function.__code__.co_names:
+                    value = function.__globals__.get(name)
+                    if isinstance(value, int | float | tuple):
+                        digest.update(f"{name} {value!r}".encode())
+            folder = Path(user_cache_dir("schedgap")) / f"{self.name}-{digest.hexdigest()[:16]}"
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             found = folder.stat()
         except OSError:

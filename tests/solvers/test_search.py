@@ -164,3 +164,11 @@ def test_a_folder_into_which_others_can_write_is_not_used(
     assert made.folder is None and not made.is_ready
     made.compile()
     assert made.fast is made.plain
+
+
+def test_without_files_of_the_source_it_runs_as_python() -> None:
+    """As in an archive of modules."""
+    scope: dict[str, Any] = {}
+    exec(compile("def copy(source, target, j): pass", "archive.zip/toy.py", "exec"), scope)
+    made = replace(KERNEL, functions=(scope["copy"], *KERNEL.functions))
+    assert made.folder is None and made.fast is made.plain
