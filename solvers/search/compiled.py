@@ -25,7 +25,7 @@ from schedgap.solvers.search import moves
 
 Function = Callable[..., Any]
 _GENERIC = moves.total, moves.near, moves.arrange, moves.run
-_READY = "ready"  # the file that says that the folder is complete
+_READY = "ready"  # the file with the hash of all others, written last
 
 
 @dataclass(frozen=True)
@@ -102,8 +102,22 @@ class Kernel:
 
     @property
     def is_ready(self) -> bool:
-        """Whether the compiled code only has to be loaded."""
-        return self.folder is not None and (self.folder / _READY).exists()
+        """Whether the compiled code only has to be loaded, from files as they were stored."""
+        try:
+            return self.folder is not None and self._hash() == (self.folder / _READY).read_text()
+        except (OSError, ValueError):
+            return False
+
+    def _files(self) -> list[Path]:
+        """Return the files of the compiled code."""
+        return [] if self.folder is None else sorted(self.folder.glob("*/*.nb[ci]"))
+
+    def _hash(self) -> str:
+        """Return a hash of them; numba fails on a file that is cut off."""
+        digest = hashlib.sha256()
+        for file in self._files():
+            digest.update(file.name.encode() + file.read_bytes())
+        return digest.hexdigest()
 
     @property
     def waits(self) -> bool:
@@ -117,8 +131,10 @@ class Kernel:
         assert self.folder is not None
         with FileLock(self.folder / "lock"):
             if self.waits:
+                for file in self._files():
+                    file.unlink()
                 self._compiled()(*self.sample())
-                (self.folder / _READY).touch()
+                (self.folder / _READY).write_text(self._hash())
 
 
 def compile_kernel(send: Callable[[object], None], module: str, instance: object) -> None:
