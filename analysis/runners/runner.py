@@ -394,12 +394,14 @@ class NamedRunner(Runner):
         kernel = self.method.kernel and import_module(self.method.kernel).kernel(self.instance)
         if kernel and kernel.waits:
             terms["on_message"](("phase", 0.0, "compiling the search, once on this machine"))
-            run_child(
+            reply = run_child(
                 "schedgap.solvers.search.compiled:compile_kernel",
                 self.method.kernel,
                 self.instance,
                 interrupt=terms["interrupt"],
             )
+            if reply.outcome in ("error", "crash"):  # for example, the disk is full
+                kernel.give_up()
         return run_child(
             f"{_CHILD}:run_method",
             self.module,

@@ -124,6 +124,10 @@ class Kernel:
         """Whether it can be compiled and has not been."""
         return self.folder is not None and not self.is_ready
 
+    def give_up(self) -> None:
+        """Do not wait for compiled code again in this process."""
+        self.__dict__["folder"] = None
+
     def compile(self) -> None:
         """Compile, if it waits for that."""
         if not self.waits:
