@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from inspect import signature
 from itertools import product
+from math import isfinite
 from typing import Any, Literal
 
 from schedgap.errors import InputError, choices
@@ -97,12 +98,17 @@ def load_claims(
     try:
         data = checked(_File, read_toml(file))
         for sentence in _expanded(data.claims, data.lists | lists):
-            parts = sentence.pop("parts", None)
+            where = _named(sentence)
+            parts = sentence.pop("parts", [])
+            if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
+                raise ValueError(f"parts: need a list of tables, got {short(parts)}")
             shared = sentence | ({"sentence": sentence.get("text", "")} if parts else {})
             for part in parts or [{}]:
                 keys = shared | part
-                where = f"claim {short(keys.get('text', 'without text'))}"
+                where = _named(keys)
                 entry = checked(Entry, keys)
+                if not (entry.figures and entry.each):
+                    raise ValueError("figures and each: need at least one of both")
                 for number, name in product(entry.figures, entry.each):
                     found.setdefault(number, []).append(_claim(entry, number, name, known))
     except (InputError, TypeError, ValueError) as error:
@@ -110,6 +116,11 @@ def load_claims(
             raise
         raise InputError(str(error), path=where, file=os.fspath(file)) from None
     return {number: tuple(claims) for number, claims in found.items()}
+
+
+def _named(keys: Mapping[str, Any]) -> str:
+    """Return what an error calls a claim."""
+    return f"claim {short(keys.get('text', 'without text'))}"
 
 
 def with_claims(figures: Iterable[Experiment], claims: Claims) -> list[Experiment]:
@@ -159,6 +170,10 @@ def _compared(
         made: Claim = function(text=fields["text"], source=fields["source"], **test)
         unit = fields["unit"] or made.unit
         return {"text": made.text, "holds": made.holds, "measure": made.measure, "unit": unit}
+    for key in test.keys() & {"times", *THRESHOLDS}:
+        value = test[key]
+        if not isinstance(value, int | float) or isinstance(value, bool) or not isfinite(value):
+            raise ValueError(f"test.{key}: need a number, got {short(value)}")
     times = test.pop("times", 1)
     limits = {key: test.pop(key) for key in THRESHOLDS if key in test}
     signature(function).bind(None, **test)  # TypeError for unknown or missing arguments

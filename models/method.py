@@ -354,6 +354,8 @@ class Method(Generic[I, S]):
     kernel : str
         Module whose `kernel(instance)` is compiled before the clock of a task starts; empty for
         methods without compiled code. Compiling is done once on each machine.
+    child_engines : tuple of str
+        Further engines, which it runs in child processes where they are installed.
     code : str
         Hash of the source of a user's own method; empty for the methods of a family.
     """
@@ -372,6 +374,7 @@ class Method(Generic[I, S]):
     proves_infeasible: bool = True
     unsupported_reason: Callable[[I], str | None] = field(default=lambda instance: None)
     kernel: str = ""
+    child_engines: tuple[str, ...] = ()
     code: str = ""
 
     def __post_init__(self) -> None:

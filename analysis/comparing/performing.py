@@ -53,7 +53,7 @@ def new_task(instance: Instance, choice: Choice, limits: Limits, seed: int | Non
     identity = {
         "instance": instance.sha256,
         "method": runner.method.name,
-        "engine": runner.engine,
+        "engine": runner.recorded_engine,
         "options": runner.plain_options(),
         "seed": runner.seed,
         "versions": versions,
@@ -84,7 +84,7 @@ def execute_task(
         label=runner.label,
         kind=runner.method.kind,
         own=runner.is_own,
-        engine=runner.engine,
+        engine=runner.recorded_engine,
         options=options,
         seed=runner.seed,
         problem=runner.family.problem(options),

@@ -26,6 +26,7 @@ from schedgap.instances.settings import whole_number
 from schedgap.models.family import Family, family
 from schedgap.models.method import Lazy, Method, MethodResult, RunContext
 from schedgap.solvers.children.processes import ChildResult, run_child
+from schedgap.solvers.engines.availability import is_installed
 from schedgap.solvers.engines.registry import ENGINES
 
 Receiver = Callable[[Message], Message | None]
@@ -105,7 +106,13 @@ class Runner(ABC):
         """The engines that the task loads, each in a separate process."""
         if self.method.runs_children:
             return self.method.engines
-        return () if self.engine is None else (self.engine,)
+        own = () if self.engine is None else (self.engine,)
+        return own + tuple(filter(is_installed, self.method.child_engines))
+
+    @property
+    def recorded_engine(self) -> str | None:
+        """The engines that the task loads, as records name them."""
+        return "+".join(self.engines) or None
 
     @property
     def process(self) -> str | None:
@@ -243,7 +250,7 @@ class Runner(ABC):
         solution = solution_data(
             self.instance,
             method=name,
-            engine=self.engine,
+            engine=self.recorded_engine,
             kind=kind,
             options=self.recorded_options(),
             seed=self.seed,
@@ -387,12 +394,14 @@ class NamedRunner(Runner):
         kernel = self.method.kernel and import_module(self.method.kernel).kernel(self.instance)
         if kernel and kernel.waits:
             terms["on_message"](("phase", 0.0, "compiling the search, once on this machine"))
-            run_child(
+            reply = run_child(
                 "schedgap.solvers.search.compiled:compile_kernel",
                 self.method.kernel,
                 self.instance,
                 interrupt=terms["interrupt"],
             )
+            if reply.outcome in ("error", "crash"):  # for example, the disk is full
+                kernel.give_up()
         return run_child(
             f"{_CHILD}:run_method",
             self.module,

@@ -44,7 +44,7 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
     Method("exact", "exact", _exact("exact.exact:exact"),
            "schedules by columns and neighbourhoods, better ones by CP-SAT (HiGHS if it is not "
            "installed) with slots packed in turn, then refutation",
-           "(2)-(7)", ours=True, engines=("highs",), seeded=True),
+           "(2)-(7)", ours=True, engines=("highs",), child_engines=("cp-sat",), seeded=True),
     Method("milp-machine", "exact", _exact(_solved(_at("exact.build_programs:milp_machine"))),
            "the paper's program, linearised, machine by machine",
            "(2)-(7)", engines=MIXED_ENGINES, seeded=True),

@@ -25,7 +25,7 @@ from schedgap.solvers.search import moves
 
 Function = Callable[..., Any]
 _GENERIC = moves.total, moves.near, moves.arrange, moves.run
-_READY = "ready"  # the file that says that the folder is complete
+_READY = "ready"  # the file with the hash of all others, written last
 
 
 @dataclass(frozen=True)
@@ -77,19 +77,22 @@ class Kernel:
 
     @cached_property
     def folder(self) -> Path | None:
-        """Where the compiled code is; None without a folder into which only this user can write."""
+        """Where the compiled code is.
+
+        None without files of the source, or without a folder into which only this user can write.
+        """
         switches = sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_"))
         versions = sys.version, importlib.metadata.version("numba"), _processor(), switches
         digest = hashlib.sha256(repr(versions).encode())
-        for function in self._sources():
-            file = Path(function.__code__.co_filename)
-            digest.update(f"{file} {file.stat().st_mtime_ns}".encode() + file.read_bytes())
-            for name in function.__code__.co_names:
-                value = function.__globals__.get(name)
-                if isinstance(value, int | float | tuple):
-                    digest.update(f"{name} {value!r}".encode())
-        folder = Path(user_cache_dir("schedgap")) / f"{self.name}-{digest.hexdigest()[:16]}"
         try:
+            for function in self._sources():
+                file = Path(function.__code__.co_filename)
+                digest.update(f"{file} {file.stat().st_mtime_ns}".encode() + file.read_bytes())
+                for name in function.__code__.co_names:
+                    value = function.__globals__.get(name)
+                    if isinstance(value, int | float | tuple):
+                        digest.update(f"{name} {value!r}".encode())
+            folder = Path(user_cache_dir("schedgap")) / f"{self.name}-{digest.hexdigest()[:16]}"
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             found = folder.stat()
         except OSError:
@@ -99,13 +102,31 @@ class Kernel:
 
     @property
     def is_ready(self) -> bool:
-        """Whether the compiled code only has to be loaded."""
-        return self.folder is not None and (self.folder / _READY).exists()
+        """Whether the compiled code only has to be loaded, from files as they were stored."""
+        try:
+            return self.folder is not None and self._hash() == (self.folder / _READY).read_text()
+        except (OSError, ValueError):
+            return False
+
+    def _files(self) -> list[Path]:
+        """Return the files of the compiled code."""
+        return [] if self.folder is None else sorted(self.folder.glob("*/*.nb[ci]"))
+
+    def _hash(self) -> str:
+        """Return a hash of them; numba fails on a file that is cut off."""
+        digest = hashlib.sha256()
+        for file in self._files():
+            digest.update(file.name.encode() + file.read_bytes())
+        return digest.hexdigest()
 
     @property
     def waits(self) -> bool:
         """Whether it can be compiled and has not been."""
         return self.folder is not None and not self.is_ready
+
+    def give_up(self) -> None:
+        """Do not wait for compiled code again in this process."""
+        self.__dict__["folder"] = None
 
     def compile(self) -> None:
         """Compile, if it waits for that."""
@@ -114,8 +135,10 @@ class Kernel:
         assert self.folder is not None
         with FileLock(self.folder / "lock"):
             if self.waits:
+                for file in self._files():
+                    file.unlink()
                 self._compiled()(*self.sample())
-                (self.folder / _READY).touch()
+                (self.folder / _READY).write_text(self._hash())
 
 
 def compile_kernel(send: Callable[[object], None], module: str, instance: object) -> None:

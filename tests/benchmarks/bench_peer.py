@@ -6,6 +6,7 @@ their number as capacity, a mode for each kind, zero-length tasks as barriers, a
 starts of alike tasks. Its engine is CP-SAT.
 """
 
+import importlib.util
 import random
 import sys
 from typing import Any
@@ -110,6 +111,8 @@ def main(seconds: float) -> None:
 
 
 if __name__ == "__main__":
+    if importlib.util.find_spec("pyjobshop") is None:
+        sys.exit("bench_peer: needs PyJobShop: pip install 'schedgap[bench]'")
     # Children import this file by its name.
     import bench_peer
 

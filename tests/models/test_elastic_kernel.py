@@ -1,5 +1,7 @@
 """The kernel of family `elastic`, compiled: the same lists and moves as uncompiled."""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -81,3 +83,24 @@ def test_a_method_waits_for_its_kernel_before_its_clock_starts(
     task.run(phases.append)
     assert called[1:] == ["compile_kernel", "run_method"]
     assert phases == [("phase", 0.0, "compiling the search, once on this machine")]
+
+
+def test_where_compiling_fails_it_is_tried_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full disk would else take half a minute from each task."""
+    called = list[str]()
+
+    def child(function: str, *arguments: Any, **terms: Any) -> ChildResult:
+        called.append(function.partition(":")[2])
+        return ChildResult("error", error="no space left on device")
+
+    monkeypatch.setattr(runner, "run_child", child)
+    made = replace(KERNEL)
+    made.__dict__["folder"] = tmp_path
+    monkeypatch.setattr(kernel, "kernel", lambda instance: made)
+    task = NamedMethod("lp-guided").prepare(TOY, Request())
+    for _ in range(2):
+        task.run()
+    assert called == ["compile_kernel", "run_method", "run_method"]
+    assert made.fast is made.plain

@@ -231,3 +231,11 @@ def test_lp_guided_uses_its_time_or_says_why() -> None:
     long = ended(StopAt(300))
     assert long["end"] == "out of time"
     assert ended(StopAt(10**9), moves=5)["end"] == "5 moves for each job"
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_a_long_closed_horizon_is_not_held_in_memory(name: str) -> None:
+    instance = instance_of(
+        [slots(2), slots(2)], servers=ONE_GPU, horizon=10**8, horizon_policy="closed"
+    )
+    assert run(name, instance).schedule is not None

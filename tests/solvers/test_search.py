@@ -136,6 +136,27 @@ def test_another_process_loads_what_is_stored(kernel: Kernel) -> None:
     assert out.stdout.split() == ["1", "0"], out.stderr
 
 
+def test_files_that_are_cut_off_are_compiled_again(
+    kernel: Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """numba fails on them."""
+    monkeypatch.setattr(Kernel, "_compiled", lambda self: lambda *arguments: arguments)
+    for file in kernel._files():
+        whole = file.read_bytes()
+        for damaged in (whole[:40], None):
+            file.unlink() if damaged is None else file.write_bytes(damaged)
+            assert not kernel.is_ready and replace(kernel).fast.__name__ == "run"
+            file.write_bytes(whole)
+    assert kernel.is_ready and len(kernel._files()) == 2
+    ready = kernel.folder / "ready"  # type: ignore[operator]
+    kept = {file: file.read_bytes() for file in (*kernel._files(), ready)}
+    kernel._files()[0].write_bytes(b"x")
+    kernel.compile()
+    assert kernel.is_ready and not kernel._files()  # it compiled nothing, in an empty folder
+    for file, content in kept.items():
+        file.write_bytes(content)
+
+
 def test_a_change_of_source_constants_or_switches_gives_another_folder(
     kernel: Kernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -157,10 +178,18 @@ def test_a_folder_into_which_others_can_write_is_not_used(
     monkeypatch.setattr(compiled, "user_cache_dir", lambda name: str(tmp_path))
     folder = replace(KERNEL).folder
     assert folder is not None and folder.stat().st_mode & 0o777 == 0o700
-    (folder / "ready").touch()
+    (folder / "ready").write_text(KERNEL._hash())
     assert replace(KERNEL).is_ready
     folder.chmod(0o777)
     made = replace(KERNEL)
     assert made.folder is None and not made.is_ready
     made.compile()
     assert made.fast is made.plain
+
+
+def test_without_files_of_the_source_it_runs_as_python() -> None:
+    """As in an archive of modules."""
+    scope: dict[str, Any] = {}
+    exec(compile("def copy(source, target, j): pass", "archive.zip/toy.py", "exec"), scope)
+    made = replace(KERNEL, functions=(scope["copy"], *KERNEL.functions))
+    assert made.folder is None and made.fast is made.plain

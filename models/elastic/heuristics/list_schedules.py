@@ -11,6 +11,7 @@ C. Phillips, C. Stein, J. Wein, "Minimizing average completion time in the prese
 dates", Mathematical Programming (1998): lists in the order of a relaxation.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -91,11 +92,10 @@ def list_schedule(
     longest = max((shortest(instance, j) or 0 for j in order), default=0)
     slots = max((instance.jobs[j].arrival for j in order), default=1) + 2 * longest
     slots = max(slots, longest + (0 if upto is None else upto.shape[1] - 1))
-    if instance.last_end is not None:
-        slots = instance.last_end - 1
+    last = math.inf if instance.last_end is None else instance.last_end - 1
     run = entry(instance)
     try:
-        partial, left = PartialSchedule(instance, slots, upto), list(order)
+        partial, left = PartialSchedule(instance, int(min(slots, last)), upto), list(order)
         while left:
             if stop():
                 return None
@@ -104,12 +104,13 @@ def list_schedule(
             left = left[done:]
             if done == now:
                 continue
-            if instance.is_batch:
+            if partial.slots < last:
+                slots = int(min(2 * partial.slots, last))
+                partial = PartialSchedule(instance, slots, upto, partial.runs())
+            elif instance.is_batch:
                 left = left[1:]
-            elif instance.last_end is not None:
-                return None
             else:
-                partial = PartialSchedule(instance, 2 * partial.slots, upto, partial.runs())
+                return None
     except ScaleError:
         return one_by_one(instance, order)
     return partial.runs()
