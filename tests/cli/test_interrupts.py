@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -141,7 +142,7 @@ def test_worst_case_keeps_what_it_found(
     )
     command.wait_for(lambda said: "worst ratio 1" in said)
     code, _, line = command.interrupted()
-    assert code == 130 and line.startswith("interrupted: ratio 1")
+    assert code == 130 and re.match(r"interrupted: ratio [1-9]", line)
     if kept:
         assert line.endswith("is kept in worst/instance.json; the same command continues")
         assert sg.load(tmp_path / "worst" / "instance.json").family == "ring"
