@@ -46,8 +46,8 @@ def anneal(
     made, count = 0, 1
     while made < moves and values[1] > enough + 1e-9 * abs(values[1]) and not stop():
         count, before, begin = min(count, moves - made), values[1], time.perf_counter()
-        heat = np.array([hot, cold, spent(), made, moves])
-        run(problem, state, old, best, values, _NONE, genes, most, count, heat, rng)
+        cooling = np.array([hot, cold, spent(), made, moves])
+        run(problem, state, old, best, values, _NONE, genes, most, count, cooling, rng)
         made += count
         seconds = max(time.perf_counter() - begin, 1e-6)
         count = max(1, round(count * min(2.0, max(0.5, _BURST / seconds))))

@@ -98,7 +98,7 @@ def run(
     genes: Any,
     most: int,
     moves: int,
-    heat: Any,
+    cooling: Any,
     rng: Any,
 ) -> int:
     """Insert the jobs of a list in order, then make moves; return how many jobs are inserted.
@@ -108,7 +108,7 @@ def run(
 
     `old`, `best`: plans, overwritten; the second with the best one found. `values`: the value of
     the plan and of the best one, overwritten. `order`: jobs, inserted by the first of `genes`
-    [g, i] until one does not fit. `most`: most jobs of a move. `heat`: first and last temperature,
+    [g, i] until one does not fit. `most`: most jobs of a move. `cooling`: first and last temperature,
     relative to the mean cost of a job; elapsed share of the time; moves before these, and in all.
     """
     plan, jobs = state.plan, len(state.plan.cost)
@@ -119,8 +119,8 @@ def run(
         inserted += 1
     chosen = np.empty(jobs, np.int64)
     for move in range(moves):
-        share = max(heat[2], (heat[3] + move) / heat[4])
-        temperature = heat[0] * math.exp(share * math.log(heat[1] / heat[0])) / jobs
+        share = max(cooling[2], (cooling[3] + move) / cooling[4])
+        temperature = cooling[0] * math.exp(share * math.log(cooling[1] / cooling[0])) / jobs
         allowed = values[0] * (1.0 - temperature * math.log(1.0 - rng.random()))
         gene = genes[int(rng.random() * len(genes))]
         number = near(plan, most, rng, chosen)

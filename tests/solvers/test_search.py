@@ -49,8 +49,8 @@ def searched(
     problem, state = one_machine([float(w) for w, _ in jobs], [p for _, p in jobs])
     order, plans = np.arange(len(jobs)), [copied(state.plan) for _ in range(2)]
     genes, rng = np.array([[0.0], [3.0]]), np.random.default_rng(seed)
-    heat = np.array([1.0, 1.0, 0.0, 0.0, 1.0])
-    done = run(problem, state, *plans, np.zeros(2), order, genes, 2, 0, heat, rng)
+    cooling = np.array([1.0, 1.0, 0.0, 0.0, 1.0])
+    done = run(problem, state, *plans, np.zeros(2), order, genes, 2, 0, cooling, rng)
     assert done == len(jobs)
     values = [float(state.plan.cost.sum())]
     best, made = anneal(
@@ -115,8 +115,8 @@ def test_the_search_finds_the_optimum_of_a_few_jobs() -> None:
 def test_a_list_ends_at_the_first_job_that_does_not_fit() -> None:
     problem, state = one_machine([1.0] * 3, [30, 20, 5])
     plans = [copied(state.plan) for _ in range(2)]
-    heat, rng = np.array([1.0, 1.0, 0.0, 0.0, 1.0]), np.random.default_rng(0)
-    given = np.zeros(2), np.arange(3), np.zeros((1, 1)), 2, 0, heat, rng
+    cooling, rng = np.array([1.0, 1.0, 0.0, 0.0, 1.0]), np.random.default_rng(0)
+    given = np.zeros(2), np.arange(3), np.zeros((1, 1)), 2, 0, cooling, rng
     assert KERNEL.plain(problem, state, *plans, *given) == 1
 
 

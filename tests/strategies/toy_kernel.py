@@ -63,9 +63,9 @@ def one_machine(weight: list[float], length: list[int]) -> tuple[Problem, State]
 def sample() -> tuple[Any, ...]:
     problem, state = one_machine([1.0, 2.0], [1, 1])
     old, best = copied(state.plan), copied(state.plan)
-    heat, rng = np.array([0.1, 0.1, 0.0, 0.0, 1.0]), np.random.default_rng(0)
+    cooling, rng = np.array([0.1, 0.1, 0.0, 0.0, 1.0]), np.random.default_rng(0)
     return (
-        problem, state, old, best, np.zeros(2), np.arange(2), np.zeros((1, 1)), 2, 1, heat, rng
+        problem, state, old, best, np.zeros(2), np.arange(2), np.zeros((1, 1)), 2, 1, cooling, rng
     )  # fmt: skip
 
 

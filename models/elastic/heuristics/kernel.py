@@ -382,10 +382,10 @@ def _sample() -> tuple[Any, ...]:
     assert isinstance(toy, ElasticInstance)
     made = PartialSchedule(toy, 10)
     old, best = copied(made.state.plan), copied(made.state.plan)
-    heat = np.array([1.0, 1.0, 0.0, 0.0, 1.0])
+    cooling = np.array([1.0, 1.0, 0.0, 0.0, 1.0])
     order, values = np.arange(2), np.full(2, np.inf)
     genes, rng = np.zeros((1, 2)), np.random.default_rng(0)
-    return made.problem, made.state, old, best, values, order, genes, 2, 1, heat, rng
+    return made.problem, made.state, old, best, values, order, genes, 2, 1, cooling, rng
 
 
 KERNEL = Kernel(

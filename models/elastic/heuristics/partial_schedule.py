@@ -251,9 +251,9 @@ class PartialSchedule:
         `jobs`, `factor`, `fit`: as for `insert`. `run`: of the kernel, compiled or not.
         """
         genes, order = np.array([[factor, fit]]), np.array(jobs, dtype=np.int64)
-        plan, values, heat = self.state.plan, np.zeros(2), np.ones(5)
+        plan, values, cooling = self.state.plan, np.zeros(2), np.ones(5)
         rng = np.random.default_rng(0)
-        return run(self.problem, self.state, plan, plan, values, order, genes, 2, 0, heat, rng)
+        return run(self.problem, self.state, plan, plan, values, order, genes, 2, 0, cooling, rng)
 
 
 @lru_cache(maxsize=64)
