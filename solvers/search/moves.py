@@ -108,8 +108,9 @@ def run(
 
     `old`, `best`: plans, overwritten; the second with the best one found. `values`: the value of
     the plan and of the best one, overwritten. `order`: jobs, inserted by the first of `genes`
-    [g, i] until one does not fit. `most`: most jobs of a move. `cooling`: first and last temperature,
-    relative to the mean cost of a job; elapsed share of the time; moves before these, and in all.
+    [g, i] until one does not fit. `most`: most jobs of a move. `cooling`: first and last
+    temperature, relative to the mean cost of a job; elapsed share of the time; moves before these,
+    and in all.
     """
     plan, jobs = state.plan, len(state.plan.cost)
     inserted = 0
