@@ -138,7 +138,7 @@ def several(value: object) -> str | None:
 def texts(value: object) -> str | None:
     """Need a list of texts."""
     if isinstance(value, list | tuple | set | frozenset):
-        return None if all(isinstance(each, str) for each in value) else "a list of texts"
+        return None if all(isinstance(item, str) for item in value) else "a list of texts"
     return "a list of texts"
 
 

@@ -50,7 +50,9 @@ class Families(Mapping[str, Source]):
         from importlib.metadata import entry_points
 
         found: dict[str, Source] = {}
-        for point in sorted(entry_points(group=GROUP), key=lambda each: (each.name, each.value)):
+        for point in sorted(
+            entry_points(group=GROUP), key=lambda family: (family.name, family.value)
+        ):
             if point.name in self._known:
                 continue
             package = "" if point.dist is None else point.dist.name

@@ -168,7 +168,7 @@ class Instance(Record):
             key.replace("_", " "): str(len(value) if isinstance(value, tuple) else value)
             for key, value in values.items()
             if type(value) is int
-            or (isinstance(value, tuple) and all(isinstance(each, Record) for each in value))
+            or (isinstance(value, tuple) and all(isinstance(item, Record) for item in value))
         }
 
     def demands(self) -> tuple[str, list[float]]:

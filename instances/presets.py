@@ -218,7 +218,7 @@ def _preset(content: _File, name: str) -> Preset:
     own = base = content.presets[name]
     path = "presets", name
     if own.like:
-        whole = [each for each, preset in content.presets.items() if not preset.like]
+        whole = [name for name, preset in content.presets.items() if not preset.like]
         if own.like not in whole:
             fault = f"no preset '{own.like}' of its own: {choices(own.like, whole)}"
             raise InputError(fault, path=json_path([*path, "like"]))

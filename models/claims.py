@@ -35,8 +35,8 @@ from schedgap.models.paper import STRICT, checked, read_toml
 
 Claims = Mapping[str, tuple[Claim, ...]]  # keys are figures
 COMPARISONS: dict[str, Callable[..., Any]] = {
-    each.__name__: each
-    for each in (
+    predicate.__name__: predicate
+    for predicate in (
         figure.best, figure.monotone, figure.value, figure.difference, figure.growth, figure.drop,
         figure.percent, figure.reduction, figure.excess, figure.least_ratio, figure.largest_ratio,
     )
@@ -92,7 +92,7 @@ def load_claims(
     to those in the file. A fault in the file is an InputError that names the file, the claim and
     what is wrong.
     """
-    known = COMPARISONS | {each.__name__: each for each in functions}
+    known = COMPARISONS | {function.__name__: function for function in functions}
     found: dict[str, list[Claim]] = {}
     where = ""
     try:
@@ -126,11 +126,11 @@ def _named(keys: Mapping[str, Any]) -> str:
 def with_claims(figures: Iterable[Experiment], claims: Claims) -> list[Experiment]:
     """Return figures with their claims; at other settings only those with a number."""
     return [
-        replace(each, claims=tuple(
-            claim for claim in claims.get(each.figure, ())
-            if claim.measure is not None or not each.setting
+        replace(figure, claims=tuple(
+            claim for claim in claims.get(figure.figure, ())
+            if claim.measure is not None or not figure.setting
         ))
-        for each in figures
+        for figure in figures
     ]  # fmt: skip
 
 
@@ -144,7 +144,7 @@ def _expanded(data: Any, names: Mapping[str, Any]) -> Any:
         return data
     if isinstance(data, Mapping):
         return {key: _expanded(value, names) for key, value in data.items()}
-    return [_expanded(each, names) for each in data] if isinstance(data, list) else data
+    return [_expanded(item, names) for item in data] if isinstance(data, list) else data
 
 
 def _claim(entry: Entry, number: str, name: str, known: Mapping[str, Callable[..., Any]]) -> Claim:

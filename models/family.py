@@ -243,10 +243,10 @@ def _methods(family: str, found: Any) -> Any:
         return found
     accept = contract.optional(contract.is_a(str, "a text or None"))
     return tuple(
-        replace(each, unsupported_reason=contract.guarded(
-            family, f"method {each.name}: unsupported_reason", each.unsupported_reason, accept))
-        if isinstance(each, Method) else each
-        for each in found
+        replace(method, unsupported_reason=contract.guarded(
+            family, f"method {method.name}: unsupported_reason", method.unsupported_reason, accept))
+        if isinstance(method, Method) else method
+        for method in found
     )  # fmt: skip
 
 
@@ -267,8 +267,8 @@ def _programs(family: str, found: Any) -> Any:
         )
 
     return {
-        key: guarded(key, each) if isinstance(each, Program) else each
-        for key, each in found.items()
+        key: guarded(key, program) if isinstance(program, Program) else program
+        for key, program in found.items()
     }
 
 
@@ -286,8 +286,8 @@ def _paper(family: str, found: Any) -> Any:
         )
 
     claims = {
-        name: guarded(name, each) if isinstance(each, Guarantee) else each
-        for name, each in found.guarantees.items()
+        name: guarded(name, guarantee) if isinstance(guarantee, Guarantee) else guarantee
+        for name, guarantee in found.guarantees.items()
     }
     return replace(found, guarantees=claims)
 
@@ -295,13 +295,13 @@ def _paper(family: str, found: Any) -> Any:
 def _presets(family: str, found: Any) -> Any:
     """Return a generator whose presets are guarded."""
     presets = getattr(found, "presets", None)
-    if not isinstance(presets, tuple) or not all(hasattr(each, "make") for each in presets):
+    if not isinstance(presets, tuple) or not all(hasattr(preset, "make") for preset in presets):
         return found
     makes = [
-        contract.guarded(family, f"preset {each.name}", each.make, contract.anything)
-        for each in presets
+        contract.guarded(family, f"preset {preset.name}", preset.make, contract.anything)
+        for preset in presets
     ]
-    made = [replace(each, make=make) for each, make in zip(presets, makes, strict=True)]
+    made = [replace(preset, make=make) for preset, make in zip(presets, makes, strict=True)]
     return replace(found, presets=tuple(made))
 
 
@@ -325,7 +325,7 @@ _NESTED: Mapping[str, Callable[[str, Any], Any]] = {
 def _figures(found: Any) -> list[Experiment]:
     """Accept figures; drawing their points and judging their claims is guarded."""
     figures = contract.all_are(Experiment, "experiments")(found)
-    return [replace(each, draw=_drawn(each), claims=_claims(each)) for each in figures]
+    return [replace(figure, draw=_drawn(figure), claims=_claims(figure)) for figure in figures]
 
 
 def _drawn(figure: Experiment) -> Any:
@@ -342,8 +342,8 @@ def _claims(figure: Experiment) -> Any:
         return contract.guarded(figure.family, name, function, contract.anything, *passes)
 
     return tuple(
-        replace(each, holds=part(each, each.holds), measure=part(each, each.measure))
-        for each in figure.claims
+        replace(printed, holds=part(printed, printed.holds), measure=part(printed, printed.measure))
+        for printed in figure.claims
     )
 
 
@@ -481,24 +481,24 @@ def _fault(family: object) -> str | None:
             return f"programs: {key!r} is no Program"
     if fault := _fault_of_instances(family, cls):
         return fault
-    if not family.methods or not all(isinstance(each, Method) for each in family.methods):
+    if not family.methods or not all(isinstance(method, Method) for method in family.methods):
         return "methods: need at least one Method"
-    names = [*(each.name for each in family.methods), *family.aliases]
-    if twice := sorted({each for each in names if names.count(each) > 1}):
+    names = [*(method.name for method in family.methods), *family.aliases]
+    if twice := sorted({taken for taken in names if names.count(taken) > 1}):
         return f"methods: '{twice[0]}' occurs twice"
-    targets = {each.name for each in family.methods}
+    targets = {method.name for method in family.methods}
     if wrong := sorted(set(family.aliases.values()) - targets):
         return f"aliases: no method '{wrong[0]}'"
     kinds = get_args(Kind)
-    for each in family.methods:
-        if not (isinstance(each.name, str) and _NAME.fullmatch(each.name)):
-            return f"method {each.name!r}: need a name of letters, digits and '-'"
-        if not (isinstance(each.summary, str) and isinstance(each.source, str)):
-            return f"method {each.name}: summary and source: need texts"
-        if each.kind not in kinds:
-            return f"method {each.name}: kind {each.kind!r}: need one of {', '.join(kinds)}"
-        if not callable(each.run):
-            return f"method {each.name}: run cannot be called"
+    for method in family.methods:
+        if not (isinstance(method.name, str) and _NAME.fullmatch(method.name)):
+            return f"method {method.name!r}: need a name of letters, digits and '-'"
+        if not (isinstance(method.summary, str) and isinstance(method.source, str)):
+            return f"method {method.name}: summary and source: need texts"
+        if method.kind not in kinds:
+            return f"method {method.name}: kind {method.kind!r}: need one of {', '.join(kinds)}"
+        if not callable(method.run):
+            return f"method {method.name}: run cannot be called"
     for part in ("sense", "check", "objective", "chart"):
         if not callable(getattr(family, part)):
             return f"{part}: cannot be called"
@@ -532,6 +532,6 @@ def blamed(error: Exception) -> FamilyError | None:
         if name in OWN or file is None:
             continue
         home = os.path.dirname(file) + os.sep if hasattr(module, "__path__") else file
-        if any(each.startswith(home) for each in files):
+        if any(path.startswith(home) for path in files):
             return FamilyError(f"family {name}: {contract.fault(error)}")
     return None

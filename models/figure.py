@@ -220,7 +220,7 @@ def curves(
     def draw() -> Iterator[Point]:
         for seed in draws:
             for x in axis:
-                drawn = {each: each(seed, x) for each in dict.fromkeys(makes.values())}
+                drawn = {make: make(seed, x) for make in dict.fromkeys(makes.values())}
                 for series, method in methods.items():
                     instance = drawn[makes[series]]
                     if instance is not None:
@@ -304,7 +304,7 @@ def best(
         rest = [pick(draw.value(other, place, measure) for other in rivals) for place in places]
         if not any(own) and not any(rest):
             raise MissingValueError("zero everywhere")
-        return [sign * percent_above(*each) for each in zip(own, rest, strict=True)]
+        return [sign * percent_above(*pair) for pair in zip(own, rest, strict=True)]
 
     def holds(draw: Draw) -> bool:
         found = differences(draw)
@@ -455,7 +455,7 @@ def excess(draw: Draw, series: Iterable[str], others: Iterable[str]) -> float:
 def least_ratio(draw: Draw, series: Iterable[str], other: str, x: Position | None = None) -> float:
     """Return the least ratio between one of some series and another one at a position."""
     places = _positions(draw, other, x)
-    return min(draw.value(each, at) / draw.value(other, at) for each in series for at in places)
+    return min(draw.value(curve, at) / draw.value(other, at) for curve in series for at in places)
 
 
 def largest_ratio(draw: Draw, series: str, other: str) -> float:

@@ -85,7 +85,7 @@ class Keywords(Sequence[Option]):
 
     @cached_property
     def _options(self) -> tuple[Option, ...]:
-        return tuple(option for each in self._functions for option in _options(each))
+        return tuple(option for function in self._functions for option in _options(function))
 
     def __len__(self) -> int:
         """Return the number of options."""
@@ -129,12 +129,12 @@ def _parts(hint: object) -> Iterator[object]:
     if get_origin(hint) is Annotated:
         first, *others = get_args(hint)
         yield from _parts(first)
-        for each in others:
-            yield each
-            yield from getattr(each, "metadata", ())  # a pydantic Field has its own
+        for argument in others:
+            yield argument
+            yield from getattr(argument, "metadata", ())  # a pydantic Field has its own
     elif get_origin(hint) in (Union, UnionType):
-        for each in get_args(hint):
-            yield from _parts(each)
+        for argument in get_args(hint):
+            yield from _parts(argument)
     else:
         yield hint
 
@@ -143,7 +143,7 @@ def _options(function: Callable[..., Any]) -> Iterator[Option]:
     """Yield the options that a function declares."""
     if isinstance(function, partial):
         found = _options(function.func)
-        yield from (each for each in found if each.name not in function.keywords)
+        yield from (option for option in found if option.name not in function.keywords)
         return
     inner = innermost(function)
     if inner is not function:
@@ -163,9 +163,11 @@ def _declared(function: Callable[..., Any]) -> Iterator[Option]:
         parameters = inspect.signature(function).parameters.values()
     except Exception:  # noqa: BLE001 - its module may raise anything
         return
-    for each in parameters:
-        hint = evaluated(each.annotation, function)
-        if each.default is not each.empty and (found := option(each.name, hint, each.default)):
+    for parameter in parameters:
+        hint = evaluated(parameter.annotation, function)
+        if parameter.default is not parameter.empty and (
+            found := option(parameter.name, hint, parameter.default)
+        ):
             yield found
 
 
@@ -196,18 +198,18 @@ def _read(function: Lazy) -> list[Option] | None:
     known = [*first[len(first) - len(node.args.defaults) :], *node.args.kwonlyargs]
     options = []
     try:
-        for each, default in zip(known, defaults, strict=True):
-            if each.annotation is not None and default is not None:
-                hint = source.value(each.annotation)
+        for parameter, default in zip(known, defaults, strict=True):
+            if parameter.annotation is not None and default is not None:
+                hint = source.value(parameter.annotation)
                 if isinstance(hint, str):
                     hint = source.value(ast.parse(hint, mode="eval").body)
                 if _UNKNOWN in _parts(hint):
                     return None
-                if found := option(each.arg, hint, None):
+                if found := option(parameter.arg, hint, None):
                     options.append(replace(found, default=source.value(default)))
     except Exception:  # noqa: BLE001 - such as the sum of a number and a name that is not known
         return None
-    values = [value for each in options for value in (each.default, each.least, each.most)]
+    values = [value for item in options for value in (item.default, item.least, item.most)]
     return None if any(isinstance(value, _Unread) for value in values) else options
 
 

@@ -168,8 +168,8 @@ class _PaperFile(Paper):
         if name not in Paper.__match_args__:
             raise AttributeError(f"a paper has no attribute '{name}'")
         found = _read(self._file)
-        for each in Paper.__match_args__:
-            object.__setattr__(self, each, getattr(found, each))
+        for key in Paper.__match_args__:
+            object.__setattr__(self, key, getattr(found, key))
         return getattr(found, name)
 
 
@@ -235,7 +235,7 @@ def checked(kind: Callable[..., Kind], data: object) -> Kind:
         found: Kind = _validator(kind).validate_python(data)
     except ValidationError as error:
         faults = error.errors(include_url=False)
-        first = min(faults, key=lambda each: [*_KEYS, each["type"]].index(each["type"]))
+        first = min(faults, key=lambda entry: [*_KEYS, entry["type"]].index(entry["type"]))
         what = f"{_NEED.get(first['type'], first['msg'])}, got {short(first['input'])}"
         raise InputError(_KEYS.get(first["type"], what), path=json_path(first["loc"])) from None
     return found
@@ -247,7 +247,7 @@ def _folded(data: Any) -> Any:
         return " ".join(data.split())
     if isinstance(data, dict):
         return {key: _folded(value) for key, value in data.items()}
-    return [_folded(each) for each in data] if isinstance(data, list) else data
+    return [_folded(item) for item in data] if isinstance(data, list) else data
 
 
 def _typed(data: dict[str, Any]) -> dict[str, Any]:

@@ -303,7 +303,7 @@ def benchmarked(owner: Family, name: str) -> str:
     key = program_name(owner, name)
     program = owner.programs[key]
     if not is_benchmarked(owner, key):
-        known = [each for each in owner.programs if is_benchmarked(owner, each)]
+        known = [program for program in owner.programs if is_benchmarked(owner, program)]
         what = program.kind if program.kind != "exact" else "program without schedules"
         raise UsageError(
             f"program '{name}' of family {owner.name} is a {what}: choose from {', '.join(known)}"

@@ -157,7 +157,7 @@ def _problem(owner: Family, options: Mapping[str, Any]) -> str:
     InputError
         If the option that names the variant has an unknown value.
     """
-    for option in (each for method in owner.methods for each in method.options):
+    for option in (option for method in owner.methods for option in method.options):
         variants = {owner.problem({option.name: value}) for value in option.choices}
         value = options.get(option.name, option.default)
         if len(variants) > 1 and value not in option.choices:

@@ -138,7 +138,7 @@ def enter(book: Book, offers: Offers) -> list[Change]:
 def _enter(book: Book, offers: Offers, scale: Scale, folder: Path) -> list[Change]:
     index = book.records(folder.name)
     known = index.records.get(offers.instance, {}).get(offers.problem, Entry())
-    better = [each for each in offers.offers if _is_better(scale, each, known)]
+    better = [offer for offer in offers.offers if _is_better(scale, offer, known)]
     if not better:
         return []
     changed = _with(index, offers, better, known, scale)

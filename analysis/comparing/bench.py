@@ -226,7 +226,7 @@ def _instances(
             raise UsageError(f"{name}: only with a family as target ({', '.join(FAMILIES)})")
     if not found:
         raise UsageError("no instances")
-    return list({each.sha256: each for each in found}.values())
+    return list({instance.sha256: instance for instance in found}.values())
 
 
 def _whole(
@@ -237,7 +237,7 @@ def _whole(
     given = [value] if single else list(islice(cast(Iterable[int], value), MOST + 1))
     if len(given) > MOST:
         raise UsageError(f"{name}: need at most {MOST} numbers")
-    numbers = [whole_number(each, name) for each in given]
+    numbers = [whole_number(count, name) for count in given]
     if not numbers:
         raise UsageError(f"{name}: need at least one")
     for number in numbers:
@@ -314,7 +314,7 @@ def _engines(
         found.append((name, tuple(options.items())))
     for name in common:
         find_engine(name)
-        if name not in {each for each, _ in found}:
+        if name not in {name for name, _ in found}:
             raise UsageError(f"options of engine {name}, which is not one of {', '.join(texts)}")
     found = list(dict.fromkeys(found))
     for name, options_of in found:
@@ -326,7 +326,7 @@ def _engines(
 
 def _is_controlled(engine: str, option: str) -> bool:
     """Return whether a benchmark sets an option; Gurobi takes names in any case, and patterns."""
-    names = (each.lower() for each in find_engine(engine).controlled)
+    names = (name.lower() for name in find_engine(engine).controlled)
     return any(fnmatchcase(name, option.lower()) for name in names)
 
 

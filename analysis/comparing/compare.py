@@ -133,7 +133,9 @@ def compare(
     if refresh():
         close_children()  # they have imported the older source
     problems, figures = _problems(targets)
-    limits = Limits(*(None if each is None else float(each) for each in (time_limit, memory_limit)))
+    limits = Limits(
+        *(None if limit is None else float(limit) for limit in (time_limit, memory_limit))
+    )
     chosen = None if methods is None else _chosen(methods)
     if chosen is not None and not chosen:
         raise UsageError("methods: need at least one")
@@ -398,7 +400,7 @@ def _chosen(methods: Sequence[Named]) -> list[Choice]:
 
 def _check_own_names(plan: "_Plan", chosen: Sequence[Choice]) -> None:
     """Raise UsageError if a schedule in the folder has the name of a method of the user's own."""
-    judged = {each.method for group in plan.by_task.values() for each in group if each.judged}
+    judged = {row.method for group in plan.by_task.values() for row in group if row.judged}
     for choice in chosen:
         if choice.own is not None and choice.own.name in judged:
             raise UsageError(
@@ -592,7 +594,7 @@ class _Threads:
         self.interrupt, self.lock = threading.Event(), threading.Lock()
         self.session = new_session(new_id(), versions)
         self.due = [-math.inf] * count  # times after which each thread runs the reference task
-        points = [each for each in _measured.get(count, ()) if _age(each) <= BRIEF]
+        points = [record for record in _measured.get(count, ()) if _age(record) <= BRIEF]
         if len(points) == count:
             self.session = self.session.replace(references=tuple(points))
             self.due = [time.monotonic() + SPAN * (k + 1) for k in range(count)]

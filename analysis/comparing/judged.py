@@ -284,7 +284,7 @@ def ratio(solution: Reference, *references: Reference | Run) -> RatioInterval:
     if isinstance(solution, Solution) and solution.schedule is None:
         raise UsageError(f"no ratio: {solution._no_schedule()}")
     given = known(solution)
-    others = [each for reference in references for each in _known_by(given, reference)]
+    others = [other for reference in references for other in _known_by(given, reference)]
     return interval(given, others)
 
 
@@ -362,22 +362,26 @@ def interval(given: Known, references: "list[Known]") -> RatioInterval:
         If they belong to different instances or problems, or `given` has no schedule.
     """
     every = [given, *references]
-    if len({(each.family, each.sha256) for each in every}) > 1:
+    if len({(solution.family, solution.sha256) for solution in every}) > 1:
         raise UsageError("no ratio: the solutions belong to different instances")
-    problems = list(dict.fromkeys(each.problem for each in every))
+    problems = list(dict.fromkeys(solution.problem for solution in every))
     if len(problems) > 1:
         names = " and ".join(repr(problem or "the instance itself") for problem in problems)
         raise UsageError(f"no ratio: they solve different problems, {names}")
     if given.objective is None:
         raise UsageError(f"no ratio: {given.name} has no schedule")
-    scale = next((each.scale for each in every if each.scale is not None), None)
+    scale = next((solution.scale for solution in every if solution.scale is not None), None)
     if scale is None:  # verdicts alone: they know of no bound
         raise UsageError("no ratio: need a reference that is a solution, a judgement or a run")
     pick = min if scale.sense == "min" else max
-    values = [each.objective for each in every if each.objective is not None and not each.relaxed]
+    values = [
+        solution.objective
+        for solution in every
+        if solution.objective is not None and not solution.relaxed
+    ]
     bound: float | None = None
-    for each in every:
-        bound = tighter(bound, each.bound, scale.sense)
+    for solution in every:
+        bound = tighter(bound, solution.bound, scale.sense)
     best = pick(values, default=given.objective)  # all relaxed: compare with this one
     return ratio_interval(given.objective, best, bound, scale)
 
@@ -417,7 +421,7 @@ def judge(
         name, instance.family, instance.sha256, "", Scale.of(instance), verdict.objective, own,
         bool(verdict.relaxed),
     )  # fmt: skip
-    others = [each for reference in references for each in _known_by(given, reference)]
+    others = [other for reference in references for other in _known_by(given, reference)]
     others += _of_the_book(given, others)
     return JudgedSchedule(instance, data, verdict, name, interval(given, others), tuple(others))
 
@@ -429,8 +433,8 @@ def _of_the_book(given: Known, others: Sequence[Known]) -> Iterator[Known]:
         return
     head = (given.family, given.sha256, given.problem, given.scale)
     bound = given.bound
-    for each in others:
-        bound = tighter(bound, each.bound, given.scale.sense)
+    for other in others:
+        bound = tighter(bound, other.bound, given.scale.sense)
     values = [
         other.objective for other in others if other.objective is not None and not other.relaxed
     ]

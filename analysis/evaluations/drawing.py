@@ -57,14 +57,17 @@ def curves(measure: str, numbers: Sequence[Row]) -> list[Curve]:
             values.setdefault(row.series, {}).setdefault(row.x, []).append(row.value)
     draws: dict[float | str, int] = {}
     for points in values.values():
-        for x, each in points.items():
-            draws[x] = max(draws.get(x, 0), len(each))
+        for x, replications in points.items():
+            draws[x] = max(draws.get(x, 0), len(replications))
     found = []
     last = {BEST: 1, BOUND: 2}
     for series in sorted(values, key=lambda name: last.get(name, 0)):
-        known = {x: each for x, each in values[series].items() if len(each) == draws[x]}
-        means = [math.fsum(each) / len(each) for each in known.values()]
-        least, most = [min(each) for each in known.values()], [max(each) for each in known.values()]
+        known = {x: numbers for x, numbers in values[series].items() if len(numbers) == draws[x]}
+        means = [math.fsum(values) / len(values) for values in known.values()]
+        least, most = (
+            [min(values) for values in known.values()],
+            [max(values) for values in known.values()],
+        )
         found.append(Curve(series, list(known), means, least, most))
     return found
 
@@ -78,13 +81,13 @@ def chart(experiment: Experiment, measure: str, numbers: Sequence[Row]) -> Figur
     """
     label, found, palette = _drawn(experiment, measure, numbers)
     figure = Figure()
-    for each in found:
-        bars = each.printed and any(isinstance(x, str) for x in each.xs)
-        color = palette[each.series]
+    for curve in found:
+        bars = curve.printed and any(isinstance(x, str) for x in curve.xs)
+        color = palette[curve.series]
         shape: dict[str, Any] = (
             {
                 "type": "bar",
-                "marker": {"color": [palette[str(x)] for x in each.xs]},
+                "marker": {"color": [palette[str(x)] for x in curve.xs]},
                 "width": 0.6,
                 "opacity": 0.75,
                 "showlegend": False,
@@ -92,17 +95,17 @@ def chart(experiment: Experiment, measure: str, numbers: Sequence[Row]) -> Figur
             if bars
             else {
                 "type": "scatter",
-                "mode": "lines+markers" if each.printed else "lines",
-                "line": {"color": color, "width": 2, "dash": _dash(each.series)},
+                "mode": "lines+markers" if curve.printed else "lines",
+                "line": {"color": color, "width": 2, "dash": _dash(curve.series)},
             }
         )
-        if each.spreads:
+        if curve.spreads:
             shape["error_y"] = {
                 "type": "data",
                 "symmetric": False,
-                "array": [high - mean for high, mean in zip(each.most, each.means, strict=True)],
+                "array": [high - mean for high, mean in zip(curve.most, curve.means, strict=True)],
                 "arrayminus": [
-                    mean - low for low, mean in zip(each.least, each.means, strict=True)
+                    mean - low for low, mean in zip(curve.least, curve.means, strict=True)
                 ],
                 "thickness": 1,
                 "width": 3,
@@ -110,8 +113,8 @@ def chart(experiment: Experiment, measure: str, numbers: Sequence[Row]) -> Figur
             }
         figure.add_trace(
             shape
-            | {"name": plain(each.series), "x": each.xs, "y": each.means}
-            | {"hovertemplate": f"{plain(each.series)}: %{{y:.6~g}}<extra></extra>"}
+            | {"name": plain(curve.series), "x": curve.xs, "y": curve.means}
+            | {"hovertemplate": f"{plain(curve.series)}: %{{y:.6~g}}<extra></extra>"}
         )
     figure.update_layout(
         template=TEMPLATE,
@@ -165,40 +168,40 @@ def picture(
         figsize=(6.5, 3.6 + 0.16 * verdicts.count("\n")), layout="constrained"
     )
     pane = figure.subplots()
-    for each in found:
+    for curve in found:
         color, style = (
-            palette[each.series],
-            {"solid": "-", "dash": "--", "dot": ":"}[_dash(each.series)],
+            palette[curve.series],
+            {"solid": "-", "dash": "--", "dot": ":"}[_dash(curve.series)],
         )
-        if each.printed and any(isinstance(x, str) for x in each.xs):
+        if curve.printed and any(isinstance(x, str) for x in curve.xs):
             pane.bar(
-                [str(x) for x in each.xs],
-                each.means,
+                [str(x) for x in curve.xs],
+                curve.means,
                 0.6,
                 alpha=0.75,
-                color=[palette[str(x)] for x in each.xs],
+                color=[palette[str(x)] for x in curve.xs],
             )
             style = "none"
         else:
-            places = [x if isinstance(x, int | float) else str(x) for x in each.xs]
-            marker = "o" if each.printed else ""
+            places = [x if isinstance(x, int | float) else str(x) for x in curve.xs]
+            marker = "o" if curve.printed else ""
             pane.plot(
                 places,
-                each.means,
+                curve.means,
                 style,
                 color=color,
                 marker=marker,
                 ms=4,
-                label=literal(each.series),
+                label=literal(curve.series),
             )
-        if each.spreads:
+        if curve.spreads:
             reach = [
-                [mean - low for low, mean in zip(each.least, each.means, strict=True)],
-                [high - mean for high, mean in zip(each.most, each.means, strict=True)],
+                [mean - low for low, mean in zip(curve.least, curve.means, strict=True)],
+                [high - mean for high, mean in zip(curve.most, curve.means, strict=True)],
             ]
-            xs = [x if isinstance(x, int | float) else str(x) for x in each.xs]
+            xs = [x if isinstance(x, int | float) else str(x) for x in curve.xs]
             pane.errorbar(
-                xs, each.means, reach, fmt="none", ecolor=color, elinewidth=0.8, capsize=2
+                xs, curve.means, reach, fmt="none", ecolor=color, elinewidth=0.8, capsize=2
             )
     pane.set_xlabel(literal(experiment.x))
     pane.set_ylabel(literal(label))
@@ -214,8 +217,10 @@ def picture(
 def _palette(experiment: Experiment, found: Sequence[Curve]) -> dict[str, str]:
     """Return a colour for each series and bar: its method's colour, unless another one has it."""
     known = method_colors(experiment.family, ())
-    named = {each.series: [x for x in each.xs if isinstance(x, str)] for each in found}
-    names = [name for each in found if each.printed for name in named[each.series] or [each.series]]
+    named = {curve.series: [x for x in curve.xs if isinstance(x, str)] for curve in found}
+    names = [
+        name for curve in found if curve.printed for name in named[curve.series] or [curve.series]
+    ]
     uppers = [name for name in names if name.endswith(UPPER)]
     names = [name for name in names if name not in uppers]
     methods = _methods(experiment, names)

@@ -50,12 +50,12 @@ def suite(text: str, *, quick: bool = False) -> dict[str, Experiment]:
         return {}
     figures = _figures(name, quick)
     chosen = {
-        file: each
-        for file, each in figures.items()
-        if rest == "s" or text in (file.removesuffix(".csv"), f"{name}-figure-{each.figure}")
+        file: figure
+        for file, figure in figures.items()
+        if rest == "s" or text in (file.removesuffix(".csv"), f"{name}-figure-{figure.figure}")
     }
     if not chosen:
-        names = dict.fromkeys(f"{name}-figure-{each.figure}" for each in figures.values())
+        names = dict.fromkeys(f"{name}-figure-{figure.figure}" for figure in figures.values())
         raise UsageError(f"family {name} has no {text}: {choices(text, names)}")
     return chosen
 
@@ -64,7 +64,9 @@ def suite(text: str, *, quick: bool = False) -> dict[str, Experiment]:
 def _figures(name: str, quick: bool) -> dict[str, Experiment]:
     experiments = family(name).experiments
     figures = [] if experiments is None else experiments(quick=quick)
-    return {file_name(each): each for each in (replace(each, quick=quick) for each in figures)}
+    return {
+        file_name(figure): figure for figure in (replace(figure, quick=quick) for figure in figures)
+    }
 
 
 def pairs(experiment: Experiment) -> Iterator[tuple[Instance, list[str]]]:
@@ -98,7 +100,7 @@ def rows(run: StoredRun, experiment: Experiment) -> list[Row]:
     for point in experiment.points:
         runner = Choice.read(point.method).runner(point.instance)
         known = tasks.get((point.instance.sha256, runner.label), [])
-        ended = [each for each in _by_seed(known, runner.seed) if _ended(each)]
+        ended = [row for row in _by_seed(known, runner.seed) if _ended(row)]
         solution = read_record(Path(ended[-1].file)).solution if ended else None
         schedule = None if solution is None else solution.schedule
         add(experiment.objective, point.series, None if solution is None else solution.objective)

@@ -120,7 +120,7 @@ class Part:
         If nothing was judged at our defaults, the verdict of the other settings counts.
         """
         own = self.judgement.verdict
-        others = {each.verdict for each in self.scanned} & {*JUDGED}
+        others = {item.verdict for item in self.scanned} & {*JUDGED}
         if own == "not measured" and others:
             return others.pop() if len(others) == 1 else "mixed"
         return "mixed" if OPPOSITE.get(own) in others else own

@@ -94,6 +94,6 @@ def _text(value: object) -> str:
 
 
 def _method(name: str, options: Mapping[str, Iterable[str]]) -> str:
-    shown = {key: ", ".join(filter(None, each)) for key, each in options.items()}
-    words = "; ".join(f"{key}={each}" for key, each in shown.items() if each)
+    shown = {key: ", ".join(filter(None, texts)) for key, texts in options.items()}
+    words = "; ".join(f"{key}={text}" for key, text in shown.items() if text)
     return f"`{name}`" + (f" with {words}" if words else "")

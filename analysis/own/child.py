@@ -252,28 +252,32 @@ def parameters(function: Callable[..., Any]) -> tuple[tuple[Option, ...], tuple[
     places = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     given = "instance, time and last schedule" if online else "instance"
-    if inspect.Parameter.VAR_POSITIONAL in [each.kind for each in known[:first]]:
+    if inspect.Parameter.VAR_POSITIONAL in [parameter.kind for parameter in known[:first]]:
         first = 1
-    elif len(known) < first or any(each.kind not in places for each in known[:first]):
+    elif len(known) < first or any(parameter.kind not in places for parameter in known[:first]):
         raise UsageError(f"{name}: its first parameters must be: {given}")
     options: list[Option] = []
     offered: list[str] = []
-    for each in known[first:]:
-        if each.name in RESERVED and each.kind not in several:
+    for parameter in known[first:]:
+        if parameter.name in RESERVED and parameter.kind not in several:
             raise UsageError(
-                f"{name}: parameter '{each.name}' has a name that solve uses: rename it"
-                + (" (clock.remaining() is the time left)" if each.name == "time_limit" else "")
+                f"{name}: parameter '{parameter.name}' has a name that solve uses: rename it"
+                + (
+                    " (clock.remaining() is the time left)"
+                    if parameter.name == "time_limit"
+                    else ""
+                )
             )
-        if each.name in names and each.kind not in several:
-            offered.append(each.name)
-        elif each.kind not in several:
-            if each.default is inspect.Parameter.empty:
+        if parameter.name in names and parameter.kind not in several:
+            offered.append(parameter.name)
+        elif parameter.kind not in several:
+            if parameter.default is inspect.Parameter.empty:
                 raise UsageError(
-                    f"{name}: parameter '{each.name}' needs a default, as solve passes only "
+                    f"{name}: parameter '{parameter.name}' needs a default, as solve passes only "
                     f"{given}, and on request {' and '.join(names)}"
                 )
-            option = _option(function, each)
-            if option is not None and each.kind not in (inspect.Parameter.POSITIONAL_ONLY,):
+            option = _option(function, parameter)
+            if option is not None and parameter.kind not in (inspect.Parameter.POSITIONAL_ONLY,):
                 options.append(option)
     return tuple(options), tuple(offered)
 
@@ -513,7 +517,7 @@ def _run_command(command: Command, instance: Instance, call: Call) -> tuple[str,
     assert process.stdout is not None and process.stderr is not None
     out = _Output(process.stdout, not to_file, process.kill)
     err = _Output(process.stderr, False, process.kill)
-    threads = [threading.Thread(target=each.read, daemon=True) for each in (out, err)]
+    threads = [threading.Thread(target=stream.read, daemon=True) for stream in (out, err)]
     if process.stdin is not None:
         threads.append(threading.Thread(target=_feed, args=(process.stdin, data), daemon=True))
     for thread in threads:
@@ -595,6 +599,6 @@ def _tidy() -> None:
     with suppress(OSError, AttributeError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
-    closed = any(getattr(each, "closed", True) for each in (sys.stdout, sys.stderr))
+    closed = any(getattr(stream, "closed", True) for stream in (sys.stdout, sys.stderr))
     if left or closed or threading.active_count() > 2:  # the main one, and one receives the tasks
         worker.retire()

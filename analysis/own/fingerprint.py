@@ -111,7 +111,7 @@ def installed(module: str | None) -> bool:
     if file is None:  # a namespace package, or made by hand
         return top in sys.builtin_module_names
     place = Path(file).resolve()
-    return any(place.is_relative_to(each) for each in _PLACES)
+    return any(place.is_relative_to(folder) for folder in _PLACES)
 
 
 def function_hash(function: object) -> tuple[str, set[str]]:
@@ -178,7 +178,7 @@ class _Walk:
             case tuple() | list() if type(value) in (tuple, list):
                 self._many(type(value).__name__, value)
             case dict() if type(value) is dict:
-                self._many("dict", [each for item in value.items() for each in item])
+                self._many("dict", [part for item in value.items() for part in item])
             case types.BuiltinFunctionType():
                 self._emit("builtin", value.__module__, value.__qualname__)
             case _:
@@ -187,13 +187,13 @@ class _Walk:
     def _many(self, kind: str, values: Iterable[object]) -> None:
         held = list(values)
         self._emit(kind, len(held))
-        for each in held:
-            self.add(each)
+        for item in held:
+            self.add(item)
 
     def _code(self, code: types.CodeType) -> None:
         self._emit("code", code.co_argcount, code.co_kwonlyargcount, code.co_flags)
         named = (code.co_names, code.co_varnames, code.co_freevars)
-        self._many("names", [code.co_code, *(name for each in named for name in each)])
+        self._many("names", [code.co_code, *(name for names in named for name in names)])
         self._many("constants", code.co_consts)
 
     def _function(self, function: types.FunctionType) -> None:
@@ -223,7 +223,7 @@ class _Walk:
         own = {name: value for name, value in vars(cls).items() if name not in _UNSEEN}
         self._emit("class", cls.__name__)
         self._many("bases", cls.__bases__)
-        self._many("members", [each for name in sorted(own) for each in (name, own[name])])
+        self._many("members", [item for name in sorted(own) for item in (name, own[name])])
 
     def _module(self, module: types.ModuleType) -> None:
         file = getattr(module, "__file__", None)
@@ -244,7 +244,7 @@ class _Walk:
         if isinstance(made, str):
             self._emit("named", type(value).__module__, made)
             return
-        self._many("object", (list(each) if isinstance(each, Iterator) else each for each in made))
+        self._many("object", (list(item) if isinstance(item, Iterator) else item for item in made))
 
 
 def _content(cell: types.CellType) -> object:

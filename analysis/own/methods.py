@@ -79,7 +79,7 @@ class Own(Runnable):
         UsageError
             If a method of the family has the same name.
         """
-        if self.name in owner.aliases or any(each.name == self.name for each in owner.methods):
+        if self.name in owner.aliases or any(method.name == self.name for method in owner.methods):
             raise UsageError(
                 f"'{self.name}' is a method of family {owner.name}: give yours another name, as in "
                 f"sg.own(rule, name='my-{self.name}')"

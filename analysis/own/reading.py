@@ -151,7 +151,7 @@ def _from_command(text: str) -> Own:
     name = re.sub(r"[^\w.-]", "-", Path(words[0]).stem) or "command"
     command = Command((os.path.abspath(program), *words[1:]))
     for place in sorted(command.places.difference(PLACES)):
-        known = choices("{" + place + "}", ["{" + each + "}" for each in PLACES])
+        known = choices("{" + place + "}", ["{" + name + "}" for name in PLACES])
         raise UsageError(
             f"cmd:{text}: no placeholder '{{{place}}}': {known}; {{{{{place}}}}} gives the text"
         )

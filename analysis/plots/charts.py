@@ -109,8 +109,10 @@ def _registry_colors(name: str) -> dict[str, str]:
     if name not in FAMILIES:
         return {}
     kinds = ("algorithm", "baseline", "exact", "bound")
-    ranked = sorted(family(name).methods, key=lambda each: (kinds.index(each.kind), each.ours))
-    return {each.name: _shade(place) for place, each in enumerate(ranked)}
+    ranked = sorted(
+        family(name).methods, key=lambda method: (kinds.index(method.kind), method.ours)
+    )
+    return {method.name: _shade(place) for place, method in enumerate(ranked)}
 
 
 def _shade(place: int) -> str:
@@ -138,26 +140,26 @@ def gantt(
     both.
     """
     charts = [chart] if compare_with is None else [chart, compare_with]
-    palette = colors(bar.group for each in charts for bar in each.bars)
-    heights = [lanes_height(each) for each in charts]
+    palette = colors(bar.group for chart in charts for bar in chart.bars)
+    heights = [lanes_height(chart) for chart in charts]
     figure = Figure()
     top = 1.0
     gap = GAP / (sum(heights) + GAP * (len(charts) - 1))
     share = (1.0 - gap * (len(charts) - 1)) / sum(heights)
-    for place, (each, height) in enumerate(zip(charts, heights, strict=True), start=1):
+    for place, (own, height) in enumerate(zip(charts, heights, strict=True), start=1):
         axis = "" if place == 1 else str(place)
-        for trace in gantt_traces(each, palette):
+        for trace in gantt_traces(own, palette):
             figure.add_trace(
                 {**trace, "xaxis": f"x{axis}", "yaxis": f"y{axis}"}
                 | ({"showlegend": False} if place > 1 else {})
             )
-        for trace in _mark_traces(each):
+        for trace in _mark_traces(own):
             figure.add_trace({**trace, "xaxis": f"x{axis}", "yaxis": f"y{axis}"})
         bottom = max(0.0, top - share * height)
-        figure.layout[f"yaxis{axis}"] = {**lanes_axis(each), "domain": [bottom, top]}
+        figure.layout[f"yaxis{axis}"] = {**lanes_axis(own), "domain": [bottom, top]}
         figure.layout[f"xaxis{axis}"] = {
             "anchor": f"y{axis}",
-            "title": {"text": plain(f"time ({each.unit})") if place == len(charts) else None},
+            "title": {"text": plain(f"time ({own.unit})") if place == len(charts) else None},
             "range": list(time_range(charts)),
             **({"matches": "x"} if place > 1 else {}),
         }
@@ -170,7 +172,7 @@ def gantt(
         template=TEMPLATE,
         barmode="overlay",
         height=sum(heights) + GAP * (len(charts) - 1) + frame_height(len(palette)),
-        showlegend=1 < len(palette) <= LEGEND_LIMIT or any(each.marks for each in charts),
+        showlegend=1 < len(palette) <= LEGEND_LIMIT or any(chart.marks for chart in charts),
     )
     return figure.drawn_by(lambda: gantt_matplotlib(chart, compare_with, titles))
 
@@ -308,8 +310,8 @@ def lanes_height(chart: Chart) -> int:
 def lanes_axis(chart: Chart) -> dict[str, Any]:
     """Return the Plotly axis of the lanes, first lane on top; only names that fit are shown."""
     lanes = chart.lanes
-    each = lanes_height(chart) / max(1, len(lanes))
-    step = max(1, -(-14 // max(1, int(each))))
+    height = lanes_height(chart) / max(1, len(lanes))
+    step = max(1, -(-14 // max(1, int(height))))
     shown = range(0, len(lanes), step)
     return {
         "range": [len(lanes) - 0.5, -0.5],
@@ -354,18 +356,18 @@ def gantt_matplotlib(
     from matplotlib.collections import PolyCollection
 
     charts = [chart] if compare_with is None else [chart, compare_with]
-    palette = colors(bar.group for each in charts for bar in each.bars)
-    heights = [0.011 * lanes_height(each) for each in charts]
+    palette = colors(bar.group for chart in charts for bar in chart.bars)
+    heights = [0.011 * lanes_height(chart) for chart in charts]
     figure = matplotlib_figure.Figure(
         figsize=(width, sum(heights) + 0.45 * len(charts)), layout="constrained"
     )
     panes = figure.subplots(len(charts), sharex=True, squeeze=False, height_ratios=heights)[:, 0]
-    for pane, each, title in zip(panes, charts, titles, strict=False):
-        lanes = {lane: place for place, lane in enumerate(each.lanes)}
-        soft_below = any(bar.soft for bar in each.bars)
-        for (group, soft), bars in _by_group(each.bars).items():
+    for pane, own, title in zip(panes, charts, titles, strict=False):
+        lanes = {lane: place for place, lane in enumerate(own.lanes)}
+        soft_below = any(bar.soft for bar in own.bars)
+        for (group, soft), bars in _by_group(own.bars).items():
             corners = _corners(bars, lanes, _band(soft, soft_below))
-            outlined = not soft and len(each.bars) <= OUTLINE_LIMIT
+            outlined = not soft and len(own.bars) <= OUTLINE_LIMIT
             pane.add_collection(
                 PolyCollection(
                     corners,
@@ -376,7 +378,7 @@ def gantt_matplotlib(
                     label=None if soft else literal(group),
                 )
             )
-        for (rule, _), marks in _by_group(each.marks).items():
+        for (rule, _), marks in _by_group(own.marks).items():
             pane.add_collection(
                 PolyCollection(
                     _corners(marks, lanes, _band(False, soft_below)),
@@ -386,14 +388,14 @@ def gantt_matplotlib(
                     label=literal(f"breaks {rule}"),
                 )
             )
-        for link in each.links:
+        for link in own.links:
             pane.plot(
                 (link.start, link.end), (lanes[link.lane], lanes[link.to_lane]),
                 color=palette[link.group], linewidth=1, linestyle=":",
             )  # fmt: skip
-        pane.set_ylim(len(each.lanes) - 0.5, -0.5)
-        axis = lanes_axis(each)
-        names = [literal(shorten(each.lanes[place])) for place in axis["tickvals"]]
+        pane.set_ylim(len(own.lanes) - 0.5, -0.5)
+        axis = lanes_axis(own)
+        names = [literal(shorten(own.lanes[place])) for place in axis["tickvals"]]
         pane.set_yticks(axis["tickvals"], names, fontsize=7)
         pane.set_title(literal(title), loc="left", fontsize=9)
         pane.tick_params(length=2, labelsize=7)
@@ -401,7 +403,7 @@ def gantt_matplotlib(
             pane.spines[side].set_visible(False)
     panes[-1].set_xlim(*time_range(charts))
     panes[-1].set_xlabel(literal(f"time ({chart.unit})"), fontsize=8)
-    if 1 < len(palette) <= LEGEND_LIMIT or any(each.marks for each in charts):
+    if 1 < len(palette) <= LEGEND_LIMIT or any(chart.marks for chart in charts):
         labelled: dict[str, Any] = {}
         for pane in panes:
             for handle, label in zip(*pane.get_legend_handles_labels(), strict=True):

@@ -305,7 +305,7 @@ def gap_figure(
     figure = Figure()
     palette = palette or colors(gaps)
     moments = [seconds for points in gaps.values() for seconds, _, _ in points if seconds > 0]
-    ends = [math.log10(each(moments, default=1.0)) for each in (min, max)]
+    ends = [math.log10(extreme(moments, default=1.0)) for extreme in (min, max)]
     for name, points in gaps.items():
         if not points:
             continue

@@ -42,7 +42,7 @@ def on_paper(figure: go.Figure) -> "matplotlib_figure.Figure":
     UsageError
         If it has traces of other types.
     """
-    others = sorted({each.type for each in figure.data} - {"scatter", "bar", "heatmap"})
+    others = sorted({trace.type for trace in figure.data} - {"scatter", "bar", "heatmap"})
     if others:
         raise UsageError(f"no picture: {others[0]} traces are drawn in a browser only: save .html")
     from matplotlib import figure as matplotlib_figure
@@ -83,9 +83,9 @@ def _panes(made: Any, figure: go.Figure) -> "dict[tuple[str, str], _Pane]":
         cell = grid[row : end + 1, column : last + 1]
         drawn = made.add_subplot(cell) if base is None else base.drawn.twinx()
         traces = [
-            (each, ways[place % len(ways)])
-            for place, each in enumerate(figure.data)
-            if _axes_of(each) == pair and each.visible in (None, True)
+            (trace, ways[place % len(ways)])
+            for place, trace in enumerate(figure.data)
+            if _axes_of(trace) == pair and trace.visible in (None, True)
         ]
         panes[pair] = _Pane(figure, pair, drawn, traces, base is not None)
     return panes
@@ -104,9 +104,9 @@ def _categories(figure: go.Figure, name: str) -> list[str] | None:
     """Return the names on an axis, and those that match it, in order; None if it has numbers."""
     layout, which = figure.layout, name[0]
     group = _axis(layout, name).matches or name
-    axes = [(each, _axes_of(each)[which == "y"]) for each in figure.data]
-    traces = [each for each, at in axes if group in (at, _axis(layout, at).matches)]
-    kinds = {_axis(layout, each).type for each in (name, group)} - {None}
+    axes = [(trace, _axes_of(trace)[which == "y"]) for trace in figure.data]
+    traces = [trace for trace, at in axes if group in (at, _axis(layout, at).matches)]
+    kinds = {_axis(layout, axis).type for axis in (name, group)} - {None}
     values = [value for trace in traces for value in _values(trace, which)]
     texts = [value for value in values if isinstance(value, str)]
     if "category" not in kinds and (kinds or all(map(_is_number, texts))):
@@ -146,7 +146,7 @@ class _Pane:
                 self._heat(trace)
             elif trace.type == "scatter":
                 previous = self._curve(trace, color, previous)
-        self._bars([each for each in self.traces if each[0].type == "bar"])
+        self._bars([drawn for drawn in self.traces if drawn[0].type == "bar"])
         for which in "xy":
             self._set_axis(which)
 
@@ -178,11 +178,11 @@ class _Pane:
 
     def _marks(self, trace: Any, xs: Any, ys: Any, color: Any, name: str | None) -> None:
         symbols = _each(trace.marker.symbol, len(xs), "circle")
-        colors = [_color(each) for each in _each(_colors_of(trace.marker, color), len(xs))]
+        colors = [_color(value) for value in _each(_colors_of(trace.marker, color), len(xs))]
         size = trace.marker.size
         area = 12.0 if size is None or np.ndim(size) else max(4.0, 0.35 * size**2)
         for symbol in dict.fromkeys(symbols):
-            chosen = [place for place, each in enumerate(symbols) if each == symbol]
+            chosen = [place for place, mark in enumerate(symbols) if mark == symbol]
             shades = [colors[place] for place in chosen]
             hollow = str(symbol).endswith("-open")
             self.drawn.scatter(
@@ -198,11 +198,11 @@ class _Pane:
             error = trace[f"error_{which}"]
             if error.array is None or error.visible is False:
                 continue
-            up = [_number(each) for each in _array(error.array)]
+            up = [_number(value) for value in _array(error.array)]
             down = (
                 up
                 if error.arrayminus is None
-                else [_number(each) for each in _array(error.arrayminus)]
+                else [_number(value) for value in _array(error.arrayminus)]
             )
             shade = _color(error.color or color)
             sizes = {f"{which}err": np.nan_to_num([down, up])}
@@ -225,13 +225,13 @@ class _Pane:
             middles = np.asarray(at, dtype=float) + shift
             if trace.offset is not None:
                 middles = np.asarray(at) + np.asarray(trace.offset) + np.asarray(width) / 2
-            starts = [_number(each) for each in _each(trace.base, len(at), 0.0)]
+            starts = [_number(value) for value in _each(trace.base, len(at), 0.0)]
             if mode in ("stack", "relative") and trace.base is None:
                 for n, (where, length) in enumerate(zip(at, lengths, strict=True)):
                     key = (where, length < 0)
                     starts[n] = ends.get(key, 0.0)
                     ends[key] = starts[n] + (0.0 if math.isnan(length) else length)
-            shades = [_color(each) for each in _each(_colors_of(trace.marker, color), len(at))]
+            shades = [_color(value) for value in _each(_colors_of(trace.marker, color), len(at))]
             draw = self.drawn.barh if across else self.drawn.bar
             draw(
                 middles,
@@ -247,7 +247,7 @@ class _Pane:
             self._errors(trace, xs, ys, "#444444")
 
     def _heat(self, trace: Any) -> None:
-        z = np.array([[_number(each) for each in row] for row in _array(trace.z)], dtype=float)
+        z = np.array([[_number(value) for value in row] for row in _array(trace.z)], dtype=float)
         xs, ys = (
             self.places(_values(trace, which) or range(size), which)
             for which, size in (("x", z.shape[1]), ("y", z.shape[0]))
@@ -286,7 +286,7 @@ class _Pane:
             getattr(pane, f"set_{which}ticks")(at, [_text(text) for text in texts], **SMALL)
             getattr(pane, f"set_{which}lim")(ends)  # ticks outside are not shown
             getattr(pane, f"{which}axis").minorticks_off()
-        elif not log and all(isinstance(each, int) for each in self._all(which)):
+        elif not log and all(isinstance(value, int) for value in self._all(which)):
             getattr(pane, f"{which}axis").get_major_locator().set_params(integer=True)
         self._set_limits(which, axis, log)
         pane.tick_params(axis=which, which="both", labelsize=7)
@@ -349,8 +349,8 @@ def _legend(made: Any, figure: go.Figure, panes: Iterable[_Pane]) -> None:
             known.setdefault(name, handle)
     wanted = figure.layout.showlegend
     if wanted is None:
-        named = [each for each in figure.data if each.showlegend is not False]
-        wanted = len(named) > 1 or any(each.showlegend for each in figure.data)
+        named = [trace for trace in figure.data if trace.showlegend is not False]
+        wanted = len(named) > 1 or any(trace.showlegend for trace in figure.data)
     if known and wanted:
         made.legend(
             [*known.values()], [*known], loc="outside lower left", fontsize=7, frameon=False,
@@ -528,10 +528,10 @@ def _edges(middles: Sequence[Any]) -> Any:
 def _cell_texts(trace: Any, z: Any) -> list[list[str]]:
     template = trace.texttemplate or ""
     if "%{text}" in template and trace.text is not None:
-        return [[_text(template.replace("%{text}", str(each))) for each in row]
+        return [[_text(template.replace("%{text}", str(value))) for value in row]
                 for row in _array(trace.text)]  # fmt: skip
     if "%{z" in template:
-        return [[f"{each:.3g}" for each in row] for row in z]
+        return [[f"{value:.3g}" for value in row] for row in z]
     return [[""] * z.shape[1]] * z.shape[0]
 
 

@@ -48,7 +48,7 @@ def program_name(owner: Family, name: str) -> str:
     programs = owner.programs
     if name in programs:
         return name
-    further = {other: key for key, each in programs.items() for other in each.also}
+    further = {other: key for key, program in programs.items() for other in program.also}
     further |= {alias: key for alias, key in owner.aliases.items() if key in programs}
     if name in further:
         return further[name]
@@ -168,7 +168,7 @@ def relax_integers(built: "pyo.ConcreteModel") -> None:
     """Make all variables of a model continuous, in place; bounds stay."""
     import pyomo.environ as pyo  # registers the transformation
 
-    if any(not each.is_continuous() for each in built.component_data_objects(pyo.Var)):
+    if any(not variable.is_continuous() for variable in built.component_data_objects(pyo.Var)):
         pyo.TransformationFactory("core.relax_integer_vars").apply_to(built)
 
 

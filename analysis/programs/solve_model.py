@@ -419,8 +419,8 @@ def _engine(arrays: "PyomoArrays | None", asked: str | None) -> str:
     chosen = asked or ("gurobi" if is_quadratic else "highs")
     able = [
         name
-        for name, each in ENGINES.items()
-        if each.solve and (not is_quadratic or "quadratic" in each.takes)
+        for name, engine in ENGINES.items()
+        if engine.solve and (not is_quadratic or "quadratic" in engine.takes)
     ]
     if chosen not in able:
         rows = "a model with quadratic rows" if is_quadratic else "a Pyomo model"

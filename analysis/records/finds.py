@@ -45,7 +45,7 @@ class Find:
 @cache
 def finds(name: str) -> tuple[Find, ...]:
     """Return the finds of a family; none for a family of another package."""
-    return tuple(_find(each) for each in library(name)) if name in OWN else ()
+    return tuple(_find(instance) for instance in library(name)) if name in OWN else ()
 
 
 def _find(instance: Instance) -> Find:

@@ -281,8 +281,8 @@ class Folder:
         `key`: key of the record.
         """
         file = self.task_file(key)
-        for each in (file, proof_file(file), self.log_file(key)):
-            each.unlink(missing_ok=True)
+        for path in (file, proof_file(file), self.log_file(key)):
+            path.unlink(missing_ok=True)
 
     def reuse(self, file: Path, limits: Limits) -> dict[str, Any]:
         """Store the result of a record for other limits too, and return the data.

@@ -68,7 +68,9 @@ class Guarantees:
     def save(self) -> None:
         """Write the results if their evaluation took long; do nothing if that cannot be done."""
         if self._unsaved > SLOW:
-            known = {code: each for code, each in self._known.items() if code in self._present}
+            known = {
+                code: evaluated for code, evaluated in self._known.items() if code in self._present
+            }
             text = json.dumps(known)
             with suppress(InputError):
                 write_text(self._file, f"{_start(text)}{text}}}")
@@ -118,8 +120,8 @@ def _facts(guarantee: Mapping[str, Any]) -> dict[str, Any]:
 def _code(owner: Family) -> str:
     """Return a hash of the source of a family and of the guarantee of each method."""
     claims = [
-        (name, each.methods, each.options, _evaluator(owner.name, each.evaluate))
-        for name, each in owner.paper.guarantees.items()
+        (name, guarantee.methods, guarantee.options, _evaluator(owner.name, guarantee.evaluate))
+        for name, guarantee in owner.paper.guarantees.items()
     ]
     return f"{family_hash(owner.name)}-{hashlib.sha256(repr(claims).encode()).hexdigest()[:8]}"
 

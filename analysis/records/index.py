@@ -142,8 +142,8 @@ class Index:
                     count += len(lines)
             self._lines = count
         except (OSError, ValueError, TypeError, LookupError):  # none, or not of this program
-            for each in (self._known, self._common, self._facts):
-                each.clear()
+            for cache in (self._known, self._common, self._facts):
+                cache.clear()
 
     def _read_lines(self, lines: list[bytes]) -> None:
         texts = list(map(_text, lines))

@@ -224,9 +224,12 @@ def ratios(value: Array, own: Array, largest: Mask, of: Sequence[Bracket]) -> Ra
     whether the objective is to be maximized. `of` [k]: best known schedule and bound of each one's
     instance.
     """
-    best, bound = as_array(each.best for each in of), as_array(each.bound for each in of)
+    best, bound = (
+        as_array(bracket.best for bracket in of),
+        as_array(bracket.bound for bracket in of),
+    )
     known = np.where(np.isnan(best), value, best)
-    grid = as_array(each.scale.grid for each in of)
+    grid = as_array(bracket.scale.grid for bracket in of)
     low = _divided(value, known, largest)
     met, refuted = compared(known, bound, largest, grid)
     high = np.where(met, low, _larger(low, _divided(value, bound, largest)))
@@ -239,8 +242,8 @@ def ratios(value: Array, own: Array, largest: Mask, of: Sequence[Bracket]) -> Ra
     below_high = np.where(np.isnan(best), math.inf, below_high)
     neither = np.isnan(own) | np.isnan(bound)
     return Ratios(
-        *(np.where(without, math.nan, each) for each in (low, high)),
-        *(np.where(neither, math.nan, each) for each in (below_low, below_high)),
+        *(np.where(without, math.nan, end) for end in (low, high)),
+        *(np.where(neither, math.nan, end) for end in (below_low, below_high)),
     )
 
 

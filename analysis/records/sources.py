@@ -116,8 +116,8 @@ def _files(name: str) -> Iterator[tuple[str, Path]]:
     for pattern in SHARED:
         room = pattern.partition("/")[0]
         yield from _python(_folder(room), pattern.partition("/")[2], room)
-    for each in VERIFYING:
-        yield f"analysis/{each}.py", _folder("analysis") / f"{each}.py"
+    for name_in_analysis in VERIFYING:
+        yield f"analysis/{name_in_analysis}.py", _folder("analysis") / f"{name_in_analysis}.py"
     where = FAMILIES[name]
     top = where.models if _is_ours(where.models) else where.models.partition(".")[0]
     for module in {top, where.instances.partition(":")[0] or instance_class(name).__module__}:

@@ -93,7 +93,7 @@ class StoredRun:
         record : TaskRecord
             One of `records`.
         """
-        return next(Path(file) for file, each in _known(self).items() if each is record)
+        return next(Path(file) for file, held in _known(self).items() if held is record)
 
     @cached_property
     def configurations(self) -> dict[int, str]:
@@ -103,12 +103,12 @@ class StoredRun:
     @cached_property
     def sessions(self) -> dict[str, Session]:
         """The sessions in which the records were made, by id; older records have none."""
-        found = [each for folder in self.folders for each in read_sessions(folder.sessions)]
+        found = [session for folder in self.folders for session in read_sessions(folder.sessions)]
         longest: dict[str, Session] = {}
-        for each in found:  # the finished copy replaces one that was made during the session
-            known = longest.get(each.id)
-            if known is None or len(each.references) > len(known.references):
-                longest[each.id] = each
+        for session in found:  # the finished copy replaces one that was made during the session
+            known = longest.get(session.id)
+            if known is None or len(session.references) > len(known.references):
+                longest[session.id] = session
         return longest
 
     def drift(self) -> float | None:
@@ -117,7 +117,7 @@ class StoredRun:
         This is how much the slowest reference task exceeds the fastest one of the same host.
         """
         used = {row.session for row in self.rows}
-        moved = drift(each for key, each in self.sessions.items() if key in used)
+        moved = drift(session for key, session in self.sessions.items() if key in used)
         return max(moved.values(), default=None)
 
     @property
@@ -129,7 +129,7 @@ class StoredRun:
             which = "result is" if left_out == 1 else "results are"
             lines.append(f"{left_out} {which} of older code: left out; --older to include")
         codes = Counter((row.family, row.code) for row in self.rows)
-        other = sum(number for each, number in codes.items() if _is_other(*each))
+        other = sum(number for code, number in codes.items() if _is_other(*code))
         other = 0 if self.includes_older else other
         if other:
             which = "result is" if other == 1 else "results are"
@@ -219,7 +219,7 @@ class StoredRun:
         found = [index.facts(self.names) for index in self._indices]
         facts: dict[str, Facts] = {}
         for sha256 in self.names:
-            known = [each[sha256] for each in found if sha256 in each]
+            known = [grids[sha256] for grids in found if sha256 in grids]
             if len(known) == 1 or len(set(map(canonical_json, known))) == 1:
                 facts[sha256] = known[0]
             else:  # missing, or with different names or settings
@@ -253,7 +253,9 @@ class StoredRun:
         """
         grids = {row.sha256: row.grid for row in self.rows}
         unknown = [sha256 for sha256, grid in grids.items() if grid == UNKNOWN_GRID]
-        return with_records(brackets(self.rows, {each: self._grid(each) for each in unknown}))
+        return with_records(
+            brackets(self.rows, {instance: self._grid(instance) for instance in unknown})
+        )
 
     @property
     def records_used(self) -> int:
@@ -261,8 +263,8 @@ class StoredRun:
         return len(
             {
                 sha256
-                for (sha256, _), each in self.brackets.items()
-                if each.best_by.startswith(NAME + " ") or each.bound_by.startswith(NAME + " ")
+                for (sha256, _), bracket in self.brackets.items()
+                if bracket.best_by.startswith(NAME + " ") or bracket.bound_by.startswith(NAME + " ")
             }
         )
 
@@ -367,10 +369,10 @@ def older_rows(rows: Sequence[TaskRow]) -> list[TaskRow]:
                 older.add(id(row))
             else:
                 of_method.setdefault(row.method, []).append(row)
-        for method, each in of_method.items():
-            if len({row.code for row in each}) > 1:
-                code = _present(_installed(name, method), each, lambda code: code)
-                older |= {id(row) for row in each if row.code != code}
+        for method, own in of_method.items():
+            if len({row.code for row in own}) > 1:
+                code = _present(_installed(name, method), own, lambda code: code)
+                older |= {id(row) for row in own if row.code != code}
     return [row for row in rows if id(row) in older]
 
 
@@ -396,7 +398,7 @@ def _installed(name: str, method: str | None = None) -> str:
     owner = family(name)
     if method is None:
         return family_hash(name)
-    found = [each for each in owner.methods if each.name == method]
+    found = [entry for entry in owner.methods if entry.name == method]
     return method_hash(owner, found[0]) if found else ""
 
 
@@ -410,7 +412,7 @@ def _sorted(rows: Sequence[TaskRow]) -> list[TaskRow]:
 
 def _place(row: TaskRow) -> tuple[object, ...]:
     """Return a sort key of the rows of one instance."""
-    limits = [math.inf if each is None else each for each in (row.time_limit, row.memory_limit)]
+    limits = [math.inf if limit is None else limit for limit in (row.time_limit, row.memory_limit)]
     method = KIND_ORDER.index(row.kind), _rank(row.family, row.method), row.label, row.code
     return *method, *limits, -1 if row.seed is None else row.seed, row.started or "", row.key
 
@@ -421,4 +423,4 @@ def _rank(name: str, method: str) -> int:
     if name not in FAMILIES:
         return 0
     methods = family(name).methods
-    return next((k for k, each in enumerate(methods) if each.name == method), len(methods))
+    return next((k for k, entry in enumerate(methods) if entry.name == method), len(methods))

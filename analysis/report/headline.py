@@ -58,7 +58,7 @@ def _finding(report: ReportData, digits: int) -> str:
         if not report.ours(name, method)
     ]
     known = (report.own_means.get(key) for key in papers)
-    means = [each.mean for each in known if each is not None and each.n]
+    means = [mean.mean for mean in known if mean is not None and mean.n]
     if len(means) < 2 or not all(math.isfinite(end) for mean in means for end in mean):
         return ""
     low, high = min(means), max(means, key=lambda mean: mean[1])

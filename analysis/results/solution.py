@@ -364,7 +364,7 @@ def side_by_side(first: Any, second: Any) -> Any:
         raise UsageError(f"no chart: need a solution to compare with, not {type(second).__name__}")
     drawn = [first] if second is None else [first, second]
     below = None if second is None else second._chart()
-    return gantt(first._chart(), below, titles=tuple(each._title() for each in drawn))
+    return gantt(first._chart(), below, titles=tuple(chart._title() for chart in drawn))
 
 
 def certificate_file(file: str | os.PathLike[str]) -> Path:

@@ -87,7 +87,7 @@ class Runner(ABC):
             options=method.parse(request.settings),
             engine=method.choose_engine(request.engine),
             seed=0 if seed is None and method.seeded else seed,
-            limits=Limits(*(each and float(each) for each in limits.values())),
+            limits=Limits(*(limit and float(limit) for limit in limits.values())),
             **parts,
         )
 
@@ -156,7 +156,7 @@ class Runner(ABC):
         if source is not None and source.package:
             packages.insert(0, source.package)
         found = {package: package_version(package) for package in packages}
-        return installed_versions() | {name: each for name, each in found.items() if each}
+        return installed_versions() | {name: value for name, value in found.items() if value}
 
     # --- in the child: run ------------------------------------------------------------------
 

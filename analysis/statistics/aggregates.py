@@ -195,6 +195,6 @@ def compared(
         shared, chosen = common_set(pd.DataFrame(table, index=instances, columns=names), share)
         known &= group["instance"].isin(shared).to_numpy() & group["method"].isin(chosen).to_numpy()
     rows = (np.flatnonzero(known & (numbers == number)) for number in range(len(methods)))
-    found = {str(name): each for name, each in zip(methods, rows, strict=True) if len(each)}
+    found = {str(name): row for name, row in zip(methods, rows, strict=True) if len(row)}
     order = sorted(found, key=lambda name: int(found[name][0]))
     return {name: group.iloc[found[name]] for name in order}

@@ -422,13 +422,13 @@ def _watched(
             if result == "wrong":  # all of its repetitions are wrong, too
                 each = [row | {"result": result} for row in each]
             own.setdefault((method, kind), []).extend(each)
-        rows = [row for each in own.values() for row in each]
+        rows = [row for rows in own.values() for row in rows]
         limits = [row["limit"] for row in rows if not math.isnan(row["limit"])]
         seconds = [row["seconds"] for row in rows if not math.isnan(row["seconds"])]
         end = min(limits) if limits else max(seconds, default=0.0)
         if end <= 0:
             continue
-        watched = {key: [_curve(run, row) for row in each] for key, each in own.items()}
+        watched = {key: [_curve(run, row) for row in rows] for key, rows in own.items()}
         yield names, plain["instance"].nunique(), end, watched
 
 
@@ -487,11 +487,11 @@ def _over(
     If a seed has several records, their mean is the value of the seed.
     """
     by_name: dict[str, dict[str, list[NDArray[np.float64]]]] = {}
-    for curve, each in zip(curves, values, strict=True):
+    for curve, matrix in zip(curves, values, strict=True):
         seeds = by_name.setdefault(curve.instance, {})
-        seeds.setdefault(curve.seed, []).append(np.asarray(each, float))
+        seeds.setdefault(curve.seed, []).append(np.asarray(matrix, float))
     means = [
-        np.mean([np.mean(each, axis=0) for each in seeds.values()], axis=0)
+        np.mean([np.mean(integrals, axis=0) for integrals in seeds.values()], axis=0)
         for seeds in by_name.values()
     ]
     absent = total - len(means)

@@ -68,11 +68,11 @@ def engine_tasks(run: StoredRun) -> pd.DataFrame:
             gap(value, bound) if not (math.isnan(value) or math.isnan(bound)) else math.nan
             for value, bound in zip(found["objective"], found["bound"], strict=True)
         ],
-        **{name: [each.get(name) for each in known] for name in (*SIZES, *STATISTICS)},
+        **{name: [record.get(name) for record in known] for name in (*SIZES, *STATISTICS)},
         "root_gap": [
-            math.nan if value is None or each.get("root_bound") is None
-            else gap(each["root_bound"], value)
-            for each, value in zip(known, best, strict=True)
+            math.nan if value is None or record.get("root_bound") is None
+            else gap(record["root_bound"], value)
+            for record, value in zip(known, best, strict=True)
         ],
         "pinned": [" ".join(map(str, row.pinned)) for row in some],
     }  # fmt: skip

@@ -206,7 +206,7 @@ def paired(
     """
     first, second = np.asarray(a, float), np.asarray(b, float)
     level_a, level_b = (
-        (np.where(np.isnan(each), UNANSWERED, ANSWERED) for each in (first, second))
+        (np.where(np.isnan(values), UNANSWERED, ANSWERED) for values in (first, second))
         if levels is None
         else (np.asarray(level) for level in levels)
     )

@@ -81,8 +81,8 @@ def grid(
     if count > MOST:
         raise UsageError(f"{count} combinations of settings: need at most {MOST}")
     return [
-        generate(family, preset=preset, seed=number, settings=dict(zip(swept, each, strict=True)))
-        for each in product(*swept.values())
+        generate(family, preset=preset, seed=number, settings=dict(zip(swept, values, strict=True)))
+        for values in product(*swept.values())
         for number in seeds
     ]
 

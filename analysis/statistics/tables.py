@@ -66,7 +66,10 @@ def table(run: StoredRun) -> pd.DataFrame:
     known = columns(run)
     tasks = _tasks(run)
     ratio = ratio_arrays(tasks.objective, tasks.bound, tasks.largest, _brackets(run))
-    names, hosts = configurations_of(run), {key: each.host for key, each in run.sessions.items()}
+    names, hosts = (
+        configurations_of(run),
+        {key: session.host for key, session in run.sessions.items()},
+    )
     frame = _frame(
         {
             **{name: known[name] for name in TABLE_COLUMNS if name in known},
@@ -77,21 +80,21 @@ def table(run: StoredRun) -> pd.DataFrame:
             "result": tasks.results(),
             "objective": tasks.objective,
             "bound": tasks.bound,
-            "proof": [each or "" for each in known["proof"]],
+            "proof": [kind or "" for kind in known["proof"]],
             "ratio_low": ratio.low,
             "ratio_high": ratio.high,
             "bound_low": ratio.bound_low,
             "bound_high": ratio.bound_high,
-            "outside": [", ".join(each) for each in known["relaxed"]],
+            "outside": [", ".join(rules) for rules in known["relaxed"]],
             "load_seconds": [
                 row.start_seconds if row.load_seconds is None else row.load_seconds
                 for row in run.rows
             ],
-            "engine": [each or "" for each in known["engine"]],
+            "engine": [engine or "" for engine in known["engine"]],
             "options": list(map(_options, known["options"])),
-            "schedgap": [each.get("schedgap", "") for each in known["versions"]],
-            "host": [hosts.get(each, "") for each in known["session"]],
-            "started": [each or "" for each in known["started"]],
+            "schedgap": [versions.get("schedgap", "") for versions in known["versions"]],
+            "host": [hosts.get(session, "") for session in known["session"]],
+            "started": [start or "" for start in known["started"]],
         }
     )[TABLE_COLUMNS]
     numbers = [
@@ -108,7 +111,7 @@ def table(run: StoredRun) -> pd.DataFrame:
 
 def _frame(values: Columns) -> pd.DataFrame:
     """Return a table whose columns hold texts, and not numbers, if it has no row."""
-    return pd.DataFrame({name: pd.Series(each) for name, each in values.items()})
+    return pd.DataFrame({name: pd.Series(column) for name, column in values.items()})
 
 
 def columns(run: StoredRun) -> Mapping[str, list[Any]]:
@@ -128,13 +131,13 @@ def _tasks(run: StoredRun) -> Tasks:
         run.tables["tasks"] = Tasks(
             outcome=np.array(known["outcome"], str),
             kind=np.array(known["kind"], str),
-            status=np.array([each or "" for each in known["status"]], str),
+            status=np.array([status or "" for status in known["status"]], str),
             relaxed=np.array(list(map(bool, known["relaxed"])), bool),
-            evidence=np.array([each or "" for each in known["evidence"]], str),
+            evidence=np.array([kind or "" for kind in known["evidence"]], str),
             objective=as_array(known["objective"]),
             bound=as_array(known["bound"]),
-            best=as_array(each.best for each in best),
-            grid=as_array(each.scale.grid for each in best),
+            best=as_array(bracket.best for bracket in best),
+            grid=as_array(bracket.scale.grid for bracket in best),
             largest=np.array(known["sense"], str) == "max",
         )
     tasks: Tasks = run.tables["tasks"]
@@ -245,15 +248,15 @@ def _guarantees(run: StoredRun, rows: Sequence[TaskRow], low: NDArray[np.float64
         if key not in promises:
             promises[key] = _promise(run, row)
         found.append(promises[key](row.sha256))
-    factor = as_array(each["factor"] if each else None for each in found)
-    holds = np.array([bool(each) and each["holds"] for each in found], bool)
+    factor = as_array(find["factor"] if find else None for find in found)
+    holds = np.array([bool(find) and find["holds"] for find in found], bool)
     exceeded = low > factor * (1 + 1e-9)
     known = np.array(list(map(bool, found)), bool)
     return {
         "guarantee": factor,
-        "claim": [each["claim"] if each else "" for each in found],
+        "claim": [find["claim"] if find else "" for find in found],
         "holds": _where(known, holds),
-        "failed": ["; ".join(each["failed"]) if each else "" for each in found],
+        "failed": ["; ".join(find["failed"]) if find else "" for find in found],
         "within": _where(holds & ~np.isnan(factor), ~exceeded),
         "beyond": exceeded & ~holds,
     }

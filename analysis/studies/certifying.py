@@ -88,7 +88,7 @@ def certify(
 
 def _uncertified(target: Target, compared: Sequence[Solution], ratio: RatioInterval) -> str:
     """Return why the ratio to the optimum is not certified; empty if it is."""
-    if not target.optimum or any(each.status == "optimal" for each in compared):
+    if not target.optimum or any(solution.status == "optimal" for solution in compared):
         return ""
     if target.against != "bound":
         return "the optimum was not proved within the time limit"
@@ -112,7 +112,7 @@ def _ratio(target: Target, solution: Solution, references: Sequence[Solution]) -
         assert solution.objective is not None and other.objective is not None
         quotient = divide(solution.objective, other.objective, solution.sense)
         return RatioInterval(quotient, quotient)
-    facts = [known(each) for each in (solution, *references)]
+    facts = [known(item) for item in (solution, *references)]
     scale = Scale.of(solution.of_instance)
     for bound in facts:
         for best in facts:
@@ -147,9 +147,11 @@ def _references(
         (name, {}) for name in ("exact", *SECOND_EXACT_METHOD.get(target.family, ()))
     ]
     found = _solutions(instance, exact, time_limit, clock.share(1 - QUICK_SHARE))
-    if not any(each.status == "optimal" for each in found):  # the best schedule known is another
-        named = [each.method for each in found]
-        more = [each for each in quick if each[0] not in named]
+    if not any(
+        solution.status == "optimal" for solution in found
+    ):  # the best schedule known is another
+        named = [solution.method for solution in found]
+        more = [solution for solution in quick if solution[0] not in named]
         found += _solutions(instance, more, time_limit, clock, LEAST_SECONDS)
     return found
 

@@ -67,8 +67,8 @@ class State:
                 raise InputError(
                     f"has {len(stored.chains)} workers, not {len(self.chains)}", path="chains"
                 )
-            chains = [Chain.from_data(each) for each in stored.chains]
-            for shown in (each for chain in chains for each in (chain.current, chain.best)):
+            chains = [Chain.from_data(chain) for chain in stored.chains]
+            for shown in (state for chain in chains for state in (chain.current, chain.best)):
                 if shown is not None and from_data(shown).family != self.target.family:
                     raise InputError("has an instance of another family", path="chains")
             self.chains, self.seconds = chains, stored.seconds
@@ -108,7 +108,7 @@ class State:
 
     def best(self) -> tuple[dict[str, Any] | None, float]:
         """Return the data and the score of the best instance; the first worker's among equals."""
-        chain = max(self.chains, key=lambda each: each.best_score)
+        chain = max(self.chains, key=lambda chain: chain.best_score)
         return chain.best, chain.best_score
 
     def first(self, enough: float) -> tuple[dict[str, Any] | None, float]:
@@ -119,7 +119,7 @@ class State:
         ended = [chain for chain in self.chains if chain.best_score >= enough]
         if not ended:
             return self.best()
-        chain = min(ended, key=lambda each: each.reached(enough))
+        chain = min(ended, key=lambda chain: chain.reached(enough))
         return chain.best, chain.best_score
 
     def repeats(self, enough: float) -> int | None:
@@ -147,7 +147,7 @@ class State:
         chain = self.chains[worker]
         if chain.best_score >= enough:
             return 0
-        ends = [each.reached(enough) for each in self.chains if each.best_score >= enough]
+        ends = [chain.reached(enough) for chain in self.chains if chain.best_score >= enough]
         most = min([*ends, math.inf if evaluations is None else evaluations])
         return max(0, int(min(_PIECE, most - chain.evaluations)))
 

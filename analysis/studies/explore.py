@@ -83,9 +83,9 @@ class Explorer:
 
     def __repr__(self) -> str:
         first, second = (
-            f"{each.method} {each.status} " + ("-" if value is None else f"{value:.10g}")
-            for each in (self.solution, self.reference)
-            for value in (None if each.schedule is None else each.objective,)
+            f"{solution.method} {solution.status} " + ("-" if value is None else f"{value:.10g}")
+            for solution in (self.solution, self.reference)
+            for value in (None if solution.schedule is None else solution.objective,)
         )
         known = f"ratio to the optimum {self.ratio or 'unknown'}"
         return f"{self.instance.name}: {first}; {second}; {known}"
@@ -225,7 +225,9 @@ def explore(
     preset = preset or small_preset(name)
     if preset not in presets(name):
         raise UsageError(f"{name} has no preset '{preset}': choose from {', '.join(presets(name))}")
-    papers = [each.name for each in owner.methods if each.kind == "algorithm" and not each.ours]
+    papers = [
+        method.name for method in owner.methods if method.kind == "algorithm" and not method.ours
+    ]
     if method is None and not papers:
         raise InputError(f"{name} has no algorithm of a paper: name a method")
     explorer = Explorer(name, preset, method or papers[0], against, time_limit)

@@ -172,10 +172,10 @@ class WorstCase:
         place = made_folder(folder)
         write_json(place / "instance.json", self.instance.to_data())
         taken = set(_FILES)
-        for each in (self.solution, *self.references):
-            name = _free(each.method, taken)
+        for solution in (self.solution, *self.references):
+            name = _free(solution.method, taken)
             taken.add(name.casefold())
-            each.save(place / f"{name}.json")
+            solution.save(place / f"{name}.json")
         write_json(place / "find.json", self.to_data())
         for name, figure in (("gantt", self.gantt()), ("curve", self.plot())):
             write_text(place / f"{name}.html", figure.to_html(include_plotlyjs="cdn"))
@@ -197,9 +197,9 @@ class WorstCase:
             facts[self.target.guarantee] = f"{verdict} ({self.score:.4g} times the claim)"
         facts["instance"] = ", ".join(f"{k} {v}" for k, v in self.instance.summary().items())
         facts["objective"] = f"{self.solution.objective:.10g}"
-        for each in (self.solution, *self.references):
-            if each.outside:
-                facts[f"rules of {each.method}"] = each.outside
+        for solution in (self.solution, *self.references):
+            if solution.outside:
+                facts[f"rules of {solution.method}"] = solution.outside
         for reference in self.references:
             name = f"method {reference.method}" if reference.method in _FACTS else reference.method
             facts[name] = " ".join(

@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     `arguments`: names of families; by default the arguments of the process.
     """
     given = sys.argv[1:] if arguments is None else list(arguments)
-    for find in [each for name in given for each in library(name)] if given else library():
+    for find in [instance for name in given for instance in library(name)] if given else library():
         if "call" not in find.meta["worst_case"]["found"]:
             sys.stdout.write(f"{find.family} {find.name}: does not say how it was searched for\n")
             continue

@@ -215,7 +215,7 @@ def _check_other(
         raise UsageError(
             f"{chosen.name} solves another problem with these options than method exact: no ratio"
         )
-    for engine in {engine for each in (chosen, compared) for engine in needed(each)}:
+    for engine in {engine for method in (chosen, compared) for engine in needed(method)}:
         require(engine)
 
 
@@ -352,6 +352,6 @@ def engine_of(target: Target) -> str | None:
 
     `target`: what is searched.
     """
-    methods = [target.chosen(), *(each for each, _ in references(target))]
+    methods = [target.chosen(), *(name for name, _ in references(target))]
     engines = (method.choose_engine(None) for method in methods if not method.runs_children)
     return next((engine for engine in engines if engine is not None), None)

@@ -74,7 +74,7 @@ def _paced(request: Request, drafts: list[Draft]) -> tuple[list[Draft], int]:
     A horizon that the user has not set grows by as many slots as the last arrival is later.
     """
     paced = [replace(draft, arrival=request.paced(draft.arrival)) for draft in drafts]
-    last, before = (max((each.arrival for each in of), default=1) for of in (paced, drafts))
+    last, before = (max((job.arrival for job in of), default=1) for of in (paced, drafts))
     horizon = request.values["horizon"]
     if "horizon" not in request.given:
         horizon += max(0, last - before)

@@ -67,7 +67,7 @@ class DmlrsSchedule:
     def plans(self, instance: DmlrsInstance) -> dict[int, dict[int, dict[int, tuple[int, int]]]]:
         """Return the plans of the admitted jobs, by job index, slot and machine index."""
         place = {job.id: i for i, job in enumerate(instance.jobs)}
-        machine = {each.id: h for h, each in enumerate(instance.machines)}
+        machine = {machine.id: h for h, machine in enumerate(instance.machines)}
         plans_by_job: dict[int, dict[int, dict[int, tuple[int, int]]]] = {
             place[name]: {} for name in self.admitted
         }

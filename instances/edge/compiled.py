@@ -75,7 +75,7 @@ def arrays(instance: EdgeInstance) -> EdgeArrays:
         worker_type=_ints([u[job.worker_type] for job in jobs]),
         ps_type=_ints([v[job.ps_type] for job in jobs]),
         work=slots,
-        needed=_ints([[_whole(each) for each in row] for row in slots.tolist()]),
+        needed=_ints([[_whole(number) for number in row] for row in slots.tolist()]),
     )
     for name in view.__slots__:
         getattr(view, name).setflags(write=False)

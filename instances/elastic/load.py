@@ -52,7 +52,7 @@ def _least(
     for slots, demand in configurations:
         if all(total[r] > 0 or not amount for r, amount in demand.items()):
             share = {r: slots * demand[r] / total[r] if total[r] else 0.0 for r in total}
-            least = min(least, share, key=lambda each: max(each.values()))
+            least = min(least, share, key=lambda capacity: max(capacity.values()))
     return least
 
 

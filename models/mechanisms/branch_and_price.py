@@ -107,7 +107,7 @@ def best_first(
             children = list(branch(node))
         except UnsettledError as reason:
             left = (node, *(other for _, _, other in heap))
-            return SearchEnd(min(each.bound for each in left), str(reason), left)
+            return SearchEnd(min(node.bound for node in left), str(reason), left)
         for child in children:
             heapq.heappush(heap, (child.bound, number, child))
             number += 1

@@ -546,7 +546,9 @@ def _keep(engine: str | None, worker: _Worker) -> None:
         spare = _idle.pop(key, [])
         _idle[key] = spare  # the last one
         (spare if len(spare) < cores() else closed).append(worker)
-        others = [each for each in _idle if each[1] is not None and each[1].startswith("own-")]
+        others = [
+            worker for worker in _idle if worker[1] is not None and worker[1].startswith("own-")
+        ]
         for older in others[:-_MAX_OWN]:
             closed += _idle.pop(older)
     for worker in closed:
