@@ -130,7 +130,7 @@ class SearchState(StageProgress[S]):
         The best bound with a certificate, -inf at first; at most `lower`.
     certificate : mapping or None
         The data that prove `certified`, if no search has raised `lower` above it.
-    word : float
+    reported : float
         The best bound that an engine claims and nothing confirms.
     checkable_only : bool
         Whether a bound is reported and returned only if it can be evaluated again, by a certificate
@@ -166,7 +166,7 @@ class SearchState(StageProgress[S]):
         self._lower = self.certified = -math.inf
         self._certificate: Mapping[str, Any] | None = None
         self._proved: tuple[float, Proof | None] = -math.inf, None
-        self.word = -math.inf
+        self.reported = -math.inf
         self.checkable_only = False
         self.infeasible = False
         self.proofs: list[str] = []
@@ -216,8 +216,8 @@ class SearchState(StageProgress[S]):
             return
         lower = self._round_bound(value)
         if not confirmed:
-            if lower > max(self.lower, self.word) and not self._meets(lower):
-                self.word = lower
+            if lower > max(self.lower, self.reported) and not self._meets(lower):
+                self.reported = lower
                 if not self.checkable_only:
                     self.call.progress.bound(self._to_objective(lower), confirmed=False)
             return
@@ -403,17 +403,18 @@ class SearchState(StageProgress[S]):
         if self.schedule is not None:
             self.trace |= self._trace_of(self.schedule)
         lower, certificate, proof = self.lower, self.certificate, self.proof
-        if self.word > lower and self._meets(self.word):
-            self.trace["unconfirmed"] = f"an engine's bound of {self._to_objective(self.word):.10g}"
-        elif self.word > lower:
-            lower, certificate = self.word, None
+        if self.reported > lower and self._meets(self.reported):
+            claimed = self._to_objective(self.reported)
+            self.trace["unconfirmed"] = f"an engine's bound of {claimed:.10g}"
+        elif self.reported > lower:
+            lower, certificate = self.reported, None
         if self.checkable_only and not (self.closed or self.proofs):
-            reported, (lower, proof) = lower, self._proved
+            best, (lower, proof) = lower, self._proved
             certificate = self._certificate
             if self.certified >= lower:
                 lower, proof = self.certified, None
-            if reported > lower:
-                self.trace["reported_bound"] = self._to_objective(reported)
+            if best > lower:
+                self.trace["reported_bound"] = self._to_objective(best)
         return MethodResult(
             schedule=self.schedule,
             bound=self._to_objective(lower) if math.isfinite(lower) else None,

@@ -172,7 +172,7 @@ def test_an_unconfirmed_bound_closes_nothing() -> None:
     found = SearchState(call, lambda schedule: schedule)
     found.bound(3.0, {"kind": "proved"})
     found.bound(5.0, confirmed=False)
-    assert (found.lower, found.word) == (3, 5)
+    assert (found.lower, found.reported) == (3, 5)
     assert found.outcome().bound == 5 and found.outcome().certificate is None
     found.incumbent(5.0)
     assert not found.closed
@@ -181,7 +181,7 @@ def test_an_unconfirmed_bound_closes_nothing() -> None:
     assert "engine's bound of 5" in outcome.trace["unconfirmed"]
     found.bound(5.0, confirmed=False)  # it would close, so it is not even kept
     found.bound(4.0, confirmed=False)
-    assert found.word == 5
+    assert found.reported == 5
     found.bound(5.0)
     assert found.closed and found.outcome().certificate is None
 
