@@ -72,12 +72,18 @@ PICTURE = 'src="data:image/png;base64,'
 
 
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
-def test_a_lesson_has_goals_predictions_exercises_and_short_cells(path: Path) -> None:
+def test_a_lesson_has_goals_predictions_and_exercises(path: Path) -> None:
     cells = nbformat.read(path, as_version=4).cells
     code = [cell.source for cell in cells if cell.cell_type == "code"]
     text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
     assert "**You will learn**" in cells[0].source and "**Predict, then run.**" in text
     assert any(cell.startswith("teach.exercises(") for cell in code)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_cell_fits_on_a_slide(path: Path) -> None:
+    cells = nbformat.read(path, as_version=4).cells
+    code = [cell.source for cell in cells if cell.cell_type == "code"]
     assert max(cell.count("\n") + 1 for cell in code) <= LONGEST
 
 
