@@ -91,7 +91,7 @@
     for (const key of Object.keys(layout)) {
       const axis = layout[key];
       if (!/^yaxis/.test(key) || !axis.ticktext || innerWidth > NARROW) continue;
-      const short = (text) => (text.length > 14 ? text.slice(0, 13) + "…" : text);
+      const short = (text) => (text.length > 14 ? `${text.slice(0, 6)}…${text.slice(-7)}` : text);
       axes[key] = { ...axis, ticktext: axis.ticktext.map(short) };
     }
     return {

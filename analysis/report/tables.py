@@ -4,7 +4,7 @@ import html
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from markupsafe import Markup
@@ -31,10 +31,6 @@ LESS_IMPORTANT = (  # columns that screens leave out if they do not fit, the fir
     "engine (s)", "seed.order", "preset", "nodes", "median (s)", "failed", "root gap",
     "with a schedule", "PAR2 (s)", "spread", "refused",
 )  # fmt: skip
-WORST_FOUND = (
-    "Worst found: the largest ratio of the method that is certified on an instance of the library "
-    "of worst cases, with the same objective and switches; the method may be worse on others."
-)
 Span = tuple[float, float, float, float]
 
 
@@ -146,22 +142,15 @@ def summary_table(rows: Iterable[Row], identifier: str) -> Table:
         for name, cells in columns
         if name not in optional or any(cell.text not in ("", "0", UNKNOWN) for cell in cells)
     ]
-    names = {name for name, _ in shown}
-    guarantee = (
-        " Guarantee: the paper's factor, and the share of instances that meet its assumptions."
-        if "guarantee" in names
-        else ""
-    ) + (f" {WORST_FOUND}" if "worst found" in names else "")
-    apart = sorted({outside([row.facts["outside"]]) for row in rows if row.facts["outside"]})
+    apart = (
+        f" {row.method} leaves out rules ({row.facts['outside']}), so it has no ratio."
+        for row in rows
+        if row.facts["outside"] and not row.preset
+    )
     return Table(
         identifier,
-        "Means are over the n instances on which all compared methods have a ratio; the worst "
-        "ratio is over all instances of the method. Ratios are relative to the optimum (1 is "
-        "optimal); the bar shows the mean, the tick the worst. 95 %: bootstrap interval of the "
-        "mean. Time: geometric mean of wall-clock seconds, shifted by 1 s, that were taken, "
-        "also by a method that was stopped."
-        + guarantee
-        + "".join(f" O{text[1:]}: no ratio." for text in apart),
+        "Means over the n instances on which all compared methods have a ratio. The worst ratio is "
+        "over all instances of the method." + "".join(apart),
         tuple((name, cells[0].number if cells else False) for name, cells in shown),
         tuple(zip(*(cells for _, cells in shown), strict=True)),
     )
@@ -176,9 +165,11 @@ def overview_table(report: ReportData) -> Table | None:
     if not rows:
         return None
     verdicts = {name: _verdicts(report, name) for name in report.families}
+    groups = equal_rows(rows)
+    rows = [group[0] for group in groups]
     columns: list[tuple[str, list[Cell]]] = [
         ("family", [Cell(row.family) for row in rows]),
-        ("algorithm", [Cell(row.method) for row in rows]),
+        ("algorithm", [Cell(named(group)) for group in groups]),
         ("mean ratio", [_mean(row) for row in rows]),
         ("n", [_sample(row) for row in rows]),
         ("worst ratio", [_ratio(row.pair("worst")) for row in rows]),
@@ -191,11 +182,9 @@ def overview_table(report: ReportData) -> Table | None:
         for name, cells in columns
         if any(cell.text not in ("", UNKNOWN) for cell in cells)
     ]
-    known = any(name == "worst found" for name, _ in columns)
     return Table(
         "overview-table",
-        "Ratio to the optimum: the interval that contains the mean over n instances, and the worst "
-        "of them. 1 is optimal." + (f" {WORST_FOUND}" if known else ""),
+        "Ratios to the optimum over the n instances on which the algorithm has one. 1 is optimal.",
         tuple((name, cells[0].number) for name, cells in columns),
         tuple(zip(*(cells for _, cells in columns), strict=True)),
     )
@@ -209,6 +198,24 @@ def overview_rows(report: ReportData) -> list[Row]:
     rows = [row for row in report.rows if row.kind == "algorithm" and not row.ours and row.plain]
     rows = [_over_own_instances(report, row) for row in rows]
     return [row for row in rows if math.isfinite(row.pair("mean")[0])]
+
+
+def equal_rows(rows: Sequence[Row]) -> list[list[Row]]:
+    """Return the algorithms of a family that have the same ratios in one group.
+
+    `rows`: as returned by `overview_rows`.
+    """
+    groups: dict[object, list[Row]] = {}
+    for row in rows:
+        pairs = (row.pair(name) for name in ("mean", "worst"))
+        groups.setdefault((row.family, *pairs, row.exceeded), []).append(row)
+    return list(groups.values())
+
+
+def named(group: Sequence[Row]) -> str:
+    """Return the name of the first algorithm of a group, and how many equal it."""
+    name, equal = group[0].method, len(group) - 1
+    return f"{name} (+ {equal} equal)" if equal else name
 
 
 def _over_own_instances(report: ReportData, row: Row) -> Row:

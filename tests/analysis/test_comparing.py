@@ -417,9 +417,9 @@ def test_who_schedules_outside_the_program_has_no_ratio_and_it_says_so(
     words = readable(run.summary()).set_index("method")["mean ratio"]
     assert words.to_dict() == {"scan": "1.0000", "outside": "- (outside)"}
     show.run(run, as_json=False)
-    assert "outside the program: without 2c: no ratio" in capsys.readouterr().out
+    assert "outside leaves out rules (2c), so it has no ratio" in capsys.readouterr().out
     table = summary_table(collect(run).rows, "t")
-    assert table.caption.endswith("Outside the program: without 2c: no ratio.")
+    assert table.caption.endswith("outside leaves out rules (2c), so it has no ratio.")
     names, texts = ([row[k].text for row in table.rows] for k in (0, 1))
     assert dict(zip(names, texts, strict=True)) == {"scan": "1", "outside": "outside"}
 

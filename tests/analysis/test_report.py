@@ -327,7 +327,9 @@ def test_the_papers_algorithms_come_first_with_ratio_guarantee_and_verdicts(page
     (row,) = (row for row in reader.rows if row[:2] == ["toy", "first"])
     # first: 1.5, [1.25, 1.5] and [1, unknown]
     assert row[2:5] == ["≥ 1.250", "3", "≥ 1.500"]
-    assert "ratios" in {attributes.get("class") for _, attributes in reader.elements}
+    assert {"ratios wide", "ratios narrow"} <= {
+        attributes.get("class") for _, attributes in reader.elements
+    }
 
 
 def _two_families(folder):
@@ -359,8 +361,10 @@ def test_over_several_families_the_finding_is_the_headline(tmp_path):
 
 def test_the_figure_shows_mean_worst_and_guarantee_on_one_axis(tmp_path):
     rows = overview_rows(_two_families(tmp_path))
-    picture = overview_figure(rows)
+    picture, narrow = overview_figure(rows).split("\n")
     names = re.findall(r'class="name"[^>]*>([^<]*)<', picture)
+    assert re.findall(r'<text x="[^>]*>([^<]*)<', narrow) == ["hare: ≤ 1.07", "toy first: 3.00"]
+    assert narrow.count('class="mean"') == 2 and 'class="limit exceeded"' in narrow
     means = [
         tuple(map(float, pair)) for pair in re.findall(r'"mean" d="M(\S+) \d+H(\S+)"', picture)
     ]
@@ -382,6 +386,8 @@ def test_equal_algorithms_share_a_line_of_the_figure(tmp_path):
     assert [row.method for row in rows] == ["first", "luck"]
     names = re.findall(r'class="name"[^>]*>([^<]*)<', overview_figure(rows))
     assert names == ["toy first (+ 1 equal)"]
+    table = overview_table(collect(Run(tmp_path)))
+    assert [row[1].text for row in table.rows] == ["first (+ 1 equal)"]
 
 
 def test_methods_are_compared_pair_by_pair(tmp_path):

@@ -21,6 +21,12 @@ def out() -> "Console":
     return Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False)
 
 
+def sentence(text: str) -> None:
+    """Print a sentence: on a terminal in lines that end between words, elsewhere in one line."""
+    console = out()
+    console.print(text, markup=False, soft_wrap=not console.is_terminal)
+
+
 def json_document(value: object) -> None:
     """Print one JSON document."""
     sys.stdout.write(json.dumps(value, indent=1, allow_nan=False) + "\n")

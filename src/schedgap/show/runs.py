@@ -13,7 +13,16 @@ if TYPE_CHECKING:
     from schedgap.analysis.records.folder import TaskRecord
     from schedgap.analysis.records.rows import TaskRow
 
-from schedgap.show.console import json_document, lines, note, number, one_line, out, table
+from schedgap.show.console import (
+    json_document,
+    lines,
+    note,
+    number,
+    one_line,
+    out,
+    sentence,
+    table,
+)
 
 FEW_TASKS = 20  # a pipe receives a line for each of so few
 LINES = 10  # most lines of progress on a pipe
@@ -240,13 +249,12 @@ def run(result: "Run", *, as_json: bool, every: bool = False, stored: bool = Tru
         from schedgap.analysis.report.headline import news
         from schedgap.analysis.report.results import collect
         from schedgap.analysis.statistics.readable import by_family, readable
-        from schedgap.instances.verdict import outside
 
         brief = several and not every
         head, *sentences = result.headline()
         if several:
             for text in (head, *news(collect(result)), ""):
-                out().print(text, markup=False, soft_wrap=True)
+                sentence(text)
         else:
             sentences.insert(0, head)
         shown = by_family(summary) if brief else readable(summary) if len(summary) else summary
@@ -270,11 +278,14 @@ def run(result: "Run", *, as_json: bool, every: bool = False, stored: bool = Tru
         if used := result.records_used:
             where = f"on {used} instance{'s' if used > 1 else ''}"
             lines(f"{where}, ratios are to a better schedule or bound of the record book")
-        for rules in sorted(set(summary["outside"]) - {""}) if len(summary) else ():
-            out().print(f"{outside([rules])}: no ratio", markup=False, soft_wrap=True)
+        if len(summary) and not brief:
+            apart = dict(zip(summary["method"], summary["outside"], strict=True))
+            for method, rules in apart.items():
+                if rules:
+                    sentence(f"{method} leaves out rules ({rules}), so it has no ratio")
         after = f"schedgap report {places}" if stored else "not stored: --run DIR keeps the results"
         for text in ("", *sentences, "", repr(result), after):
-            out().print(text, markup=False, soft_wrap=True)
+            sentence(text)
         for row in result.rows:
             if row.failed:
                 note(f"{row.instance}: {row.label}: {row.outcome}: {row.message}")
