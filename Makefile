@@ -22,11 +22,11 @@ $(VENV)/run.stamp: $(SOURCES)
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or later is needed: install it, or run make PYTHON=..."; exit 2; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[gurobi,cp-sat,convex]'
+	$(BIN)/python -m pip install -qq --editable '.[gurobi,cp-sat,convex]'
 	@touch $@
 
 $(VENV)/dev.stamp: $(VENV)/run.stamp
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BIN)/python -m pip install -qq --editable '.[dev]'
 	@touch $@
 
 compare: $(VENV)/run.stamp  ## compare all methods on a small suite and write a report
@@ -61,7 +61,7 @@ nightly: $(VENV)/dev.stamp  ## test on thousands of random instances, and every 
 	$(BIN)/python -m pytest -n $(WORKERS) -m 'nightly or hypothesis'
 
 bench: $(VENV)/dev.stamp  ## measure gaps, growth, speed and memory in 80 minutes, with QUICK=--quick in 12
-	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	$(BIN)/python -m pip install -qq --editable '.[bench]'
 	$(BIN)/python tests/benchmarks/bench_gaps.py $(QUICK)
 	$(BIN)/python tests/benchmarks/bench_peer.py $(QUICK)
 
@@ -69,7 +69,7 @@ docs: $(VENV)/run.stamp  ## generate the families' pages from the source
 	$(BIN)/python -m schedgap.analysis.pages docs
 
 site: $(VENV)/run.stamp  ## build the documentation in site/html, with the report of `make compare`; the first time runs the notebooks
-	$(BIN)/python -m pip install --quiet --editable '.[site]'
+	$(BIN)/python -m pip install -qq --editable '.[site]'
 	rm -rf site/html
 	$(BIN)/python -m sphinx -E -W --keep-going -q -c docs -d site/doctrees . site/html
 	$(BIN)/python tests/site_links.py site/html
