@@ -1,6 +1,7 @@
 """Solve one instance with one method and verify the result."""
 
 import os
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,6 +11,7 @@ from schedgap.analysis.own.methods import Own
 from schedgap.analysis.results.solution import Solution
 from schedgap.analysis.runners.request import Limits
 from schedgap.analysis.runners.run import MethodRun, OnMessage
+from schedgap.analysis.runners.runner import Runner
 from schedgap.analysis.solving import live
 from schedgap.analysis.solving.choices import Choice
 from schedgap.analysis.solving.proving import Effort, an_effort, with_evidence
@@ -101,26 +103,41 @@ def solve(
     choice = replace(choice, engine=engine or choice.engine).with_settings(options)
     runner = choice.runner(instance, Limits(time_limit, memory_limit), seed)
     check_instance(instance, runner.method)
-    effort = proof if runner.seeks_proofs else "off"
     with live.solving(f"{runner.method.name} on {instance.name}", on_message) as receive:
-        run, begun = MethodRun(), time.monotonic()
-        try:
-            runner.run(receive, run=run)
-        except KeyboardInterrupt:
-            run.end, run.message, run.seconds = "timeout", "interrupted", time.monotonic() - begun
-            raise _interrupted(instance, runner.solution(run)) from None
-        found = runner.solution(run)
-        try:
-            return with_evidence(
-                instance,
-                found,
-                engines=runner.engines,
-                written=run.proof,
-                effort=effort,
-                time_limit=time_limit,
-            )
-        except KeyboardInterrupt:
-            raise _interrupted(instance, found, runner.engines) from None
+        return solved(instance, runner, proof, receive)
+
+
+def solved(
+    instance: Instance,
+    runner: Runner,
+    proof: Effort = "auto",
+    receive: OnMessage | None = None,
+    interrupt: threading.Event | None = None,
+) -> Solution:
+    """Run a method and return its verified solution with the evidence for its optimality.
+
+    `proof`: as in `solve`. `receive`: called with each message. `interrupt`: ends the method when
+    set, as Ctrl-C does in `solve`.
+    """
+    run, begun = MethodRun(), time.monotonic()
+    try:
+        runner.run(receive, run=run, interrupt=interrupt)
+    except KeyboardInterrupt:
+        run.end, run.message, run.seconds = "timeout", "interrupted", time.monotonic() - begun
+        raise _interrupted(instance, runner.solution(run)) from None
+    found = runner.solution(run)
+    try:
+        return with_evidence(
+            instance,
+            found,
+            engines=runner.engines,
+            written=run.proof,
+            effort=proof if runner.seeks_proofs else "off",
+            time_limit=runner.limits.time,
+            interrupt=interrupt,
+        )
+    except KeyboardInterrupt:
+        raise _interrupted(instance, found, runner.engines) from None
 
 
 def _interrupted(

@@ -125,16 +125,19 @@ def advance(
     evaluations: int,
     seconds: float,
     enough: float,
+    sent: float | None = None,
 ) -> Chain:
     """Continue a chain for a number of evaluations, or for some seconds, and return it.
 
     `send`: receives (score, instance data, evaluations) whenever the best score rises. `target`:
     what is searched. `chain`: where it stands. `evaluations`: most evaluations. `seconds`: no
-    evaluation begins later. `enough`: the chain ends at a score of at least this.
+    evaluation but the first begins later. `enough`: the chain ends at a score of at least this.
+    `sent`: `time.time()` of the call; the start of the process then counts as a part of `seconds`.
     """
-    evaluator, until = Evaluator(target), time.monotonic() + seconds
-    for _ in range(evaluations):
-        if time.monotonic() > until or chain.best_score >= enough:
+    late = 0.0 if sent is None else max(0.0, time.time() - sent)
+    evaluator, until = Evaluator(target), time.monotonic() + seconds - late
+    for count in range(evaluations):
+        if (count and time.monotonic() > until) or chain.best_score >= enough:
             break
         _step(chain, evaluator)
         if chain.current is not None and chain.score > chain.best_score:

@@ -1,6 +1,7 @@
 """Solve an instance again by both sides of a search, and prove its optimum."""
 
 import math
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
@@ -8,8 +9,10 @@ from schedgap.analysis.comparing.judged import interval, known
 from schedgap.analysis.records.ratios import RatioInterval, divide
 from schedgap.analysis.results.bounds import Scale
 from schedgap.analysis.results.solution import Solution
+from schedgap.analysis.runners.request import Limits
+from schedgap.analysis.runners.runner import Runner
 from schedgap.analysis.solving.choices import Choice
-from schedgap.analysis.solving.solve import solve
+from schedgap.analysis.solving.solve import solve, solved
 from schedgap.analysis.studies.finds import WorstCase
 from schedgap.analysis.studies.targets import (
     Options,
@@ -18,7 +21,12 @@ from schedgap.analysis.studies.targets import (
     changed_options,
     references,
 )
-from schedgap.errors import ContradictionError, EngineUnavailableError, UsageError
+from schedgap.errors import (
+    ContradictionError,
+    EngineUnavailableError,
+    Interrupted,
+    UsageError,
+)
 from schedgap.instances.families import from_data
 from schedgap.instances.instance import Instance
 from schedgap.models.family import family
@@ -35,7 +43,8 @@ SECOND_EXACT_METHOD: Mapping[
 }
 
 
-LEAST_SECONDS = 5.0  # for a method that the search has run, even if no time is left
+LEAST_SECONDS = 5.0  # for the method, even if no time is left
+QUICK_SECONDS = 2.0  # for each method whose schedule replaces the optimum, even if none is left
 QUICK_SHARE = 0.3  # share of the time for other schedules if the optimum is not proved
 
 
@@ -141,18 +150,16 @@ def _references(
         bounds: list[tuple[str, Options]] = [
             (name, {}) for name in bounds_of(family(target.family))
         ]
-        found = _solutions(instance, quick, time_limit, clock.share(QUICK_SHARE), LEAST_SECONDS)
+        found = _solutions(instance, quick, time_limit, clock.share(QUICK_SHARE), QUICK_SECONDS)
         return found + _solutions(instance, bounds, time_limit, clock)
     exact: list[tuple[str, Options]] = [
         (name, {}) for name in ("exact", *SECOND_EXACT_METHOD.get(target.family, ()))
     ]
     found = _solutions(instance, exact, time_limit, clock.share(1 - QUICK_SHARE))
-    if not any(
-        solution.status == "optimal" for solution in found
-    ):  # the best schedule known is another
+    if all(solution.status != "optimal" for solution in found):
         named = [solution.method for solution in found]
         more = [solution for solution in quick if solution[0] not in named]
-        found += _solutions(instance, more, time_limit, clock, LEAST_SECONDS)
+        found += _solutions(instance, more, time_limit, clock, QUICK_SECONDS)
     return found
 
 
@@ -165,7 +172,8 @@ def _solutions(
 ) -> list[Solution]:
     """Solve an instance by each method that supports it and whose engines are installed.
 
-    Each method has an equal share of the time that is left, and at least some seconds.
+    Each method has an equal share of the time that is left, and at least `least` seconds. If
+    `least` is 0, it is stopped when the clock has run out, even if its process is still starting.
     """
     owner, found = family(instance.family), []
     for place, (name, options) in enumerate(methods):
@@ -174,11 +182,34 @@ def _solutions(
         if seconds > 0 and owner.method(name).unsupported_reason(instance) is None:
             try:
                 chosen = Choice(name).with_settings(options)
-                found.append(solve(instance, cast(Any, chosen), time_limit=seconds))
+                runner = chosen.runner(instance, Limits(seconds), None)
+                solution = _solved(instance, runner, math.inf if least else clock.remaining())
             except EngineUnavailableError:
                 if len(methods) == 1:
                     raise
+            else:
+                found += [] if solution is None else [solution]
     return found
+
+
+def _solved(instance: Instance, runner: Runner, seconds: float) -> Solution | None:
+    """Solve an instance, and stop after some seconds, the start of processes included.
+
+    Return what was found by then; None if that is nothing.
+    """
+    if math.isinf(seconds):
+        return solved(instance, runner)
+    late = threading.Event()
+    timer = threading.Timer(seconds, late.set)
+    timer.start()
+    try:
+        return solved(instance, runner, interrupt=late)
+    except KeyboardInterrupt as error:
+        if not late.is_set():
+            raise
+        return error.solution if isinstance(error, Interrupted) else None
+    finally:
+        timer.cancel()
 
 
 def _named(target: Target, data: Mapping[str, Any]) -> Instance:

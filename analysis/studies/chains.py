@@ -222,6 +222,7 @@ def _piece(
         evaluations,
         min(seconds, _PIECE_SECONDS),
         enough,
+        time.time(),
         limit=min(_HANG_SECONDS, seconds + _LATE_SECONDS),
         on_message=best.append,
         engine=engine_of(target),

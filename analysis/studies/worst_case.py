@@ -38,8 +38,8 @@ from schedgap.instances.records import write_json
 from schedgap.solvers.children.clock import Clock
 
 _ENOUGH = 1.05  # a score at which the search for a refutation ends
-_SEARCH, _SHRINK = 0.55, 0.15  # shares of the time limit; the rest is for the certificate
-_LEAST = 5.0  # seconds of shrinking and of the certificate, even if nothing is left
+_CERTIFY, _CERTIFY_SECONDS = 0.3, 4.0  # share of the time limit for the certificate, and the least
+_SEARCH = 0.8  # share of the time before the certificate; the rest is for shrinking
 _NONE = "no instance found on which"
 
 
@@ -99,8 +99,9 @@ def worst_case(
         Keys of the instance file whose values stay as in the preset, such as
         "bandwidth_between" or "arrival".
     time_limit : float, optional
-        Seconds of search, shrinking and certificate; None only with `evaluations`. If the time is
-        not enough to prove the optimum, `WorstCase.uncertified` says so.
+        Seconds of search, shrinking and certificate; None only with `evaluations`. An instance
+        whose evaluation has begun is finished. If the time is not enough to prove the optimum,
+        `WorstCase.uncertified` says so.
     evaluations : int, optional
         Instances that each worker evaluates. The result depends on the number and the seed only,
         unless a time limit has an influence.
@@ -145,15 +146,16 @@ def worst_case(
     state = State(target, workers, None if out is None else made_folder(out))
     begun, before = time.monotonic(), state.seconds
 
-    def left(share: float) -> float:
-        """Return the seconds until a share of the time limit is used up."""
-        if time_limit is None:
-            return math.inf
-        return share * time_limit - before - (time.monotonic() - begun)
+    limit = math.inf if time_limit is None else time_limit
+    kept = min(max(_CERTIFY * limit, _CERTIFY_SECONDS), limit / 2) if math.isfinite(limit) else 0.0
+
+    def left(end: float) -> float:
+        """Return the seconds until a time after the start of the first search."""
+        return end - before - (time.monotonic() - begun)
 
     data: dict[str, Any] | None = None
     try:
-        search(state, before + left(_SEARCH), evaluations, enough, on_progress)
+        search(state, before + left(_SEARCH * (limit - kept)), evaluations, enough, on_progress)
         data, score = state.first(enough)
         if data is None:
             raise UsageError(
@@ -165,12 +167,12 @@ def worst_case(
             floor = score * (1 - 1e-9)
             if guarantee is not None and score > REFUTING_SCORE:
                 floor = min(floor, _ENOUGH)
-            seconds, started = max(left(_SEARCH + _SHRINK), _LEAST), time.monotonic()
+            seconds, started = max(left(limit - kept), 0.0), time.monotonic()
             data, used = shrunk(target, data, floor, seconds)
             took = time.monotonic() - started
             whole_shrink = took < seconds
             state.seconds += took
-        clock = None if time_limit is None else Clock(max(left(1.0), _LEAST))
+        clock = None if time_limit is None else Clock(max(left(limit), 0.0))
         found = certify(target, data, clock=clock)
     except KeyboardInterrupt:
         raise _kept(state, data, out) from None

@@ -1,7 +1,10 @@
 """The parts of a search for worst cases: scores over claims, shrinking, what a find says."""
 
+import importlib
 import json
 import math
+import threading
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,14 +14,15 @@ import pytest
 from test_worst_case_certainty import silent, target
 
 import schedgap as sg
-from schedgap.analysis.studies import chains
-from schedgap.analysis.studies.annealing import Chain
+from schedgap.analysis.solving.solve import solved
+from schedgap.analysis.studies import certifying, chains
+from schedgap.analysis.studies.annealing import Chain, advance
 from schedgap.analysis.studies.certifying import certify
 from schedgap.analysis.studies.chains import State, search
 from schedgap.analysis.studies.finds import WorstCase, annotated
 from schedgap.analysis.studies.scores import Evaluator, Score
 from schedgap.analysis.studies.shrinking import _fewer, _simpler_numbers, shrink
-from schedgap.errors import InputError
+from schedgap.errors import InputError, Interrupted
 from schedgap.instances.mutations import space
 from schedgap.models.paper import Guarantee
 from schedgap.solvers.children.clock import Clock
@@ -169,6 +173,63 @@ def test_without_time_no_exact_method_runs() -> None:
     assert found.facts()["not certified"].startswith(found.uncertified)
     assert found.to_data()["uncertified"] == found.uncertified
     assert found.ratio.low > 1 and math.isinf(found.ratio.high)
+
+
+def test_an_exact_method_is_stopped_when_no_time_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even if its process has not started by then; what it has found counts."""
+    instance, stopped = sg.generate("hare", preset="small", seed=2), []
+
+    def slow(given: Any, runner: Any, interrupt: threading.Event | None = None) -> sg.Solution:
+        if runner.method.kind != "exact":
+            assert interrupt is None  # without a schedule to compare with there is no ratio
+            return solved(given, runner)
+        assert interrupt is not None and interrupt.wait(60)
+        stopped.append(runner.method.name)
+        raise Interrupted(solution=sg.solve(given, "srtf"))
+
+    monkeypatch.setattr(certifying, "solved", slow)
+    found = certify(target("hare", "srtf"), instance.to_data(), clock=Clock(2.0))
+    assert stopped == ["exact"]  # the other one finds no time left
+    assert [each.method for each in found.references] == ["srtf", "list", "local-search"]
+    assert found.uncertified == "the optimum was not proved within the time limit"
+
+
+def test_search_shrinking_and_certificate_share_the_time_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A small limit leaves half of it to the certificate, which a loaded computer needs."""
+    module = importlib.import_module("schedgap.analysis.studies.worst_case")
+    given: dict[str, float] = {}
+
+    def searched(state: State, seconds: float, *_: Any) -> None:
+        given["search"] = seconds
+        state.chains[0].best, state.chains[0].best_score = TOY.to_data(), 7 / 6
+        state.chains[0].curve.append((1, 7 / 6))
+
+    def smaller(_: Any, data: Any, floor: float, seconds: float) -> tuple[Any, int]:
+        given["shrink"] = seconds
+        return data, 0
+
+    def certified(chosen: Any, data: Any, clock: Clock) -> WorstCase:
+        given["certify"] = clock.remaining()
+        return certify(chosen, data)
+
+    for name, function in (("search", searched), ("shrunk", smaller), ("certify", certified)):
+        monkeypatch.setattr(module, name, function)
+    for limit, searching, before in ((8.0, 3.2, 4.0), (60.0, 33.6, 42.0)):
+        sg.worst_case("ring", "list-scheduling", jobs=3, time_limit=limit)
+        assert given["search"] == pytest.approx(searching, abs=0.1)
+        assert given["shrink"] == pytest.approx(before, abs=0.1)  # nothing was searched
+        assert given["certify"] == pytest.approx(limit, abs=0.2)
+
+
+def test_the_start_of_a_process_counts_in_a_search() -> None:
+    """But one instance is evaluated."""
+    chosen = target("ring", "list-scheduling")
+    late = advance(silent, chosen, Chain.start(0, 0), 30, 100.0, math.inf, time.time() - 101.0)
+    assert late.evaluations == 1
+    punctual = advance(silent, chosen, Chain.start(0, 0), 5, 100.0, math.inf, time.time())
+    assert punctual.evaluations == 5
 
 
 def test_a_claim_is_refuted_above_the_tolerance_only(find: WorstCase) -> None:
