@@ -12,7 +12,8 @@ from schedgap.instances.arguments import a_text, checked
 from schedgap.instances.instance import Instance
 from schedgap.teach.answers import Feedback, Judge, example, number, pair, schedule, word
 
-LIMIT = 20.0  # seconds for each solve of a check
+LIMIT = 120.0  # seconds for each solve of a toy, which needs one; a wrong optimum would be no judge
+STUDENT_LIMIT = 20.0  # seconds for the instance of a student
 
 
 class Exercise(NamedTuple):
@@ -100,9 +101,9 @@ def _bad_ring(instance: Instance) -> str:
     if len(instance.jobs) > 4:
         return f"It has {len(instance.jobs)} jobs; at most 4 are allowed."
     paper = _objective(instance, "sjf-bco")
-    best = sg.solve(instance, "exact", time_limit=LIMIT)
+    best = sg.solve(instance, "exact", time_limit=STUDENT_LIMIT)
     if best.objective is None:
-        return f"No schedule was found in {LIMIT:g} s. Take a smaller instance."
+        return f"No schedule was found in {STUDENT_LIMIT:g} s. Take a smaller instance."
     ratio = paper / best.objective
     if ratio >= 1.5 - 1e-9:
         return ""
