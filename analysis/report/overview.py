@@ -91,10 +91,10 @@ def _line(same: Sequence[Row], k: int, last: float, form: Form) -> str:
             f'<text class="name" x="{form.left - 12}" y="{y + 5}">{name}</text>',
             f'<text x="{form.width - form.right + 12}" y="{y + 5}">{text}</text>',
         ]
-    ticks = (_place(end, last, form) for end in worst)
+    bars = (_place(end, last, form) for end in worst)
     parts = [
         *words,
-        *(f'<path class="worst" d="M{x} {y - 7}V{y + 7}"/>' for x in ticks),
+        *(f'<path class="worst" d="M{x} {y - 7}V{y + 7}"/>' for x in bars),
         f'<path class="mean" d="M{low} {y}H{high}"/>',
     ]
     if promised[0] < last:
