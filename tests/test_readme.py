@@ -75,12 +75,13 @@ def test_the_table_has_the_ratios_of_the_picture() -> None:
     shown = re.findall(
         r"^(\w+) +([\w-]+)(?: \(.*?\))? +(\d) +(\d+\.\d{4}) +(\d+\.\d{4})", README, re.M
     )
-    assert len(shown) == STORED["family"].nunique() == 5
+    drawn = {(row.family, row.method) for row in STORED.itertuples()}
+    assert drawn <= {(family, method) for family, method, *_ in shown} and len(drawn) == 5
     for family, method, n, mean, worst in shown:
         mine = STORED[(STORED["family"] == family) & (STORED["method"] == method)]
-        assert float(worst) == round(mine["high"].max(), 4)
-        if int(n) == len(mine):  # else the mean is over the instances of all methods
-            assert float(mean) == round(mine["low"].mean(), 4)
+        if len(mine):  # the others are algorithms for a part of the problem
+            assert float(worst) == round(mine["high"].max(), 4)
+            assert (int(n), float(mean)) == (len(mine), round(mine["low"].mean(), 4))
     assert f"on {len(STORED)} small instances" in README
 
 

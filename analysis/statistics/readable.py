@@ -26,14 +26,15 @@ def as_html(run: StoredRun) -> str:
     return f"{wrong}{html.escape(repr(run))}{readable(frame).to_html(index=False)}"
 
 
-def by_family(frame: pd.DataFrame) -> pd.DataFrame:
+def by_family(frame: pd.DataFrame, own: pd.DataFrame | None = None) -> pd.DataFrame:
     """Return a summary as text cells with a row for each of the papers' algorithms.
 
     Algorithms with equal ratios share a row. Beside each algorithm stand, of its family, the
     heuristic (algorithm of ours or baseline) with the smallest and the one with the greatest mean
-    ratio. Means are the summary's, over the instances that the compared methods have in common.
+    ratio, over the instances that the compared methods have in common.
 
-    `frame`: as returned by `summary` with `by_preset=False`.
+    `frame`: as returned by `summary` with `by_preset=False`. `own`: the same with `common=False`;
+    then n and the ratios of the papers' algorithms are over all instances of each.
 
     Returns
     -------
@@ -42,11 +43,16 @@ def by_family(frame: pd.DataFrame) -> pd.DataFrame:
         heuristic. A family without an algorithm of its paper has an empty one.
     """
     rows = []
+    own = frame if own is None else own
     for name, group in frame.groupby("family", sort=False):
         ours = {method.name: method.ours for method in family(str(name)).methods}
-        plain = group["method"].str.partition(" [")[0]
-        is_paper = (group["kind"] == "algorithm") & plain.map(ours).eq(False)
-        papers, others = group[is_paper], group[~is_paper]
+
+        def is_paper(rows: pd.DataFrame, ours: dict[str, bool] = ours) -> "pd.Series[bool]":
+            plain = rows["method"].str.partition(" [")[0]
+            return (rows["kind"] == "algorithm") & plain.map(ours).eq(False)
+
+        alone = own[own["family"] == name]
+        papers, others = alone[is_paper(alone)], group[~is_paper(group)]
         others = others[others["kind"].isin(("algorithm", "baseline"))]
         ranked = others[others["mean_high"].notna()].sort_values("mean_high", kind="stable")
         ends = [_named_mean(ranked.iloc[place]) if len(ranked) else "-" for place in (0, -1)]

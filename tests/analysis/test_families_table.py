@@ -25,6 +25,9 @@ def test_a_family_is_its_algorithm_between_the_best_and_the_worst_heuristic(
     assert (row["family"], row["algorithm"], row["n"]) == ("toy", "first", "1")
     assert row["mean ratio"] == row["worst ratio"] == "2.0000"
     assert row["best heuristic"] == "weak 1.5000" and row["worst heuristic"] == "luck 3.0000"
+    own = Run(tmp_path).summary(by_preset=False).assign(n=7, mean_low=2.5, mean_high=2.5)
+    (row,) = by_family(Run(tmp_path).summary(by_preset=False), own).to_dict("records")
+    assert (row["n"], row["mean ratio"], row["best heuristic"]) == ("7", "2.5000", "weak 1.5000")
     frame = Run(tmp_path).summary(by_preset=False)
     first = frame[frame["method"] == "first"]
     names = ("a-online", "a-online-printed", "a-maxsche")

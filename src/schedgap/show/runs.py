@@ -257,7 +257,13 @@ def run(result: "Run", *, as_json: bool, every: bool = False, stored: bool = Tru
                 sentence(text)
         else:
             sentences.insert(0, head)
-        shown = by_family(summary) if brief else readable(summary) if len(summary) else summary
+        if brief:
+            shown = by_family(summary, result.summary(by_preset=False, common=False))
+            if sentences and " families: " in sentences[0]:  # the headline is on algorithms
+                own = [text for text in sentences if "Your own " in text]
+                sentences = [sentences[0], *own]  # the table has the rest
+        else:
+            shown = readable(summary) if len(summary) else summary
         cells = [[str(cell) for cell in row] for row in shown.to_numpy()]
         spare = (
             "kind", "bounded", "instances", "skipped", "optimum / bound", "worst heuristic",
@@ -270,8 +276,8 @@ def run(result: "Run", *, as_json: bool, every: bool = False, stored: bool = Tru
             where = f" (schedgap table {places})" if stored else ""
             note(f"not shown at this width: {', '.join(hidden)}{where}")
         if brief:
-            lines("means are over the n instances on which all compared methods have a ratio;")
-            lines("the sentences below count all instances on which the algorithm has one")
+            lines("ratios over the n instances on which the algorithm has one;")
+            lines("heuristics: mean ratios over the instances that all methods have in common")
         if brief and stored:
             lines(f"all methods: schedgap show {places} --all")
         _loads(result)
