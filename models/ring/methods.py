@@ -14,6 +14,7 @@ def _at(name: str) -> Lazy:
     return Lazy(f"schedgap.models.ring.{name}")
 
 
+_KERNEL = "schedgap.models.ring.heuristics.kernel"
 _solved = partial(SolveProgram, initial=_at("exact.build_programs:initial"))
 
 METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
@@ -21,7 +22,8 @@ METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
     Method("exact", "exact", _at("exact.exact:exact"),
            "list schedules and local search, bounds by patterns, then a destructive bound: one "
            "makespan after another is refuted",
-           "(1)-(9)", ours=True, engines=("cp-sat", "highs"), runs_children=True, seeded=True),
+           "(1)-(9)", ours=True, engines=("cp-sat", "highs"), runs_children=True, seeded=True,
+           kernel=_KERNEL),
     Method("rar-ddls", "exact", _solved(_at("exact.build_programs:rar_ddls")),
            "the paper's program, linearised slot by slot",
            "RAR-DDLS, (1)-(9)", engines=LINEAR_ENGINES, seeded=True,
@@ -39,8 +41,8 @@ METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
            unsupported_reason=_at("exact.all_schedules:unsupported_reason")),
     # bounds
     Method("bounds", "bound", _at("bounds.solve_bounds:run_bounds"),
-           "the best of job-alone, area, area with dual-feasible functions, a linear relaxation "
-           "over classes of equal servers, and configuration-lp if a job fits into no server",
+           "the best of job-alone, area, area with dual-feasible functions, and configuration-lp "
+           "if a job fits into no server",
            "ours", ours=True, engines=("highs",)),
     Method("job-alone", "bound", _at("bounds.solve_bounds:run_job_alone"),
            "the longest job by itself at its best rate", "ours", ours=True),
@@ -75,8 +77,8 @@ METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
            "list scheduling", ours=True, seeded=True,
            options=Keywords(_at("algorithms.packing:random_orders"))),
     Method("local-search", "algorithm", _at("heuristics.local_search:run_local_search"),
-           "simulated annealing over the assignment of jobs to lanes of servers",
-           "simulated annealing", ours=True, seeded=True,
+           "simulated annealing over the order of the jobs and their blocks of GPUs",
+           "simulated annealing", ours=True, seeded=True, kernel=_KERNEL,
            options=Keywords(_at("heuristics.local_search:local_search"))),
     # the paper's baselines
     Method("first-fit", "baseline", _at("baselines.first_fit:run_first_fit"),

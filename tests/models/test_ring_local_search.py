@@ -1,6 +1,5 @@
-"""Local search of family `ring`: its excess agrees with the simulation, and it finds optima."""
+"""Local search of family `ring`: it finds optima, and offers feasible schedules only."""
 
-from random import Random
 from typing import Any
 
 import pytest
@@ -11,7 +10,6 @@ from schedgap.instances.ring import RingInstance, RingSchedule
 from schedgap.models.method import Budget, MethodResult, Progress, RunContext
 from schedgap.models.ring import FAMILY, rules
 from schedgap.models.ring.algorithms.packing import lpt_pack
-from schedgap.models.ring.heuristics.large_jobs_first import large_jobs_schedules
 from schedgap.models.ring.heuristics.local_search import local_search
 from schedgap.models.ring.methods import METHODS
 from schedgap.models.ring.rates import rate_table
@@ -65,20 +63,15 @@ def test_it_fills_servers_to_the_last_slot() -> None:
     jobs += [job(f"j{n}", 1, 14 * k) for n, k in enumerate((5, 4, 3, 3, 3, 3, 2, 2, 1, 1, 1))]
     instance = instance_of(jobs, [4, 2])
     assert rate_table(instance).area == 6
-    outcome, told = run(instance, orders=0)
+    outcome, told = run(instance)
     assert outcome.schedule.makespan == 6 and told == sorted(told, reverse=True)
 
 
-def test_jobs_that_no_server_holds_come_first() -> None:
-    """W1 has nothing else; a third job of one GPU runs with them."""
+def test_jobs_that_no_server_holds_are_rings() -> None:
+    """W1 has nothing else. Other jobs run next to them."""
     assert run(W1, moves=10)[0].schedule.makespan == 8
     jobs = [job("a", 4, 24, 4 / 3), job("c", 1, 14), job("d", 3, 14)]
-    instance = instance_of(jobs, [3, 3])
-    (large_jobs, *_) = large_jobs_schedules(rate_table(instance), Random(0))
-    assert large_jobs.ends == {0: 4}
-    assert large_jobs.starts == {0: 1} and large_jobs.placements == {0: {0: 3, 1: 1}}
-    assert large_jobs.free == ((4, 4, 4), (4, 0, 0))
-    assert run(instance, moves=10)[0].schedule.makespan == 5
+    assert run(instance_of(jobs, [3, 3]), moves=10)[0].schedule.makespan == 5
 
 
 def no_worse(instance: RingInstance) -> None:
@@ -111,14 +104,14 @@ def test_identical_machines_are_solved(slots: list[int], machines: int) -> None:
         )
         for code in range(machines ** len(slots))
     )
-    assert run(instance, orders=0, moves=200)[0].schedule.makespan == best
+    assert run(instance, moves=200)[0].schedule.makespan == best
 
 
 def test_a_cluster_of_a_million_gpus_is_left_to_others() -> None:
-    """Twenty-one jobs, with too many lanes to search."""
+    """Twenty-one jobs, with too many GPUs to search."""
     jobs = [job(f"j{n}", 1, 14) for n in range(21)]
     table = rate_table(instance_of(jobs, [100_000] * 10))
-    assert local_search(table, 0, 2, orders=0, budget=Budget()) is None
+    assert local_search(table, 0, 2, budget=Budget()) is None
 
 
 def test_a_seed_repeats_it() -> None:

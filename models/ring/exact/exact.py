@@ -113,7 +113,6 @@ def _search(instance: RingInstance, state: SearchState, budget: Budget) -> None:
         instance,
         state.schedule,
         int(state.lower),
-        orders=30 if many else 200,
         moves=2000 if many else 200,
         rounds=20 if many else 2,
         budget=budget,

@@ -1,85 +1,133 @@
-"""Local search for schedules: orders of the jobs, then jobs assigned to lanes of GPUs (ours).
+"""Local search for schedules: jobs on blocks of GPUs, by simulated annealing (ours).
 
-Small instances begin with a search over orders (`serial_schedules`). Then the jobs that fit into a
-server are moved between lanes (`server_lanes`), after those that do not, which run first
-(`large_jobs_first`). The search is simulated annealing on the excess, the work beyond a target
-makespan. Targets bisect the range between a lower bound and the best makespan.
-
-References
-----------
-S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, "Optimization by simulated annealing", Science 220
-(1983).
+The annealing minimises the excess, the GPU-slots beyond a target makespan; `kernel` has the moves.
+Targets bisect the range between a lower bound and the best makespan.
 """
 
-import math
 from collections.abc import Callable
-from random import Random
-from typing import Annotated, Any
+from itertools import pairwise
+from typing import Annotated, Any, NamedTuple
 
+import numpy as np
 from annotated_types import Ge, Le
 
 from schedgap.instances.ring import RingInstance, RingSchedule
 from schedgap.models.method import Budget, MethodResult, RunContext
 from schedgap.models.ring.algorithms.packing import lpt_pack
-from schedgap.models.ring.bounds.elementary import width_dff
+from schedgap.models.ring.bounds.elementary import inside_slots, width_dff
 from schedgap.models.ring.dispatch import NO_PLACE, trial_schedule
-from schedgap.models.ring.heuristics.large_jobs_first import large_jobs_schedules
-from schedgap.models.ring.heuristics.serial_schedules import PlacedSchedule, order_search
-from schedgap.models.ring.heuristics.server_lanes import LaneAssignment
-from schedgap.models.ring.rates import RateTable, past_horizon, rate_table
-from schedgap.models.ring.simulator import schedule_metrics, schedule_of
+from schedgap.models.ring.heuristics.kernel import (
+    KERNEL,
+    Plan,
+    Problem,
+    run_all,
+    run_free,
+    run_inside,
+    state_of,
+)
+from schedgap.models.ring.rates import NEVER, RateTable, past_horizon, rate_table
+from schedgap.models.ring.simulator import Placement, schedule_metrics, schedule_of, simulate
 from schedgap.models.search_state import SearchState, StageProgress, StageResult
 from schedgap.solvers.children.clock import Clock
+from schedgap.solvers.search.annealing import anneal
 
+_FEW = 15  # jobs up to which the search is not compiled
+_MANY, _TURN = 40, 0.1
+_MORE_SERVERS = 2  # that a ring may use beyond the fewest possible
 _COOLING = 0.002  # final over initial temperature
-_MOST_PROFILE_CELLS = 100_000  # jobs x servers x slots for a search over orders
-_MOST_LANE_CELLS = 20_000_000  # jobs x GPUs for a search over lanes
-_LARGE_JOBS_SCHEDULES = 3  # that the search begins with
+_MOST_CELLS = 20_000_000  # jobs x GPUs
 _TARGET_SHARE, _TARGET_SECONDS = 0.25, 2.0  # share of the remaining time for each target
-_PAUSE = 256  # moves between two looks at the clock
 
 
-def anneal(
-    lanes: LaneAssignment,
-    target: int,
-    moves: int,
-    temperature: float,
-    rng: Random,
-    *,
-    clock: Clock,
-    on_better: Callable[[LaneAssignment], None] = lambda lanes: None,
-) -> bool:
-    """Move jobs until the excess over a target makespan is 0; return whether it is.
+class PlacedSchedule(NamedTuple):
+    """A schedule of all jobs by first slots and workers by server, each [j]."""
 
-    `lanes`: assignment that is changed. `target`: makespan, slots; the large jobs must end by it.
-    `moves`: largest number of moves. `temperature`: initial temperature in GPU-slots of excess; it
-    falls geometrically, with the moves or with the clock, whichever is further. `rng`: source of
-    the moves. `clock`: when to stop. `on_better`: called at the start, and whenever the excess is
-    smaller than ever before.
+    makespan: int  # as simulated: where rings do not meet, it is below the plan's
+    starts: list[int]
+    placements: list[Placement]
+
+
+def problem_of(table: RateTable) -> Problem:
+    """Return the instance as lists, without a target makespan."""
+    first, server = [0], list[int]()
+    for s, gpus in enumerate(table.server_gpus):
+        first.append(first[-1] + gpus)
+        server += [s] * gpus
+    inside = [0 if slots == NEVER else int(slots) for slots in inside_slots(table)]
+    off, modes = [0], list[tuple[int, int, int]]()  # (servers, slots, whether it shares)
+    for j, least in enumerate(table.fewest_servers):
+        if inside[j]:
+            modes.append((1, inside[j], 1))
+        least = max(2, least)
+        for n in range(least, min(least + _MORE_SERVERS, table.most_servers[j]) + 1):
+            alone, worst = table.slots(j, n, 1), table.slots(j, n, table.max_contention)
+            if NEVER != alone != worst:
+                modes.append((n, int(alone), 0))
+            if worst != NEVER:
+                modes.append((n, int(worst), 1))
+        off.append(len(modes))
+    number, length, shares = zip(*modes, strict=True)
+    turn = _TURN if len(table.size) < _MANY else 0.0
+    return Problem(
+        0,
+        list(table.size),
+        turn,
+        inside,
+        off,
+        list(number),
+        list(length),
+        list(shares),
+        first,
+        server,
+    )
+
+
+def first_plan(problem: Problem) -> Plan:
+    """Return a plan: first the rings that no server can host, then the others, wide ones first.
+
+    Each of these is where it ends last within the target, or where it ends first after it.
     """
-    excess = smallest = lanes.set_target(target)
-    on_better(lanes)
-    current = temperature
-    for tried in range(moves):
-        if not excess:
-            break
-        if tried % _PAUSE == 0:
-            if clock.expired():
-                break
-            lanes.update_late_jobs()
-            current = temperature * _COOLING ** max(tried / moves, clock.spent())
-        change = lanes.try_move(rng)
-        if change is None:
+
+    def rank(j: int) -> tuple[int, ...]:
+        inside = problem.inside[j]
+        return inside > 0, -problem.size[j], -(inside or problem.slots[problem.off[j]])
+
+    jobs, first, target = range(len(problem.size)), problem.first, problem.target
+    plan = Plan([0] * (len(first) - 1), sorted(jobs, key=rank), [-1 for _ in jobs])
+    state = state_of(problem, plan)
+    for j in plan.order:
+        size, slots = problem.size[j], problem.inside[j]
+        if not slots:
+            run_free(problem, state, j)
             continue
-        if change > 0 and rng.random() >= math.exp(-change / current):
-            lanes.reject()
-            continue
-        lanes.accept()
-        excess += change
-        if excess < smallest:
-            smallest = excess
-            on_better(lanes)
-    return not excess
+        ends = {
+            g: max(state.free[g : g + size]) + slots
+            for a, b in pairwise(first)
+            for g in range(a, b - size + 1, size)
+        }
+        plan.block[j] = min(ends, key=lambda g: (ends[g] > target, abs(ends[g] - target)))
+        run_inside(state.free, plan.block[j], size, slots)
+    return plan
+
+
+def placed(table: RateTable, problem: Problem, plan: Plan) -> PlacedSchedule:
+    """Return the schedule of a plan."""
+    state = state_of(problem, plan)
+    starts, placements = [0] * len(problem.size), list[Placement]({} for _ in problem.size)
+    for j in plan.order:
+        g = plan.block[j]
+        if g >= 0:
+            starts[j] = run_inside(state.free, g, problem.size[j], problem.inside[j]) + 1
+            placements[j] = {problem.server[g]: problem.size[j]}
+        else:
+            before, workers = list(state.free), dict[int, int]()
+            starts[j] = run_free(problem, state, j) + 1
+            for s, one, other in zip(problem.server, before, state.free, strict=True):
+                if one != other:
+                    workers[s] = workers.get(s, 0) + 1
+            placements[j] = workers
+    ends = simulate(table, starts, [tuple(servers) for servers in placements])
+    return PlacedSchedule(max(end for end in ends if end is not None), starts, placements)
 
 
 def local_search(
@@ -87,12 +135,6 @@ def local_search(
     lower: int,
     upper: int,
     *,
-    orders: Annotated[
-        int,
-        "number of orders for each job in the serial search of small instances",
-        Ge(0),
-        Le(10**6),
-    ] = 30,
     moves: Annotated[
         int,
         "number of moves for each job and target makespan, in the first round",
@@ -107,59 +149,53 @@ def local_search(
 
     `table`: of an instance that `no_schedule` does not refute. `lower`: lower bound on the
     makespan, slots; no target is below it. `upper`: makespan to improve on, slots: the best known
-    one, or the horizon plus 1. `orders`: orders per job, for instances that are small enough
-    to search over orders. `moves`: moves per job and target in the first round; r times as many in
-    round r. `rounds`: number of rounds, in each of which the search begins anew. `budget`: each
-    part of the search has a share of the remaining time; without a limit, the result depends on the
-    seed alone. `on_better`: called with every schedule that is better than all before it.
+    one, or the horizon plus 1. `moves`: moves per job and target in the first round; r times as
+    many in round r. `rounds`: number of rounds, in each of which the search begins anew. `budget`:
+    each target has a share of the remaining time; without a limit, the result depends on the seed
+    alone. `on_better`: called with every schedule that is better than all before it.
 
     Notes
     -----
     A target that is not attained proves nothing; the makespan may still have improved.
     """
     best: PlacedSchedule | None = None
+    if len(table.size) * table.gpus > _MOST_CELLS or budget.clock.expired():
+        return None
+    jobs, problem, clock = len(table.size), problem_of(table), budget.clock
+    run = KERNEL.plain if jobs < _FEW else KERNEL.fast
+    convert: Any = list if run is KERNEL.plain else lambda row: np.array(row, dtype=np.int64)
 
-    def take(schedule: PlacedSchedule) -> None:
+    def take(plan: Any, value: float = 0.0) -> None:
         nonlocal best, upper
+        schedule = placed(table, problem, Plan(*(list(map(int, row)) for row in plan)))
         if schedule.makespan < upper:
             upper, best = schedule.makespan, schedule
             on_better(schedule)
 
-    def take_lanes(lanes: LaneAssignment) -> None:
-        take(lanes.schedule())
-
-    rng, clock = Random(budget.seed), budget.clock
-    if len(table.size) * len(table.server_gpus) * upper <= _MOST_PROFILE_CELLS:
-        tries = orders * len(table.size)
-        order_search(table, lower, upper, rng, tries=tries, clock=clock.share(0.5), on_better=take)
-    if _has_too_many_lanes(table):
-        return best
-    temperature = max(1.0, sum(map(float, table.best_slots)) / len(table.size) / 2)
-    starts = large_jobs_schedules(table, rng)[:_LARGE_JOBS_SCHEDULES]
+    temperature = max(1.0, sum(map(float, table.best_slots)) / jobs / 2)
+    rng = np.random.default_rng(budget.seed)
+    first = first_plan(problem._replace(target=lower))
+    take(first)
     for number in range(1, rounds + 1):
-        for large_jobs in starts:
-            low = max(lower, large_jobs.makespan)  # no lower target is attainable from this start
-            if low >= upper or clock.expired():
-                continue
-            lanes = LaneAssignment(table, large_jobs, low)
-            take_lanes(lanes)
-            while lanes.jobs and low < upper and not clock.expired():
-                target = (low + upper - 1) // 2  # `upper` falls with every better schedule
-                if not anneal(
-                    lanes,
-                    target,
-                    moves * len(lanes.jobs) * number,
-                    temperature,
-                    rng,
-                    clock=_target_clock(clock),
-                    on_better=take_lanes,
-                ):
-                    low = target + 1
+        low, plan = lower, first
+        while low < upper and not clock.expired():
+            target = (low + upper - 1) // 2  # `upper` falls with every better schedule
+            aimed = Problem(target, convert(problem.size), problem.turn, *map(convert, problem[3:]))
+            state = state_of(aimed, Plan(*map(convert, plan)), convert)
+            run_all(aimed, state)
+            share = _target_clock(clock)
+            found, _ = anneal(
+                run, aimed, state, genes=np.zeros((1, 1)), most=0, hot=temperature,
+                cold=temperature * _COOLING, moves=moves * jobs * number,
+                seed=int(rng.integers(2**31)), enough=0.0, stop=share.expired, spent=share.spent,
+                on_better=take,
+            )  # fmt: skip
+            plan = state.plan
+            if sum(found.cost):
+                low = target + 1
+            else:
+                take(found)
     return best
-
-
-def _has_too_many_lanes(table: RateTable) -> bool:
-    return len(table.size) * table.gpus > _MOST_LANE_CELLS
 
 
 def _target_clock(clock: Clock) -> Clock:
@@ -237,8 +273,8 @@ def search_stage(
         end = "the bound is met"
     elif budget.clock.expired():
         end = "time is up"
-    elif _has_too_many_lanes(table):
-        end = "too many jobs and GPUs to move jobs between lanes"
+    elif len(table.size) * table.gpus > _MOST_CELLS:
+        end = "too many jobs and GPUs"
     else:
         end = "all rounds are done"
     return StageResult(trace={"seconds": round(budget.clock.elapsed(), 3), "end": end})

@@ -1,0 +1,126 @@
+"""The kernel of family `ring`: plans end as simulated, moves are undone, compiled or not."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schedgap.instances.ring import RingInstance
+from schedgap.models.ring.heuristics import kernel
+from schedgap.models.ring.heuristics.kernel import ANY, KERNEL, SHARED, Plan, Problem, State
+from schedgap.models.ring.heuristics.local_search import first_plan, placed, problem_of
+from schedgap.models.ring.rates import no_schedule, rate_table
+from schedgap.models.ring.simulator import feasible_ends
+from schedgap.solvers.search.annealing import anneal
+from strategies.ring import ring_instances
+from strategies.ring_examples import W1, instance_of, job
+
+PLACEABLE = ring_instances(max_jobs=7, placeable=True, max_slots=9).filter(
+    lambda instance: no_schedule(instance) is None
+)
+
+
+def moved(instance: RingInstance, seed: int, moves: int, run: Any, convert: Any) -> Any:
+    """Return problem, state and best plan after some moves, from the first plan."""
+    lists = problem_of(rate_table(instance))
+    lists = lists._replace(target=int(rate_table(instance).longest))
+    plan = Plan(*map(convert, first_plan(lists)))
+    problem = Problem(*(part if np.isscalar(part) else convert(part) for part in lists))
+    state = kernel.state_of(problem, plan, convert)
+    kernel.run_all(problem, state)
+    best, _ = anneal(
+        run, problem, state, genes=np.zeros((1, 1)), most=0, hot=9.0, cold=1.0, moves=moves,
+        seed=seed, enough=0.0,
+    )  # fmt: skip
+    return lists, state, best
+
+
+def as_lists(state: State) -> list[list[int]]:
+    return [list(map(int, row)) for row in (*state.plan, state.free, *state[2:7])]
+
+
+@settings(max_examples=40, deadline=None)
+@given(PLACEABLE, st.integers(0, 99))
+def test_moves_leave_what_the_plan_says(instance: RingInstance, seed: int) -> None:
+    """Frontiers, costs, ranks and links agree with the plan, computed from scratch."""
+    lists, state, _ = moved(instance, seed, 60, KERNEL.plain, list)
+    after = as_lists(state)
+    kernel.run_all(lists, state)
+    kernel.link_all(lists, state)
+    assert after == as_lists(state)
+
+
+@settings(max_examples=40, deadline=None)
+@given(PLACEABLE, st.integers(0, 99))
+def test_a_plan_is_what_happens(instance: RingInstance, seed: int) -> None:
+    """Every job ends as planned or earlier: earlier where a ring meets fewer others."""
+    lists, state, _ = moved(instance, seed, 30, KERNEL.plain, list)
+    table = rate_table(instance)
+    found = placed(table, lists, state.plan)
+    ends = feasible_ends(table, found.starts, found.placements, 10**6)
+    assert ends is not None and max(ends) == found.makespan <= max(state.free)
+    assert [sum(servers.values()) for servers in found.placements] == list(table.size)
+
+
+@pytest.mark.slow
+@settings(max_examples=60, deadline=None)
+@given(PLACEABLE, st.integers(0, 99))
+def test_compiled_or_not_moves_are_the_same(
+    compiled: Any, instance: RingInstance, seed: int
+) -> None:
+    found = [
+        (as_lists(state), [list(map(int, row)) for row in best])
+        for _, state, best in (
+            moved(instance, seed, 80, KERNEL.plain, list),
+            moved(instance, seed, 80, compiled, lambda row: np.array(row, dtype=np.int64)),
+        )
+    ]
+    assert found[0] == found[1]
+    assert len(compiled.signatures) <= 1  # a type that is not the sample's compiles in silence
+
+
+@pytest.fixture(scope="module")
+def compiled() -> Any:
+    """The compiled entry; compiling takes about 9 s, once on each machine and version."""
+    KERNEL.compile()
+    assert KERNEL.is_ready
+    return KERNEL.fast
+
+
+def plan_of(instance: RingInstance, order: list[int], block: list[int]) -> list[int]:
+    """Return the slots until each GPU is free."""
+    problem = problem_of(rate_table(instance))
+    state = kernel.state_of(problem, Plan([0] * len(instance.servers), order, block))
+    kernel.run_all(problem, state)
+    assert state.plan.cost == [sum(state.free[a:b]) for a, b in pairwise(problem.first)]
+    return list(state.free)
+
+
+def test_rings_that_slow_each_other_are_kept_apart() -> None:
+    """W1: any two rings share a server of 3, so b waits for a, 4 slots each.
+
+    If a has time for b, they run side by side for 8 slots.
+    """
+    assert sorted(plan_of(W1, [0, 1], [ANY, ANY])) == [0] * 5 + [8] * 4
+    assert sorted(plan_of(W1, [0, 1], [SHARED, ANY])) == [0] + [8] * 8
+
+
+def test_a_job_that_is_let_free_may_be_inside_the_tightest_server() -> None:
+    instance = instance_of([job("a", 2, 14)], [4, 2, 3])
+    assert plan_of(instance, [0], [ANY]) == [0, 0, 0, 0, 1, 1, 0, 0, 0]
+
+
+def test_a_block_waits_for_all_of_its_gpus() -> None:
+    """One server of 3: a for 2 slots on GPU 0, b for 1 on GPUs 0 and 1, c in slot 1 on GPU 2."""
+    instance = instance_of([job("a", 1, 28), job("b", 2, 14), job("c", 1, 14)], [3])
+    assert plan_of(instance, [0, 1, 2], [0, 0, 2]) == [3, 3, 1]
+
+
+def test_jobs_begin_longest_first_where_they_fit_best() -> None:
+    """One GPU each: 6 slots alone, 3 behind 3; the last 2 behind 3 + 3 would be 8, behind 6 too."""
+    jobs = [job(f"j{n}", 1, 14 * slots) for n, slots in enumerate((6, 3, 3, 2))]
+    problem = problem_of(rate_table(instance_of(jobs, [1, 1])))._replace(target=6)
+    assert first_plan(problem).block == [0, 1, 1, 0]
