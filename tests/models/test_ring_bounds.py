@@ -1,7 +1,6 @@
 """Bounds of family `ring`: values by hand, validity against optima, and their certificates."""
 
 import math
-from fractions import Fraction
 from itertools import product
 from typing import Any
 
@@ -14,7 +13,6 @@ from schedgap.errors import InputError
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import Budget, MethodResult, Progress, RunContext
 from schedgap.models.ring import FAMILY
-from schedgap.models.ring.bounds import class_lp
 from schedgap.models.ring.bounds.certificates import KINDS, check_certificate
 from schedgap.models.ring.bounds.configuration_lp import (
     ALONE,
@@ -41,7 +39,6 @@ from schedgap.models.ring.bounds.pattern_lp import (
 )
 from schedgap.models.ring.methods import METHODS
 from schedgap.models.ring.rates import NEVER, no_schedule, rate_table
-from schedgap.solvers import solve
 from schedgap.solvers.children.clock import Clock
 from strategies.ring import optimum, ring_instances
 from strategies.ring_examples import W1, W2, W3, instance_of, job
@@ -121,39 +118,6 @@ def optimum_of(instance: RingInstance) -> int:
     best = optimum(instance)
     assert best is not None
     return best
-
-
-def test_class_lp_sees_which_servers_hold_a_job() -> None:
-    """b^e = 0.5 stops rings that are spread. Two jobs of 4 GPUs and 5 slots on 4 + 1 + 1 + 1 + 1.
-
-    They share the one server of 4: 10 slots; area is 40 / 8 = 5.
-    """
-    instance = of([slots(4, 5)] * 2, [4, 1, 1, 1, 1], bandwidth_between=0.5)
-    assert run("area", instance).bound == 5
-    assert run("bounds", instance).bound == optimum_of(instance) == 10
-
-
-def test_class_lp_rounds_sizes_by_class() -> None:
-    """Four jobs of 2 GPUs on two servers of 3, none can be spread: one at a time on each, 2 x 5.
-
-    Plain sizes: 40 / 6 = 6.7. On the cluster of 6 as a whole, 2 is not a large size.
-    """
-    instance = of([slots(2, 5)] * 4, [3, 3], bandwidth_between=0.5)
-    trace = run("bounds", instance).trace
-    assert (trace["area"], trace["width-dff"], trace["class-lp"]) == (7, 7, 10)
-
-
-def test_rounded_rows_leave_pieces_out() -> None:
-    """Two servers of 5, jobs of 4, 4 and 2, each 5 slots; the ring of 2 runs as fast on both.
-
-    4 + 1 | 4 + 1 takes 5 slots. Had the piece of 1 counted as a whole job of 2, then 6.
-    """
-    jobs = [slots(4, 5), slots(4, 5), job("", 2, 70)]
-    instance = of(jobs, [5, 5], bandwidth_between=2.0, overhead_per_server=0.0)
-    table = rate_table(instance)
-    assert spread_slots(table)[2] == inside_slots(table)[2] == 5 < min(spread_slots(table)[:2])
-    assert [row.k for row in class_lp.class_program(table).rows] == [0, 2]
-    assert run("bounds", instance).bound == 5 == optimum_of(instance)
 
 
 def test_patterns_see_that_two_jobs_do_not_fit_on_one_gpu() -> None:
@@ -316,22 +280,6 @@ def test_no_bound_exceeds_the_optimum_on_many(instance: RingInstance) -> None:
     below(instance)
 
 
-@given(ring_instances(max_jobs=4, placeable=True), st.data())
-@settings(max_examples=40, deadline=None)
-def test_any_prices_prove_a_bound(instance: RingInstance, data: st.DataObject) -> None:
-    """Random dual values never prove more than the LP's."""
-    if no_schedule(instance):
-        return
-    program = class_lp.class_program(rate_table(instance))
-    number = st.floats(0, 10, allow_nan=False)
-    rows = {row.name: data.draw(number) for row in program.rows}
-    jobs = tuple(data.draw(number) for _ in instance.jobs)
-    result = solve(class_lp.build(program), "highs", clock=Clock())
-    bound = class_lp.dual_bound(program, class_lp.class_duals(program, result.duals))
-    assert class_lp.dual_bound(program, class_lp.ClassDuals(rows, jobs)) <= bound
-    assert bound >= Fraction(result.objective) - Fraction(1, 10**6)
-
-
 def test_a_bound_beyond_the_horizon_proves_that_there_is_no_schedule() -> None:
     """Three jobs of 3 slots on 2 GPUs, T = 5."""
     for name in BY_NAME:
@@ -357,8 +305,6 @@ def test_bounds_are_told_as_they_come() -> None:
         ({"kind": "longest", "job": "z"}, "does not fit the instance"),
         ({"kind": "width-dff", "k": 2}, "k is at most half of the GPUs, rounded up"),
         ({"kind": "pattern-lp", "slots": 6, "jobs": {"a": 1, "b": 1}}, "refute nothing"),
-        ({"kind": "class-lp", "classes": {"3": 1.0}, "jobs": {}}, "no class 3"),
-        ({"kind": "class-lp", "classes": {}, "jobs": {"z": 1.0}}, "no job z"),
         ({"kind": "pattern-lp", "slots": 1, "jobs": {"z": 1}}, "no job z"),
         ({"kind": "configuration-lp", "jobs": {"z": [1, 1, 1]}}, "no job z"),
         ({"kind": "configuration-lp", "jobs": {"a": [1, 1]}}, r"jobs\.a"),
@@ -375,7 +321,6 @@ WHOLE: dict[str, dict[str, Any]] = {
     "longest": {"job": "a"},
     "area": {},
     "width-dff": {"k": 0},
-    "class-lp": {"classes": {"2": 1.0}, "jobs": {"a": 1.0}},
     "pattern-lp": {"slots": 5, "jobs": {"a": 3, "b": 3, "c": 2, "d": 2, "e": 2}},
     "configuration-lp": {"jobs": {"a": [1, 0, 0], "b": [1, 0, 0]}},
 }
@@ -406,11 +351,6 @@ def test_rubbish_in_a_certificate_is_bad_input_or_proves_no_more(kind: str) -> N
 
 
 def test_prices_of_every_size_are_evaluated_at_once() -> None:
-    """W2 at one price for each GPU-slot: 12 slots of work, 2 GPUs."""
-    certificate = {"kind": "class-lp", "classes": {"2": 1e12}, "jobs": {"a": 5e-324}}
-    assert check_certificate(W2, certificate) == 6
-    certificate = {"kind": "class-lp", "classes": {"2": 5e-324}, "jobs": {}}
-    assert check_certificate(W2, certificate) == 6
     slots = {"kind": "pattern-lp", "slots": 10**9, "jobs": {"a": 2**61}}
     with pytest.raises(InputError, match="refute nothing"):
         check_certificate(W2, slots)

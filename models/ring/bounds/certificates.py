@@ -4,20 +4,19 @@ References
 ----------
 A. Neumaier, O. Shcherbina, "Safe bounds in linear and mixed-integer linear programming",
 Mathematical Programming 99 (2004): dual values of any quality prove a bound. The inequalities of
-each kind are in the modules `elementary`, `class_lp`, `configuration_lp` and `pattern_lp`.
+each kind are in the modules `elementary`, `configuration_lp` and `pattern_lp`.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 from pydantic import Field
 
-from schedgap.instances.records import Id, NonNegative
+from schedgap.instances.records import Id
 from schedgap.instances.ring import RingInstance
 from schedgap.models.certificates import Certificate, proved, read
 from schedgap.models.mechanisms.dual_feasible_functions import threshold
 from schedgap.models.ring.bounds import configuration_lp
-from schedgap.models.ring.bounds.class_lp import ClassDuals, class_program, dual_bound
 from schedgap.models.ring.bounds.elementary import area_bound
 from schedgap.models.ring.bounds.pattern_lp import Refutation, refutes
 from schedgap.models.ring.rates import RateTable, no_schedule, rate_table
@@ -41,13 +40,6 @@ class WidthDffCertificate(Certificate):
     k: Annotated[int, Field(ge=0)]
 
 
-class ClassLpCertificate(Certificate):
-    """Dual values of the class rows by name, and of jobs by id; 0 for those left out."""
-
-    classes: dict[str, NonNegative]
-    jobs: dict[str, NonNegative]
-
-
 class PatternLpCertificate(Certificate):
     """Integer prices of jobs by id, 0 for those left out, that refute a makespan of `slots`."""
 
@@ -61,13 +53,10 @@ class ConfigurationLpCertificate(Certificate):
     jobs: dict[str, Annotated[tuple[SlotPrice, SlotPrice, SlotPrice], Field(strict=False)]]
 
 
-Price = TypeVar("Price", int, float)
-
 KINDS: Mapping[str, type[Certificate]] = {
     "longest": LongestCertificate,
     "area": AreaCertificate,
     "width-dff": WidthDffCertificate,
-    "class-lp": ClassLpCertificate,
     "pattern-lp": PatternLpCertificate,
     "configuration-lp": ConfigurationLpCertificate,
 }
@@ -99,10 +88,8 @@ def _bound(instance: RingInstance, record: Certificate) -> float:
             if 2 * k > table.gpus + 1:
                 raise ValueError("k is at most half of the GPUs, rounded up")
             return area_bound(table, threshold(table.size, table.gpus, k))
-        case ClassLpCertificate():
-            return _class_bound(instance, table, record)
         case PatternLpCertificate(slots=slots):
-            refutation = Refutation(slots, _by_position(instance, record.jobs, 0))
+            refutation = Refutation(slots, _by_position(instance, record.jobs))
             if not refutes(table, refutation):
                 raise ValueError("the prices refute nothing")
             return slots + 1
@@ -117,28 +104,18 @@ def _configuration_bound(
     if reason := configuration_lp.too_large(table):
         raise ValueError(f"the pricing problem is too large: {reason}")
     by_level = [
-        _by_position(instance, {job: price[level] for job, price in record.jobs.items()}, 0)
+        _by_position(instance, {job: price[level] for job, price in record.jobs.items()})
         for level in range(3)
     ]
     return configuration_lp.bound(table, list(zip(*by_level, strict=True)))
 
 
-def _class_bound(instance: RingInstance, table: RateTable, record: ClassLpCertificate) -> float:
-    program = class_program(table)
-    unknown = record.classes.keys() - {row.name for row in program.rows}
-    if unknown:
-        raise ValueError(f"no class {min(unknown)}")
-    return dual_bound(program, ClassDuals(record.classes, _by_position(instance, record.jobs, 0.0)))
-
-
-def _by_position(
-    instance: RingInstance, prices: Mapping[str, Price], default: Price
-) -> tuple[Price, ...]:
-    """Return the prices [j] of jobs given by id; ValueError for an unknown id."""
+def _by_position(instance: RingInstance, prices: Mapping[str, int]) -> tuple[int, ...]:
+    """Return the prices [j] of jobs given by id, 0 by default; ValueError for an unknown id."""
     unknown = prices.keys() - _positions(instance).keys()
     if unknown:
         raise ValueError(f"no job {min(unknown)}")
-    return tuple(prices.get(job.id, default) for job in instance.jobs)
+    return tuple(prices.get(job.id, 0) for job in instance.jobs)
 
 
 def _positions(instance: RingInstance) -> dict[str, int]:

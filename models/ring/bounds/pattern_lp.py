@@ -3,7 +3,7 @@
 A GPU serves whole jobs one after the other. The jobs that it serves, its pattern, take at most H
 slots together if the makespan is H. There are as many patterns as GPUs, and job j must be in G_j of
 them. If jobs are long relative to H, a pattern holds few of them and leaves a remainder that no job
-can use; `area` and `class-lp` do not see this. Servers on which all jobs take the same time form a
+can use; `area` does not see this. Servers on which all jobs take the same time form a
 class c with N_c GPUs, and P_c is the set of its patterns. The master program is
 
     theta(H) = min theta  subject to

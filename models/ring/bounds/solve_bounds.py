@@ -1,7 +1,6 @@
 """The bounds as methods, each with a certificate that is evaluated without an engine.
 
-Joins `elementary`, `class_lp`, `configuration_lp` and `pattern_lp` to the clock, the engine and the
-certificates.
+Joins `elementary`, `configuration_lp` and `pattern_lp` to the clock and the certificates.
 """
 
 import math
@@ -10,11 +9,10 @@ from collections.abc import Mapping
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import MethodResult, NullProgress, Progress, RunContext
 from schedgap.models.ring.algorithms.packing import lpt_pack
-from schedgap.models.ring.bounds import class_lp, configuration_lp
+from schedgap.models.ring.bounds import configuration_lp
 from schedgap.models.ring.bounds.elementary import width_dff
 from schedgap.models.ring.bounds.pattern_lp import Refutation, pattern_bound
 from schedgap.models.ring.rates import past_horizon, rate_table
-from schedgap.solvers import solve
 
 _SEARCH_SHARE = 0.9  # share of the remaining time; the rest is for the last makespan and its proof
 
@@ -42,24 +40,6 @@ def _width_dff(instance: RingInstance, call: RunContext) -> MethodResult:
     return within_horizon(instance, _proved(value, {"kind": "width-dff", "k": k}))
 
 
-def _class_lp(instance: RingInstance, call: RunContext) -> MethodResult:
-    """Return the bound of the linear relaxation over classes of servers."""
-    program = class_lp.class_program(rate_table(instance))
-    result = solve(
-        class_lp.build(program), "highs", clock=call.clock, threads=call.threads, seed=call.seed
-    )
-    if result.duals is None:
-        return MethodResult(note="stopped before the first bound")
-    duals = class_lp.class_duals(program, result.duals)
-    certificate: dict[str, object] = {
-        "kind": "class-lp",
-        "classes": dict(duals.rows),
-        "jobs": {job.id: nu for job, nu in zip(instance.jobs, duals.jobs, strict=True) if nu},
-    }
-    value = class_lp.dual_bound(program, duals)
-    return within_horizon(instance, _proved(value, certificate, lp=result.objective))
-
-
 def run_configuration_lp(instance: RingInstance, call: RunContext) -> MethodResult:
     """Run method `configuration-lp`."""
     table = rate_table(instance)
@@ -79,16 +59,11 @@ def run_configuration_lp(instance: RingInstance, call: RunContext) -> MethodResu
 def run_bounds(instance: RingInstance, call: RunContext) -> MethodResult:
     """Run method `bounds`: the best of the bounds that take little time.
 
-    `configuration_lp` is one of them if a job fits into no server; otherwise `class_lp` is as good.
+    `configuration_lp` is one of them if a job fits into no server.
     """
     best = MethodResult(note="stopped before the first bound")
     trace = {}
-    runs = [
-        ("longest", run_job_alone),
-        ("area", run_area),
-        ("width-dff", _width_dff),
-        ("class-lp", _class_lp),
-    ]
+    runs = [("longest", run_job_alone), ("area", run_area), ("width-dff", _width_dff)]
     if max(rate_table(instance).fewest_servers) > 1:
         runs.append(("configuration-lp", run_configuration_lp))
     for name, run in runs:
