@@ -2,9 +2,9 @@
 
 Each job of the order starts as soon as its GPUs are free of the jobs before it. Inside a server
 these are a block of adjacent GPUs, which the search chooses. A job without a block takes the mode
-and the GPUs with which it ends first. A ring either has its servers without other rings, or is as
-slow as among the most rings possible and may share them with such rings; so no ring takes longer
-than planned. The cost is the excess, the GPU-slots beyond a target makespan.
+and the GPUs with which it ends first. A ring either has its servers without other rings, or is
+planned at the rate for two and shares each of them with one such ring at a time. So no ring takes
+longer than planned. The cost is the excess, the GPU-slots beyond a target makespan.
 
 A move gives a job another block, often in exchange for the jobs there, or another place in the
 order. After the last ring the servers are independent, so only the servers of a move run again.
@@ -47,7 +47,7 @@ class Problem(NamedTuple):
     off: Ints  # [j + 1] first mode of the job
     number: Ints  # [m] servers of the mode
     slots: Ints  # [m] execution time
-    shares: Ints  # [m] 1 if the execution time is the one among the most rings, or inside a server
+    shares: Ints  # [m] 1 for the execution time of a ring that shares servers, or inside one
     first: Ints  # [s + 1] first GPU
     server: Ints  # [g]
 
@@ -148,8 +148,10 @@ def run_free(problem: Any, state: Any, j: int) -> int:
         count = min(size, -room[s])
         size -= count
         room[s] = 0
-        for i in range(2 - shares if number > 1 else 0):
-            state.ring_end[2 * s + i] = max(end, state.ring_end[2 * s + i])
+        if number > 1:
+            last = min(end, state.ring_end[2 * s]) if shares else end
+            state.ring_end[2 * s + 1] = max(last, state.ring_end[2 * s + 1])
+            state.ring_end[2 * s] = max(end, state.ring_end[2 * s])
         for _ in range(count):
             best = -1
             for g in range(problem.first[s], problem.first[s + 1]):

@@ -60,11 +60,11 @@ def problem_of(table: RateTable) -> Problem:
             modes.append((1, inside[j], 1))
         least = max(2, least)
         for n in range(least, min(least + _MORE_SERVERS, table.most_servers[j]) + 1):
-            alone, worst = table.slots(j, n, 1), table.slots(j, n, table.max_contention)
-            if NEVER != alone != worst:
+            alone, shared = table.slots(j, n, 1), table.slots(j, n, 2)
+            if NEVER != alone != shared:
                 modes.append((n, int(alone), 0))
-            if worst != NEVER:
-                modes.append((n, int(worst), 1))
+            if shared != NEVER:
+                modes.append((n, int(shared), 1))
         off.append(len(modes))
     number, length, shares = zip(*modes, strict=True)
     turn = _TURN if len(table.size) < _MANY else 0.0
