@@ -60,9 +60,6 @@ METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
     Method("theta-feasible", "bound", _at("bounds.solve_load_limit:theta_feasible"),
            "least limit theta on the estimated load of a GPU; integer program over kinds of jobs",
            "(14)-(16)", engines=("highs",), seeded=True),
-    Method("pair-contention", "bound", _at("exact.pair_contention:pair_contention"),
-           "the intervals of rar-ddls-cp with contention between pairs of rings only",
-           "(1)-(9) relaxed", ours=True, engines=("cp-sat",), seeded=True),
     # the paper's algorithm, and ours
     Method("sjf-bco", "algorithm", _at("algorithms.sjf_bco:run_sjf_bco"),
            "Algorithm 1: smallest job first on the least loaded GPUs; searches the load limit and "
@@ -99,7 +96,8 @@ ALIASES = {
     "width-dff": "bounds",
     "class-lp": "bounds",
     "load-ilp": "pattern-lp",
-    "contention-free": "pair-contention",
+    "contention-free": "bounds",
+    "pair-contention": "bounds",
     "schedule-pool": "local-search",
 }
 

@@ -131,7 +131,6 @@ def test_a_job_without_a_way_to_end_in_time_leaves_no_program() -> None:
     """W1: 24 iterations at 7 a slot take 4 slots."""
     assert ends_by(W1, 3, "free") is None
     assert ends_by(W1, 4, "free") is True
-    assert ends_by(W1, 4, "free", one_server=True) is True  # they fit into no server anyway
 
 
 def test_jobs_that_cannot_be_spread_in_time_do_not_count_as_rings() -> None:

@@ -61,9 +61,7 @@ def test_lists_stop_when_time_is_up() -> None:
         assert -5 <= clock.left[0] <= 0  # a few more readings until it is noticed
 
 
-@pytest.mark.parametrize(
-    "name", ["exact", "rar-ddls-cp", "pair-contention", "rar-ddls", "branch-simulate"]
-)
+@pytest.mark.parametrize("name", ["exact", "rar-ddls-cp", "rar-ddls", "branch-simulate"])
 def test_a_bound_past_the_horizon_leaves_no_schedule(name: str) -> None:
     """6 slots one after the other; there is no search, so no engine is needed."""
     assert no_schedule(WIDE) is None
@@ -89,11 +87,10 @@ def test_a_search_says_why_it_ended() -> None:
 
 def test_programs_for_too_many_ways_are_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a limit of 5 pairs W1 is too large, and local search has all of the time."""
-    monkeypatch.setattr(recipe, "MOST_PAIRS", 5)
+    monkeypatch.setattr(recipe, "MANY_PAIRS", 5)
     found = exact(W1, RunContext({}, None, Budget(Clock(20)), Heard()))
     assert found.schedule.makespan == 8 and found.bound == 7  # by configurations
-    assert found.trace["makespans"] == "left out: more than 5 pairs of job and server"
-    assert found.trace["local-search"]["end"] == "all rounds are done"
+    assert set(found.trace) == {"pattern-lp", "local-search"}
 
 
 def test_a_bracket_that_is_open_has_no_outcome() -> None:

@@ -30,19 +30,13 @@ def answers(send: Callable[[Any], None], instances: Sequence[RingInstance]) -> l
     return [
         Answer(
             optimum_of(instance, "free"),
-            _bound(instance),
+            optimum_of(instance, "pairs"),
             _optimum(instance, pair_cuts=False),
             _optimum(instance, pair_cuts=True),
             optimum_of(instance, "sets"),
         )
         for instance in instances
     ]
-
-
-def _bound(instance: RingInstance) -> float | None:
-    outcome = run(BY_NAME["pair-contention"], instance)
-    assert outcome.schedule is None
-    return None if outcome.infeasible else outcome.bound
 
 
 def _optimum(instance: RingInstance, *, pair_cuts: bool) -> float | None:

@@ -1,9 +1,10 @@
 """`exact` (ours): list schedules, refutation of better ones, then local search and CP-SAT.
 
 Few jobs are settled at once: the search of the proof refutes all makespans below the incumbent's,
-or finds better schedules. Otherwise prices of patterns give a bound, and local search a schedule.
-CP-SAT first minimises the makespan with contention between pairs of rings only, and simulates its
-plans. At last it refutes one makespan after another.
+or finds better schedules. Otherwise prices of patterns give a bound, and local search a schedule,
+which has all of the time if there are many jobs. Up to `MANY_JOBS`, CP-SAT first minimises the
+makespan with contention between pairs of rings only, and simulates its plans. At last it refutes
+one makespan after another.
 
 References
 ----------
@@ -11,18 +12,13 @@ R. Klein, A. Scholl, "Computing lower bounds by destructive improvement: an appl
 resource-constrained project scheduling", European Journal of Operational Research 112 (1999).
 """
 
-import math
 from collections.abc import Callable
 
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import Budget, MethodResult, RunContext
 from schedgap.models.refute import refute_stage
 from schedgap.models.ring.bounds.solve_bounds import run_pattern_lp
-from schedgap.models.ring.exact.interval_stages import (
-    destructive_bound_stage,
-    relaxation_stage,
-    single_server_stage,
-)
+from schedgap.models.ring.exact.interval_stages import destructive_bound_stage, relaxation_stage
 from schedgap.models.ring.exact.prove import prove_goal
 from schedgap.models.ring.heuristics.initial import initial_state, settled_result
 from schedgap.models.ring.heuristics.local_search import search_stage
@@ -31,17 +27,14 @@ from schedgap.models.ring.programs.intervals import MOST_SETS, Detail
 from schedgap.models.ring.rates import rate_table
 from schedgap.models.search_state import SearchState, StageProgress, StageResult
 
-MOST_PAIRS = 300_000  # jobs x servers for which CP-SAT models are built
 FEW_JOBS = 15  # up to which better makespans are refuted first
-MANY_JOBS = 40  # from here on, schedules without spreading are searched with CP-SAT
+MANY_JOBS, MANY_PAIRS = 40, 300_000  # from so many jobs, or jobs x servers on, CP-SAT is left out
 # shares of the remaining time, and upper limits in seconds
 EARLY_SHARE, EARLY_SECONDS = 0.15, 10.0  # local search before the bound, with many jobs
 BOUND_SHARE, BOUND_SECONDS = 0.18, 15.0
 SEARCH_SHARE, SEARCH_SECONDS = 0.4, 60.0
-MANY_JOBS_SHARE, MANY_JOBS_SECONDS = 0.8, 150.0  # local search if there are many jobs
 RELAX_SHARE, RELAX_SECONDS = 0.2, 6.0  # the relaxation by pairs of rings
 REFUTE_SHARE, REFUTE_SECONDS = 0.2, 5.0  # the search of `proof.py`, at the beginning
-SINGLE_SERVER_SHARE = 0.5
 LARGE_JOBS_WORK = 0.8  # share of the work from which jobs that no server can host prevail
 
 
@@ -52,45 +45,30 @@ def exact(instance: RingInstance, call: RunContext) -> MethodResult:
     state.checkable_only = True
     if end := settled_result(instance, state):
         return end
-    many = len(instance.jobs) >= MANY_JOBS
-    large = len(instance.jobs) * len(instance.servers) > MOST_PAIRS
-    if len(instance.jobs) <= FEW_JOBS and not large:
-        _refute(instance, state, call.budget.share(REFUTE_SHARE, most=REFUTE_SECONDS))
-    if many and not state.closed:  # the bound may be reached already
-        _search(instance, state, call.budget.share(EARLY_SHARE, most=EARLY_SECONDS))
+    jobs, budget = len(instance.jobs), call.budget
+    many = jobs >= MANY_JOBS or jobs * len(instance.servers) > MANY_PAIRS
+    if jobs <= FEW_JOBS and not many:
+        _refute(instance, state, budget.share(REFUTE_SHARE, most=REFUTE_SECONDS))
+    if many:  # the bound may be reached already
+        _search(instance, state, budget.share(EARLY_SHARE, most=EARLY_SECONDS))
     if state.closed:
         return state.outcome()
-    state.child(
-        "pattern-lp",
-        pattern_bound_stage,
-        instance,
-        budget=call.budget.share(BOUND_SHARE, most=BOUND_SECONDS),
-        engine="highs",
-    )
+    bounding = budget.share(BOUND_SHARE, most=BOUND_SECONDS)
+    state.child("pattern-lp", pattern_bound_stage, instance, budget=bounding, engine="highs")
     if end := settled_result(instance, state):
         return end
-    share, most = (MANY_JOBS_SHARE, MANY_JOBS_SECONDS) if many else (SEARCH_SHARE, SEARCH_SECONDS)
-    if large:
-        share, most = 1.0, math.inf
-    _search(instance, state, call.budget.share(share, most=most))
-    if state.closed:
+    searching = budget if many else budget.share(SEARCH_SHARE, most=SEARCH_SECONDS)
+    _search(instance, state, searching)
+    if many or state.closed:
         return state.outcome()
-    if large:
-        state.trace["makespans"] = f"left out: more than {MOST_PAIRS} pairs of job and server"
-        return state.outcome()
-    if many:
-        call.progress.phase("jobs inside single servers")
-        budget = call.budget.share(SINGLE_SERVER_SHARE)
-        _run_cp_sat(instance, state, "inside", single_server_stage, budget)
-    else:
-        call.progress.phase("contention between pairs of rings")
-        budget = call.budget.share(RELAX_SHARE, most=RELAX_SECONDS)
-        _run_cp_sat(instance, state, "pair-contention", relaxation_stage, budget)
+    call.progress.phase("contention between pairs of rings")
+    relaxing = budget.share(RELAX_SHARE, most=RELAX_SECONDS)
+    _run_cp_sat(instance, state, "pair-contention", relaxation_stage, relaxing)
     if state.closed:
         return state.outcome()
     call.progress.phase("refuting makespans")
     detail: Detail = "sets" if _large_jobs_prevail(instance) else "pairs"
-    _run_cp_sat(instance, state, "makespans", destructive_bound_stage, call.budget, detail)
+    _run_cp_sat(instance, state, "makespans", destructive_bound_stage, budget, detail)
     return state.outcome()
 
 
@@ -106,15 +84,13 @@ def _refute(instance: RingInstance, state: SearchState, budget: Budget) -> None:
 def _search(instance: RingInstance, state: SearchState, budget: Budget) -> None:
     """Run the local search from the incumbent."""
     state.call.progress.phase("local search")
-    many = len(instance.jobs) >= MANY_JOBS
     state.child(
         "local-search",
         search_stage,
         instance,
         state.schedule,
         int(state.lower),
-        moves=2000 if many else 200,
-        rounds=20 if many else 2,
+        rounds=20,
         budget=budget,
     )
 

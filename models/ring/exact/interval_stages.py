@@ -1,4 +1,4 @@
-"""Stages of `exact` with CP-SAT: a relaxation, a restriction, and a destructive bound.
+"""Stages of `exact` with CP-SAT: a relaxation, and a destructive bound.
 
 Plans of a relaxation become schedules when they are simulated.
 Minimising the makespan in the whole program says little about the bound. Deciding whether a
@@ -66,43 +66,6 @@ def relaxation_stage(
     if report.infeasible and incumbent is not None:
         raise ContradictionError(f"no plan ends by {horizon}, where a schedule does")
     return replace(report, complete=report.infeasible)  # its optimum proves nothing
-
-
-def single_server_stage(
-    state: StageProgress,
-    instance: RingInstance,
-    incumbent: RingSchedule | None,
-    lower: int,
-    *,
-    budget: Budget,
-) -> StageResult:
-    """Search for schedules that spread only jobs no server can host, by bisection.
-
-    The first makespan asked for is the lower bound, which would prove optimality. A makespan for
-    which no schedule is found does not bound it, because not spreading is a restriction.
-
-    `state`: receiver of schedules. `incumbent`: best known schedule. `lower`: lower bound on the
-    makespan, slots.
-    """
-    low, high = lower, instance.horizon + 1 if incumbent is None else incumbent.makespan
-    target, asked = lower, 0
-    while low < high and not budget.clock.expired():
-        asked += 1
-        _, plan = _ask(
-            instance,
-            target,
-            "free",
-            incumbent,
-            budget.share(STEP_SHARE),
-            one_server=True,
-        )
-        better = None if plan is None else offer_plan(state, instance, *plan)
-        if better is not None and better.makespan < high:
-            high, incumbent = better.makespan, better
-        else:
-            low = target + 1
-        target = (low + high - 1) // 2
-    return StageResult(trace={"asked": asked, "seconds": round(budget.clock.elapsed(), 3)})
 
 
 def destructive_bound_stage(
@@ -177,11 +140,9 @@ def _ask(
     detail: Detail,
     incumbent: RingSchedule | None,
     budget: Budget,
-    *,
-    one_server: bool = False,
 ) -> tuple[EngineResult, Plan | None]:
     """Ask for any plan that ends by `horizon`, with the incumbent, which ends later, as hints."""
-    program = intervals.build(instance, horizon=horizon, detail=detail, one_server=one_server)
+    program = intervals.build(instance, horizon=horizon, detail=detail)
     if program is None:
         return EngineResult("infeasible", None, None), None
     hints = None if incumbent is None else program.start_from(incumbent)

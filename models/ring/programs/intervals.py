@@ -4,7 +4,7 @@
 
 - `free`: not at all;
 - `pairs`: two rings that share a server slow each other in every slot of their overlap
-  (`pair-contention`); exact unless a ring meets two others at once;
+  (stage `pair-contention` of `exact`); exact unless a ring meets two others at once;
 - `sets`: by the sets of rings that run concurrently (`concurrent_sets`), the whole program;
   falls back to `slots` if there are too many sets;
 - `slots`: by the levels of (6) in every slot, the whole program (`rar-ddls-cp`).
@@ -39,16 +39,13 @@ def build(
     detail: Detail,
     lower: int | None = None,
     pair_cuts: bool = True,
-    one_server: bool = False,
 ) -> IntervalProgram | None:
     """Return the program, without solving it.
 
     `horizon`: H, the last slot in which a job may end. The size of `slots` is linear in it.
     `detail`: how contention is modelled. `lower`: lower bound on the makespan, which is then
     minimised; with None any solution will do. `pair_cuts`: with `slots`, add the constraints of
-    `pairs`. They are implied, and speed up the search. `one_server`: never spread a job that fits
-    into one server. This is a restriction, so bounds of the model are then not bounds of the
-    problem.
+    `pairs`. They are implied, and speed up the search.
 
     Returns
     -------
@@ -65,7 +62,7 @@ def build(
     Source: RAR-DDLS, (1)-(9). About J S Boolean variables, and with `slots` H (J + S p + J p) more,
     where J counts only the jobs that can be spread and still end by H.
     """
-    program = interval_program(instance, horizon, one_server=one_server)
+    program = interval_program(instance, horizon)
     if program is None:
         return None
     table, model = rate_table(instance), program.model

@@ -104,14 +104,10 @@ class IntervalProgram:
         return job in self.spread and not any(j == job for j, _ in self.inside)
 
 
-def interval_program(
-    instance: RingInstance, horizon: int, *, one_server: bool = False
-) -> IntervalProgram | None:
+def interval_program(instance: RingInstance, horizon: int) -> IntervalProgram | None:
     """Return a model in which servers have enough GPUs in all slots, and there is no contention.
 
-    `horizon`: H, the last slot in which a job may end. `one_server`: never spread a job that fits
-    into one server. This is a restriction, so bounds of the model are then not bounds of the
-    problem.
+    `horizon`: H, the last slot in which a job may end.
 
     Returns
     -------
@@ -134,7 +130,7 @@ def interval_program(
     for j in J:
         G = table.size[j]
         hosts = [s for s in S if table.server_gpus[s] >= G] if 1 in shortest[j] else []
-        if_spread = {n: d for n, d in shortest[j].items() if n >= 2 and not (one_server and hosts)}
+        if_spread = {n: d for n, d in shortest[j].items() if n >= 2}
         if not hosts and not if_spread:
             return None
         start = model.new_int_var(1, horizon, f"start[{j}]")
