@@ -109,7 +109,7 @@ def _lists_of_sources() -> dict[str, str]:
 
 def test_sources_are_cited_in_one_form() -> None:
     lists = _lists_of_sources()
-    assert len(lists) > 100
+    assert len(lists) > 80
     forms: dict[str, set[str]] = {}
     for place, text in lists.items():
         works, rest = _sources(text)
