@@ -108,6 +108,30 @@ def test_rings_that_slow_each_other_are_kept_apart() -> None:
     assert sorted(plan_of(W1, [0, 1], [SHARED, ANY])) == [0] + [8] * 8
 
 
+def test_at_most_two_rings_share_a_server() -> None:
+    """Servers of 3, 3, 3 and 1: 3 + 1 for 5 slots, 1 + 3 for 9, both on the second server.
+
+    A ring of 1 + 1 on the second and the last one waits for the first of them.
+    """
+    first, server = [0, 3, 6, 9, 10], [0, 0, 0, 1, 1, 1, 2, 2, 2, 3]
+    problem = Problem(
+        0, [4, 4, 2], 0.0, [0, 0, 0], [0, 1, 2, 3], [2, 2, 2], [5, 9, 4], [1, 1, 1], first, server
+    )
+    state = kernel.state_of(problem, Plan([0] * 4, [0, 1, 2], [SHARED] * 3))
+    assert [kernel.run_free(problem, state, j) for j in range(3)] == [0, 0, 5]
+
+
+def test_jobs_are_exchanged_for_one_on_each_gpu() -> None:
+    """A job of 2 GPUs for two of the three on its new block, the last of which shares a GPU."""
+    jobs = [job("a", 2, 14), *(job(name, 1, 14) for name in "bcd")]
+    problem = problem_of(rate_table(instance_of(jobs, [2, 2])))
+    for seed in range(9):
+        state = kernel.state_of(problem, Plan([0, 0], [0, 1, 2, 3], [0, 2, 3, 3]))
+        number = kernel.exchange(problem, state, 0, 2, np.random.default_rng(seed))
+        assert number == 2 and sorted(state.plan.block[1:])[:2] == [0, 1]
+        assert state.plan.block[1] == 0 and state.plan.block.count(3) == 1
+
+
 def test_a_job_that_is_let_free_may_be_inside_the_tightest_server() -> None:
     instance = instance_of([job("a", 2, 14)], [4, 2, 3])
     assert plan_of(instance, [0], [ANY]) == [0, 0, 0, 0, 1, 1, 0, 0, 0]
@@ -124,3 +148,9 @@ def test_jobs_begin_longest_first_where_they_fit_best() -> None:
     jobs = [job(f"j{n}", 1, 14 * slots) for n, slots in enumerate((6, 3, 3, 2))]
     problem = problem_of(rate_table(instance_of(jobs, [1, 1])))._replace(target=6)
     assert first_plan(problem).block == [0, 1, 1, 0]
+
+
+def test_large_instances_wait_for_the_compiler() -> None:
+    assert kernel.kernel(W1) is None
+    jobs = [job(f"j{n}", 1, 14) for n in range(20)]
+    assert kernel.kernel(instance_of(jobs, [4] * 5)) is KERNEL

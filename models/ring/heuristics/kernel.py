@@ -34,7 +34,7 @@ ONE_WAY = 0.3  # probability that a job changes its block without an exchange
 LATE = 0.7  # probability that a job is drawn from those on late GPUs
 LATER = 64  # moves after which these are collected again
 SHIFT = 0.3  # probability that a job with a block moves in the order, if there are rings
-LARGE = 500  # jobs x servers from which on the search waits until it is compiled
+LARGE = 100  # jobs x servers from which on the search waits until it is compiled
 
 
 class Problem(NamedTuple):
