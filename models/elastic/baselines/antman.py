@@ -9,7 +9,7 @@ from annotated_types import Ge
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Job
 from schedgap.models.elastic.algorithms.closed_horizon import result_within_horizon
 from schedgap.models.elastic.baselines.first_fit import JobPlacement, first_fit
-from schedgap.models.elastic.baselines.preemption import (
+from schedgap.models.elastic.baselines.simulation import (
     RESTART,
     ActiveJob,
     Assignment,
