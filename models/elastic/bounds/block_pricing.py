@@ -14,6 +14,8 @@ from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.placement import Floats, Ints
 from schedgap.solvers.children.clock import Clock
 
+ROUNDING = 1e-9  # relative; ample, as prices of runs are sums of numbers >= 0
+
 CostedRun = TypeVar("CostedRun", bound=tuple[Any, ...])  # its first entry is its cost
 
 
@@ -64,6 +66,22 @@ def add_window_prices(
         cost += count[:, None] * window[same]
     else:
         cost[priced] += count[priced, None] * window[same]
+
+
+def undominated(points: Floats) -> Ints:
+    """Return the indices of the points that no other point is at most in all coordinates, sorted.
+
+    Of equal points the first is kept.
+
+    `points` [k, c]: the points.
+    """
+    remaining = np.lexsort(points.T[::-1])  # no point dominates the first of these
+    kept = []
+    while len(remaining):
+        first = remaining[0]
+        kept.append(first)
+        remaining = remaining[(points[remaining] < points[first]).any(axis=1)]
+    return np.array(kept, dtype=np.int64)
 
 
 def price_each_job(

@@ -15,8 +15,8 @@ from functools import lru_cache
 import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.bounds.mode_tables import ROUNDING, table
-from schedgap.models.elastic.modes import cluster
+from schedgap.models.elastic.bounds.block_pricing import ROUNDING
+from schedgap.models.elastic.modes import cluster, table
 from schedgap.models.elastic.placement import Floats
 from schedgap.models.elastic.time_windows import shortest
 
@@ -71,7 +71,7 @@ def mean_busy_time_bound(instance: ElasticInstance, resource: int) -> float | No
 def _least_volumes(instance: ElasticInstance, job: int) -> Floats:
     """Return [r] the least demand x duration of a mode, in units of the resource times slots."""
     rows = table(instance, job)
-    least: Floats = (rows.demand(cluster(instance)) * rows.duration[:, None]).min(axis=0)
+    least: Floats = (rows.demand * rows.duration[:, None]).min(axis=0)
     return least
 
 

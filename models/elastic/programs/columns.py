@@ -114,17 +114,13 @@ def fits_together(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> bool
 
     `runs`: at most one for each job.
     """
-    view = cluster(instance)
-    usages = [run.usage(view) for run in runs]
-    for first in runs:
-        used = np.zeros_like(view.capacity)
-        for run, amounts in zip(runs, usages, strict=True):
-            if run.start <= first.start < run.end:
-                for h, amount in amounts.items():
-                    used[h] += amount
-        if (used > view.capacity * (1 + 1e-15)).any():
-            return False
-    return True
+    view, starts = cluster(instance), np.unique([run.start for run in runs])
+    used = np.zeros((*view.capacity.shape, len(starts)))
+    for run in runs:
+        first, last = np.searchsorted(starts, (run.start, run.end))
+        for h, amounts in run.usage(view).items():
+            used[h, :, first:last] += amounts[:, None]
+    return bool((used <= view.capacity[:, :, None] * (1 + 1e-15)).all())
 
 
 def placements(view: ElasticCluster, mode: Mode) -> Iterator[tuple[ServerCounts, ServerCounts]]:
