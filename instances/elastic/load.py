@@ -66,7 +66,7 @@ def _configurations(instance: ElasticInstance) -> Iterator[Demands]:
     types = data["worker_types"], data.get("ps_types", [])
     room = room_of(sizes, *types)
     for job in data["jobs"]:
-        largest = {  # of a ring only the last one, with the most workers
+        largest = {  # the last one of a ring has the most workers
             (found.worker["id"], found.ps and found.ps["id"], found.central): found
             for found in configurations(job, room, *types, name)
         }

@@ -343,7 +343,7 @@ class ModeTable(NamedTuple):
 
 
 @lru_cache(maxsize=1 << 12)
-def table(instance: ElasticInstance, job: int) -> ModeTable:
+def mode_table(instance: ElasticInstance, job: int) -> ModeTable:
     """Return the modes of a job as arrays, in the order of `modes`.
 
     `job`: index of the job.

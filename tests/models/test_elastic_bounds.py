@@ -15,7 +15,6 @@ from schedgap.errors import InputError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic import FAMILY
 from schedgap.models.elastic.bounds import container_prices
-from schedgap.models.elastic.bounds.block_pricing import undominated
 from schedgap.models.elastic.bounds.certificates import check_certificate
 from schedgap.models.elastic.bounds.configuration_lp import fallback_costs
 from schedgap.models.elastic.bounds.container_prices import (
@@ -26,7 +25,7 @@ from schedgap.models.elastic.bounds.container_prices import (
 )
 from schedgap.models.elastic.bounds.volume import mean_busy_time_bound, mean_busy_times
 from schedgap.models.elastic.methods import METHODS as ALL
-from schedgap.models.elastic.modes import cluster, table
+from schedgap.models.elastic.modes import cluster, mode_table
 from schedgap.models.elastic.placement import Floats, Ints
 from schedgap.models.elastic.time_windows import no_schedule
 from schedgap.models.method import Budget, MethodResult, RunContext
@@ -261,8 +260,8 @@ def test_no_start_is_cheaper_than_those_that_pricing_tries(
     pooled = pricer.price_jobs(ContainerPrices(block, slots, containers(view) @ unit))
     assert pooled is not None
     for j in pricer.jobs:
-        rows = table(instance, j)
-        ps = by_slot[len(view.worker_units) + rows.ps_type]  # of no PS in the ring
+        rows = mode_table(instance, j)
+        ps = by_slot[len(view.worker_units) + rows.ps_type]  # in the ring any, of which 0 are used
         paid = rows.workers[:, None] * by_slot[rows.worker_type] + rows.ps[:, None] * ps
         assert priced[0][j] == pytest.approx(least(j, rows.duration, paid))
         paid = rows.demand @ np.repeat(unit, block, axis=1)[:, :slots]
@@ -366,15 +365,3 @@ def test_a_certificate_of_raised_prices_proves_less() -> None:
 def test_a_certificate_that_does_not_fit_is_refused(broken: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="certificate"):
         check_certificate(TOY, broken)
-
-
-@given(st.lists(st.tuples(*[st.integers(0, 4)] * 3), min_size=1, max_size=12))
-def test_undominated_points_are_those_that_nothing_beats(points: list[tuple[int, ...]]) -> None:
-    def beats(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
-        return all(a <= b for a, b in zip(one, other, strict=True))
-
-    kept = undominated(np.array(points, dtype=float)).tolist()
-    assert [points[k] for k in kept] == sorted(
-        p for p in set(points) if not any(q != p and beats(q, p) for q in points)
-    )
-    assert all(points.index(points[k]) == k for k in kept)

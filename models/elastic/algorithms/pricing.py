@@ -220,7 +220,7 @@ class PricedServers:
         count as equal.
         """
         best: PricedRun | None = None
-        key: tuple[float, float] = (-1, -1)  # of the best run; the least one wins a tie
+        key: tuple[float, float] = (-1, -1)  # the run with the least key wins a tie
         ceiling = floor = below  # costs above the first never win, those below the second always
         bounds, lowest = self._lower_bounds.bounds(candidates, first - 1, end - 1, weight)
         # In ascending order of bounds: once a bound exceeds the ceiling, no later mode is better.

@@ -68,22 +68,6 @@ def add_window_prices(
         cost[priced] += count[priced, None] * window[same]
 
 
-def undominated(points: Floats) -> Ints:
-    """Return the indices of the points that no other point is at most in all coordinates, sorted.
-
-    Of equal points the first is kept.
-
-    `points` [k, c]: the points.
-    """
-    remaining = np.lexsort(points.T[::-1])  # no point dominates the first of these
-    kept = []
-    while len(remaining):
-        first = remaining[0]
-        kept.append(first)
-        remaining = remaining[(points[remaining] < points[first]).any(axis=1)]
-    return np.array(kept, dtype=np.int64)
-
-
 def price_each_job(
     instance: ElasticInstance,
     jobs: Sequence[int],

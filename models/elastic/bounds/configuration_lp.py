@@ -33,7 +33,7 @@ from schedgap.models.elastic.bounds.container_prices import (
     containers,
 )
 from schedgap.models.elastic.bounds.volume import contended_slots
-from schedgap.models.elastic.modes import cluster
+from schedgap.models.elastic.modes import cluster, mode_table
 from schedgap.models.elastic.placement import Floats, Ints
 from schedgap.models.elastic.time_windows import shortest
 from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster, prices_at_most
@@ -187,7 +187,7 @@ class _Master:
         cost: list[float] = []
         entries: list[Entries] = []
         for run in runs:
-            own, end = self.pricer.modes(run.job), self.pricer.end(run)
+            own, end = mode_table(self.pricer.instance, run.job), self.pricer.end(run)
             inside = np.minimum(end - 1, self._end) - np.maximum(run.start - 1, self._begin)
             blocks = np.flatnonzero(inside > 0)
             counts = np.array([own.workers[run.row], own.ps[run.row]])

@@ -35,10 +35,9 @@ from schedgap.models.elastic.bounds.block_pricing import (
     price_list,
     read_price_list,
     safe_bound,
-    undominated,
 )
 from schedgap.models.elastic.bounds.volume import MAX_SLOTS
-from schedgap.models.elastic.modes import ElasticCluster, ModeTable, cluster, modes, table
+from schedgap.models.elastic.modes import ElasticCluster, cluster, mode_table, modes
 from schedgap.models.elastic.placement import Floats, Ints, fits
 from schedgap.models.mechanisms.configurations import maximal_configurations
 from schedgap.solvers.children.clock import Clock
@@ -107,33 +106,12 @@ class ContainerPrices:
         return np.pad(np.cumsum(by_slot, axis=1), ((0, 0), (1, 0)))
 
 
-@lru_cache(maxsize=1 << 12)
-def priced_modes(instance: ElasticInstance, job: int) -> ModeTable:
-    """Return the modes of a job among which one is cheapest, whatever the prices.
-
-    A mode is dominated if another one is as fast and has at most its containers: leaving it out
-    changes no optimum.
-
-    `job`: index of a job that has modes.
-
-    References
-    ----------
-    A. Sprecher, S. Hartmann, A. Drexl, "An exact algorithm for project scheduling with multiple
-    modes", OR Spektrum 19 (1997): inefficient modes.
-    """
-    own = table(instance, job)
-    points = np.column_stack([own.duration, own.workers, own.ps]).astype(float)
-    kinds = np.column_stack([own.worker_type, own.ps_type])
-    groups = (np.flatnonzero((kinds == kind).all(axis=1)) for kind in np.unique(kinds, axis=0))
-    return own.rows(np.concatenate([group[undominated(points[group])] for group in groups]))
-
-
 class ContainerRun(NamedTuple):
     """A run of low cost under prices."""
 
     cost: float
     job: int
-    row: int  # index in the pricer's `modes`
+    row: int  # index of the mode
     start: int  # slot, from 1
 
 
@@ -152,11 +130,7 @@ class ContainerPricer:
 
     def end(self, run: ContainerRun) -> int:
         """Return start + duration."""
-        return run.start + int(self.modes(run.job).duration[run.row])
-
-    def modes(self, job: int) -> ModeTable:
-        """Return the modes that are priced."""
-        return priced_modes(self.instance, job)
+        return run.start + int(mode_table(self.instance, run.job).duration[run.row])
 
     def price_jobs(
         self, prices: ContainerPrices, clock: Clock | None = None
@@ -179,7 +153,7 @@ class ContainerPricer:
 
     def _cheapest(self, job: int, prices: ContainerPrices, paid: Floats) -> list[ContainerRun]:
         """Return the cheapest runs of a job; paid [i, t]: price of a container in slots 1..t."""
-        given, own = self.instance.jobs[job], self.modes(job)
+        given, own = self.instance.jobs[job], mode_table(self.instance, job)
         first, last = given.arrival - 1, self.instance.last_end
         start = candidate_starts(first, last, prices.edges(), own.duration)  # [k, i]
         end = start + own.duration[:, None]

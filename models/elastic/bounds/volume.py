@@ -16,7 +16,7 @@ import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.bounds.block_pricing import ROUNDING
-from schedgap.models.elastic.modes import cluster, table
+from schedgap.models.elastic.modes import cluster, mode_table
 from schedgap.models.elastic.placement import Floats
 from schedgap.models.elastic.time_windows import shortest
 
@@ -70,7 +70,7 @@ def mean_busy_time_bound(instance: ElasticInstance, resource: int) -> float | No
 @lru_cache(maxsize=1 << 12)
 def _least_volumes(instance: ElasticInstance, job: int) -> Floats:
     """Return [r] the least demand x duration of a mode, in units of the resource times slots."""
-    rows = table(instance, job)
+    rows = mode_table(instance, job)
     least: Floats = (rows.demand * rows.duration[:, None]).min(axis=0)
     return least
 

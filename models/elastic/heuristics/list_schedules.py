@@ -19,7 +19,7 @@ from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.algorithms.pricing import PricedServers
 from schedgap.models.elastic.heuristics.kernel import KERNEL, entry
 from schedgap.models.elastic.heuristics.partial_schedule import PartialSchedule
-from schedgap.models.elastic.modes import cluster, modes, table
+from schedgap.models.elastic.modes import cluster, mode_table, modes
 from schedgap.models.elastic.placement import Floats
 from schedgap.models.elastic.programs.columns import ElasticRun, run_of, schedule_of
 from schedgap.models.elastic.time_windows import shortest
@@ -38,7 +38,7 @@ def wspt_order(instance: ElasticInstance) -> list[int]:
     share = cluster(instance).share
 
     def rank(j: int) -> float:
-        own = table(instance, j)
+        own = mode_table(instance, j)
         return float((own.demand @ share * own.duration).min()) / instance.jobs[j].weight
 
     return sorted((j for j in range(len(instance.jobs)) if modes(instance, j)), key=rank)

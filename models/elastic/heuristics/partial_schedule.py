@@ -9,7 +9,7 @@ from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.heuristics import kernel
 from schedgap.models.elastic.heuristics.kernel import Plan, Problem, State
-from schedgap.models.elastic.modes import Mode, ModeTable, cluster, table
+from schedgap.models.elastic.modes import Mode, ModeTable, cluster, mode_table
 from schedgap.models.elastic.placement import Floats, Ints, fits
 from schedgap.models.elastic.programs.columns import ElasticRun, run_at
 from schedgap.models.elastic.time_windows import shortest
@@ -24,11 +24,11 @@ def _problem(instance: ElasticInstance) -> Problem:
     rows, kinds, by_duration = list[ModeTable](), list[Ints](), list[Ints]()
     off, kinds_from = [0], [0]
     for j in range(len(jobs)):
-        own = table(instance, j)
+        own = mode_table(instance, j)
         own = own.rows(np.lexsort((own.duration, own.duration * (own.demand @ view.share))))
         same = np.column_stack([own.duration, own.worker_type, own.workers, own.central])
         _, first, group = np.unique(same, axis=0, return_index=True, return_inverse=True)
-        row = np.argsort(np.argsort(first))[group.ravel()]  # of each mode
+        row = np.argsort(np.argsort(first))[group.ravel()]  # row of each mode
         rows.append(own.rows(np.sort(first)))
         kinds.append(own.ps_type[np.argsort(row, kind="stable")])
         by_duration.append(off[-1] + np.argsort(rows[-1].duration, kind="stable"))
