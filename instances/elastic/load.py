@@ -49,7 +49,7 @@ def _least(found: Demands, total: Mapping[str, float]) -> dict[str, float]:
     for slots, demand in found:
         if all(total[r] > 0 or not amount for r, amount in demand.items()):
             share = {r: slots * demand[r] / total[r] if total[r] else 0.0 for r in total}
-            least = min(least, share, key=lambda capacity: max(capacity.values()))
+            least = min(least, share, key=lambda shares: max(shares.values()))
     return least
 
 

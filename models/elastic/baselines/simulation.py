@@ -98,24 +98,24 @@ def simulate_preemptive(
     done: dict[str, tuple[Placement, ...]] = {}
     next_call = math.inf
     while active or arrival_slots:
-        ends = [each.end(view) for each in active if each.held is not None]
+        ends = [job.end(view) for job in active if job.held is not None]
         now = int(min([next_call, *ends, *arrival_slots[:1]]))
         arrival_slots = [arrival for arrival in arrival_slots if arrival > now]
-        for each in [each for each in active if each.held and each.end(view) <= now]:
-            each.stop(view, now)
-            done[each.arrived_job.job.id] = tuple(each.segments)
-            active.remove(each)
+        for job in [job for job in active if job.held and job.end(view) <= now]:
+            job.stop(view, now)
+            done[job.arrived_job.job.id] = tuple(job.segments)
+            active.remove(job)
         for arrived_job in arrivals.until(now):
             mode = fastest_mode(view, const, arrived_job.modes)
             work = float(arrived_job.job.work)
             active.append(ActiveJob(arrived_job, mode, work, now, restart=restart))
         assignment, next_call = policy(now, active, view.capacity)
-        for k, each in enumerate(active):
+        for k, job in enumerate(active):
             placement = assignment.get(k)
-            if each.held is not None and each.held != placement:
-                each.stop(view, now)
-            if placement is not None and each.held is None:
-                each.held, each.since = placement, now
+            if job.held is not None and job.held != placement:
+                job.stop(view, now)
+            if placement is not None and job.held is None:
+                job.held, job.since = placement, now
     return ElasticSchedule(done, "preemptive", restart)
 
 

@@ -48,7 +48,8 @@ def run_at(
     server; may contain zeros.
     """
     counts = (
-        tuple(sorted((h, count) for h, count in each.items() if count)) for each in (workers, ps)
+        tuple(sorted((h, count) for h, count in numbers.items() if count))
+        for numbers in (workers, ps)
     )
     return ElasticRun(job, mode, start, *counts)
 
