@@ -15,8 +15,7 @@ sums of rows as a relaxation.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, Generic, Protocol, TypeVar
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from annotated_types import Ge
@@ -55,32 +54,20 @@ ROUGH = 5e-3  # relative gap at which their prices are a good enough start
 OnProved = Callable[[float, Mapping[str, object]], None]
 """Receives each better bound of the minimisation, with its certificate."""
 
-Prices = TypeVar("Prices", covariant=True)
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LpResult(Generic[Prices]):
+class LpResult(NamedTuple):
     """Result of column generation; in a batch problem values are minus the weight."""
 
     bound: float
-    prices: Prices
+    prices: Any
     certificate: Mapping[str, object]
     objective: float | None
     rounds: int
     columns: int
 
 
-class _Rows(Protocol[Prices]):
-    """A restricted master whose dual values are prices that certify a bound."""
-
-    master: RestrictedMaster[Any]
-
-    def prices(self, duals: Floats) -> Prices: ...
-    def certificate(self, duals: Floats) -> Mapping[str, object]: ...
-
-
 def generate(
-    rows: _Rows[Prices],
+    rows: Any,
     pricing: Callable[[Floats], Priced | None],
     *,
     budget: Budget,
@@ -88,9 +75,10 @@ def generate(
     rounds: int | None = None,
     first: Floats | None = None,
     on_bound: OnProved | None = None,
-) -> LpResult[Prices] | None:
+) -> LpResult | None:
     """Generate columns; return None if time runs out before the first bound.
 
+    `rows`: has the `master`, and `prices` and `certificate` of its dual values [i].
     `pricing`: from dual values [i] to columns and a bound. `gap`, `rounds`: relative gap between
     master and bound, and number of rounds, at which it ends. `first` [i]: dual values to begin
     with. `on_bound`: receives each better bound with its certificate.
@@ -215,7 +203,7 @@ def solve_configurations(
     gap: float = 1e-6,
     on_bound: OnProved | None = None,
     on_start: Callable[[ContainerPrices], object] = lambda prices: None,
-) -> LpResult[ContainerPrices] | None:
+) -> LpResult | None:
     """Solve the linear relaxation over runs and configurations, with prices constant on blocks.
 
     Returns None if time runs out before the first bound.
@@ -244,7 +232,7 @@ def _solve(
     budget: Budget,
     gap: float,
     on_bound: OnProved | None,
-) -> LpResult[ContainerPrices] | None:
+) -> LpResult | None:
     """Solve the program of one length of blocks.
 
     `start`: prices, of which the cheapest runs and most valuable configurations are the first

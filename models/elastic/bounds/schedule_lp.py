@@ -19,6 +19,7 @@ Science 7422 (2012): the average over permutations.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ from schedgap.models.elastic.bounds.configuration_lp import (
     run_cost,
 )
 from schedgap.models.elastic.bounds.volume import contended_slots
-from schedgap.models.elastic.modes import Mode, cluster, modes
+from schedgap.models.elastic.modes import cluster, modes
 from schedgap.models.elastic.placement import Floats, Ints
 from schedgap.models.elastic.programs.columns import ElasticRun, run_of
 from schedgap.models.elastic.time_windows import windows
@@ -122,12 +123,6 @@ class RunPricer:
         self.view = cluster(instance)
         self.capacity = pool_capacity(instance, pool)
         self.jobs = [j for j in range(len(instance.jobs)) if modes(instance, j)]
-        self._by_type: list[list[list[Mode]]] = []
-        for j in range(len(instance.jobs)):
-            groups: dict[tuple[int, bool], list[Mode]] = {}
-            for mode in modes(instance, j):
-                groups.setdefault((mode.worker_type, mode.central), []).append(mode)
-            self._by_type.append(list(groups.values()))
 
     def _cheapest(self, priced: PricedServers, job: int) -> list[tuple[float, ElasticRun]]:
         """Return the cheapest run of each worker type, central and split, the least cost first.
@@ -137,8 +132,10 @@ class RunPricer:
         instance = self.instance
         given, runs = instance.jobs[job], []
         weight = 0.0 if instance.is_batch else given.weight
-        for group in self._by_type[job]:
-            end = instance.last_end
+        for _, members in groupby(
+            modes(instance, job), lambda mode: (mode.central, mode.worker_type)
+        ):
+            group, end = list(members), instance.last_end
             if end is None:
                 longest = max(mode.duration for mode in group)
                 end = max(priced.slots, given.arrival - 1) + 1 + longest
@@ -226,7 +223,7 @@ def solve_lp(
     budget: Budget,
     rounds: int | None = None,
     on_bound: OnProved | None = None,
-) -> LpResult[SlotPrices] | None:
+) -> LpResult | None:
     """Solve the linear relaxation; every bound on the way is valid.
 
     Returns None if time runs out before the first bound.
