@@ -36,7 +36,6 @@ from schedgap.models.elastic.bounds.block_pricing import (
     read_price_list,
     safe_bound,
 )
-from schedgap.models.elastic.bounds.volume import MAX_SLOTS
 from schedgap.models.elastic.modes import ElasticCluster, cluster, mode_table, modes
 from schedgap.models.elastic.placement import Floats, Ints, fits
 from schedgap.models.mechanisms.configurations import maximal_configurations
@@ -222,8 +221,6 @@ def block_certificate_bound(instance: ElasticInstance, data: Mapping[str, Any]) 
         When it does not fit the instance.
     """
     block, slots, cells = data["block"], data["slots"], data["prices"]
-    if not all(1 <= n <= MAX_SLOTS for n in (block, slots)):
-        raise ValueError("block, slots: need numbers >= 1 that are not too large")
     pricer, demand = ContainerPricer(instance), containers(cluster(instance))
     length = np.diff(block_edges(block, slots))
     if data["kind"] == "configuration-lp":

@@ -292,8 +292,6 @@ def certificate_bound(instance: ElasticInstance, data: Mapping[str, Any]) -> flo
         When it does not fit the instance.
     """
     pool = pools(instance, pooled=data["kind"] == "pooled-lp")
-    if data["slots"] < 1:
-        raise ValueError("slots: need a number >= 1")
     cells = [(k, r, t - 1, price) for k, r, t, price in data["prices"]]
     slots = min(data["slots"], max([t + 1 for _, _, t, price in cells if price], default=1))
     if reason := too_large(instance, slots) or _too_long(instance, slots):
