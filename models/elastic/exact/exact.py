@@ -45,6 +45,8 @@ METHODS: Mapping[str, Callable[..., MethodResult]] = {
 
 def exact(instance: ElasticInstance, call: RunContext) -> MethodResult:
     """Run `exact`."""
+    if not instance.is_batch and _is_large(instance):
+        return lp_guided(instance, call)  # has the first lists, too
     state = initial_state(instance, call)
     state.checkable_only = True
     note = "" if state.closed else _search(instance, state)
@@ -80,6 +82,11 @@ def _search(instance: ElasticInstance, state: SearchState) -> str:
     return note
 
 
+def _is_large(instance: ElasticInstance) -> bool:
+    """Return whether neither the prover nor CP-SAT is asked."""
+    return len(instance.servers) > MAX_SERVERS and _variables(instance) > MAX_SIZE
+
+
 def _over(state: SearchState) -> bool:
     return state.closed or "refute" in state.proofs or state.call.clock.expired()
 
@@ -112,6 +119,11 @@ def _interval_size(instance: ElasticInstance, state: SearchState) -> float:
         exact_integers(instance, span)
     except ScaleError:
         return math.inf
+    return _variables(instance)
+
+
+def _variables(instance: ElasticInstance) -> int:
+    """Return the size of the interval model."""
     pairs = len(instance.worker_types) * (1 + len(instance.ps_types))
     whole = sum(len(modes(instance, j)) for j in range(len(instance.jobs)))
     return whole + len(instance.jobs) * len(instance.servers) * pairs

@@ -82,6 +82,8 @@ def lp_guided(
     In a batch problem it ends with the lists.
     """
     state = initial_state(instance, call)
+    if state.closed:
+        return state.outcome()
 
     def list_by(prices: ContainerPrices) -> LpGuide:
         found = guide(instance, prices)
@@ -96,7 +98,7 @@ def lp_guided(
         instance, block=block, budget=call.budget.share(LP_SHARE), gap=GAP, on_bound=state.bound,
         on_start=list_by,
     )  # fmt: skip
-    if lp is not None and not state.closed and not call.clock.expired():
+    if lp is not None and not call.clock.expired():
         found = list_by(lp.prices)
         if state.schedule is not None and not instance.is_batch and moves != 0:
             call.progress.phase("searching")
