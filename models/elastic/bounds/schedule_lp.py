@@ -42,7 +42,7 @@ from schedgap.models.elastic.bounds.configuration_lp import (
 from schedgap.models.elastic.bounds.volume import contended_slots
 from schedgap.models.elastic.modes import cluster, modes
 from schedgap.models.elastic.placement import Floats, Ints
-from schedgap.models.elastic.programs.columns import ElasticRun, run_of
+from schedgap.models.elastic.programs.columns import ElasticRun, run_at
 from schedgap.models.elastic.time_windows import windows
 from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster, prices_at_most
 from schedgap.models.method import Budget
@@ -142,7 +142,7 @@ class RunPricer:
             run = priced.cheapest(group, given.arrival, end, weight=weight)
             if run is not None:
                 cost = run.cost - (given.weight if instance.is_batch else 0.0)
-                runs.append((cost, run_of(job, run)))
+                runs.append((cost, run_at(job, *run[1:])))
         return sorted(runs)
 
     def values(self, prices: SlotPrices) -> tuple[Floats, list[list[tuple[float, ElasticRun]]]]:

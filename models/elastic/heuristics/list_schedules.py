@@ -21,7 +21,7 @@ from schedgap.models.elastic.heuristics.kernel import KERNEL, entry
 from schedgap.models.elastic.heuristics.partial_schedule import PartialSchedule
 from schedgap.models.elastic.modes import cluster, mode_table, modes
 from schedgap.models.elastic.placement import Floats
-from schedgap.models.elastic.programs.columns import ElasticRun, run_of, schedule_of
+from schedgap.models.elastic.programs.columns import ElasticRun, run_at, schedule_of
 from schedgap.models.elastic.time_windows import shortest
 from schedgap.models.method import MethodResult, RunContext
 
@@ -96,15 +96,15 @@ def one_by_one(instance: ElasticInstance, order: Sequence[int]) -> list[ElasticR
 
     With a last slot there are none in a batch, and None otherwise.
     """
-    view, start, runs = cluster(instance), 1, list[ElasticRun]()
+    start, runs, empty = 1, list[ElasticRun](), PricedServers.empty(cluster(instance), 1)
     if instance.last_end is not None:
         return runs if instance.is_batch else None
     for j in order:
         mode = min(modes(instance, j), key=lambda mode: mode.duration)
-        run = PricedServers.empty(view, 1).cheapest_at(mode, 1)
+        run = empty.cheapest_at(mode, 1)
         assert run is not None
         start = max(start, instance.jobs[j].arrival)
-        runs.append(run_of(j, run)._replace(start=start))
+        runs.append(run_at(j, mode, start, run.workers, run.ps))
         start += mode.duration
     return runs
 

@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Placement
-from schedgap.models.elastic.algorithms.pricing import PricedRun
 from schedgap.models.elastic.modes import ElasticCluster, Mode, cluster
 from schedgap.models.elastic.placement import Floats, fits, ps_needed
 
@@ -52,11 +51,6 @@ def run_at(
         for numbers in (workers, ps)
     )
     return ElasticRun(job, mode, start, *counts)
-
-
-def run_of(job: int, priced: PricedRun) -> ElasticRun:
-    """Return a priced run of a job as a column."""
-    return run_at(job, priced.mode, priced.start, priced.workers, priced.ps)
 
 
 def run_from(instance: ElasticInstance, job: int, placed: Placement) -> ElasticRun:
