@@ -33,7 +33,7 @@ from schedgap.models.elastic.heuristics.partial_schedule import PartialSchedule
 from schedgap.models.elastic.modes import modes
 from schedgap.models.elastic.placement import Floats
 from schedgap.models.elastic.programs.columns import runs_from, schedule_of
-from schedgap.models.method import MethodResult, RunContext
+from schedgap.models.method import Budget, MethodResult, RunContext
 from schedgap.models.search_state import SearchState
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.search.annealing import anneal
@@ -85,25 +85,35 @@ def lp_guided(
     if state.closed:
         return state.outcome()
 
+    call.progress.phase("the relaxation")
+    found = lists_by_prices(instance, state, call.budget.share(LP_SHARE), block)
+    if found is not None and state.schedule is not None and not instance.is_batch and moves != 0:
+        call.progress.phase("searching")
+        state.trace["search"] = search(instance, state, found, moves)
+    return state.outcome(NO_PLACE if state.schedule is None else "")
+
+
+def lists_by_prices(
+    instance: ElasticInstance, state: SearchState, budget: Budget, block: int | None = None
+) -> LpGuide | None:
+    """Report bounds of the relaxation, and lists by its first and last prices; return the last.
+
+    None if time is up. `block`: slots that share a price.
+    """
+    clock = state.call.clock
+
     def list_by(prices: ContainerPrices) -> LpGuide:
         found = guide(instance, prices)
         order = [j for j in np.argsort(found.start, kind="stable").tolist() if modes(instance, j)]
-        runs = list_schedule(instance, order, found.upto, 1.0, 1.0, call.clock.expired)
+        runs = list_schedule(instance, order, found.upto, 1.0, 1.0, clock.expired)
         if runs is not None:
             state.incumbent(schedule_of(instance, runs))
         return found
 
-    call.progress.phase("the relaxation")
     lp = solve_configurations(
-        instance, block=block, budget=call.budget.share(LP_SHARE), gap=GAP, on_bound=state.bound,
-        on_start=list_by,
-    )  # fmt: skip
-    if lp is not None and not call.clock.expired():
-        found = list_by(lp.prices)
-        if state.schedule is not None and not instance.is_batch and moves != 0:
-            call.progress.phase("searching")
-            state.trace["search"] = search(instance, state, found, moves)
-    return state.outcome(NO_PLACE if state.schedule is None else "")
+        instance, block=block, budget=budget, gap=GAP, on_bound=state.bound, on_start=list_by
+    )
+    return None if lp is None or clock.expired() else list_by(lp.prices)
 
 
 def search(
