@@ -100,3 +100,9 @@ def test_modes_are_those_of_all_placements(instance: ElasticInstance) -> None:
         found = modes(instance, j)
         assert len(found) == len(set(found))
         assert set(found) == kept
+
+
+def test_runs_of_more_slots_than_doubles_count_are_refused() -> None:
+    job = {"epochs": 10**9, "batches_per_chunk": 10**9, "train_time": {"w1": 1}}
+    with pytest.raises(ScaleError, match="slots"):
+        modes(instance_of([job | {"update_time": {"p1": 0}}]), 0)
