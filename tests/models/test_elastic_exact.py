@@ -177,7 +177,7 @@ def test_what_is_too_large_has_a_schedule_and_a_coarse_bound(
 
 
 def test_prices_bound_before_any_search_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No child answers: bound and schedule are those of the lists and of the relaxation."""
+    """No child answers: the bound is from the relaxation, and the schedule from a list."""
     heard, instance = Heard(), STOPPED["ring"]
     monkeypatch.setattr(SearchState, "child", lambda *args, **more: None)
     call = RunContext({}, "highs", Budget(Clock(60)), heard)
