@@ -110,8 +110,9 @@ def configurations(
     PS types. `bandwidth`: name of the resource.
     """
     work = job["epochs"] * job["chunks"] * job["batches_per_chunk"]
+    kinds: Sequence[Mapping[str, Any] | None] = ps or [None]
     for worker in workers:
-        for kind in ps or [None]:
+        for kind in kinds:
             times = job["train_time"], job["update_time"] if kind else {"": job["update_time"]}
             if worker["id"] not in times[0] or (name := kind["id"] if kind else "") not in times[1]:
                 continue

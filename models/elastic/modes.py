@@ -63,7 +63,8 @@ class ElasticCluster:
     def share(self) -> Floats:
         """[r] what a unit is of all servers' total; 0 where they have nothing."""
         total = self.capacity.sum(axis=0)
-        return np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
+        share: Floats = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
+        return share
 
     def units(self, amounts: Floats) -> Floats:
         """Convert amounts [..., r] as given in the file to units."""

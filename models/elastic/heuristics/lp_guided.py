@@ -123,6 +123,7 @@ def search(
 
     `asked`: moves for each job; None: as time allows.
     """
+    assert state.schedule is not None
     call, limit = state.call, state.call.clock.limit
     moves = asked if asked is not None else MOVES if limit is None else MAX_MOVES
     runs = runs_from(instance, state.schedule)

@@ -102,7 +102,9 @@ class PartialSchedule:
         shape = jobs, 1 + min(len(capacity), int(bare.workers.max(initial=0)))  # servers of a run
         self.state = State(
             plan=Plan(
-                *(np.zeros(jobs) for _ in range(3)),
+                np.zeros(jobs),
+                np.zeros(jobs),
+                np.zeros(jobs),
                 *(np.full(jobs, -1) for _ in range(5)),
                 *(np.zeros(shape, dtype=np.int64) for _ in range(2)),
             ),
