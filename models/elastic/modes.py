@@ -2,6 +2,11 @@
 
 A mode is kept only if every smaller number of workers takes longer. An optimal schedule needs no
 other mode: with one worker fewer and the same duration it uses less and ends no later.
+
+References
+----------
+A. Sprecher, S. Hartmann, A. Drexl, "An exact algorithm for project scheduling with multiple modes",
+OR Spektrum 19 (1997): inefficient modes.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
