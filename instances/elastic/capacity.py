@@ -1,14 +1,15 @@
-"""Capacity of generated servers: whether containers fit, and the total demand of the jobs."""
+"""Capacity of servers: whether containers fit, and what jobs demand of it."""
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from schedgap.instances.elastic.workload import CLOUD, EC2, Kinds
 from schedgap.instances.generate import apportion
 
 Sizes = Mapping[tuple[tuple[str, float], ...], float]  # capacity -> number of such servers
+Room = Mapping[tuple[str, str], tuple[int, float]]
 
 
 def catalogue() -> Sizes:
@@ -45,7 +46,7 @@ def scaled(
         typical = total
     else:
         typical = {r: math.fsum(dict(size)[r] for size in sizes) for r in resources}
-    asked, room = dict.fromkeys(resources, 0.0), _room(sizes, workers, ps)
+    asked, room = dict.fromkeys(resources, 0.0), room_of(sizes, workers, ps)
     for job in jobs:
         demand = _quickest(job, room, workers, ps, typical)
         for r in resources:
@@ -64,7 +65,7 @@ def scaled(
     ]
 
 
-def _room(sizes: Sizes, workers: Kinds, ps: Kinds) -> dict[tuple[str, str], tuple[int, float]]:
+def room_of(sizes: Sizes, workers: Kinds, ps: Kinds) -> Room:
     """Return for each worker type how many fit on one server and in the whole cluster.
 
     By ids of a worker type and of the PS type of which one is on the same server; "" for none.
@@ -80,48 +81,75 @@ def _room(sizes: Sizes, workers: Kinds, ps: Kinds) -> dict[tuple[str, str], tupl
     return room
 
 
+class Configuration(NamedTuple):
+    """Types of a job, central or split, and a number of workers."""
+
+    worker: Mapping[str, Any]
+    ps: Mapping[str, Any] | None  # None for rings
+    central: bool
+    workers: int
+    slots: float  # that one of the workers would take for all mini-batches
+
+    def demand(self, resources: Iterable[str], bandwidth: str) -> dict[str, float]:
+        """Return the demand of all containers, with PSs for all workers of a split job.
+
+        `bandwidth`: the resource that limits how many workers a PS serves.
+        """
+        e, N = self.worker["demand"], self.workers
+        z = self.ps["demand"] if self.ps else {}
+        count = 1 if self.central else ps_needed(N * e[bandwidth], z.get(bandwidth, 0.0))
+        return {r: N * e.get(r, 0) + count * z.get(r, 0) for r in resources}
+
+
+def configurations(
+    job: Mapping[str, Any], room: Room, workers: Kinds, ps: Kinds, bandwidth: str
+) -> Iterator[Configuration]:
+    """Yield the configurations of a job with as many workers as fit; for rings with fewer, too.
+
+    `job`: JSON data. `room`: from `room_of`. `workers`, `ps`: JSON data of the worker types and the
+    PS types. `bandwidth`: name of the resource.
+    """
+    work = job["epochs"] * job["chunks"] * job["batches_per_chunk"]
+    kinds: Sequence[Mapping[str, Any] | None] = ps or [None]
+    for worker in workers:
+        for kind in kinds:
+            times = job["train_time"], job["update_time"] if kind else {"": job["update_time"]}
+            if worker["id"] not in times[0] or (name := kind["id"] if kind else "") not in times[1]:
+                continue
+            exchange = 2 * job["gradient_size"] / worker["demand"][bandwidth]
+            for central in (True, False):
+                one, whole = room[worker["id"], name if central else ""]
+                most = int(min(job["chunks"], one if central else whole))
+                least = 1 if central or kind else 2
+                for N in range(most if kind else least, most + 1) if most >= least else ():
+                    part = 1.0 if kind else (N - 1) / N
+                    update = times[1][name] * part
+                    batch = times[0][worker["id"]] + update + (0 if central else exchange * part)
+                    yield Configuration(worker, kind, central, N, work * batch)
+
+
 def _quickest(
-    job: Mapping[str, Any],
-    room: Mapping[tuple[str, str], tuple[int, float]],
-    workers: Kinds,
-    ps: Kinds,
-    total: Mapping[str, float],
+    job: Mapping[str, Any], room: Room, workers: Kinds, ps: Kinds, total: Mapping[str, float]
 ) -> dict[str, float]:
     """Return the total demand of the fastest configuration of a job."""
-    work = job["epochs"] * job["chunks"] * job["batches_per_chunk"]
-    choices: Sequence[dict[str, Any] | None] = ps or [None]
     best: tuple[float, float, dict[str, float]] = (math.inf, math.inf, {})
-    for worker in workers:
-        e, b, v = worker["demand"], worker["demand"]["bandwidth"], job["train_time"][worker["id"]]
-        for kind in choices:
-            z = kind["demand"] if kind else {}
-            U = job["update_time"][kind["id"]] if kind else job["update_time"]
-            for central in (True, False):
-                one, whole = room[worker["id"], kind["id"] if kind and central else ""]
-                most = int(min(job["chunks"], one if central else whole))
-                for N in [most] if kind else range(1, most + 1):
-                    if (1 if central or kind else 2) > N:
-                        continue
-                    part = 1.0 if kind else (N - 1) / N
-                    batch = v + U * part + (0 if central else 2 * job["gradient_size"] / b * part)
-                    d = max(1, math.ceil((work * batch - 1e-6) / N))
-                    if kind:
-                        N = max(1, math.ceil((work * batch - 1e-6) / d))
-                    count = 1 if central else ps_needed(N * b, z)
-                    demand = {r: N * e.get(r, 0) + count * z.get(r, 0) for r in total}
-                    volume = d * math.fsum(demand[r] / total[r] for r in total if total[r])
-                    if (d, volume) < best[:2]:
-                        best = d, volume, demand
+    for found in configurations(job, room, workers, ps, "bandwidth"):
+        d = max(1, math.ceil((found.slots - 1e-6) / found.workers))
+        if ps:
+            found = found._replace(workers=max(1, math.ceil((found.slots - 1e-6) / d)))
+        demand = found.demand(total, "bandwidth")
+        volume = d * math.fsum(demand[r] / total[r] for r in total if total[r])
+        if (d, volume) < best[:2]:
+            best = d, volume, demand
     return best[2] or dict.fromkeys(total, 0.0)
 
 
-def ps_needed(bandwidth: float, demand: Mapping[str, float]) -> int:
+def ps_needed(bandwidth: float, served: float) -> int:
     """Return how many PSs are needed for a bandwidth of remote workers; 0 for rings.
 
-    `bandwidth`: total bandwidth of the workers. `demand`: demand of a PS by resource; empty for
-    rings.
+    `served`: bandwidth of a PS; 0 for rings.
     """
-    return max(1, math.ceil((bandwidth - 1e-6) / demand["bandwidth"])) if demand else 0
+    return max(1, math.ceil((bandwidth - 1e-6) / served)) if served else 0
 
 
 def containers_that_fit(
@@ -154,7 +182,7 @@ def runs_somewhere(servers: Kinds, workers: Kinds, ps: Kinds) -> bool:
         if not ps and any(alone):
             return True
         for kind in ps:
-            z, count = kind["demand"], ps_needed(e["bandwidth"], kind["demand"])
+            z, count = kind["demand"], ps_needed(e["bandwidth"], kind["demand"]["bandwidth"])
             if any(containers_that_fit(server["capacity"], e, z) >= 1 for server in servers):
                 return True
             holds = [containers_that_fit(server["capacity"], z, {}) >= count for server in servers]

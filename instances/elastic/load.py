@@ -2,14 +2,14 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
-from schedgap.instances.elastic.capacity import containers_that_fit, ps_needed
-from schedgap.instances.elastic.instance import ElasticInstance, Job
+from schedgap.instances.elastic.capacity import configurations, room_of
+from schedgap.instances.elastic.instance import ElasticInstance
 
 MACHINES = "servers"  # setting with the number of machines
 
-Amounts = Mapping[str, float]  # key: resource
+Demands = list[tuple[float, dict[str, float]]]  # slots, and demand in each by resource
 
 
 def work(instance: ElasticInstance) -> float:
@@ -23,7 +23,7 @@ def work(instance: ElasticInstance) -> float:
         r: math.fsum(server.capacity.get(r, 0.0) for server in instance.servers)
         for r in instance.resources
     }
-    shares = [_least(_configurations(instance, job), total) for job in instance.jobs]
+    shares = [_least(found, total) for found in _configurations(instance)]
     return max(math.fsum(share[r] for share in shares) for r in instance.resources)
 
 
@@ -39,60 +39,38 @@ def span(instance: ElasticInstance) -> float:
     if len(set(arrivals)) > 1:
         return max(arrivals) - min(arrivals) + 1
     return max(
-        min((slots for slots, _ in _configurations(instance, job)), default=1.0)
-        for job in instance.jobs
+        min((slots for slots, _ in found), default=1.0) for found in _configurations(instance)
     )
 
 
-def _least(
-    configurations: Iterable[tuple[float, dict[str, float]]], total: Amounts
-) -> dict[str, float]:
+def _least(found: Demands, total: Mapping[str, float]) -> dict[str, float]:
     """Return the shares of the capacity, times slots, of the configuration of least dominance."""
     least = dict.fromkeys(total, math.inf)
-    for slots, demand in configurations:
+    for slots, demand in found:
         if all(total[r] > 0 or not amount for r, amount in demand.items()):
             share = {r: slots * demand[r] / total[r] if total[r] else 0.0 for r in total}
-            least = min(least, share, key=lambda capacity: max(capacity.values()))
+            least = min(least, share, key=lambda shares: max(shares.values()))
     return least
 
 
-def _configurations(
-    instance: ElasticInstance, job: Job
-) -> Iterator[tuple[float, dict[str, float]]]:
-    """Yield the slots that a job runs, and its demand in each, in every configuration."""
+def _configurations(instance: ElasticInstance) -> Iterator[Demands]:
+    """Yield, for each job, the slots that it runs and its demand in each, in all configurations.
+
+    They have as many workers as fit.
+    """
+    data, name = instance.to_data(), instance.bandwidth_resource
     sizes = Counter(
         tuple((r, server.capacity.get(r, 0.0)) for r in instance.resources)
         for server in instance.servers
     )
-    update = job.update_time
-    times = update if isinstance(update, Mapping) else {"": update}  # rings have no PS types
-    demands = {kind.id: kind.demand for kind in instance.ps_types}
-    for worker in instance.worker_types:
-        if worker.id not in job.train_time:
-            continue
-        e = worker.demand
-        for kind, seconds in times.items():
-            z: Amounts = demands.get(kind, {})
-            for central in (True, False):
-                holds = {
-                    size: containers_that_fit(dict(size), e, z if central else {}) for size in sizes
-                }
-                whole = sum(number * sizes[size] for size, number in holds.items() if number > 0)
-                most = min(job.chunks, max(holds.values()) if central else whole)
-                if most < (1 if central or z else 2):
-                    continue
-                part = 1.0 if z else (most - 1) / most
-                each = job.train_time[worker.id] + seconds * part
-                if not central:
-                    each += 2 * job.gradient_size / e[instance.bandwidth_resource] * part
-                count = 1 if central and z else _servers_needed(most, e, z, instance)
-                demand = {
-                    r: most * e.get(r, 0.0) + count * z.get(r, 0.0) for r in instance.resources
-                }
-                yield job.work * each / most, demand
-
-
-def _servers_needed(workers: int, e: Amounts, z: Amounts, instance: ElasticInstance) -> int:
-    """Return how many PSs serve remote workers; 0 for rings."""
-    name = instance.bandwidth_resource
-    return ps_needed(workers * e[name], {"bandwidth": z[name]} if z else {})
+    types = data["worker_types"], data.get("ps_types", [])
+    room = room_of(sizes, *types)
+    for job in data["jobs"]:
+        largest = {  # the last one of a ring has the most workers
+            (found.worker["id"], found.ps and found.ps["id"], found.central): found
+            for found in configurations(job, room, *types, name)
+        }
+        yield [
+            (found.slots / found.workers, found.demand(instance.resources, name))
+            for found in largest.values()
+        ]

@@ -337,7 +337,7 @@ def alpha_of_rounds(
 
     `schedule`: JSON data of the schedule, which this does not need.
     """
-    needed = [each["alpha_needed"] for each in trace.get("rounds", ())]
+    needed = [served_round["alpha_needed"] for served_round in trace.get("rounds", ())]
     return float(median(needed)) if needed else None
 
 

@@ -22,7 +22,7 @@ def chart(instance: ElasticInstance, schedule: Mapping[str, Any]) -> Chart:
     """
     placed = ElasticSchedule.from_data(instance, schedule)
     runs_on: dict[str, list[tuple[Placement, str, str]]] = {
-        each.id: [] for each in instance.servers
+        server.id: [] for server in instance.servers
     }
     for job in placed.placements:
         segments = placed.segments(job)
@@ -76,13 +76,13 @@ def _nearest(first: Placement, then: Placement, servers: list[str]) -> tuple[str
 
 def _share(instance: ElasticInstance, run: Placement, server: str) -> float:
     """Return the largest share of a resource of a server that a run uses."""
-    capacity = next(each.capacity for each in instance.servers if each.id == server)
+    capacity = next(one.capacity for one in instance.servers if one.id == server)
     used = dict.fromkeys(capacity, 0.0)
     for kinds, kind, count in (
         (instance.worker_types, run.worker_type, run.workers.get(server, 0)),
         (instance.ps_types, run.ps_type, run.ps.get(server, 0)),
     ):
-        demand = next((each.demand for each in kinds if each.id == kind), {})
+        demand = next((one.demand for one in kinds if one.id == kind), {})
         for name in capacity:
             used[name] += count * demand.get(name, 0.0)
     return dominant_share(used, capacity)

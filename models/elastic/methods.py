@@ -109,7 +109,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
                   "schedule under rising prices; normalise=true and placement=exact are ours "
                   "(E8, E19)",
                   "Algorithms 3-7"),
-    _method("wspt-list", "algorithm", _at("heuristics.list_schedules:solve_wspt_list"),
+    _method("wspt-list", "algorithm", _at("heuristics.list_schedules:wspt_list"),
             "list scheduling by weight over least volume, each job at its earliest end",
             "list scheduling", ours=True, kernel=_KERNEL),
     _method("lp-guided", "algorithm", _at("heuristics.lp_guided:lp_guided"),

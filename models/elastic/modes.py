@@ -2,9 +2,14 @@
 
 A mode is kept only if every smaller number of workers takes longer. An optimal schedule needs no
 other mode: with one worker fewer and the same duration it uses less and ends no later.
+
+References
+----------
+A. Sprecher, S. Hartmann, A. Drexl, "An exact algorithm for project scheduling with multiple modes",
+OR Spektrum 19 (1997): inefficient modes.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -13,13 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedgap.errors import ScaleError
-from schedgap.instances.elastic import ElasticInstance, Job, Placement, arrays
+from schedgap.instances.elastic import ElasticInstance, Job, Placement
 from schedgap.models.elastic import placement
 from schedgap.models.elastic.placement import TOLERANCE, Floats, Ints, ModeDemand
 
 MAX_DECIMALS = 4  # demands with more decimals do not count as multiples of a step
 MAX_UNITS = 2.0**50  # amounts up to here are divided exactly enough
 MAX_WORKERS = 2**22  # largest number of workers of a job
+MAX_DURATION = 2.0**50  # slots of a run
 
 
 class Mode(NamedTuple):
@@ -39,8 +45,8 @@ class ElasticCluster:
     Where all demands of a resource are multiples of 10^-k for some k = 0..4, the unit is the
     largest such step: all amounts are integers, and their sums are exact. Otherwise the unit
     is 1, and the tolerance of 1e-6 that the rules grant is added to each capacity. With this
-    effective capacity C', an assignment fits if and only if the rules accept it. Index letters as
-    in `ElasticArrays`.
+    effective capacity C', an assignment fits if and only if the rules accept it. The indices, in
+    list order, are h server, r resource, m worker type, p PS type.
     """
 
     is_ring: bool
@@ -57,6 +63,13 @@ class ElasticCluster:
     ps_demand: Floats  # [p, r] z_p as given
     worker_bandwidth: Floats  # [m] b_m
     ps_bandwidth: Floats  # [p] B_p
+
+    @property
+    def share(self) -> Floats:
+        """[r] what a unit is of all servers' total; 0 where they have nothing."""
+        total = self.capacity.sum(axis=0)
+        share: Floats = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
+        return share
 
     def units(self, amounts: Floats) -> Floats:
         """Convert amounts [..., r] as given in the file to units."""
@@ -114,11 +127,19 @@ class ElasticCluster:
 @lru_cache(maxsize=64)
 def cluster(instance: ElasticInstance) -> ElasticCluster:
     """Return the servers and types of an instance; cached."""
-    view = arrays(instance)
-    demands = np.concatenate([view.worker_demand, view.ps_demand])
-    resources = view.capacity.shape[1]
+    resources = len(instance.resources)
+
+    def amounts(given: Iterable[Mapping[str, float]]) -> Floats:
+        rows = [[one.get(name, 0.0) for name in instance.resources] for one in given]
+        return np.array(rows, dtype=np.float64).reshape(-1, resources)
+
+    worker_demand = amounts(kind.demand for kind in instance.worker_types)
+    ps_demand = amounts(kind.demand for kind in instance.ps_types)
+    demands = np.concatenate([worker_demand, ps_demand])
+    bandwidth = instance.resources.index(instance.bandwidth_resource)
     scale, whole = np.ones(resources), np.zeros(resources, dtype=bool)
-    bare, capacity = view.capacity, view.capacity + TOLERANCE
+    bare = amounts(server.capacity for server in instance.servers)
+    capacity = bare + TOLERANCE
     # The first power of 10 that makes all demands of a resource integers. Integer usage u fits
     # if u <= floor((C + 1e-6) 10^k), so the tolerance of the rules enters the capacity once.
     for r in range(resources):
@@ -132,8 +153,8 @@ def cluster(instance: ElasticInstance) -> ElasticCluster:
                 capacity[:, r] = np.where(exact / power <= bare[:, r] + TOLERANCE, exact, exact - 1)
                 break
 
-    def whole_units(amounts: Floats) -> Floats:
-        return np.where(whole, np.rint(amounts * scale), amounts)
+    def whole_units(demand: Floats) -> Floats:
+        return np.where(whole, np.rint(demand * scale), demand)
 
     return ElasticCluster(
         is_ring=instance.is_ring,
@@ -144,12 +165,12 @@ def cluster(instance: ElasticInstance) -> ElasticCluster:
         scale=scale,
         whole=whole,
         capacity=capacity,
-        worker_units=whole_units(view.worker_demand),
-        ps_units=whole_units(view.ps_demand),
-        worker_demand=view.worker_demand,
-        ps_demand=view.ps_demand,
-        worker_bandwidth=view.worker_bandwidth,
-        ps_bandwidth=view.ps_bandwidth,
+        worker_units=whole_units(worker_demand),
+        ps_units=whole_units(ps_demand),
+        worker_demand=worker_demand,
+        ps_demand=ps_demand,
+        worker_bandwidth=worker_demand[:, bandwidth].copy(),
+        ps_bandwidth=ps_demand[:, bandwidth].copy(),
     )
 
 
@@ -207,11 +228,13 @@ def max_split_workers(view: ElasticCluster, m: int, p: int | None, chunks: int) 
 
 
 @lru_cache(maxsize=1 << 16)
-def min_ps(view: ElasticCluster, m: int, p: int, workers: int) -> int:
-    """Return the smallest number of PSs with which a split mode runs on the empty cluster.
+def _fewest_ps(view: ElasticCluster, m: int, p: int | None, workers: int, central: bool) -> int:
+    """Return the smallest number of PSs with which a mode runs on the empty cluster.
 
-    `m`, `p`: worker type and PS type. `workers`: number of workers of a mode that has a placement.
+    `m`, `p`: worker type and PS type; None in the ring. `workers`, `central`: of the mode.
     """
+    if p is None or central:
+        return int(p is not None)
     b, B = float(view.worker_bandwidth[m]), float(view.ps_bandwidth[p])
     most = placement.ps_needed(b, B, workers)  # as many serve all workers
     return next((s for s in range(1, most) if split_workers(view, m, p, s) >= workers), most)
@@ -282,7 +305,7 @@ def job_modes(view: ElasticCluster, job: Job) -> tuple[Mode, ...]:
     Raises
     ------
     ScaleError
-        When a job could use millions of workers.
+        When a job could use millions of workers, or run for more than 2^50 slots.
     """
     return tuple(
         Mode(m, p, int(N), central, int(d))
@@ -309,6 +332,39 @@ def modes(instance: ElasticInstance, job: int) -> tuple[Mode, ...]:
     return _all_modes(instance)[job]
 
 
+class ModeTable(NamedTuple):
+    """Modes of a job as arrays, one mode in each row, with the fewest PSs with which it can run."""
+
+    worker_type: Ints  # [k]
+    ps_type: Ints  # [k] -1 in the ring
+    workers: Ints  # [k]
+    central: Ints  # [k] 0 or 1
+    duration: Ints  # [k]
+    ps: Ints  # [k] the fewest; 0 in the ring
+    demand: Floats  # [k, r] of all containers, in units
+
+    def rows(self, kept: Ints) -> "ModeTable":
+        """Return some of the rows, by index."""
+        return ModeTable._make(column[kept] for column in self)
+
+
+@lru_cache(maxsize=1 << 12)
+def mode_table(instance: ElasticInstance, job: int) -> ModeTable:
+    """Return the modes of a job as arrays, in the order of `modes`.
+
+    `job`: index of the job.
+    """
+    view, rows = cluster(instance), modes(instance, job)
+    columns = [
+        (m, -1 if p is None else p, N, q, d, _fewest_ps(view, m, p, N, q)) for m, p, N, q, d in rows
+    ]
+    m, p, N, q, d, ps = np.array(columns, dtype=np.int64).reshape(-1, 6).T
+    demand: Floats = N[:, None] * view.worker_units[m]
+    if not view.is_ring:
+        demand += ps[:, None] * view.ps_units[p]
+    return ModeTable(m, p, N, q, d, ps, demand)
+
+
 def usable_types(view: ElasticCluster, job: Job) -> Iterator[tuple[int, int | None]]:
     """Yield the pairs of worker type and PS type, None in the ring, that the job can use."""
     for m, name in enumerate(view.worker_types):
@@ -333,6 +389,8 @@ def _breakpoints(
     smallest = 2 if p is None and not central else 1  # a split ring has two workers
     workers = np.arange(smallest, largest + 1)
     slots = durations(view, job, m, p, workers, central)
+    if slots.max(initial=1.0) > MAX_DURATION:
+        raise ScaleError(f"job {job.id} runs for {slots.max():.2g} slots, at most 2^50 are counted")
     shortest_before = np.minimum.accumulate(np.concatenate([[np.inf], slots]))[:-1]
     faster = np.flatnonzero(slots < shortest_before)
     if p is not None:

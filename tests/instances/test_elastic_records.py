@@ -6,7 +6,7 @@ import pickle
 import pytest
 
 from schedgap.errors import InputError
-from schedgap.instances.elastic import ElasticInstance, arrays
+from schedgap.instances.elastic import ElasticInstance
 from strategies.edits import drop, put, twice
 from strategies.elastic_examples import BATCH, RING, TOY
 
@@ -163,19 +163,6 @@ def test_an_instance_survives_pickling_and_counts_its_work():
     assert copied == TOY and copied.to_data() == TOY.to_data()
     assert [job.work for job in TOY.jobs] == [12, 4]
     assert TOY.summary()["types"] == "1 of workers, 1 of parameter servers"
-
-
-def test_the_arrays_hold_what_the_file_says():
-    view = arrays(TOY)
-    assert view.capacity.tolist() == [[2, 8, 6], [2, 8, 6]]
-    assert view.worker_demand.tolist() == [[1, 2, 1]] and view.worker_bandwidth.tolist() == [1]
-    assert view.ps_demand.tolist() == [[0, 2, 3]] and view.ps_bandwidth.tolist() == [3]
-    assert (view.work, view.chunks.tolist(), view.arrival.tolist()) == ((12, 4), [3, 2], [1, 2])
-    assert view.train_time.tolist() == [[0.5], [0.5]] and view.update_time.tolist() == [[0], [0]]
-    assert arrays(RING).update_time.tolist() == [[0.2]] and arrays(RING).ps_demand.shape == (0, 3)
-    data = TOY.to_data()
-    data["worker_types"].append({"id": "w2", "demand": {"bandwidth": 1}})
-    assert arrays(ElasticInstance.from_data(data)).train_time[0].tolist() == [0.5, float("inf")]
 
 
 def test_the_schema_shows_both_kinds_of_update_time():

@@ -21,13 +21,11 @@ from schedgap.models.elastic.bounds.container_prices import (
     ContainerPricer,
     ContainerPrices,
     configurations,
-    container_demands,
     containers,
 )
-from schedgap.models.elastic.bounds.mode_tables import table, undominated
 from schedgap.models.elastic.bounds.volume import mean_busy_time_bound, mean_busy_times
 from schedgap.models.elastic.methods import METHODS as ALL
-from schedgap.models.elastic.modes import cluster
+from schedgap.models.elastic.modes import cluster, mode_table
 from schedgap.models.elastic.placement import Floats, Ints
 from schedgap.models.elastic.time_windows import no_schedule
 from schedgap.models.method import Budget, MethodResult, RunContext
@@ -57,24 +55,24 @@ def run(name: str, instance: ElasticInstance, **options: object) -> MethodResult
 
 
 @contextmanager
-def one_pool() -> Iterator[None]:
-    """Servers have too many configurations, whatever they are."""
+def few_configurations(most: int = 0) -> Iterator[None]:
+    """Servers with more configurations than these have too many."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(container_prices, "MAX_VISITED", 0)
+        patch.setattr(container_prices, "MAX_VISITED", most)
         configurations.cache_clear()
         yield
     configurations.cache_clear()
 
 
 def bounds_of(instance: ElasticInstance) -> dict[str, MethodResult]:
-    """Return the outcome of every bound that serves the instance, of blocks also by one pool."""
+    """Return the outcome of every bound that serves the instance."""
     found = {
         name: run(name, instance)
         for name, method in METHODS.items()
         if method.unsupported_reason(instance) is None
     }
-    with one_pool():
-        found["one pool"] = run("configuration-lp", instance, block=2)
+    with few_configurations():
+        found["configuration-lp of containers alone"] = run("configuration-lp", instance, block=2)
     served = not instance.is_batch and no_schedule(instance) is None
     for r, resource in enumerate(instance.resources if served else []):
         if (bound := mean_busy_time_bound(instance, r)) is not None:
@@ -170,7 +168,7 @@ def check(instance: ElasticInstance) -> None:
         for name, outcome in found.items():
             assert outcome.bound is not None
             assert sign * outcome.bound <= sign * best + 1e-5 * (1 + abs(best)) or (
-                name in ("dual-lp", "configuration-lp") or name.startswith("volume")
+                name == "dual-lp" or name.startswith(("configuration-lp", "volume"))
             ), name
 
 
@@ -262,11 +260,11 @@ def test_no_start_is_cheaper_than_those_that_pricing_tries(
     pooled = pricer.price_jobs(ContainerPrices(block, slots, containers(view) @ unit))
     assert pooled is not None
     for j in pricer.jobs:
-        own = container_demands(instance, j)
-        paid = own.workers[:, None] * by_slot[own.worker] + own.ps_count[:, None] * by_slot[own.ps]
-        assert priced[0][j] == pytest.approx(least(j, own.duration, paid))
-        rows = table(instance, j)
-        paid = rows.demand(view) @ np.repeat(unit, block, axis=1)[:, :slots]
+        rows = mode_table(instance, j)
+        ps = by_slot[len(view.worker_units) + rows.ps_type]  # in the ring any, of which 0 are used
+        paid = rows.workers[:, None] * by_slot[rows.worker_type] + rows.ps[:, None] * ps
+        assert priced[0][j] == pytest.approx(least(j, rows.duration, paid))
+        paid = rows.demand @ np.repeat(unit, block, axis=1)[:, :slots]
         assert pooled[0][j] == pytest.approx(least(j, rows.duration, paid))
 
 
@@ -302,8 +300,8 @@ def test_servers_that_hold_whole_workers_bound_better() -> None:
     large = {"train_time": {"w2": 1}, "update_time": {"p1": 0}}
     instance = instance_of([large, large], servers=servers, worker_types=kinds)
     assert run("configuration-lp", instance, block=1).bound == pytest.approx(5, rel=1e-3)
-    with one_pool():
-        assert run("configuration-lp", instance, block=1).bound == pytest.approx(4, rel=1e-3)
+    pool = {"kind": "pooled-lp-coarse", "block": 1, "slots": 1, "pool": [0, 0]}
+    assert check_certificate(instance, pool | {"prices": [[0, 0, 0, 0.5]]}) == pytest.approx(4)
     priced = {"kind": "configuration-lp", "block": 1, "slots": 1, "prices": [[0, 0, 1.0]]}
     assert check_certificate(instance, priced) == pytest.approx(5)
     assert run("schedule-lp", instance).bound == pytest.approx(4.5, rel=1e-3)
@@ -316,17 +314,22 @@ def test_configurations_are_all_that_fit_and_have_no_room() -> None:
     servers = [{"id": "s1", "capacity": {"gpu": 4, "cpu": 8, "bandwidth": 6}}]
     kinds = [{"id": f"w{n}", "demand": {"gpu": n, "cpu": 1, "bandwidth": 1}} for n in (3, 2)]
     job = {"train_time": {"w2": 1}, "update_time": {"p1": 0}}
-    [(number, found)] = configurations(instance_of([job], servers=servers, worker_types=kinds))
+    instance = instance_of([job], servers=servers, worker_types=kinds)
+    [(number, found)] = configurations(instance)
     assert number == 1
     assert sorted(map(tuple, found.tolist())) == [(0, 0, 2), (0, 2, 1), (1, 0, 1)]
 
+    for most, expected in (3, [(0, 2, 2), (1, 0, 2)]), (0, [(1, 2, 2)]):  # PSs, then all alone
+        with few_configurations(most):
+            [(_, found)] = configurations(instance)
+        assert sorted(map(tuple, found.tolist())) == expected
 
-def test_servers_with_too_many_configurations_are_one_pool() -> None:
-    with one_pool():
-        outcome = run("configuration-lp", TOY)
-    assert outcome.certificate is not None
-    assert outcome.certificate["kind"] == "pooled-lp-coarse"
-    assert outcome.bound == pytest.approx(27, rel=1e-3)
+
+def test_prices_of_long_blocks_are_prices_of_shorter_ones() -> None:
+    """Blocks of four slots: 1-4, 5-8, 9; of three: 1-3, 4-6, 7-9."""
+    price = np.array([[1.0, 2.0, 3.0]])
+    assert ContainerPrices(4, 9, price).by_blocks(3).price.tolist() == [[1.0, 1.0, 2.0]]
+    assert ContainerPrices(4, 9, price).by_blocks(1).price.tolist() == [[1.0] * 4 + [2.0] * 4 + [3]]
 
 
 def test_a_certificate_of_raised_prices_proves_less() -> None:
@@ -362,15 +365,3 @@ def test_a_certificate_of_raised_prices_proves_less() -> None:
 def test_a_certificate_that_does_not_fit_is_refused(broken: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="certificate"):
         check_certificate(TOY, broken)
-
-
-@given(st.lists(st.tuples(*[st.integers(0, 4)] * 3), min_size=1, max_size=12))
-def test_undominated_points_are_those_that_nothing_beats(points: list[tuple[int, ...]]) -> None:
-    def beats(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
-        return all(a <= b for a, b in zip(one, other, strict=True))
-
-    kept = undominated(np.array(points, dtype=float)).tolist()
-    assert [points[k] for k in kept] == sorted(
-        p for p in set(points) if not any(q != p and beats(q, p) for q in points)
-    )
-    assert all(points.index(points[k]) == k for k in kept)

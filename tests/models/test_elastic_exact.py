@@ -14,9 +14,12 @@ from schedgap.models.elastic.bounds.certificates import check_certificate
 from schedgap.models.elastic.exact import exact
 from schedgap.models.elastic.methods import METHODS as ALL
 from schedgap.models.method import Budget, MethodResult, RunContext
+from schedgap.models.search_state import SearchState
 from schedgap.solvers import Clock
+from strategies.clocks import StopAt
 from strategies.elastic import brute_force, elastic_instances, instance_of
 from strategies.elastic_examples import BATCH, J1, RING, TOY
+from strategies.elastic_stops import STOPPED, Heard
 from strategies.engines import needs
 
 METHODS = {method.name: method for method in ALL if method.kind == "exact"}
@@ -171,3 +174,23 @@ def test_what_is_too_large_has_a_schedule_and_a_coarse_bound(
     assert outcome.schedule.value(LONG) <= 3 * 4_000_003 + 3 * 8_000_005
     assert 6 * 4_000_003 <= outcome.bound <= outcome.schedule.value(LONG)
     assert check_certificate(LONG, outcome.certificate) == pytest.approx(outcome.bound)
+
+
+def test_prices_bound_before_any_search_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No child answers: the bound is from the relaxation, and the schedule from a list."""
+    heard, instance = Heard(), STOPPED["ring"]
+    monkeypatch.setattr(SearchState, "child", lambda *args, **more: None)
+    call = RunContext({}, "highs", Budget(Clock(60)), heard)
+    outcome = FAMILY.run(METHODS["exact"], instance, call)
+    assert outcome.bound == 38 and outcome.certificate is not None
+    assert outcome.certificate["kind"] == "configuration-lp"
+    assert outcome.schedule.value(instance) == min(heard.values)
+
+
+def test_a_large_instance_is_lp_guided_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exact, "MAX_SERVERS", 1)
+    monkeypatch.setattr(exact, "MAX_SIZE", 10)
+    monkeypatch.setattr(SearchState, "child", None)  # no stage is run
+    call = RunContext({}, "highs", Budget(StopAt(2000)), Heard())
+    outcome = FAMILY.run(METHODS["exact"], STOPPED["ring on two servers"], call)
+    assert outcome.schedule is not None and outcome.bound is not None

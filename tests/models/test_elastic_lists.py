@@ -1,6 +1,6 @@
 """List schedules of family `elastic`: by hand, against enumeration, and their improvement."""
 
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,14 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedgap.errors import UsageError
-from schedgap.instances.elastic import ElasticInstance
+from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic import FAMILY, rules
 from schedgap.models.elastic.bounds.certificates import check_certificate
 from schedgap.models.elastic.bounds.configuration_lp import solve_configurations
-from schedgap.models.elastic.heuristics import list_schedules
-from schedgap.models.elastic.heuristics.neighborhood_search import relist, search
+from schedgap.models.elastic.heuristics import initial, list_schedules
+from schedgap.models.elastic.heuristics.initial import initial_state
+from schedgap.models.elastic.heuristics.lp_guided import LpGuide, guide, search
 from schedgap.models.elastic.methods import METHODS
-from schedgap.models.elastic.programs.columns import ElasticRun, schedule_of
+from schedgap.models.elastic.programs.columns import schedule_of
 from schedgap.models.method import Budget, MethodResult, RunContext, check_instance
 from schedgap.solvers.children.clock import Clock
 from strategies.clocks import StopAt
@@ -97,54 +98,36 @@ def test_a_list_goes_on_after_the_first_guess_of_its_slots() -> None:
     assert value(instance, run("wspt-list", instance)) == sum(3 * k + 1 for k in range(1, 13))
 
 
-def neutral(instance: ElasticInstance) -> list_schedules.LpGuide:
-    """Return a guide without prices, jobs in the order of the list."""
-    times = np.arange(len(instance.jobs), dtype=float)
-    return list_schedules.LpGuide(np.zeros((2, 1)), times, times + 1)
+def searched(
+    instance: ElasticInstance, order: Sequence[int], guide: LpGuide, moves: int, seed: int = 0
+) -> tuple[ElasticSchedule, list[float]]:
+    """Search from the list of an order; return the best schedule, and all values in turn."""
+    runs = list_schedules.list_schedule(instance, order)
+    assert runs is not None
+    met = Record()
+    with pytest.MonkeyPatch.context() as patch:
+        first = schedule_of(instance, runs)
+        patch.setattr(initial, "starting_schedules", lambda instance, stop: iter([first]))
+        state = initial_state(instance, RunContext({}, "highs", Budget(seed=seed), met))
+    search(instance, state, guide, moves)
+    assert state.schedule is not None
+    return state.schedule, met.values
 
 
-def improved(
-    instance: ElasticInstance, runs: list[ElasticRun], met: list[float], moves: int = 20
-) -> float:
-    found, made = search(
-        instance,
-        neutral(instance),
-        runs,
-        moves=moves,
-        on_better=lambda runs, objective: met.append(objective),
-    )
-    assert made == moves
-    return schedule_of(instance, found).value(instance)
+LIGHT_FIRST = instance_of([slots(1), slots(3, weight=9)], servers=ONE_GPU)
+NEUTRAL = LpGuide(np.zeros((2, 1)), np.arange(2.0), np.arange(2.0) + 1)  # in the order of the list
 
 
 def test_the_search_swaps_two_jobs_and_says_so() -> None:
     """One GPU, the light job first: 2 + 9 x 5 = 47. Both have to move: 9 x 4 + 5 = 41."""
-    instance = instance_of([slots(1), slots(3, weight=9)], servers=ONE_GPU)
-    runs = list_schedules.list_schedule(instance, [0, 1])
-    assert runs is not None and schedule_of(instance, runs).value(instance) == 47
-    met: list[float] = []
-    assert improved(instance, runs, met) == 41
-    assert met[-1] == 41
-
-
-def test_lists_in_other_orders_find_the_better_one_and_say_so() -> None:
-    """The two jobs above, 47 and 41: one list of a few has the heavy one first; then it is done."""
-    instance = instance_of([slots(1), slots(3, weight=9)], servers=ONE_GPU)
-    runs = list_schedules.list_schedule(instance, [0, 1])
-    assert runs is not None
-    met: list[float] = []
-    better = partial(relist, instance, neutral(instance), runs, rounds=50, patience=50)
-    found = better(enough=41.0, on_better=lambda runs, value: met.append(value))
-    assert schedule_of(instance, found).value(instance) == 41 and met == [41]
-    assert better(stop=lambda: True) == runs
+    found, met = searched(LIGHT_FIRST, [0, 1], NEUTRAL, moves=20)
+    assert found.value(LIGHT_FIRST) == 41
+    assert (met[0], met[-1]) == (47, 41)
 
 
 def test_without_moves_a_schedule_stays_as_it_is() -> None:
-    instance = instance_of([slots(1), slots(3, weight=9)], servers=ONE_GPU)
-    runs = list_schedules.list_schedule(instance, [0, 1])
-    assert runs is not None
-    met: list[float] = []
-    assert improved(instance, runs, met, moves=0) == 47 and met == []
+    found, met = searched(LIGHT_FIRST, [0, 1], NEUTRAL, moves=0)
+    assert found.value(LIGHT_FIRST) == 47 and met == [47]
 
 
 @pytest.mark.parametrize("name", BY_NAME)
@@ -165,7 +148,8 @@ def test_a_closed_horizon_that_is_too_short_is_no_proof(name: str) -> None:
 
 
 def test_without_time_there_is_still_a_schedule() -> None:
-    assert value(TOY, run("lp-guided", TOY, Clock(0.0))) == 27
+    """The jobs one after another: j1 of weight 3 ends at 1 + 3, and j2 of weight 5 a slot later."""
+    assert value(TOY, run("lp-guided", TOY, Clock(0.0))) <= 3 * 4 + 5 * 5
 
 
 @settings(max_examples=12, deadline=None)
@@ -192,25 +176,15 @@ def test_lists_keep_the_rules_and_the_bound_is_below_the_optimum(instance: Elast
 def test_the_search_keeps_rules_and_seed_and_never_makes_worse(
     instance: ElasticInstance, seed: int
 ) -> None:
-    first = list_schedules.wspt_list(instance)
-    assert first is not None
     solved = solve_configurations(instance, block=2, budget=Budget())
     assert solved is not None
-    guide = list_schedules.guide(instance, solved.prices)
-    met = [schedule_of(instance, first).value(instance)]
-    found, _ = search(
-        instance, guide, first, moves=30, seed=seed, on_better=lambda runs, v: met.append(v)
-    )
-    schedule = schedule_of(instance, found)
+    given = guide(instance, solved.prices)
+    order = list(range(len(instance.jobs)))
+    schedule, met = searched(instance, order, given, moves=30, seed=seed)
     assert list(rules.check(instance, schedule.to_data(instance), {})) == []
     assert met == sorted(met, reverse=True)
     assert schedule.value(instance) == pytest.approx(met[-1], rel=1e-12)
-    assert search(instance, guide, first, moves=30, seed=seed)[0] == found
-    again = relist(instance, guide, first, rounds=5, patience=5, seed=seed)
-    schedule = schedule_of(instance, again)
-    assert list(rules.check(instance, schedule.to_data(instance), {})) == []
-    assert schedule.value(instance) <= met[0]
-    assert relist(instance, guide, first, rounds=5, patience=5, seed=seed) == again
+    assert searched(instance, order, given, moves=30, seed=seed) == (schedule, met)
 
 
 def test_lp_guided_uses_its_time_or_says_why() -> None:
@@ -228,7 +202,7 @@ def test_lp_guided_uses_its_time_or_says_why() -> None:
         found: dict[str, Any] = outcome.trace["search"]
         return found
 
-    long = ended(StopAt(300))
+    long = ended(StopAt(1000))
     assert long["end"] == "out of time"
     assert ended(StopAt(10**9), moves=5)["end"] == "5 moves for each job"
 

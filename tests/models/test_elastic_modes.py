@@ -5,10 +5,23 @@ from hypothesis import given, settings
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.modes import Mode, modes
+from schedgap.models.elastic.modes import Mode, cluster, modes
 from strategies.elastic import elastic_instances, instance_of, placements
 from strategies.elastic_capacity import capacity, fit, ps_needed
 from strategies.elastic_examples import RING, RING_DURATIONS, TOY
+
+
+def test_the_cluster_holds_what_the_file_says() -> None:
+    """In the units of the file, as all amounts are integers; 0 for what a type does not name."""
+    data = TOY.to_data()
+    data["worker_types"].append({"id": "w2", "demand": {"bandwidth": 1}})
+    view = cluster(ElasticInstance.from_data(data))
+    assert (view.resources, view.servers) == (("gpu", "cpu", "bandwidth"), ("s1", "s2"))
+    assert view.capacity.tolist() == [[2, 8, 6]] * 2 and view.scale.tolist() == [1, 1, 1]
+    assert view.worker_demand.tolist() == view.worker_units.tolist() == [[1, 2, 1], [0, 0, 1]]
+    assert view.ps_demand.tolist() == view.ps_units.tolist() == [[0, 2, 3]]
+    assert (view.worker_bandwidth.tolist(), view.ps_bandwidth.tolist()) == ([1, 1], [3])
+    assert cluster(RING).ps_demand.shape == (0, 3)
 
 
 def test_the_toy_s_modes() -> None:
@@ -87,3 +100,9 @@ def test_modes_are_those_of_all_placements(instance: ElasticInstance) -> None:
         found = modes(instance, j)
         assert len(found) == len(set(found))
         assert set(found) == kept
+
+
+def test_runs_of_more_slots_than_doubles_count_are_refused() -> None:
+    job = {"epochs": 10**9, "batches_per_chunk": 10**9, "train_time": {"w1": 1}}
+    with pytest.raises(ScaleError, match="slots"):
+        modes(instance_of([job | {"update_time": {"p1": 0}}]), 0)

@@ -15,7 +15,6 @@ from schedgap.models.elastic.algorithms.pricing import PricedServers
 from schedgap.models.elastic.heuristics import kernel, partial_schedule
 from schedgap.models.elastic.heuristics.partial_schedule import (
     PartialSchedule,
-    mode_rows,
     opportunity_costs,
 )
 from schedgap.models.elastic.modes import Mode, cluster, modes
@@ -26,6 +25,21 @@ from strategies.elastic_examples import TOY
 
 SLOTS = 40
 BUSY = elastic_instances(max_jobs=5, objective="weighted_completion", placeable=True, policy="open")
+
+
+def insert(
+    made: PartialSchedule, j: int, factor: float = 0.0, latest: int | None = None, fit: float = 0.0
+) -> bool:
+    """Insert a job such that its start + duration is at most `latest`."""
+    problem, spare = made.problem, np.inf
+    if latest is not None:
+        spare = float(problem.weight[j]) * latest - problem.alone[j]
+    return kernel.insert(problem, made.state, j, np.array([factor, fit]), spare, None)
+
+
+def remove(made: PartialSchedule, j: int) -> None:
+    kernel.apply(made.problem, made.state, j, -1)
+    made.state.plan.mode[j] = -1
 
 
 def tables(made: PartialSchedule) -> tuple[NDArray[Any], ...]:
@@ -54,7 +68,7 @@ def test_an_inserted_job_ends_as_early_as_on_the_market(
         market = PricedServers(cluster(instance), np.zeros(free.shape), free, longest=SLOTS)
         job = instance.jobs[j]
         offer = market.cheapest(modes(instance, j), job.arrival, SLOTS + 1, weight=job.weight)
-        assert made.insert(j) and offer is not None
+        assert insert(made, j) and offer is not None
         assert ends(made)[j] == offer.start + offer.mode.duration
         assert fits_together(instance, made.runs())
 
@@ -69,7 +83,7 @@ def test_every_mode_is_placed_on_the_cheapest_servers(
     made, gene = PartialSchedule(instance, SLOTS), np.zeros(2)
     problem, state = made.problem, made.state
     for j in range(len(instance.jobs) // 2):
-        assert made.insert(j)
+        assert insert(made, j)
     j, row = len(instance.jobs) - 1, random.randrange(6)
     for k in range(problem.off[j], problem.off[j + 1]):
         m, end = problem.worker_type[k], row + problem.duration[k]
@@ -106,19 +120,19 @@ def test_what_goes_leaves_nothing_behind(instance: ElasticInstance, random: Rand
     """After some jobs have come and gone, the tables are as on a new board with the rest."""
     made = PartialSchedule(instance, SLOTS)
     for j in range(len(instance.jobs)):
-        assert made.insert(j)
+        assert insert(made, j)
     gone = [run for run in made.runs() if random.random() < 0.5]
     for run in gone:
-        made.remove(run.job)
+        remove(made, run.job)
     for mine, new in zip(
         tables(made), tables(PartialSchedule(instance, SLOTS, runs=made.runs())), strict=True
     ):
         np.testing.assert_array_equal(mine, new)
     for run in gone:
         made.put([run])
-        made.remove(run.job)
+        remove(made, run.job)
     for j in ends(made):
-        made.remove(j)
+        remove(made, j)
     for mine, new in zip(tables(made), tables(PartialSchedule(instance, SLOTS)), strict=True):
         np.testing.assert_array_equal(mine, new)
 
@@ -128,13 +142,13 @@ def test_prices_delay_a_job_that_would_pay_more_than_it_loses() -> None:
     worker and of 2 a PS in slot 2 makes it 15 + 6, later N = 2 costs 20, and N = 1 20 + 4."""
     upto = np.array([[0.0, 0.0, 2.0], [0.0, 0.0, 2.0]])
     made = PartialSchedule(TOY, 10, upto)
-    assert made.insert(1, factor=1.0) and made.runs()[0].start == 3
-    made.remove(1)
-    assert made.insert(1, factor=0.5) and made.runs()[0].start == 2
-    made.remove(1)
-    assert made.insert(1) and made.runs()[0].start == 2
+    assert insert(made, 1, factor=1.0) and made.runs()[0].start == 3
+    remove(made, 1)
+    assert insert(made, 1, factor=0.5) and made.runs()[0].start == 2
+    remove(made, 1)
+    assert insert(made, 1) and made.runs()[0].start == 2
     only_ps = PartialSchedule(TOY, 10, np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 6.0]]))
-    assert only_ps.insert(1, factor=1.0) and only_ps.runs()[0].start == 3
+    assert insert(only_ps, 1, factor=1.0) and only_ps.runs()[0].start == 3
 
 
 def test_a_job_fills_the_server_on_which_it_leaves_no_room_beside_it() -> None:
@@ -147,15 +161,15 @@ def test_a_job_fills_the_server_on_which_it_leaves_no_room_beside_it() -> None:
         made = PartialSchedule(instance, 10)
         for j, start in ((0, 1), (1, 3)):
             made.put([run_at(j, mode, start, {1: 1}, {1: 1})])
-        assert made.insert(2, fit=fit, latest=3)
+        assert insert(made, 2, fit=fit, latest=3)
         assert dict(made.runs()[2].workers) == {server: 1}
 
 
 def test_nothing_is_placed_after_the_latest_end_of_interest() -> None:
     """j1 of the toy is alone at its quickest at c = 4."""
     made = PartialSchedule(TOY, 10)
-    assert not made.insert(0, latest=3) and not made.runs()
-    assert made.insert(0, latest=4) and ends(made) == {0: 4}
+    assert not insert(made, 0, latest=3) and not made.runs()
+    assert insert(made, 0, latest=4) and ends(made) == {0: 4}
 
 
 def test_a_row_stands_for_all_its_ps_types() -> None:
@@ -165,9 +179,10 @@ def test_a_row_stands_for_all_its_ps_types() -> None:
     ]
     job = {"chunks": 2, "train_time": {"w1": 1}, "update_time": {"p1": 0, "p2": 0}}
     instance = instance_of([job], ps_types=kinds)
-    rows = mode_rows(instance, 0)
-    assert len(rows) * 2 == len(modes(instance, 0))
-    assert {row.ps_types for row in rows} == {(1, 0)}
+    problem = PartialSchedule(instance, SLOTS).problem
+    rows = len(problem.duration)
+    assert rows * 2 == len(modes(instance, 0)) == len(problem.kinds)
+    assert problem.kinds.reshape(rows, 2).tolist() == [[1, 0]] * rows
 
 
 def test_a_server_that_no_worker_fits_on_loses_nothing_by_a_ps() -> None:

@@ -193,7 +193,7 @@ class ServedBatch:
     @property
     def weight(self) -> float:
         """Total weight of the served jobs."""
-        return math.fsum(each.job.weight for each, _ in self.served)
+        return math.fsum(arrived.job.weight for arrived, _ in self.served)
 
 
 def serve_batch(
@@ -243,24 +243,24 @@ def serve_batch(
     served: list[tuple[ArrivedJob, PricedRun]] = []  # J_i^s
     able = _in_order(view, jobs, const, order)
     if log is not None:
-        ids = [each.job.id for each in able]
+        ids = [arrived.job.id for arrived in able]
         log.append({"line": "A3 L1", "event": "batch", "deadline": deadline, "jobs": ids})
-    for each in able:  # A3 L2
-        best = _cheapest(priced, each, deadline, const, rule, tie)  # A3 L3-L7
-        if best is not None and const.kappa * each.job.weight - best.cost > 0:  # A3 L8-L9
-            served.append((each, best))  # A3 L10-L12
+    for arrived in able:  # A3 L2
+        best = _cheapest(priced, arrived, deadline, const, rule, tie)  # A3 L3-L7
+        if best is not None and const.kappa * arrived.job.weight - best.cost > 0:  # A3 L8-L9
+            served.append((arrived, best))  # A3 L10-L12
             if log is not None:
-                _tell_accept(log, priced, each, best, const)
+                _tell_accept(log, priced, arrived, best, const)
             _commit(priced, best, const)  # A3 L13-L14
         elif log is not None:
             cost = None if best is None else best.cost / const.kappa
-            words = {"job": each.job.id, "weight": each.job.weight, "cost": cost}
+            words = {"job": arrived.job.id, "weight": arrived.job.weight, "cost": cost}
             log.append({"line": "A3 L9", "event": "leave", **words})
     # A3 L15-L16
     prices = np.moveaxis(priced.price[:-1], 0, 2) / const.kappa
     batch = ServedBatch(tuple(served), prices, deadline)
     if log is not None:
-        taken = [each.job.id for each, _ in served]
+        taken = [arrived.job.id for arrived, _ in served]
         left = [name for name in ids if name not in taken]
         words = {"served": taken, "left": left, "weight": batch.weight}
         log.append({"line": "A3 L16", "event": "batch_end", **words})
@@ -271,10 +271,10 @@ def _in_order(
     view: ElasticCluster, jobs: Sequence[ArrivedJob], const: MaxWeightConstants, order: Order
 ) -> list[ArrivedJob]:
     """Return the jobs that have a mode, in the order of the loop."""
-    able = [each for each in jobs if each.modes]
+    able = [arrived for arrived in jobs if arrived.modes]
     if order == "density":
-        density = {each.place: _density(view, each, const) for each in able}
-        able.sort(key=lambda each: (-density[each.place], each.place))
+        density = {arrived.place: _density(view, arrived, const) for arrived in able}
+        able.sort(key=lambda arrived: (-density[arrived.place], arrived.place))
     return able
 
 
@@ -331,10 +331,10 @@ def _after(
 
 
 def _tell_accept(
-    log: Log, priced: PricedServers, each: ArrivedJob, run: PricedRun, const: MaxWeightConstants
+    log: Log, priced: PricedServers, arrived: ArrivedJob, run: PricedRun, const: MaxWeightConstants
 ) -> None:
     """Log that a job is served, and the price increases that follow."""
-    view, job, kappa = priced.view, each.job, const.kappa
+    view, job, kappa = priced.view, arrived.job, const.kappa
     placement = view.place(run.mode, run.start, run.workers, run.ps).to_data()
     words = {"job": job.id, "weight": job.weight, "cost": run.cost / kappa, **placement}
     log.append({"line": "A3 L10", "event": "accept", **words})
@@ -380,16 +380,18 @@ def split_windows(instance: ElasticInstance) -> Iterator[tuple[Floats, Floats]]:
     if deadline is None:
         raise UsageError("A_maxweight needs objective scheduled_weight")
     priced = PricedServers.empty(view, deadline - 1)
-    for each in jobs:
+    for arrived in jobs:
         costs: dict[Rule, list[Floats]] = {"exact": [np.empty(0)], "repaired": [np.empty(0)]}
-        for mode in each.modes:
+        for mode in arrived.modes:
             starts = np.arange(1, deadline - mode.duration + 1)
             if len(starts) and not mode.central:
                 for rule, known in costs.items():
                     known.append(priced.costs(mode, starts, rule=rule))
         yield np.concatenate(costs["exact"]), np.concatenate(costs["repaired"])
-        best = _cheapest(priced, each, deadline, const, "exact", "order") if each.modes else None
-        if best is not None and const.kappa * each.job.weight > best.cost:
+        best = (
+            _cheapest(priced, arrived, deadline, const, "exact", "order") if arrived.modes else None
+        )
+        if best is not None and const.kappa * arrived.job.weight > best.cost:
             _commit(priced, best, const)
 
 
@@ -406,8 +408,8 @@ def schedule_of(view: ElasticCluster, batch: ServedBatch) -> ElasticSchedule:
     """
     return ElasticSchedule(
         {
-            each.job.id: view.place(offer.mode, offer.start, offer.workers, offer.ps)
-            for each, offer in batch.served
+            arrived.job.id: view.place(offer.mode, offer.start, offer.workers, offer.ps)
+            for arrived, offer in batch.served
         }
     )
 

@@ -103,12 +103,14 @@ class AOnlineResult:
         """Return the rounds as plain data."""
         return [
             {
-                "tau": each.tau,
-                "base": each.base,
-                "batch": [job.job.id for job in each.batch],
-                "windows": [[job.job.id for job, _ in window.served] for window in each.windows],
+                "tau": served_round.tau,
+                "base": served_round.base,
+                "batch": [job.job.id for job in served_round.batch],
+                "windows": [
+                    [job.job.id for job, _ in window.served] for window in served_round.windows
+                ],
             }
-            for each in self.rounds
+            for served_round in self.rounds
         ]
 
 
@@ -142,8 +144,8 @@ def a_dual(
         if not window.served:
             break
         windows.append(window)
-        taken = {each.place for each, _ in window.served}
-        rest = [each for each in rest if each.place not in taken]
+        taken = {job.place for job, _ in window.served}
+        rest = [job for job in rest if job.place not in taken]
         if not rest:
             break
     return tuple(windows)  # A2 L4
@@ -186,12 +188,12 @@ def serve_rounds(
             base = max(tau, end) if settings.compact else settings.alpha * tau
             end = base + len(windows) * tau
             for iota, window in enumerate(windows):  # A1 L7
-                for each, offer in window.served:
+                for job, offer in window.served:
                     run = arrivals.start(offer, base + iota * tau)  # A1 L8-L9
                     place = settings.view.place(run.mode, run.start, run.workers, run.ps)
-                    placed[each.job.id] = place
+                    placed[job.job.id] = place
                     if log is not None:
-                        words = {"time": tau, "window": iota + 1, "job": each.job.id}
+                        words = {"time": tau, "window": iota + 1, "job": job.job.id}
                         log.append({"line": "A1 L9", "event": "start", **words, **place.to_data()})
             rounds.append(ServedRound(i, tau, base, tuple(waiting), windows))
             waiting = [job for job in waiting if job.job.id not in placed]  # A1 L10
@@ -202,7 +204,7 @@ def serve_rounds(
 
 
 def _ids(jobs: Sequence[ArrivedJob]) -> list[str]:
-    return [each.job.id for each in jobs]
+    return [job.job.id for job in jobs]
 
 
 WeightBound = Callable[[ElasticInstance, ServedRound], float]
@@ -293,9 +295,9 @@ def a_online(
     return AlgorithmRun(run.schedule, tuple(log or ()), trace)
 
 
-def _alpha_needed(instance: ElasticInstance, run: AOnlineResult, each: ServedRound) -> int:
+def _alpha_needed(instance: ElasticInstance, run: AOnlineResult, served_round: ServedRound) -> int:
     """Return the alpha that (6) requires for the batch of a round, by the text after Theorem 5."""
-    total = math.fsum(one.job.weight for one in each.batch)
+    total = math.fsum(one.job.weight for one in served_round.batch)
     least = min(job.weight for job in instance.jobs)
     return windows_needed(total, least, gamma(run.settings.const))
 

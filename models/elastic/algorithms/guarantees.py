@@ -161,7 +161,7 @@ def _overflow_factor(instance: ElasticInstance, const: MaxWeightConstants) -> fl
         for role, k in types
     ]
     smallest = min(
-        (float(each[each > 0].min()) for each in demands if (each > 0).any()), default=1.0
+        (float(demand[demand > 0].min()) for demand in demands if (demand > 0).any()), default=1.0
     )
     heaviest = max(job.weight for job in instance.jobs)
     H, R = view.capacity.shape
@@ -229,14 +229,16 @@ def dual_rows(instance: ElasticInstance, **options: Any) -> list[tuple[str, floa
     view, jobs = batch_of(instance)
     log, deadline = list[Mapping[str, Any]](), instance.deadline or 2
     batch = serve_batch(view, jobs, deadline, constants(instance, **options), log=log)
-    u = {each["job"]: each["weight"] - each["cost"] for each in log if each["event"] == "accept"}
+    u = {
+        event["job"]: event["weight"] - event["cost"] for event in log if event["event"] == "accept"
+    }
     price = np.moveaxis(batch.prices, 2, 0)
     empty = np.broadcast_to(view.capacity, price.shape)
     priced, rows = PricedServers(view, price, empty, longest=len(price)), []
-    for each in jobs:
-        run = priced.cheapest(each.modes, 1, deadline)
-        left = 0.0 if run is None else max(0.0, each.job.weight - run.cost)
-        rows.append((each.job.id, left, u.get(each.job.id, 0.0)))
+    for arrived in jobs:
+        run = priced.cheapest(arrived.modes, 1, deadline)
+        left = 0.0 if run is None else max(0.0, arrived.job.weight - run.cost)
+        rows.append((arrived.job.id, left, u.get(arrived.job.id, 0.0)))
     return rows
 
 
@@ -285,7 +287,7 @@ def fitting_weight(batch: Sequence[ArrivedJob], tau: int) -> float:
 
     `tau`: deadline of the window.
     """
-    return math.fsum(each.job.weight for each in batch if each.shortest() < tau)
+    return math.fsum(job.job.weight for job in batch if job.shortest() < tau)
 
 
 def lemma_1(
@@ -311,13 +313,13 @@ def lemma_1(
     The certificate does not depend on gamma.
     """
     short = []
-    for each in rounds:
-        served = math.fsum(window.weight for window in each.windows)
+    for served_round in rounds:
+        served = math.fsum(window.weight for window in served_round.windows)
         enough = 1 - 1e-12
-        if served >= fitting_weight(each.batch, each.tau) * enough:
+        if served >= fitting_weight(served_round.batch, served_round.tau) * enough:
             continue
-        if upper is None or served < upper(each) * enough:
-            short.append(each.tau)
+        if upper is None or served < upper(served_round) * enough:
+            short.append(served_round.tau)
     return {"certified": not short, "factor": None if short else 4 * alpha, "short": short}
 
 

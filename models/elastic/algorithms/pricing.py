@@ -6,8 +6,7 @@ ones. Modes are tried in the order of a lower bound on their cost (`pricing_boun
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +20,6 @@ from schedgap.models.elastic.placement import (
     GreedyFill,
     Ints,
     Rule,
-    SplitPlacements,
     central_costs,
     counts,
     fits,
@@ -151,40 +149,50 @@ class PricedServers:
         assert total is not None
         return total, free
 
-    def _price_starts(self, mode: Mode, rows: Ints, rule: Rule, below: float) -> "_StartCosts":
-        """Price a mode at starts given as rows; costs of `below` or more may be left out."""
+    def _price_starts(
+        self, mode: Mode, rows: Ints, rule: Rule, below: float
+    ) -> tuple[Floats, Callable[[int], tuple[dict[int, int], dict[int, int]]]]:
+        """Return the costs of a mode at starts given as rows, and the workers and PSs of the t-th.
+
+        Costs of `below` or more may be left out.
+        """
         view = self.view
         price, free = self._window(np.minimum(rows, self.slots), mode.duration)
         omega = _weigh(price, view.worker_demand[mode.worker_type])
-        if mode.ps_type is None:
-            zeta = np.zeros_like(omega)
-        else:
+        zeta = np.zeros_like(omega)
+        if mode.ps_type is not None:
             zeta = _weigh(price, view.ps_demand[mode.ps_type])
         demand = view.demand(mode)
         if mode.central:
             costs = central_costs(demand, omega, zeta, free)
-            return _StartCosts(costs.min(axis=1), costs, None, None)
+            least = costs.min(axis=1)
+
+            def on_one_server(t: int) -> tuple[dict[int, int], dict[int, int]]:
+                h = int(np.argmax(costs[t] <= least[t] + tie_margin(float(least[t]))))
+                return {h: mode.workers}, {} if mode.ps_type is None else {h: 1}
+
+            return least, on_one_server
         fill = GreedyFill(omega, fits(free, demand.worker), demand.workers)
         if demand.ps is None:
             found = ring_split(fill, demand.workers)
         else:
             found = ps_split(fill, demand, zeta, free, rule=rule, below=below)
-        return _StartCosts(found.cost, None, fill, found)
+        return found.cost, lambda t: counts(fill, demand, found, t)
 
     def costs(self, mode: Mode, starts: Ints, *, rule: Rule = "exact") -> Floats:
         """Return the least cost of a mode at each start slot; infinite where it does not fit.
 
         `starts` [t]: start slots, from 1. `rule`: how split placements are found.
         """
-        return self._price_starts(mode, np.asarray(starts) - 1, rule, np.inf).cost
+        return self._price_starts(mode, np.asarray(starts) - 1, rule, np.inf)[0]
 
     def cheapest_at(self, mode: Mode, start: int, *, rule: Rule = "exact") -> PricedRun | None:
         """Return the cheapest placement of a mode at a start slot; None where it does not fit.
 
         `start`: slot, from 1. `rule`: how split placements are found.
         """
-        start_costs = self._price_starts(mode, np.array([start - 1]), rule, np.inf)
-        return start_costs.run(self.view, mode, start, 0)
+        cost, place = self._price_starts(mode, np.array([start - 1]), rule, np.inf)
+        return PricedRun(float(cost[0]), mode, start, *place(0)) if np.isfinite(cost[0]) else None
 
     def cheapest(
         self,
@@ -211,55 +219,41 @@ class PricedServers:
         then as in `placement`. Costs that differ by less than 1e-9, relative to costs above 1,
         count as equal.
         """
-        best = _CheapestRun(volumes, below)
-        # In ascending order of bounds: once a bound exceeds the incumbent, no later mode is better.
-        for k, bound, rows, bounds in self.by_lower_bound(candidates, first, end, weight):
-            if bound > best.ceiling:
-                break
-            mode = candidates[k]
-            if best.cannot_win(k, bound, first + mode.duration):
-                continue
-            self._try_starts(best, k, mode, bound, rows, bounds, weight, rule)
-        return best.run
-
-    def by_lower_bound(
-        self, candidates: Sequence[Mode], first: int, end: int, weight: float
-    ) -> Iterator[tuple[int, float, Ints, Floats]]:
-        """Yield modes in ascending order of a lower bound on their cost.
-
-        `first`, `end`: earliest start slot; largest start + duration. `weight`: added to the cost
-        for each slot of start + duration.
-
-        Yields
-        ------
-        (k, bound, rows, bounds)
-            Index of the mode, its lower bound, its starts as rows (start slot - 1), and a bound for
-            each of them. Of the starts after slot T only the first is yielded. Modes that cannot
-            start in time, or fit in no slot, are left out.
-        """
+        best: PricedRun | None = None
+        key: tuple[float, float] = (-1, -1)  # the run with the least key wins a tie
+        ceiling = floor = below  # costs above the first never win, those below the second always
         bounds, lowest = self._lower_bounds.bounds(candidates, first - 1, end - 1, weight)
+        # In ascending order of bounds: once a bound exceeds the ceiling, no later mode is better.
         for k in np.argsort(lowest, kind="stable").tolist():
-            if lowest[k] == np.inf:
-                return
-            yield k, float(lowest[k]), first - 1 + np.arange(len(bounds[k])), bounds[k]
+            mode, bound = candidates[k], float(lowest[k])
+            if bound > ceiling or bound == np.inf:
+                break
+            least_key = (k, 0) if volumes is None else (volumes[k], first + mode.duration)
+            if bound >= floor and least_key >= key:
+                continue
+            run = self._cheapest_start(mode, first - 1, bounds[k], ceiling, weight, rule)
+            if run is None:
+                continue
+            own_key = (k, 0) if volumes is None else (volumes[k], run.end)
+            if run.cost < floor or (run.cost <= ceiling and own_key < key):
+                best, key, margin = run, own_key, tie_margin(run.cost)
+                # Ties do not add up: the run never costs more than the least cost and its margin.
+                ceiling, floor = min(ceiling, run.cost + margin), min(floor, run.cost - margin)
+        return best
 
-    def _try_starts(
-        self,
-        incumbent: "_CheapestRun",
-        k: int,
-        mode: Mode,
-        bound: float,
-        rows: Ints,
-        bounds: Floats,
-        weight: float,
-        rule: Rule,
-    ) -> None:
-        """Price a mode at its starts, block by block, and update the incumbent."""
-        best: tuple[float, int, _StartCosts, int] | None = None  # cost, row, costs, index
-        sizes = iter(_BLOCK)
+    def _cheapest_start(
+        self, mode: Mode, first: int, bounds: Floats, ceiling: float, weight: float, rule: Rule
+    ) -> PricedRun | None:
+        """Return the cheapest run of a mode, priced block by block; None if all cost too much.
+
+        `first`: row of the first start. `bounds` [t]: on the cost of each start; of the starts
+        after slot T only the first has one. `ceiling`: starts that cost more may be left out.
+        """
+        best: PricedRun | None = None
+        rows, sizes, bound = first + np.arange(len(bounds)), iter(_BLOCK), float(bounds.min())
         size = next(sizes)
         while len(rows):
-            cutoff = incumbent.ceiling if best is None else best[0] - tie_margin(best[0])
+            cutoff = ceiling if best is None else best.cost - tie_margin(best.cost)
             promising = bounds <= cutoff
             rows, bounds = rows[promising], bounds[promising]
             block, rows, bounds = rows[:size], rows[size:], bounds[size:]
@@ -268,73 +262,15 @@ class PricedServers:
                 break
             ends = block + 1 + mode.duration
             below = cutoff + 2 * tie_margin(cutoff) - weight * ends[0]
-            start_costs = self._price_starts(mode, block, rule, below)
-            cost = start_costs.cost + weight * ends
-            cheapest = float(cost.min())
-            if cheapest < (np.inf if best is None else best[0] - tie_margin(best[0])):
-                i = int(np.argmax(cost <= cheapest + tie_margin(cheapest)))
-                best = float(cost[i]), int(block[i]), start_costs, i
-                if best[0] <= bound + tie_margin(bound):
+            costs, place = self._price_starts(mode, block, rule, below)
+            costs = costs + weight * ends
+            least = float(costs.min())
+            if least < (np.inf if best is None else best.cost - tie_margin(best.cost)):
+                i = int(np.argmax(costs <= least + tie_margin(least)))
+                best = PricedRun(float(costs[i]), mode, int(block[i]) + 1, *place(i))
+                if best.cost <= bound + tie_margin(bound):
                     break
-        if best is not None:
-            best_cost, row, start_costs, i = best
-            if incumbent.wins(k, best_cost, row + 1 + mode.duration):
-                run = start_costs.run(self.view, mode, row + 1, i)
-                assert run is not None
-                incumbent.take(k, run._replace(cost=best_cost))
-
-
-@dataclass(frozen=True, slots=True)
-class _StartCosts:
-    """Costs of a mode at some starts [t], with what is needed to construct the placements."""
-
-    cost: Floats
-    central: Floats | None  # [t, h]
-    fill: GreedyFill | None
-    found: SplitPlacements | None
-
-    def run(self, view: ElasticCluster, mode: Mode, start: int, t: int) -> PricedRun | None:
-        """Return the run at the t-th start; None where the mode does not fit."""
-        cost = float(self.cost[t])
-        if not np.isfinite(cost):
-            return None
-        if self.central is not None:
-            h = int(np.argmax(self.central[t] <= cost + tie_margin(cost)))
-            return PricedRun(cost, mode, start, {h: mode.workers}, _one_ps(mode, h))
-        assert self.fill is not None and self.found is not None
-        return PricedRun(cost, mode, start, *counts(self.fill, view.demand(mode), self.found, t))
-
-
-class _CheapestRun:
-    """The cheapest run so far; ties are broken by the order of modes, or by volume and end."""
-
-    def __init__(self, volumes: Sequence[float] | None, below: float) -> None:
-        self.run: PricedRun | None = None
-        self.ceiling = below  # a run that costs more cannot be chosen
-        self._floor = below  # a run that costs less is chosen whatever its key
-        self._key: tuple[float, float] = (-1, -1)
-        self._volumes = volumes
-
-    def _key_of(self, k: int, end: int) -> tuple[float, float]:
-        return (k, 0) if self._volumes is None else (self._volumes[k], end)
-
-    def wins(self, k: int, cost: float, end: int) -> bool:
-        """Return whether a run of mode k replaces the incumbent."""
-        if not cost < np.inf:
-            return False
-        return cost < self._floor or (cost <= self.ceiling and self._key_of(k, end) < self._key)
-
-    def cannot_win(self, k: int, bound: float, earliest_end: int) -> bool:
-        """Return whether no run of mode k with costs from `bound` on replaces the incumbent."""
-        return bound >= self._floor and self._key_of(k, earliest_end) >= self._key
-
-    def take(self, k: int, run: PricedRun) -> None:
-        """Make a run of mode k the incumbent."""
-        self.run, self._key = run, self._key_of(k, run.end)
-        margin = tie_margin(run.cost)
-        # Ties do not add up: the chosen run never costs more than the least cost and its margin.
-        self.ceiling = min(self.ceiling, run.cost + margin)
-        self._floor = min(self._floor, run.cost - margin)
+        return best
 
 
 def _weigh(price: Floats, demand: Floats) -> Floats:
@@ -348,10 +284,6 @@ def _weigh(price: Floats, demand: Floats) -> Floats:
         if demand[r]:
             total += price[..., r] * demand[r]
     return total
-
-
-def _one_ps(mode: Mode, h: int) -> dict[int, int]:
-    return {} if mode.ps_type is None else {h: 1}
 
 
 def cheapest_schedule(

@@ -5,10 +5,10 @@ from typing import Annotated
 from annotated_types import Ge
 
 from schedgap.errors import UsageError
-from schedgap.instances.elastic import ElasticInstance
+from schedgap.instances.elastic import ElasticInstance, Job
 from schedgap.models.elastic.algorithms.a_online import a_online
 from schedgap.models.elastic.algorithms.closed_horizon import result_within_horizon
-from schedgap.models.elastic.time_windows import no_schedule
+from schedgap.models.elastic.modes import ElasticCluster, Mode, job_modes
 from schedgap.models.method import MethodResult, RunContext
 
 
@@ -23,18 +23,11 @@ def a_online_fixed_type(
     if worker_type > count:
         raise UsageError(f"option worker_type={worker_type}: there are {count} worker types")
     name = instance.worker_types[worker_type - 1].id
-    restricted = _with_one_type(instance, worker_type - 1)
-    if restricted is None or no_schedule(restricted) is not None:
+
+    def of_type(view: ElasticCluster, job: Job) -> tuple[Mode, ...]:
+        return tuple(m for m in job_modes(view, job) if m.worker_type == worker_type - 1)
+
+    schedule = a_online(instance, modes_of=of_type).schedule
+    if schedule is None:
         return MethodResult(note=f"some job cannot run on worker type {name} alone")
-    return result_within_horizon(instance, a_online(restricted).schedule, {"worker_type": name})
-
-
-def _with_one_type(instance: ElasticInstance, worker_type: int) -> ElasticInstance | None:
-    """Return the instance with all other worker types barred; None if a job cannot use this one."""
-    name = instance.worker_types[worker_type].id
-    if any(name not in job.train_time for job in instance.jobs):
-        return None
-    jobs = [
-        {**job, "train_time": {name: job["train_time"][name]}} for job in instance.to_data()["jobs"]
-    ]
-    return ElasticInstance.from_data({**instance.to_data(), "jobs": jobs})
+    return result_within_horizon(instance, schedule, {"worker_type": name})

@@ -9,7 +9,7 @@ from annotated_types import Ge
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Job
 from schedgap.models.elastic.algorithms.closed_horizon import result_within_horizon
 from schedgap.models.elastic.baselines.first_fit import JobPlacement, first_fit
-from schedgap.models.elastic.baselines.preemption import (
+from schedgap.models.elastic.baselines.simulation import (
     RESTART,
     ActiveJob,
     Assignment,
@@ -89,9 +89,11 @@ def solve_antman(instance: ElasticInstance, call: RunContext, **options: Any) ->
     return result_within_horizon(instance, antman(instance, seed=call.seed, **options), {})
 
 
-def _as_many_as_fit(view: ElasticCluster, each: ActiveJob, free: Floats) -> JobPlacement | None:
+def _as_many_as_fit(
+    view: ElasticCluster, active_job: ActiveJob, free: Floats
+) -> JobPlacement | None:
     """Return the largest placement of a job's types; its present one if no larger one fits."""
-    job, m, p = each.arrived_job.job, each.mode.worker_type, each.mode.ps_type
+    job, m, p = active_job.arrived_job.job, active_job.mode.worker_type, active_job.mode.ps_type
     best, low, high = None, 1, max_workers(view, job, m, p)
     while low <= high:  # where a number fits, every smaller one does
         middle = (low + high) // 2
@@ -100,7 +102,7 @@ def _as_many_as_fit(view: ElasticCluster, each: ActiveJob, free: Floats) -> JobP
             high = middle - 1
         else:
             best, low = placement, middle + 1
-    present = each.held
+    present = active_job.held
     if (
         best
         and present

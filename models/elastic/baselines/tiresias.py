@@ -4,7 +4,7 @@ import math
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic.algorithms.a_maxweight import constants
-from schedgap.models.elastic.baselines.preemption import (
+from schedgap.models.elastic.baselines.simulation import (
     RESTART,
     ActiveJob,
     Assignment,

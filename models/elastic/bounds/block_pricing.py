@@ -14,6 +14,8 @@ from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.placement import Floats, Ints
 from schedgap.solvers.children.clock import Clock
 
+ROUNDING = 1e-9  # relative; ample, as prices of runs are sums of numbers >= 0
+
 CostedRun = TypeVar("CostedRun", bound=tuple[Any, ...])  # its first entry is its cost
 
 
@@ -128,22 +130,18 @@ def read_price_list(
 ) -> Floats:
     """Return the array of prices that a list describes; other prices are 0.
 
-    `cells`: indices from 0 and a price each. `shape`: of the array; outside of it all prices must
+    `cells`: indices from 0, and a price >= 0. `shape`: of the array; outside of it all prices must
     be 0. `declared`: the shape to which the indices must belong, if it is larger.
 
     Raises
     ------
     IndexError
         When an index is outside the declared shape.
-    ValueError
-        When a price is negative or not finite.
     """
     price, declared = np.zeros(shape), declared or shape
     for *index, value in cells:
         if not all(0 <= i < size for i, size in zip(index, declared, strict=True)):
             raise IndexError(f"no price at {index}: the shape is {list(declared)}")
-        if not 0 <= value < np.inf:
-            raise ValueError("prices: need numbers >= 0")
         if value:
             price[tuple(int(i) for i in index)] = value
     return price

@@ -3,10 +3,8 @@
 Rows are the jobs; for each container (a worker or PS of one type) and block of slots, usage less
 supply <= 0; and for each kind of server and block, configurations chosen <= 1. A column is a run of
 a job, or a configuration that all servers of a kind hold throughout a block. A row of a block is
-the sum of the rows of its slots, so prices are constant in each block.
-
-The first prices come from a coarser program, in which all servers are one pool: its rows are the
-jobs, and resources x blocks. Where servers have too many configurations, there is no other.
+the sum of the rows of its slots, so prices are constant in each block. Prices of long blocks are
+found soon, and are the first ones of the program with shorter blocks.
 
 References
 ----------
@@ -17,14 +15,12 @@ sums of rows as a relaxation.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, Generic, Protocol, TypeVar
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from annotated_types import Ge
 from numpy.typing import ArrayLike
 
-from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.bounds.block_pricing import block_edges
 from schedgap.models.elastic.bounds.container_prices import (
@@ -36,7 +32,7 @@ from schedgap.models.elastic.bounds.container_prices import (
     containers,
 )
 from schedgap.models.elastic.bounds.volume import contended_slots
-from schedgap.models.elastic.modes import cluster
+from schedgap.models.elastic.modes import cluster, mode_table
 from schedgap.models.elastic.placement import Floats, Ints
 from schedgap.models.elastic.time_windows import shortest
 from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster, prices_at_most
@@ -51,38 +47,27 @@ Block = Annotated[
 ]
 
 BLOCKS = 100  # number of blocks if their length is not given
-ROUGH = 5e-4  # relative gap at which the prices of one pool are a good enough start
+LONGER = (10, 4)  # blocks so many times as long come first
+ROUGH = 5e-3  # relative gap at which their prices are a good enough start
 
 
 OnProved = Callable[[float, Mapping[str, object]], None]
 """Receives each better bound of the minimisation, with its certificate."""
 
-Prices = TypeVar("Prices", covariant=True)
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LpResult(Generic[Prices]):
+class LpResult(NamedTuple):
     """Result of column generation; in a batch problem values are minus the weight."""
 
     bound: float
-    prices: Prices
+    prices: Any
     certificate: Mapping[str, object]
     objective: float | None
     rounds: int
     columns: int
 
 
-class _Rows(Protocol[Prices]):
-    """A restricted master whose dual values are prices that certify a bound."""
-
-    master: RestrictedMaster[Any]
-
-    def prices(self, duals: Floats) -> Prices: ...
-    def certificate(self, duals: Floats) -> Mapping[str, object]: ...
-
-
 def generate(
-    rows: _Rows[Prices],
+    rows: Any,
     pricing: Callable[[Floats], Priced | None],
     *,
     budget: Budget,
@@ -90,9 +75,10 @@ def generate(
     rounds: int | None = None,
     first: Floats | None = None,
     on_bound: OnProved | None = None,
-) -> LpResult[Prices] | None:
+) -> LpResult | None:
     """Generate columns; return None if time runs out before the first bound.
 
+    `rows`: has the `master`, and `prices` and `certificate` of its dual values [i].
     `pricing`: from dual values [i] to columns and a bound. `gap`, `rounds`: relative gap between
     master and bound, and number of rounds, at which it ends. `first` [i]: dual values to begin
     with. `on_bound`: receives each better bound with its certificate.
@@ -149,50 +135,29 @@ def fallback_costs(instance: ElasticInstance, slots: int) -> Floats:
 
 
 class _Master:
-    """The restricted master: rows of jobs [j], of what runs use, and of kinds of servers [k, b].
+    """The restricted master: rows of jobs [j], containers [i, b] and kinds of servers [k, b]."""
 
-    Runs use containers [i, b], or with `pooled` resources [r, b], and there are no rows of servers.
-    """
-
-    def __init__(self, instance: ElasticInstance, block: int, slots: int, *, pooled: bool) -> None:
-        self.pricer = pricer = ContainerPricer(instance, pooled=pooled)
-        self.block, self.slots, self.pooled = block, slots, pooled
-        view, edges = cluster(pricer.instance), block_edges(block, slots)
+    def __init__(self, instance: ElasticInstance, block: int, slots: int) -> None:
+        self.pricer = pricer = ContainerPricer(instance)
+        self.block, self.slots = block, slots
+        edges = block_edges(block, slots)
         self._begin, self._end = edges[:-1], edges[1:]
         self._length = self._end - self._begin
         self.master: RestrictedMaster[object] = RestrictedMaster()
         lower = -np.inf if pricer.instance.is_batch else 1.0
         self.jobs = self.master.rows("job", len(pricer.instance.jobs), lower=lower, upper=1.0)
-        demand = containers(view)
-        if pooled:  # rows count mean servers
-            mean = view.capacity.mean(axis=0)
-            self._size = np.where(mean > 0, mean, 1.0)
-            self._use = demand / self._size  # [i, r]
-            self._capacity = np.outer(view.capacity.sum(axis=0) / self._size, self._length)
-        else:
-            self._use = np.eye(len(demand))  # [i, i]
-            self._capacity = np.zeros((len(demand), len(self._length)))
-        self.used = self.master.rows("used", self._capacity.shape, upper=self._capacity)
-        kinds = 0 if pooled else len(pricer.number)
-        self.servers = self.master.rows("server", (kinds, len(self._length)), upper=1.0)
+        shape = len(containers(cluster(instance))), len(self._length)
+        self.used = self.master.rows("used", shape, upper=0.0)
+        kinds = len(pricer.number), len(self._length)
+        self.servers = self.master.rows("server", kinds, upper=1.0)
 
     def prices(self, duals: Floats) -> ContainerPrices:
         """Return the prices of dual values [i]."""
-        price = self._use @ prices_at_most(self.used, duals)
-        return ContainerPrices(self.block, self.slots, price)
+        return ContainerPrices(self.block, self.slots, prices_at_most(self.used, duals))
 
     def certificate(self, duals: Floats) -> Mapping[str, object]:
         """Return the certificate of dual values [i]."""
-        pool = prices_at_most(self.used, duals) / self._size[:, None] if self.pooled else None
-        return block_certificate(self.pricer.instance, self.prices(duals), pool)
-
-    def paid(self, prices: ContainerPrices, duals: Floats) -> tuple[float, Ints]:
-        """Return what all servers are worth, and the most valuable configurations [k, b]."""
-        if self.pooled:
-            worth = prices_at_most(self.used, duals) * self._capacity
-            return float(worth.sum()), np.zeros(self.servers.shape, dtype=np.int64)
-        values, chosen = self.pricer.best_configurations(prices)
-        return self.pricer.supply(prices, values), chosen
+        return block_certificate(self.prices(duals))
 
     def duals(self, prices: ContainerPrices, least: Floats, values: Floats) -> Floats:
         """Return the dual values [i] of prices, least costs, and values of configurations."""
@@ -210,14 +175,13 @@ class _Master:
         cost: list[float] = []
         entries: list[Entries] = []
         for run in runs:
-            own, end = self.pricer.demands(run.job), self.pricer.end(run)
+            own, end = mode_table(self.pricer.instance, run.job), self.pricer.end(run)
             inside = np.minimum(end - 1, self._end) - np.maximum(run.start - 1, self._begin)
             blocks = np.flatnonzero(inside > 0)
-            usage = own.workers[run.row] * self._use[own.worker[run.row]]
-            usage = usage + own.ps_count[run.row] * self._use[own.ps[run.row]]
-            used = np.flatnonzero(usage)
-            amounts = np.outer(usage[used], inside[blocks])
-            at = self.used.positions[used][:, blocks]
+            counts = np.array([own.workers[run.row], own.ps[run.row]])
+            held = np.array([own.worker_type[run.row], self.pricer.types + own.ps_type[run.row]])
+            at = self.used.positions[held[counts > 0]][:, blocks]
+            amounts = np.outer(counts[counts > 0], inside[blocks])
             entry: list[tuple[ArrayLike, ArrayLike]] = [(run.job, 1.0), (at, amounts.ravel())]
             entries.append(entry)
             cost.append(run_cost(self.pricer.instance, run.job, end))
@@ -239,28 +203,27 @@ def solve_configurations(
     gap: float = 1e-6,
     on_bound: OnProved | None = None,
     on_start: Callable[[ContainerPrices], object] = lambda prices: None,
-) -> LpResult[ContainerPrices] | None:
+) -> LpResult | None:
     """Solve the linear relaxation over runs and configurations, with prices constant on blocks.
 
     Returns None if time runs out before the first bound.
 
     `block`: slots that share a price; None: such that there are about a hundred blocks. `gap`:
     relative gap between master and bound at which it ends. `on_bound`: receives each better bound
-    with its certificate. `on_start`: receives the prices of one pool.
+    with its certificate. `on_start`: receives the first prices.
     """
     slots = contended_slots(instance)
-    block = block or -(-slots // BLOCKS)
-    try:
-        configurations(instance)
-    except ScaleError:
-        pooled = _Master(instance, block, slots, pooled=True)
-        return _solve(pooled, None, budget, gap, on_bound)
-    rough = _solve(_Master(instance, block, slots, pooled=True), None, budget, ROUGH, on_bound)
-    if rough is None:
-        return None
-    on_start(rough.prices)
-    whole = _Master(instance, block, slots, pooled=False)
-    return _solve(whole, rough.prices, budget, gap, on_bound) or rough
+    block, best = block or -(-slots // BLOCKS), None
+    for times in (*LONGER, 1):
+        rows = _Master(instance, times * block, slots)
+        found = _solve(rows, best and best.prices, budget, gap if times == 1 else ROUGH, on_bound)
+        if found is None:
+            break
+        if best is None:
+            on_start(found.prices)
+        if best is None or found.bound > best.bound:
+            best = found
+    return best
 
 
 def _solve(
@@ -269,13 +232,15 @@ def _solve(
     budget: Budget,
     gap: float,
     on_bound: OnProved | None,
-) -> LpResult[ContainerPrices] | None:
-    """Solve one of the two programs.
+) -> LpResult | None:
+    """Solve the program of one length of blocks.
 
-    `start`: its cheapest runs and most valuable configurations are the first columns.
+    `start`: prices, of which the cheapest runs and most valuable configurations are the first
+    columns.
     """
     pricer, first = rows.pricer, None
     if start is not None:
+        start = start.by_blocks(rows.block)
         if (priced := pricer.price_jobs(start, budget.clock)) is None:
             return None
         least, runs = priced
@@ -291,9 +256,9 @@ def _solve(
         if (priced := pricer.price_jobs(prices, budget.clock)) is None:
             return None
         least, runs = priced
-        paid, chosen = rows.paid(prices, duals)
+        values, chosen = pricer.best_configurations(prices)
         improving = [run for own in runs for run in own if run.cost < duals[run.job] - 1e-9]
-        columns = rows.columns(improving, chosen) if improving or chosen.size else None
-        return Priced(columns, pricer.bound(least, paid))
+        bound = pricer.bound(least, pricer.supply(prices, values))
+        return Priced(rows.columns(improving, chosen), bound)
 
     return generate(rows, pricing, budget=budget, gap=gap, first=first, on_bound=on_bound)

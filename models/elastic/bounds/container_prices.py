@@ -9,7 +9,7 @@ costs at least
     value of the most valuable configuration.
 
 In a coarser relaxation all servers are one pool: a resource has a price, a container pays for its
-demand, and the last sum is the value of the cluster's capacity.
+demand, and the last sum is the value of the cluster's capacity. It stands in older certificates.
 
 References
 ----------
@@ -25,9 +25,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.bounds.block_pricing import (
+    ROUNDING,
     add_window_prices,
     block_edges,
     candidate_starts,
@@ -36,10 +36,8 @@ from schedgap.models.elastic.bounds.block_pricing import (
     read_price_list,
     safe_bound,
 )
-from schedgap.models.elastic.bounds.mode_tables import ROUNDING, table, undominated
-from schedgap.models.elastic.bounds.volume import MAX_SLOTS
-from schedgap.models.elastic.modes import ElasticCluster, cluster, modes
-from schedgap.models.elastic.placement import Floats, Ints
+from schedgap.models.elastic.modes import ElasticCluster, cluster, mode_table, modes
+from schedgap.models.elastic.placement import Floats, Ints, fits
 from schedgap.models.mechanisms.configurations import maximal_configurations
 from schedgap.solvers.children.clock import Clock
 
@@ -57,23 +55,24 @@ def containers(view: ElasticCluster) -> Floats:
 def configurations(instance: ElasticInstance) -> tuple[tuple[int, Floats], ...]:
     """Return for each kind of server how many there are, and its maximal configurations [c, i].
 
-    What a server holds in a slot of any schedule is at most one of them, in every entry.
-
-    Raises
-    ------
-    ScaleError
-        When a server has too many.
+    What a server holds in a slot of any schedule is at most one of them, in every entry. If there
+    are too many, PSs or all containers count as if they had the server for themselves.
     """
     view = cluster(instance)
     kinds, number = np.unique(view.capacity, axis=0, return_counts=True)
-    result = []
+    demand, result = containers(view), list[tuple[int, Floats]]()
     for capacity, n in zip(kinds, number, strict=True):
-        found = maximal_configurations(
-            containers(view), capacity, rounding=_SUM_ROUNDING, at_most=MAX_VISITED
-        )
-        if found is None:
-            raise ScaleError(f"a server has more than {MAX_VISITED} configurations")
-        result.append((int(n), found.astype(np.float64)))
+        free = capacity + _SUM_ROUNDING * (1 + capacity)
+        table = np.array([fits(free, units) for units in demand], dtype=np.float64)[None]
+        for kept in len(demand), len(view.worker_units):
+            found = maximal_configurations(
+                demand[:kept], capacity, rounding=_SUM_ROUNDING, at_most=MAX_VISITED
+            )
+            if found is not None:
+                others = np.repeat(table[:, kept:], len(found), axis=0)
+                table = np.hstack([found.astype(np.float64), others])
+                break
+        result.append((int(n), table))
     return tuple(result)
 
 
@@ -92,51 +91,18 @@ class ContainerPrices:
         """Return [b + 1] the number of slots before each block, and finally all slots."""
         return block_edges(self.block, self.slots)
 
+    def by_blocks(self, block: int) -> "ContainerPrices":
+        """Return them with other blocks: at the first slot of each it is as it was.
+
+        `block`: slots in a block.
+        """
+        old = block_edges(block, self.slots)[:-1] // self.block
+        return ContainerPrices(block, self.slots, self.price[:, old])
+
     def upto(self) -> Floats:
         """Return [i, t] the price of a container in slots 1..t, from t = 0 on."""
         by_slot = np.repeat(self.price, np.diff(self.edges()), axis=1)
         return np.pad(np.cumsum(by_slot, axis=1), ((0, 0), (1, 0)))
-
-
-class ContainerDemands(NamedTuple):
-    """Containers and durations of a job's modes; dominated modes are left out."""
-
-    worker: Ints  # [k] container
-    workers: Ints  # [k]
-    ps: Ints  # [k] container; in the ring any
-    ps_count: Ints  # [k] PSs; in the ring 0
-    duration: Ints  # [k]
-
-
-@lru_cache(maxsize=1 << 12)
-def container_demands(instance: ElasticInstance, job: int) -> ContainerDemands:
-    """Return the containers and durations of a job's modes.
-
-    `job`: index of a job that has modes.
-    """
-    modes_of_job, types = table(instance, job), len(cluster(instance).worker_units)
-    points = np.column_stack([modes_of_job.duration, modes_of_job.workers, modes_of_job.ps]).astype(
-        float
-    )
-    kind = modes_of_job.worker_type * (int(modes_of_job.ps_type.max()) + 2) + modes_of_job.ps_type
-    groups = (np.flatnonzero(kind == one) for one in np.unique(kind))
-    rows = modes_of_job.rows(
-        np.concatenate([group[undominated(points[group])] for group in groups])
-    )
-    ps = np.where(rows.ps_type < 0, 0, types + rows.ps_type)
-    return ContainerDemands(rows.worker_type, rows.workers, ps, rows.ps, rows.duration)
-
-
-@lru_cache(maxsize=1 << 12)
-def pool_demands(instance: ElasticInstance, job: int) -> ContainerDemands:
-    """Return the modes among which one is cheapest if all servers are one pool.
-
-    `job`: index of a job that has modes.
-    """
-    own, demand = container_demands(instance, job), containers(cluster(instance))
-    total = own.workers[:, None] * demand[own.worker] + own.ps_count[:, None] * demand[own.ps]
-    kept = undominated(np.column_stack([own.duration, total]))
-    return ContainerDemands._make(column[kept] for column in own)
 
 
 class ContainerRun(NamedTuple):
@@ -144,18 +110,16 @@ class ContainerRun(NamedTuple):
 
     cost: float
     job: int
-    row: int  # index in the pricer's `demands`
+    row: int  # index of the mode
     start: int  # slot, from 1
 
 
 class ContainerPricer:
-    """The pricing problem: cheapest runs of all jobs, most valuable configurations of servers.
+    """The pricing problem: cheapest runs of all jobs, most valuable configurations of servers."""
 
-    `pooled`: all servers are one pool, and a container pays for its demand.
-    """
-
-    def __init__(self, instance: ElasticInstance, *, pooled: bool = False) -> None:
-        self.instance, self._demands = instance, pool_demands if pooled else container_demands
+    def __init__(self, instance: ElasticInstance) -> None:
+        self.instance = instance
+        self.types = len(cluster(instance).worker_units)
         self.jobs = [j for j in range(len(instance.jobs)) if modes(instance, j)]
 
     @property
@@ -165,14 +129,7 @@ class ContainerPricer:
 
     def end(self, run: ContainerRun) -> int:
         """Return start + duration."""
-        return run.start + int(self.demands(run.job).duration[run.row])
-
-    def demands(self, job: int) -> ContainerDemands:
-        """Return the modes that are priced.
-
-        `job`: index of a job that has modes.
-        """
-        return self._demands(self.instance, job)
+        return run.start + int(mode_table(self.instance, run.job).duration[run.row])
 
     def price_jobs(
         self, prices: ContainerPrices, clock: Clock | None = None
@@ -195,13 +152,14 @@ class ContainerPricer:
 
     def _cheapest(self, job: int, prices: ContainerPrices, paid: Floats) -> list[ContainerRun]:
         """Return the cheapest runs of a job; paid [i, t]: price of a container in slots 1..t."""
-        given, own = self.instance.jobs[job], self.demands(job)
+        given, own = self.instance.jobs[job], mode_table(self.instance, job)
         first, last = given.arrival - 1, self.instance.last_end
         start = candidate_starts(first, last, prices.edges(), own.duration)  # [k, i]
         end = start + own.duration[:, None]
         cost: Floats = np.zeros(start.shape)
-        add_window_prices(cost, paid, own.worker, own.workers, start, own.duration)
-        add_window_prices(cost, paid, own.ps, own.ps_count, start, own.duration)
+        ps = self.types + own.ps_type  # container; in the ring any, and none of it is used
+        add_window_prices(cost, paid, own.worker_type, own.workers, start, own.duration)
+        add_window_prices(cost, paid, ps, own.ps, start, own.duration)
         if self.instance.is_batch:
             cost -= given.weight
         else:
@@ -246,25 +204,16 @@ class ContainerPricer:
         return float(self.number @ values @ np.diff(prices.edges()))
 
 
-def block_certificate(
-    instance: ElasticInstance, prices: ContainerPrices, pool: Floats | None = None
-) -> dict[str, object]:
-    """Return the certificate as plain JSON data, with prices rounded to 12 digits.
-
-    `pool` [r, b]: prices of units of the resources, if all servers are one pool.
-    """
+def block_certificate(prices: ContainerPrices) -> dict[str, object]:
+    """Return the certificate as plain JSON data, with prices rounded to 12 digits."""
     sizes = {"block": prices.block, "slots": prices.slots}
-    if pool is None:
-        return {"kind": "configuration-lp", **sizes, "prices": price_list(prices.price)}
-    cells = [[0, *cell] for cell in price_list(pool)]
-    servers = [0] * len(instance.servers)
-    return {"kind": "pooled-lp-coarse", **sizes, "pool": servers, "prices": cells}
+    return {"kind": "configuration-lp", **sizes, "prices": price_list(prices.price)}
 
 
 def block_certificate_bound(instance: ElasticInstance, data: Mapping[str, Any]) -> float:
     """Return the bound that the prices of a certificate prove, in the objective's own sense.
 
-    `data`: the certificate, as written by `block_certificate`.
+    `data`: the certificate, as written by `block_certificate`, or with all servers in one pool.
 
     Raises
     ------
@@ -272,15 +221,12 @@ def block_certificate_bound(instance: ElasticInstance, data: Mapping[str, Any]) 
         When it does not fit the instance.
     """
     block, slots, cells = data["block"], data["slots"], data["prices"]
-    if not all(1 <= n <= MAX_SLOTS for n in (block, slots)):
-        raise ValueError("block, slots: need numbers >= 1 that are not too large")
-    whole, demand = data["kind"] == "configuration-lp", containers(cluster(instance))
-    pricer = ContainerPricer(instance, pooled=not whole)
+    pricer, demand = ContainerPricer(instance), containers(cluster(instance))
     length = np.diff(block_edges(block, slots))
-    if whole:
+    if data["kind"] == "configuration-lp":
         prices = ContainerPrices(block, slots, read_price_list(cells, (len(demand), len(length))))
         paid = pricer.supply(prices, pricer.best_configurations(prices)[0])
-    else:
+    else:  # one pool
         if [*data["pool"]] != [0] * len(instance.servers) or any(cell[0] for cell in cells):
             raise ValueError("pool: need the number 0 for each server, and for each price")
         price = read_price_list([cell[1:] for cell in cells], (demand.shape[1], len(length)))

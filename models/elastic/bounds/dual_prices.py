@@ -92,7 +92,7 @@ def batch_problem(
     `jobs`: at least one. `deadline`: tau >= 2.
     """
     data = instance.to_data()
-    chosen = [data["jobs"][each.place] | {"arrival": 1} for each in jobs]
+    chosen = [data["jobs"][job.place] | {"arrival": 1} for job in jobs]
     changed = {"objective": "scheduled_weight", "deadline": deadline, "jobs": chosen}
     return ElasticInstance.from_data(data | changed)
 

@@ -19,6 +19,7 @@ Science 7422 (2012): the average over permutations.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -39,9 +40,9 @@ from schedgap.models.elastic.bounds.configuration_lp import (
     run_cost,
 )
 from schedgap.models.elastic.bounds.volume import contended_slots
-from schedgap.models.elastic.modes import Mode, cluster, modes
+from schedgap.models.elastic.modes import cluster, modes
 from schedgap.models.elastic.placement import Floats, Ints
-from schedgap.models.elastic.programs.columns import ElasticRun, run_of
+from schedgap.models.elastic.programs.columns import ElasticRun, run_at
 from schedgap.models.elastic.time_windows import windows
 from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster, prices_at_most
 from schedgap.models.method import Budget
@@ -122,12 +123,6 @@ class RunPricer:
         self.view = cluster(instance)
         self.capacity = pool_capacity(instance, pool)
         self.jobs = [j for j in range(len(instance.jobs)) if modes(instance, j)]
-        self._by_type: list[list[list[Mode]]] = []
-        for j in range(len(instance.jobs)):
-            groups: dict[tuple[int, bool], list[Mode]] = {}
-            for mode in modes(instance, j):
-                groups.setdefault((mode.worker_type, mode.central), []).append(mode)
-            self._by_type.append(list(groups.values()))
 
     def _cheapest(self, priced: PricedServers, job: int) -> list[tuple[float, ElasticRun]]:
         """Return the cheapest run of each worker type, central and split, the least cost first.
@@ -137,15 +132,17 @@ class RunPricer:
         instance = self.instance
         given, runs = instance.jobs[job], []
         weight = 0.0 if instance.is_batch else given.weight
-        for group in self._by_type[job]:
-            end = instance.last_end
+        for _, members in groupby(
+            modes(instance, job), lambda mode: (mode.central, mode.worker_type)
+        ):
+            group, end = list(members), instance.last_end
             if end is None:
                 longest = max(mode.duration for mode in group)
                 end = max(priced.slots, given.arrival - 1) + 1 + longest
             run = priced.cheapest(group, given.arrival, end, weight=weight)
             if run is not None:
                 cost = run.cost - (given.weight if instance.is_batch else 0.0)
-                runs.append((cost, run_of(job, run)))
+                runs.append((cost, run_at(job, *run[1:])))
         return sorted(runs)
 
     def values(self, prices: SlotPrices) -> tuple[Floats, list[list[tuple[float, ElasticRun]]]]:
@@ -226,7 +223,7 @@ def solve_lp(
     budget: Budget,
     rounds: int | None = None,
     on_bound: OnProved | None = None,
-) -> LpResult[SlotPrices] | None:
+) -> LpResult | None:
     """Solve the linear relaxation; every bound on the way is valid.
 
     Returns None if time runs out before the first bound.
@@ -295,8 +292,6 @@ def certificate_bound(instance: ElasticInstance, data: Mapping[str, Any]) -> flo
         When it does not fit the instance.
     """
     pool = pools(instance, pooled=data["kind"] == "pooled-lp")
-    if data["slots"] < 1:
-        raise ValueError("slots: need a number >= 1")
     cells = [(k, r, t - 1, price) for k, r, t, price in data["prices"]]
     slots = min(data["slots"], max([t + 1 for _, _, t, price in cells if price], default=1))
     if reason := too_large(instance, slots) or _too_long(instance, slots):

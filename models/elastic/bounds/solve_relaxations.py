@@ -6,7 +6,7 @@ prices.
 
 from collections.abc import Callable
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from annotated_types import Ge
@@ -31,7 +31,7 @@ _GAP = 5e-4  # relative gap between master and bound: masters over blocks conver
 def _generated(
     instance: ElasticInstance,
     call: RunContext,
-    solve_lp: Callable[..., LpResult[Any] | None],
+    solve_lp: Callable[..., LpResult | None],
     **trace: object,
 ) -> MethodResult:
     """Return the result of column generation; each bound on the way is reported."""

@@ -15,8 +15,8 @@ from functools import lru_cache
 import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.bounds.mode_tables import ROUNDING, table
-from schedgap.models.elastic.modes import cluster
+from schedgap.models.elastic.bounds.block_pricing import ROUNDING
+from schedgap.models.elastic.modes import cluster, mode_table
 from schedgap.models.elastic.placement import Floats
 from schedgap.models.elastic.time_windows import shortest
 
@@ -70,8 +70,8 @@ def mean_busy_time_bound(instance: ElasticInstance, resource: int) -> float | No
 @lru_cache(maxsize=1 << 12)
 def _least_volumes(instance: ElasticInstance, job: int) -> Floats:
     """Return [r] the least demand x duration of a mode, in units of the resource times slots."""
-    rows = table(instance, job)
-    least: Floats = (rows.demand(cluster(instance)) * rows.duration[:, None]).min(axis=0)
+    rows = mode_table(instance, job)
+    least: Floats = (rows.demand * rows.duration[:, None]).min(axis=0)
     return least
 
 
@@ -80,26 +80,18 @@ def mean_busy_times(release: list[float], volume: list[float], weight: list[floa
 
     `release`: earliest start times. `volume`: processing times p, >= 0. `weight`: weights w, > 0.
     """
-    order = sorted(range(len(release)), key=lambda j: release[j])
-    remaining, integral = list(volume), [0.0] * len(volume)
-    now, next_release, waiting = 0.0, 0, set[int]()
-    while next_release < len(order) or waiting:
-        if not waiting:
-            now = max(now, release[order[next_release]])
-        while next_release < len(order) and release[order[next_release]] <= now:
-            if volume[order[next_release]] > 0:
-                waiting.add(order[next_release])
-            next_release += 1
-        if not waiting:
-            continue
-        j = max(waiting, key=lambda j: (weight[j] / volume[j], -j))
-        until = now + remaining[j]
-        finished = next_release == len(order) or until <= release[order[next_release]]
-        if not finished:
-            until = release[order[next_release]]
-        integral[j] += (until - now) * (until + now) / 2
-        remaining[j] -= until - now
-        now = until
-        if finished:
-            waiting.remove(j)
-    return [integral[j] / volume[j] if volume[j] > 0 else release[j] for j in range(len(release))]
+    mean, free = list(release), [(0.0, math.inf)]  # free intervals of the machine, in order
+    jobs = [j for j in range(len(release)) if volume[j] > 0]
+    for j in sorted(jobs, key=lambda j: -weight[j] / volume[j]):
+        left, integral, rest = volume[j], 0.0, list[tuple[float, float]]()
+        for begin, end in free:
+            first = max(begin, release[j])
+            last = min(first + left, end)
+            if last > first:
+                integral += (last - first) * (last + first) / 2
+                left -= last - first
+                rest += [(a, b) for a, b in ((begin, first), (last, end)) if a < b]
+            else:
+                rest.append((begin, end))
+        mean[j], free = integral / volume[j], rest
+    return mean

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from types import ModuleType
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from annotated_types import Ge
@@ -31,14 +32,6 @@ MAX_RATIO = 1e7  # largest ratio of two amounts of a resource in floating point
 
 Built = BuiltProgram[ElasticSchedule]
 MaxColumns = Annotated[int | None, "largest number of columns of a program that is built", Ge(1)]
-
-
-class _PyomoProgram(Protocol):
-    """A module that writes a program with Pyomo."""
-
-    def size(self, instance: ElasticInstance, span: ElasticWindows) -> int: ...
-    def build(self, instance: ElasticInstance, *, span: ElasticWindows) -> "pyo.ConcreteModel": ...
-    def read(self, model: "pyo.ConcreteModel", instance: ElasticInstance) -> ElasticSchedule: ...
 
 
 def _span(instance: ElasticInstance, known: Known[ElasticSchedule] | None) -> ElasticWindows:
@@ -70,12 +63,12 @@ def _built(
 
 
 def _pyomo(
-    program: _PyomoProgram,
+    program: ModuleType,
     instance: ElasticInstance,
     known: Known[ElasticSchedule] | None,
     max_columns: int | None,
 ) -> Built:
-    """Build the program of a module."""
+    """Build the program of a module that has `size`, `build` and `read`."""
     span = _span(instance, known)
     check_size(program.size(instance, span), max_columns)
     return _built(instance, program.build(instance, span=span), program.read)

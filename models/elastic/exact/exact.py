@@ -1,9 +1,9 @@
 """`exact` (ours): a good incumbent, CP-SAT, then refutation of better values.
 
 Small instances are closed at once: all values below the incumbent's are refuted, which leaves a
-proof. Otherwise CP-SAT on intervals comes first. Then the prover refutes values from the bound of
-column generation up to the incumbent's, and finds better schedules on its way. Where that leaves a
-gap, the prices of a relaxation guide list schedules, and CP-SAT has the rest of the time.
+proof. Otherwise lists by the prices of a relaxation and CP-SAT on intervals come first. Then the
+prover refutes values from the bound of column generation up to the incumbent's, and finds better
+schedules on its way. Where that leaves a gap, a local search and CP-SAT have the rest of the time.
 """
 
 import math
@@ -17,7 +17,7 @@ from schedgap.models.elastic.bounds.solve_relaxations import schedule_lp_bound
 from schedgap.models.elastic.exact.build_programs import cp_sat
 from schedgap.models.elastic.exact.prove import prove_goal
 from schedgap.models.elastic.heuristics.initial import initial_state, starting_schedule
-from schedgap.models.elastic.heuristics.lp_guided import lp_guided
+from schedgap.models.elastic.heuristics.lp_guided import lists_by_prices, lp_guided
 from schedgap.models.elastic.modes import modes
 from schedgap.models.elastic.programs.whole_numbers import exact_integers
 from schedgap.models.elastic.proof import MAX_SERVERS, weight_unit
@@ -29,6 +29,7 @@ from schedgap.models.search_state import Relay, SearchState, StageProgress, Stag
 
 # Shares of the remaining time, and upper limits in seconds.
 FIRST_SHARE, FIRST_SECONDS = 0.2, 3.0  # each of the two searches at the beginning
+PRICES_SHARE = 0.1  # bounds and lists by the prices of a relaxation
 REFUTE_SHARE = 0.8  # refuting better values
 STEP = 0.2  # a refuted goal is raised by this share of the gap to the incumbent
 RELAXED_SHARE = 0.5  # each of the two relaxations, one of which guides list schedules
@@ -45,6 +46,8 @@ METHODS: Mapping[str, Callable[..., MethodResult]] = {
 
 def exact(instance: ElasticInstance, call: RunContext) -> MethodResult:
     """Run `exact`."""
+    if not instance.is_batch and _is_large(instance):
+        return lp_guided(instance, call)  # has the first lists, too
     state = initial_state(instance, call)
     state.checkable_only = True
     note = "" if state.closed else _search(instance, state)
@@ -58,6 +61,8 @@ def _search(instance: ElasticInstance, state: SearchState) -> str:
     budget, size = state.call.budget, _interval_size(instance, state)
     if size <= REFUTED_SIZE:
         _refute(instance, state, budget.share(FIRST_SHARE, most=FIRST_SECONDS))
+    if not _over(state):
+        lists_by_prices(instance, state, budget.share(PRICES_SHARE))
     if size <= FIRST_SIZE and not _over(state):
         _intervals(instance, state, budget.share(FIRST_SHARE, most=FIRST_SECONDS))
     if len(instance.servers) <= MAX_SERVERS and not _over(state):
@@ -78,6 +83,11 @@ def _search(instance: ElasticInstance, state: SearchState) -> str:
     if not _over(state) and size <= MAX_SIZE:
         _intervals(instance, state, budget)
     return note
+
+
+def _is_large(instance: ElasticInstance) -> bool:
+    """Return whether neither the prover nor CP-SAT is asked."""
+    return len(instance.servers) > MAX_SERVERS and _variables(instance) > MAX_SIZE
 
 
 def _over(state: SearchState) -> bool:
@@ -112,6 +122,11 @@ def _interval_size(instance: ElasticInstance, state: SearchState) -> float:
         exact_integers(instance, span)
     except ScaleError:
         return math.inf
+    return _variables(instance)
+
+
+def _variables(instance: ElasticInstance) -> int:
+    """Return the size of the interval model."""
     pairs = len(instance.worker_types) * (1 + len(instance.ps_types))
     whole = sum(len(modes(instance, j)) for j in range(len(instance.jobs)))
     return whole + len(instance.jobs) * len(instance.servers) * pairs

@@ -42,8 +42,8 @@ class Problem(NamedTuple):
     worker_type: Ints  # [k]
     workers: Ints  # [k]
     duration: Ints  # [k]
-    central: NDArray[np.bool_]  # [k]
-    ps: Ints  # [k] PSs of the first type that serve all workers; 0 in the ring
+    central: Ints  # [k] 0 or 1
+    ps: Ints  # [k] the fewest PSs of the first type; 0 in the ring
     ps_kind: Ints  # [k] container of the first PS type; the worker types come first
     kinds_from: Ints  # [k + 1] where the PS types of a mode begin in `kinds`
     kinds: Ints  # PS types, of a mode in ascending order of demand; -1 in the ring

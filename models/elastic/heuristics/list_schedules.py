@@ -13,20 +13,15 @@ dates", Mathematical Programming (1998): lists in the order of a relaxation.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-
-import numpy as np
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.algorithms.pricing import PricedServers
-from schedgap.models.elastic.bounds.container_prices import ContainerPricer, ContainerPrices
-from schedgap.models.elastic.bounds.mode_tables import table
 from schedgap.models.elastic.heuristics.kernel import KERNEL, entry
 from schedgap.models.elastic.heuristics.partial_schedule import PartialSchedule
-from schedgap.models.elastic.modes import cluster, modes
+from schedgap.models.elastic.modes import cluster, mode_table, modes
 from schedgap.models.elastic.placement import Floats
-from schedgap.models.elastic.programs.columns import ElasticRun, run_of, schedule_of
+from schedgap.models.elastic.programs.columns import ElasticRun, run_at, schedule_of
 from schedgap.models.elastic.time_windows import shortest
 from schedgap.models.method import MethodResult, RunContext
 
@@ -36,37 +31,17 @@ Stop = Callable[[], bool]
 
 
 def wspt_order(instance: ElasticInstance) -> list[int]:
-    """Return the jobs that have modes by least volume / weight, ties in list order."""
-    view = cluster(instance)
-    total = view.capacity.sum(axis=0)
-    share = np.where(total > 0, 1 / np.where(total > 0, total, 1.0), 0.0)  # [r]
-    worker, ps = view.worker_units @ share, np.append(view.ps_units @ share, 0.0)
+    """Return the jobs that have modes by least volume / weight, ties in list order.
 
-    def rank(j: int) -> tuple[float, int]:
-        rows = table(instance, j)
-        demand = (
-            rows.workers * worker[rows.worker_type] + ps[rows.ps_type]
-        )  # -1 in the ring: the last
-        return float((demand * rows.duration).min()) / instance.jobs[j].weight, j
+    Volume is demand x duration, each resource as a share of all servers' total.
+    """
+    share = cluster(instance).share
+
+    def rank(j: int) -> float:
+        own = mode_table(instance, j)
+        return float((own.demand @ share * own.duration).min()) / instance.jobs[j].weight
 
     return sorted((j for j in range(len(instance.jobs)) if modes(instance, j)), key=rank)
-
-
-def wspt_list(instance: ElasticInstance, stop: Stop = lambda: False) -> list[ElasticRun] | None:
-    """Schedule the jobs by least volume / weight, each at its earliest end; every job has a mode.
-
-    Volume is demand x duration, each resource as a share of all servers' total. Of equal ends the
-    least volume, then the earliest start; servers are chosen by
-    `partial_schedule.opportunity_costs`.
-
-    `stop`: returns True when time is up.
-
-    Returns
-    -------
-    list of ElasticRun or None
-        None when the horizon is closed and a job does not fit, or when it was stopped.
-    """
-    return list_schedule(instance, wspt_order(instance), stop=stop)
 
 
 def list_schedule(
@@ -80,7 +55,7 @@ def list_schedule(
     """Schedule the jobs in order, each at the least weight x (start + duration) + factor x price.
 
     `order`: jobs that have modes. `upto`, `factor`, `fit`: as for `PartialSchedule`. `stop`:
-    returns True when time is up.
+    returns True when time is up; compiled code does not ask.
 
     Returns
     -------
@@ -97,9 +72,9 @@ def list_schedule(
     try:
         partial, left = PartialSchedule(instance, int(min(slots, last)), upto), list(order)
         while left:
-            if stop():
+            if run is KERNEL.plain and stop():
                 return None
-            now = 1 if run is KERNEL.plain else len(left)  # between two looks at the clock
+            now = 1 if run is KERNEL.plain else len(left)  # compiled, they take milliseconds
             done = partial.insert_all(left[:now], factor, fit, run)
             left = left[done:]
             if done == now:
@@ -121,50 +96,22 @@ def one_by_one(instance: ElasticInstance, order: Sequence[int]) -> list[ElasticR
 
     With a last slot there are none in a batch, and None otherwise.
     """
-    view, start, runs = cluster(instance), 1, list[ElasticRun]()
+    start, runs, empty = 1, list[ElasticRun](), PricedServers.empty(cluster(instance), 1)
     if instance.last_end is not None:
         return runs if instance.is_batch else None
     for j in order:
         mode = min(modes(instance, j), key=lambda mode: mode.duration)
-        run = PricedServers.empty(view, 1).cheapest_at(mode, 1)
+        run = empty.cheapest_at(mode, 1)
         assert run is not None
         start = max(start, instance.jobs[j].arrival)
-        runs.append(run_of(j, run)._replace(start=start))
+        runs.append(run_at(j, mode, start, run.workers, run.ps))
         start += mode.duration
     return runs
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LpGuide:
-    """Prices of a linear relaxation, and starts and ends of the jobs in its Lagrangian solution."""
-
-    upto: Floats  # [i, t] price of a container in slots 1..t
-    start: Floats  # [j]
-    end: Floats  # [j] start + duration
-
-    def order(self, late: float = 1.0) -> list[int]:
-        """Return the jobs by a point between start and end.
-
-        `late`: the point in [0, 1]; 1 orders by the ends.
-        """
-        point = (1 - late) * self.start + late * self.end
-        order: list[int] = np.argsort(point, kind="stable").tolist()
-        return order
-
-
-def guide(instance: ElasticInstance, prices: ContainerPrices) -> LpGuide:
-    """Return the guide given by prices; jobs without a run come last."""
-    pricer = ContainerPricer(instance)
-    priced = pricer.price_jobs(prices)
-    assert priced is not None  # without a clock
-    late = prices.slots + 1
-    spans = [(runs[0].start, pricer.end(runs[0])) if runs else (late, late) for runs in priced[1]]
-    return LpGuide(prices.upto(), *np.array(spans, dtype=float).T)
-
-
-def solve_wspt_list(instance: ElasticInstance, call: RunContext) -> MethodResult:
-    """Run `wspt-list`."""
-    runs = wspt_list(instance)
-    return (
-        MethodResult(note=NO_PLACE) if runs is None else MethodResult(schedule_of(instance, runs))
-    )
+def wspt_list(instance: ElasticInstance, call: RunContext) -> MethodResult:
+    """Run `wspt-list`: the jobs by least volume / weight, each at its earliest end."""
+    runs = list_schedule(instance, wspt_order(instance))
+    if runs is None:
+        return MethodResult(note=NO_PLACE)
+    return MethodResult(schedule_of(instance, runs))

@@ -1,47 +1,69 @@
 """`lp-guided` (ours): list schedules led by the prices of a linear relaxation, then a local search.
 
+A job is inserted at the least weight x completion plus a part of the prices: without them it would
+take all that is free, and leave nothing for the next one. A move of the search removes a few jobs
+and inserts them again in another order.
+
 References
 ----------
 C. Phillips, C. Stein, J. Wein, "Minimizing average completion time in the presence of release
 dates", Mathematical Programming (1998): lists in the order of a relaxation.
 P. Shaw, "Using constraint programming and local search methods to solve vehicle routing problems",
 Principles and Practice of Constraint Programming, Lecture Notes in Computer Science 1520 (1998):
-the search.
+large neighbourhoods.
+S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, "Optimization by simulated annealing", Science 220
+(1983).
 """
 
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from collections.abc import Callable
+from itertools import product
+from typing import Annotated, Any, NamedTuple
 
+import numpy as np
 from annotated_types import Ge
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.bounds.configuration_lp import Block, solve_configurations
-from schedgap.models.elastic.bounds.container_prices import ContainerPrices
-from schedgap.models.elastic.bounds.job_alone import job_alone
-from schedgap.models.elastic.heuristics import list_schedules
-from schedgap.models.elastic.heuristics.neighborhood_search import relist, search, value_of
+from schedgap.models.elastic.bounds.container_prices import ContainerPricer, ContainerPrices
+from schedgap.models.elastic.heuristics.initial import initial_state
+from schedgap.models.elastic.heuristics.kernel import entry
+from schedgap.models.elastic.heuristics.list_schedules import NO_PLACE, list_schedule, wspt_order
+from schedgap.models.elastic.heuristics.partial_schedule import PartialSchedule
 from schedgap.models.elastic.modes import modes
-from schedgap.models.elastic.programs.columns import ElasticRun, schedule_of
-from schedgap.models.method import MethodResult, RunContext
+from schedgap.models.elastic.placement import Floats
+from schedgap.models.elastic.programs.columns import runs_from, schedule_of
+from schedgap.models.method import Budget, MethodResult, RunContext
+from schedgap.models.search_state import SearchState
 from schedgap.solvers.children.clock import Clock
+from schedgap.solvers.search.annealing import anneal
 
-_LP_SHARE = 0.4  # fraction of the time for the relaxation
-_GAP = 1e-3  # relative gap between master and bound at which the relaxation ends
-_LIST_SHARE = 0.15  # fraction of the remaining time for lists in other orders
-_LISTS = 20  # number of these lists without a time limit
-_MAX_LISTS = 1_000  # number of lists with a time limit
-_PATIENCE = 60  # lists without improvement after which they end
-_MOVES = 150  # moves per job without a time limit
-_MAX_MOVES = 10**9  # moves per job with a time limit, which ends the search
+LP_SHARE = 0.4  # fraction of the time for the relaxation
+GAP = 1e-3  # relative gap between master and bound at which the relaxation ends
+MOVES = 150  # moves per job without a time limit
+MAX_MOVES = 10**9  # moves per job with a time limit, which ends the search
+# One is drawn for each move: factor of the prices, and weight of the room next to a run.
+GENES = np.array(list(product((0.2, 0.2, 0.5, 0.8, 1.0), (0.0, 0.5))))
+MAX_REMOVED = 10  # jobs that a move removes
+HOT, COLD = 0.03, 3e-4  # first and last temperature, relative to the mean value of a job
 
 
-def _spent(clock: Clock) -> Callable[[], float]:
-    """Return a function that returns the elapsed share of the time from now to the limit."""
-    start, end = clock.elapsed(), clock.limit
-    if end is None or end <= start:
-        return lambda: 0.0
-    return lambda: min(1.0, (clock.elapsed() - start) / (end - start))
+class LpGuide(NamedTuple):
+    """Prices of a linear relaxation, and starts and ends of the jobs in its Lagrangian solution."""
+
+    upto: Floats  # [i, t] price of a container in slots 1..t
+    start: Floats  # [j]
+    end: Floats  # [j] start + duration
+
+
+def guide(instance: ElasticInstance, prices: ContainerPrices) -> LpGuide:
+    """Return the guide given by prices; jobs without a run come last."""
+    pricer = ContainerPricer(instance)
+    priced = pricer.price_jobs(prices)
+    assert priced is not None  # without a clock
+    late = prices.slots + 1
+    spans = [(runs[0].start, pricer.end(runs[0])) if runs else (late, late) for runs in priced[1]]
+    return LpGuide(prices.upto(), *np.array(spans, dtype=float).T)
 
 
 def lp_guided(
@@ -59,105 +81,75 @@ def lp_guided(
 
     In a batch problem it ends with the lists.
     """
-    clock, sign = call.clock, -1.0 if instance.is_batch else 1.0
-    found: list[tuple[float, list[ElasticRun]]] = []  # minimised values, the best schedule last
-    values: dict[str, float] = {}
-    bounds: list[tuple[float, Mapping[str, object]]] = []
+    state = initial_state(instance, call)
+    if state.closed:
+        return state.outcome()
 
-    def report(runs: list[ElasticRun], value: float) -> None:
-        found.append((value, runs))
-        call.progress.incumbent(schedule_of(instance, runs), sign * value)
-
-    def keep(bound: float, certificate: Mapping[str, object]) -> None:
-        if not bounds or bound > bounds[-1][0]:
-            bounds.append((bound, certificate))
-            call.progress.bound(sign * bound, certificate)
-
-    def listed(name: str, runs: list[ElasticRun] | None) -> None:
-        if runs is not None:
-            values[name] = value_of(instance, runs)
-            if not found or values[name] < found[-1][0]:
-                report(runs, values[name])
-
-    def list_by(name: str, prices: ContainerPrices) -> list_schedules.LpGuide:
-        own = list_schedules.guide(instance, prices)
-        order = [j for j in own.order(0.0) if modes(instance, j)]
-        runs = list_schedules.list_schedule(instance, order, own.upto, 1.0, 1.0, clock.expired)
-        listed(name, runs)
-        return own
-
-    call.progress.phase("a first list")
-    listed("wspt_list", list_schedules.wspt_list(instance))
-    keep(sign * job_alone(instance), {"kind": "no-contention"})
     call.progress.phase("the relaxation")
+    found = lists_by_prices(instance, state, call.budget.share(LP_SHARE), block)
+    if found is not None and state.schedule is not None and not instance.is_batch and moves != 0:
+        call.progress.phase("searching")
+        state.trace["search"] = search(instance, state, found, moves)
+    return state.outcome(NO_PLACE if state.schedule is None else "")
+
+
+def lists_by_prices(
+    instance: ElasticInstance, state: SearchState, budget: Budget, block: int | None = None
+) -> LpGuide | None:
+    """Report bounds of the relaxation, and lists by its first and last prices; return the last.
+
+    None if time is up. `block`: slots that share a price.
+    """
+    clock = state.call.clock
+
+    def list_by(prices: ContainerPrices) -> LpGuide:
+        found = guide(instance, prices)
+        order = [j for j in np.argsort(found.start, kind="stable").tolist() if modes(instance, j)]
+        runs = list_schedule(instance, order, found.upto, 1.0, 1.0, clock.expired)
+        if runs is not None:
+            state.incumbent(schedule_of(instance, runs))
+        return found
+
     lp = solve_configurations(
-        instance, block=block, budget=call.budget.share(_LP_SHARE), gap=_GAP, on_bound=keep,
-        on_start=lambda prices: list_by("list of one pool", prices),
-    )  # fmt: skip
-    trace: dict[str, Any] = {"first": values}
-    if lp is not None and not clock.expired():
-        call.progress.phase("lists by prices")
-        guide = list_by("list", lp.prices)
-        if found and moves != 0:
-            best = relist(
-                instance,
-                guide,
-                found[-1][1],
-                rounds=_LISTS if clock.limit is None else _MAX_LISTS,
-                patience=_PATIENCE,
-                stop=clock.share(_LIST_SHARE).expired,
-                enough=bounds[-1][0],
-                seed=call.seed,
-                on_better=report,
-            )
-            if not instance.is_batch:
-                trace["search"] = _searched(
-                    instance, call, moves, guide, best, bounds[-1][0], report
-                )
-    bound, certificate = bounds[-1]
-    if not found:
-        return MethodResult(
-            bound=sign * bound, certificate=certificate, note=list_schedules.NO_PLACE
-        )
-    return MethodResult(
-        schedule_of(instance, found[-1][1]),
-        bound=sign * bound,
-        certificate=certificate,
-        trace=trace,
+        instance, block=block, budget=budget, gap=GAP, on_bound=state.bound, on_start=list_by
     )
+    return None if lp is None or clock.expired() else list_by(lp.prices)
 
 
-def _searched(
-    instance: ElasticInstance,
-    call: RunContext,
-    asked: int | None,
-    guide: list_schedules.LpGuide,
-    runs: list[ElasticRun],
-    bound: float,
-    report: Callable[[list[ElasticRun], float], None],
+def search(
+    instance: ElasticInstance, state: SearchState, found: LpGuide, asked: int | None
 ) -> dict[str, Any]:
-    """Search; return the number of moves and why the search ended."""
-    clock, jobs = call.clock, len(instance.jobs)
-    moves = asked if asked is not None else _MOVES if clock.limit is None else _MAX_MOVES
-    call.progress.phase("searching")
+    """Improve the incumbent of a state, all jobs in modes; return the moves and why they ended.
+
+    `asked`: moves for each job; None: as time allows.
+    """
+    assert state.schedule is not None
+    call, limit = state.call, state.call.clock.limit
+    moves = asked if asked is not None else MOVES if limit is None else MAX_MOVES
+    runs = runs_from(instance, state.schedule)
     try:
-        best, made = search(
-            instance,
-            guide,
-            runs,
-            moves=moves * jobs,
-            stop=clock.expired,
-            spent=_spent(clock),
-            enough=bound,
-            seed=call.seed,
-            on_better=report,
-        )
+        partial = PartialSchedule(instance, max(run.end for run in runs) - 1, found.upto, runs)
     except ScaleError as error:
         return {"moves": 0, "end": str(error)}
-    if value_of(instance, best) <= bound * (1 + 1e-9):
+    orders = wspt_order(instance), np.argsort(found.end, kind="stable")
+    keys = [-partial.problem.weight, *(np.argsort(order).astype(float) for order in orders)]
+    _, made = anneal(
+        entry(instance), partial.problem._replace(keys=np.stack(keys)), partial.state,
+        genes=GENES, most=MAX_REMOVED, hot=HOT, cold=COLD, moves=moves * len(instance.jobs),
+        seed=call.seed, enough=state.lower, stop=call.clock.expired, spent=_spent(call.clock),
+        on_better=lambda plan, value: state.incumbent(schedule_of(instance, partial.runs(plan))),
+    )  # fmt: skip
+    why = f"{moves} moves for each job"
+    if state.closed:
         why = "the bound is met"
-    elif clock.expired():
+    elif call.clock.expired():
         why = "out of time"
-    else:
-        why = f"{moves} moves for each job"
     return {"moves": made, "end": why}
+
+
+def _spent(clock: Clock) -> Callable[[], float]:
+    """Return a function that returns the elapsed share of the time from now to the limit."""
+    start, end = clock.elapsed(), clock.limit
+    if end is None or end <= start:
+        return lambda: 0.0
+    return lambda: min(1.0, (clock.elapsed() - start) / (end - start))

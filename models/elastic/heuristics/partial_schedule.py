@@ -2,8 +2,6 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
@@ -11,92 +9,52 @@ from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.heuristics import kernel
 from schedgap.models.elastic.heuristics.kernel import Plan, Problem, State
-from schedgap.models.elastic.modes import ElasticCluster, Mode, cluster, modes
-from schedgap.models.elastic.placement import Floats, fits, ps_needed
+from schedgap.models.elastic.modes import Mode, ModeTable, cluster, mode_table
+from schedgap.models.elastic.placement import Floats, Ints, fits
 from schedgap.models.elastic.programs.columns import ElasticRun, run_at
+from schedgap.models.elastic.time_windows import shortest
 
 MAX_CELLS = 10_000_000  # entries of a table: slots x servers x resources, modes x starts
-
-
-class ModeRow(NamedTuple):
-    """Modes of a job that differ in the PS type only."""
-
-    volume: float  # share of all servers' resources, times the duration
-    duration: int
-    worker_type: int
-    workers: int
-    central: bool
-    ps_types: tuple[int, ...]  # in ascending order of demand; -1 in the ring
-    ps: int  # PSs of the first type that serve all workers; 0 in the ring
-
-
-@lru_cache(maxsize=1 << 12)
-def mode_rows(instance: ElasticInstance, job: int) -> tuple[ModeRow, ...]:
-    """Return the modes of a job in ascending order of volume.
-
-    `job`: index of the job.
-    """
-    view = cluster(instance)
-    total = view.capacity.sum(axis=0)
-    share = np.where(total > 0, 1 / np.where(total > 0, total, 1.0), 0.0)
-    types: dict[tuple[int, int, int, bool], list[tuple[float, int, int]]] = {}
-    for mode in modes(instance, job):
-        m, p, N, q, d = mode
-        ps, demand = _ps(view, mode), N * view.worker_units[m]
-        if p is not None:
-            demand = demand + ps * view.ps_units[p]
-        types.setdefault((d, m, N, q), []).append(
-            (float(demand @ share), -1 if p is None else p, ps)
-        )
-    rows = []
-    for (d, m, N, q), found in types.items():
-        found.sort(key=lambda each: each[0])
-        rows.append(
-            ModeRow(d * min(found)[0], d, m, N, q, tuple(p for _, p, _ in found), found[0][2])
-        )
-    return tuple(sorted(rows))
-
-
-def _ps(view: ElasticCluster, mode: Mode) -> int:
-    """Return the number of PSs of a mode; of a split mode with no worker next to them."""
-    if mode.ps_type is None:
-        return 0
-    m, p = mode.worker_type, mode.ps_type
-    b, B = float(view.worker_bandwidth[m]), float(view.ps_bandwidth[p])
-    return 1 if mode.central else ps_needed(b, B, mode.workers)
 
 
 @lru_cache(maxsize=16)
 def _problem(instance: ElasticInstance) -> Problem:
     """Return the instance as arrays, without prices and priorities."""
-    view, types = cluster(instance), len(cluster(instance).worker_units)
-    rows = [mode_rows(instance, j) for j in range(len(instance.jobs))]
-    off = np.append(0, np.cumsum([len(each) for each in rows]))
-    given = [row for each in rows for row in each]
-    duration = np.array([row.duration for row in given])
-    weight = np.array([job.weight for job in instance.jobs], dtype=float)
-    arrival = np.array([job.arrival for job in instance.jobs])
-    shortest = np.array([min((row.duration for row in each), default=0) for each in rows])
-    by_duration = [
-        first + np.argsort(duration[first:last], kind="stable") for first, last in pairwise(off)
-    ]
+    view, jobs = cluster(instance), instance.jobs
+    rows, kinds, by_duration = list[ModeTable](), list[Ints](), list[Ints]()
+    off, kinds_from = [0], [0]
+    for j in range(len(jobs)):
+        own = mode_table(instance, j)
+        own = own.rows(np.lexsort((own.duration, own.duration * (own.demand @ view.share))))
+        same = np.column_stack([own.duration, own.worker_type, own.workers, own.central])
+        _, first, group = np.unique(same, axis=0, return_index=True, return_inverse=True)
+        row = np.argsort(np.argsort(first))[group.ravel()]  # row of each mode
+        rows.append(own.rows(np.sort(first)))
+        kinds.append(own.ps_type[np.argsort(row, kind="stable")])
+        by_duration.append(off[-1] + np.argsort(rows[-1].duration, kind="stable"))
+        kinds_from += (kinds_from[-1] + np.cumsum(np.bincount(row))).tolist()
+        off.append(off[-1] + len(first))
+    all_rows = ModeTable(*(np.concatenate(columns) for columns in zip(*rows, strict=True)))
+    weight = np.array([job.weight for job in jobs], dtype=float)
+    arrival = np.array([job.arrival for job in jobs])
+    least = np.array([shortest(instance, j) or 0 for j in range(len(jobs))])
+    types, none = len(view.worker_units), np.zeros((1, view.capacity.shape[1]))
     worker_cost, ps_cost = opportunity_costs(instance)
-    none = np.zeros((1, view.capacity.shape[1]))
     return Problem(
-        alone=weight * (arrival + shortest),
-        keys=np.zeros((1, len(rows))),
+        alone=weight * (arrival + least),
+        keys=np.zeros((1, len(jobs))),
         weight=weight,
         arrival=arrival,
-        off=off,
+        off=np.array(off),
         by_duration=np.concatenate(by_duration),
-        worker_type=np.array([row.worker_type for row in given]),
-        workers=np.array([row.workers for row in given]),
-        duration=duration,
-        central=np.array([row.central for row in given]),
-        ps=np.array([row.ps for row in given]),
-        ps_kind=np.array([types + row.ps_types[0] if row.ps else 0 for row in given]),
-        kinds_from=np.append(0, np.cumsum([len(row.ps_types) for row in given])),
-        kinds=np.array([p for row in given for p in row.ps_types]),
+        worker_type=all_rows.worker_type,
+        workers=all_rows.workers,
+        duration=all_rows.duration,
+        central=all_rows.central,
+        ps=all_rows.ps,
+        ps_kind=np.where(all_rows.ps, types + all_rows.ps_type, 0),
+        kinds_from=np.array(kinds_from),
+        kinds=np.concatenate(kinds),
         paid=np.zeros((types, 1)),
         worker_units=view.worker_units.copy(),
         ps_units=none if view.is_ring else view.ps_units.copy(),
@@ -105,18 +63,6 @@ def _problem(instance: ElasticInstance) -> Problem:
         worker_cost=worker_cost,
         ps_cost=np.zeros((1, len(view.capacity))) if view.is_ring else ps_cost,
     )
-
-
-def _plan(jobs: int, servers: int) -> Plan:
-    """Return a plan without jobs."""
-    whole = (np.full(jobs, -1) for _ in range(5))
-    counts = (np.zeros((jobs, servers), dtype=np.int64) for _ in range(2))
-    return Plan(np.zeros(jobs), np.zeros(jobs), np.zeros(jobs), *whole, *counts)
-
-
-def _check_size(what: str, cells: int) -> None:
-    if cells > MAX_CELLS:
-        raise ScaleError(f"{what} are too many: {cells:.2g} entries, at most {MAX_CELLS:.2g}")
 
 
 class PartialSchedule:
@@ -146,16 +92,22 @@ class PartialSchedule:
         view, bare = cluster(instance), _problem(instance)
         capacity, units, jobs = view.capacity, view.worker_units, len(instance.jobs)
         rows = int(np.diff(bare.off).max(initial=0))
-        _check_size(f"{slots} slots on {len(capacity)} servers", slots * capacity.size)
-        _check_size(f"{slots} slots on {len(capacity)} servers", slots * len(capacity) * len(units))
-        _check_size(f"{rows} modes in {slots} slots", rows * slots)
+        cells = slots * max(rows, capacity.size, len(capacity) * len(units))
+        if cells > MAX_CELLS:
+            raise ScaleError(f"{slots} slots are too many: {cells:.2g} entries of a table")
         kinds = len(units) + len(view.ps_units)
         upto = np.zeros((kinds, 1)) if upto is None else upto[:, : slots + 1]
         paid = np.pad(upto, ((0, 0), (0, slots + 1 - upto.shape[1])), mode="edge")
         self.problem = bare._replace(paid=np.ascontiguousarray(paid))
-        width = 1 + min(len(capacity), int(bare.workers.max(initial=0)))
+        shape = jobs, 1 + min(len(capacity), int(bare.workers.max(initial=0)))  # servers of a run
         self.state = State(
-            plan=_plan(jobs, width),
+            plan=Plan(
+                np.zeros(jobs),
+                np.zeros(jobs),
+                np.zeros(jobs),
+                *(np.full(jobs, -1) for _ in range(5)),
+                *(np.zeros(shape, dtype=np.int64) for _ in range(2)),
+            ),
             free=np.repeat(capacity[:, :, None], slots, axis=2),
             fit=np.empty((len(units), len(capacity), slots), dtype=np.int16),
             every=np.empty((len(units), slots), dtype=np.int64),
@@ -190,17 +142,17 @@ class PartialSchedule:
 
         `runs`: they must fit, each in a mode of the job.
         """
-        plan, state, view = self.state.plan, self.state, cluster(self.instance)
+        plan, state, view, rows = self.state.plan, self.state, cluster(self.instance), self.problem
         for run in runs:
             j, (m, p, N, q, d) = run.job, run.mode
-            (at,) = (
-                i for i, row in enumerate(mode_rows(self.instance, j))
-                if (row.duration, row.worker_type, row.workers, row.central) == (d, m, N, q)
-            )  # fmt: skip
+            own = slice(rows.off[j], rows.off[j + 1])
+            same = (rows.worker_type[own] == m) & (rows.workers[own] == N)
+            same &= (rows.central[own] == q) & (rows.duration[own] == d)
             counts, (host, ps) = dict(run.workers), run.ps[0] if run.ps else (-1, 0)
             if host >= 0:
                 counts.setdefault(host, 0)
-            plan.mode[j], plan.kind[j] = self.problem.off[j] + at, -1 if p is None else p
+            assert same.any()
+            plan.mode[j], plan.kind[j] = rows.off[j] + same.argmax(), -1 if p is None else p
             plan.start[j], plan.end[j] = run.start - 1, run.end - 1
             plan.host[j], plan.ps[j], plan.servers[j] = host, ps, len(counts)
             plan.cost[j] = self.problem.weight[j] * run.end
@@ -213,42 +165,17 @@ class PartialSchedule:
             state.fit[m] = np.minimum(fit, kernel.MANY)
             state.every[m] = state.fit[m].sum(axis=0)
 
-    def remove(self, job: int) -> None:
-        """Remove a job."""
-        kernel.apply(self.problem, self.state, job, -1)
-        self.state.plan.mode[job] = -1
-
-    def insert(
-        self, job: int, factor: float = 0.0, latest: int | None = None, fit: float = 0.0
-    ) -> bool:
-        """Insert a job at the least weight x (start + duration) + factor x price.
-
-        `job`: index of a job that has modes. `factor`: factor of the prices; with 0 the job ends as
-        early as possible. `latest`: largest start + duration. `fit`: weight of the room that the
-        job's workers have on a server just before and after the run, in the choice of servers.
-
-        Returns
-        -------
-        bool
-            False if the job does not fit by then.
-
-        Notes
-        -----
-        Ties: the least volume, then the earliest start. Servers: the least opportunity
-        cost (`opportunity_costs`).
-        """
-        spare = np.inf
-        if latest is not None:
-            spare = float(self.problem.weight[job]) * latest - self.problem.alone[job]
-        gene = np.array([factor, fit])
-        return kernel.insert(self.problem, self.state, job, gene, spare, None)
-
     def insert_all(
         self, jobs: Sequence[int], factor: float, fit: float, run: Callable[..., int]
     ) -> int:
         """Insert jobs in order until one does not fit; return how many are inserted.
 
-        `jobs`, `factor`, `fit`: as for `insert`. `run`: of the kernel, compiled or not.
+        A job is inserted at the least weight x (start + duration) + factor x price; with 0 it ends
+        as early as possible. Ties: the least volume, then the earliest start. Servers: the least
+        opportunity cost (`opportunity_costs`).
+
+        `jobs`: they have modes. `fit`: weight of the room that the workers have on a server just
+        before and after the run, in the choice of servers. `run`: of the kernel, compiled or not.
         """
         genes, order = np.array([[factor, fit]]), np.array(jobs, dtype=np.int64)
         plan, values, cooling = self.state.plan, np.zeros(2), np.ones(5)

@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Placement
-from schedgap.models.elastic.algorithms.pricing import PricedRun
 from schedgap.models.elastic.modes import ElasticCluster, Mode, cluster
 from schedgap.models.elastic.placement import Floats, fits, ps_needed
 
@@ -48,14 +47,10 @@ def run_at(
     server; may contain zeros.
     """
     counts = (
-        tuple(sorted((h, count) for h, count in each.items() if count)) for each in (workers, ps)
+        tuple(sorted((h, count) for h, count in numbers.items() if count))
+        for numbers in (workers, ps)
     )
     return ElasticRun(job, mode, start, *counts)
-
-
-def run_of(job: int, priced: PricedRun) -> ElasticRun:
-    """Return a priced run of a job as a column."""
-    return run_at(job, priced.mode, priced.start, priced.workers, priced.ps)
 
 
 def run_from(instance: ElasticInstance, job: int, placed: Placement) -> ElasticRun:
@@ -114,17 +109,13 @@ def fits_together(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> bool
 
     `runs`: at most one for each job.
     """
-    view = cluster(instance)
-    usages = [run.usage(view) for run in runs]
-    for first in runs:
-        used = np.zeros_like(view.capacity)
-        for run, amounts in zip(runs, usages, strict=True):
-            if run.start <= first.start < run.end:
-                for h, amount in amounts.items():
-                    used[h] += amount
-        if (used > view.capacity * (1 + 1e-15)).any():
-            return False
-    return True
+    view, starts = cluster(instance), np.unique([run.start for run in runs])
+    used = np.zeros((*view.capacity.shape, len(starts)))
+    for run in runs:
+        first, last = np.searchsorted(starts, (run.start, run.end))
+        for h, amounts in run.usage(view).items():
+            used[h, :, first:last] += amounts[:, None]
+    return bool((used <= view.capacity[:, :, None] * (1 + 1e-15)).all())
 
 
 def placements(view: ElasticCluster, mode: Mode) -> Iterator[tuple[ServerCounts, ServerCounts]]:

@@ -231,25 +231,14 @@ def start(
 
     `model`: from `build`.
     """
-    value_of: dict[str, int] = {}
+    view, value_of = cluster(instance), dict[str, int]()
+    H, M, P = (range(len(n)) for n in (view.servers, view.worker_types, view.ps_types))
     for run in runs_from(instance, schedule):
-        j, chosen = run.job, run.mode
-        for k, mode in enumerate(modes(instance, j)):
-            value_of[f"z[{j},{k}]"] = int(mode == chosen)
-        value_of[f"start[{j}]"] = run.start
-        value_of[f"end[{j}]"] = run.end
-        for h, count in run.workers:
-            value_of[f"y[{j},{h},{chosen.worker_type}]"] = count
-        for h, count in run.ps:
-            value_of[f"s[{j},{h},{chosen.ps_type}]"] = count
-    jobs = {run.job for run in runs_from(instance, schedule)}
-    hints: list[int | None] = []
-    for variable in model.proto.variables:
-        name = variable.name
-        if name in value_of:
-            hints.append(value_of[name])
-        elif name[:2] in ("y[", "s[") and int(name[2:].split(",")[0]) in jobs:
-            hints.append(0)
-        else:
-            hints.append(None)
-    return hints
+        j, (m, p, *_) = run.job, run.mode
+        value_of |= {f"z[{j},{k}]": mode == run.mode for k, mode in enumerate(modes(instance, j))}
+        value_of |= {f"start[{j}]": run.start, f"end[{j}]": run.end}
+        value_of |= dict.fromkeys((f"y[{j},{h},{kind}]" for h in H for kind in M), 0)
+        value_of |= dict.fromkeys((f"s[{j},{h},{kind}]" for h in H for kind in P), 0)
+        value_of |= {f"y[{j},{h},{m}]": count for h, count in run.workers}
+        value_of |= {f"s[{j},{h},{p}]": count for h, count in run.ps}
+    return [value_of.get(variable.name) for variable in model.proto.variables]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, arrays
+from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic.modes import Mode, cluster, modes
 from schedgap.models.elastic.placement import fits, ps_needed
 from schedgap.models.elastic.programs.columns import run_at, schedule_of
@@ -49,17 +49,18 @@ def build(instance: ElasticInstance, *, span: ElasticWindows) -> "pyo.ConcreteMo
     """
     import pyomo.core as pyo
 
-    view, given = cluster(instance), arrays(instance)
+    view = cluster(instance)
     J, H = range(len(instance.jobs)), range(len(view.servers))
     M, P, R = (range(len(names)) for names in (view.worker_types, view.ps_types, view.scale))
     e, z, C = view.worker_units, view.ps_units, view.capacity
     b, B = view.worker_bandwidth, view.ps_bandwidth
     K = [modes(instance, j) for j in J]
-    D = given.chunks
+    D = [job.chunks for job in instance.jobs]
+    weight = [job.weight for job in instance.jobs]
     worker_fit = np.stack([fits(C, e[m]) for m in M], axis=1)  # [h, m]
     ps_fit = [fits(C, z[p]) for p in P]  # [p][h]
     max_ps = {
-        (j, h, p): min(int(ps_fit[p][h]), max(ps_needed(b[m], B[p], int(D[j])) for m in M))
+        (j, h, p): min(int(ps_fit[p][h]), max(ps_needed(b[m], B[p], D[j]) for m in M))
         for j in J for h in H for p in P
     }  # fmt: skip
 
@@ -76,7 +77,7 @@ def build(instance: ElasticInstance, *, span: ElasticWindows) -> "pyo.ConcreteMo
     model.x = pyo.Var(model.X, domain=pyo.Binary, doc="job j starts in slot t in mode k")
     model.y = pyo.Var(
         J, H, M, domain=pyo.NonNegativeIntegers, doc="workers of type m of job j on server h",
-        bounds=lambda model, j, h, m: (0, min(int(worker_fit[h, m]), int(D[j]))),
+        bounds=lambda model, j, h, m: (0, min(int(worker_fit[h, m]), D[j])),
     )  # fmt: skip
     model.s = pyo.Var(
         J, H, P, domain=pyo.NonNegativeIntegers, doc="PSs of type p of job j on server h",
@@ -106,15 +107,13 @@ def build(instance: ElasticInstance, *, span: ElasticWindows) -> "pyo.ConcreteMo
 
     if instance.is_batch:
         model.objective = pyo.Objective(
-            expr=sum(float(given.weight[j]) * model.x[j, k, t] for j, k, t in model.X),
+            expr=sum(weight[j] * model.x[j, k, t] for j, k, t in model.X),
             sense=pyo.maximize,
             doc="(7): weight that completes by the deadline",
         )
     else:
         model.objective = pyo.Objective(
-            expr=sum(
-                float(given.weight[j]) * end(j, k, t) * model.x[j, k, t] for j, k, t in model.X
-            ),
+            expr=sum(weight[j] * end(j, k, t) * model.x[j, k, t] for j, k, t in model.X),
             doc="(2): total weighted completion time",
         )
 
@@ -149,7 +148,7 @@ def build(instance: ElasticInstance, *, span: ElasticWindows) -> "pyo.ConcreteMo
         [(j, h) for j in J for h in H],
         lambda j, h: (
             sum(model.y[j, h, m] for m in M)
-            >= chosen(j, lambda mode: mode.workers) - int(D[j]) * (1 - model.cen[j, h])
+            >= chosen(j, lambda mode: mode.workers) - D[j] * (1 - model.cen[j, h])
         ),
         "with all of its workers",
     )

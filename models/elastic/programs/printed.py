@@ -6,12 +6,12 @@ only Gurobi among our engines solves, and only for tiny instances. `linearised` 
 without products.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, arrays
+from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic.modes import Mode, cluster, durations
 from schedgap.models.elastic.placement import TOLERANCE, Floats, fits, ps_needed
 from schedgap.models.elastic.programs.columns import run_at, schedule_of
@@ -47,14 +47,17 @@ def build(instance: ElasticInstance, *, span: ElasticWindows) -> "pyo.ConcreteMo
     """
     import pyomo.core as pyo
 
-    view, given = cluster(instance), arrays(instance)
+    view, jobs = cluster(instance), instance.jobs
     J, H = range(len(instance.jobs)), range(len(view.servers))
     M, P, R = (range(len(names)) for names in (view.worker_types, view.ps_types, view.scale))
     e, z, C = view.worker_units, view.ps_units, view.capacity
     b, B = view.worker_bandwidth, view.ps_bandwidth
-    D = [int(chunks) for chunks in given.chunks]
-    workers_of = [[m for m in M if np.isfinite(given.train_time[j, m])] for j in J]
-    ps_of = [[p for p in P if np.isfinite(given.update_time[j, p])] for j in J]
+    D = [job.chunks for job in jobs]
+    workers_of = [[m for m in M if view.worker_types[m] in job.train_time] for job in jobs]
+    v = [{m: jobs[j].train_time[view.worker_types[m]] for m in workers_of[j]} for j in J]
+    U = [job.update_time for job in jobs]  # in the ring one number
+    times = [time if isinstance(time, dict) else {} for time in U]
+    ps_of = [[p for p in P if view.ps_types[p] in times[j]] for j in J]
     worker_fit = [fits(C, e[m]) for m in M]  # [m][h]
     ps_fit = [fits(C, z[p]) for p in P]  # [p][h]
     max_workers_at = {
@@ -95,7 +98,9 @@ def build(instance: ElasticInstance, *, span: ElasticWindows) -> "pyo.ConcreteMo
     model.psat = pyo.Var(J, H, domain=pyo.Binary, doc="job j has PSs on server h")
     model.runs = pyo.Var(slots, domain=pyo.Binary, doc="x_jt' = 1 for a t' in (t - d_j, t]")
 
-    def workers(j: int, h: int | None = None, scale: Floats | None = None) -> "NumericExpression":
+    def workers(
+        j: int, h: int | None = None, scale: Floats | Mapping[int, float] | None = None
+    ) -> "NumericExpression":
         """Sum of y over types m, weighted by `scale` [m], on one server or on all."""
         return sum(
             (1.0 if scale is None else float(scale[m])) * model.y[j, at, m]
@@ -115,13 +120,13 @@ def build(instance: ElasticInstance, *, span: ElasticWindows) -> "pyo.ConcreteMo
 
     if instance.is_batch:
         model.objective = pyo.Objective(
-            expr=sum(float(given.weight[j]) * model.some[j] for j in J),
+            expr=sum(jobs[j].weight * model.some[j] for j in J),
             sense=pyo.maximize,
             doc="(7): weight that completes by the deadline",
         )
     else:
         model.objective = pyo.Objective(
-            expr=sum(float(given.weight[j]) * (start(j) + model.d[j]) for j in J),
+            expr=sum(jobs[j].weight * (start(j) + model.d[j]) for j in J),
             doc="(2): total weighted completion time",
         )
     once = pyo.Constraint(
@@ -206,7 +211,7 @@ def build(instance: ElasticInstance, *, span: ElasticWindows) -> "pyo.ConcreteMo
     def exchange(j: int, count: "Callable[[int], NumericExpression]") -> "NumericExpression":
         """Sum over types of 2 pi / b_m times `count(m)`; 0 when q = 1."""
         return (1 - model.q[j]) * sum(
-            2 * float(given.gradient_size[j]) / float(b[m]) * count(m) for m in workers_of[j]
+            2 * jobs[j].gradient_size / float(b[m]) * count(m) for m in workers_of[j]
         )
 
     def of_worker_type(j: int, m: int) -> "NumericExpression":
@@ -222,10 +227,10 @@ def build(instance: ElasticInstance, *, span: ElasticWindows) -> "pyo.ConcreteMo
             doc="slots times workers suffice for all mini-batches, rate (14)",
             rule=lambda model, j: (
                 workers(j) * (model.work[j] + TOLERANCE)
-                >= given.work[j]
+                >= jobs[j].work
                 * (
-                    workers(j, scale=given.train_time[j])
-                    + float(given.update_time[j, 0]) * (workers(j) - model.some[j])
+                    workers(j, scale=v[j])
+                    + U[j] * (workers(j) - model.some[j])
                     + exchange(j, lambda m: of_worker_type(j, m) - model.of_type[j, m])
                 )
             ),
@@ -236,10 +241,10 @@ def build(instance: ElasticInstance, *, span: ElasticWindows) -> "pyo.ConcreteMo
             doc="slots times workers suffice for all mini-batches, rate (1)",
             rule=lambda model, j: (
                 model.d[j] * workers(j) + TOLERANCE
-                >= given.work[j]
+                >= jobs[j].work
                 * (
-                    sum(float(given.train_time[j, m]) * model.of_type[j, m] for m in workers_of[j])
-                    + sum(float(given.update_time[j, p]) * model.of_ps[j, p] for p in ps_of[j])
+                    sum(v[j][m] * model.of_type[j, m] for m in workers_of[j])
+                    + sum(times[j][view.ps_types[p]] * model.of_ps[j, p] for p in ps_of[j])
                     + exchange(j, lambda m: model.of_type[j, m])
                 )
             ),

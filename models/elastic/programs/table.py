@@ -1,6 +1,6 @@
 """The programs of family `elastic`, and the names of what their indices stand for."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -84,52 +84,42 @@ def index_names(instance: ElasticInstance) -> Mapping[str, list[tuple[Any, ...]]
 MAX_RUNS = 50_000  # columns of (8) in a file
 
 
-def _build(name: str, **settings: object) -> Callable[..., Any]:
-    """Return a builder, imported when it is first called."""
-    return partial(Lazy(f"schedgap.models.elastic.exact.build_programs:{name}"), **settings)
+def _program(
+    kind: Any, name: str, summary: str, equations: str, indices: Mapping[str, str],
+    settings: Mapping[str, object], **more: Any,
+) -> Program[ElasticInstance, ElasticSchedule]:  # fmt: skip
+    """Return a program; its builder is imported when it is first called.
 
-
-def _narrowed(name: str, **settings: object) -> Narrowed:
-    """Return a builder in the time windows that a list schedule leaves open."""
+    `name`, `settings`: of the builder, which also builds in the time windows of a list schedule.
+    """
+    build = partial(Lazy(f"schedgap.models.elastic.exact.build_programs:{name}"), **settings)
     heuristic = Lazy("schedgap.models.elastic.heuristics.initial:starting_schedule")
-    return Narrowed(_build(name, **settings), heuristic)
+    narrow = Narrowed(build, heuristic)
+    return Program(
+        summary, kind, build, equations=equations, indices=indices, narrow=narrow, **more
+    )
 
 
 PROGRAMS: Mapping[str, Program[ElasticInstance, ElasticSchedule]] = {
-    "paper-milp": Program(
+    "paper-milp": _program(
+        "exact", "paper_milp",
         "the paper's program, linearised: modes for the rates, big-M rows for running jobs",
-        "exact",
-        _build("paper_milp", max_columns=None),
-        equations="(2), (7), (15), (16)",
-        indices=_LINEARISED,
-        narrow=_narrowed("paper_milp", max_columns=None),
+        "(2), (7), (15), (16)", _LINEARISED, {"max_columns": None},
     ),
-    "paper-miqcp": Program(
+    "paper-miqcp": _program(
+        "exact", "paper_miqcp",
         "the paper's program with its products as printed; tiny instances, for Gurobi",
-        "exact",
-        _build("paper_miqcp", max_columns=None),
-        equations="(2), (7), (15), (16)",
-        indices=_PRINTED,
+        "(2), (7), (15), (16)", _PRINTED, {"max_columns": None}, also=("printed",),
         literal=Lazy("schedgap.models.elastic.programs.printed:literal"),
-        narrow=_narrowed("paper_miqcp", max_columns=None),
-        also=("printed",),
     ),
-    "compact-exponential": Program(
+    "compact-exponential": _program(
+        "exact", "compact_exponential",
         "the paper's compact-exponential program: one column for each run of each job",
-        "exact",
-        _build("compact_exponential", max_columns=MAX_RUNS),
-        equations="(8), (17)",
-        indices=_COLUMNS,
-        narrow=_narrowed("compact_exponential", max_columns=MAX_RUNS),
-        also=("primal", "time-indexed"),
+        "(8), (17)", _COLUMNS, {"max_columns": MAX_RUNS}, also=("primal", "time-indexed"),
     ),
-    "dual-lp": Program(
+    "dual-lp": _program(
+        "dual", "dual_lp",
         "the dual of the linear relaxation of `compact-exponential`: a row for each run",
-        "dual",
-        _build("dual_lp"),
-        equations="(9), (18)",
-        indices=_DUAL,
-        narrow=_narrowed("dual_lp"),
-        also=("dual",),
+        "(9), (18)", _DUAL, {}, also=("dual",),
     ),
-}
+}  # fmt: skip
