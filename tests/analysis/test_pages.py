@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -113,7 +114,12 @@ def test_the_page_on_the_record_book_has_its_tables_and_pictures() -> None:
 
 def test_the_example_of_the_record_book_runs() -> None:
     text = (DOCS / "record-book.md").read_text(encoding="utf-8")
-    exec(text.partition("```python\n")[2].partition("```")[0], {})
+    names: dict[str, Any] = {}
+    exec(text.partition("```python\n")[2].partition("```")[0], names)
+    found = names["book"]
+    assert f"book.instances  # {len(found.instances)} instances" in text
+    assert len(found.table()) == len(found.instances)
+    assert names["best"].status == "optimal"
 
 
 def test_the_picture_of_records_has_a_bar_for_each_open_interval() -> None:
