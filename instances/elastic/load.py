@@ -10,6 +10,7 @@ from schedgap.instances.elastic.instance import ElasticInstance, Job
 MACHINES = "servers"  # setting with the number of machines
 
 Amounts = Mapping[str, float]  # key: resource
+Room = dict[tuple[str, str, bool], int]  # key: worker type, PS type, whether on one server
 
 
 def work(instance: ElasticInstance) -> float:
@@ -23,7 +24,8 @@ def work(instance: ElasticInstance) -> float:
         r: math.fsum(server.capacity.get(r, 0.0) for server in instance.servers)
         for r in instance.resources
     }
-    shares = [_least(_configurations(instance, job), total) for job in instance.jobs]
+    room = _room(instance)
+    shares = [_least(_configurations(instance, job, room), total) for job in instance.jobs]
     return max(math.fsum(share[r] for share in shares) for r in instance.resources)
 
 
@@ -38,8 +40,9 @@ def span(instance: ElasticInstance) -> float:
     arrivals = [job.arrival for job in instance.jobs]
     if len(set(arrivals)) > 1:
         return max(arrivals) - min(arrivals) + 1
+    room = _room(instance)
     return max(
-        min((slots for slots, _ in _configurations(instance, job)), default=1.0)
+        min((slots for slots, _ in _configurations(instance, job, room)), default=1.0)
         for job in instance.jobs
     )
 
@@ -56,29 +59,42 @@ def _least(
     return least
 
 
-def _configurations(
-    instance: ElasticInstance, job: Job
-) -> Iterator[tuple[float, dict[str, float]]]:
-    """Yield the slots that a job runs, and its demand in each, in every configuration."""
+def _room(instance: ElasticInstance) -> Room:
+    """Return the most workers beside one PS on a server, and the most on all servers."""
     sizes = Counter(
         tuple((r, server.capacity.get(r, 0.0)) for r in instance.resources)
         for server in instance.servers
     )
+    room: Room = {}
+    for worker in instance.worker_types:
+        for kind, z in _ps_demands(instance).items():
+            beside = [containers_that_fit(dict(size), worker.demand, z) for size in sizes]
+            alone = [containers_that_fit(dict(size), worker.demand, {}) for size in sizes]
+            spread = sum(number * sizes[size] for size, number in zip(sizes, alone, strict=True))
+            room[worker.id, kind, True], room[worker.id, kind, False] = max(beside), spread
+    return room
+
+
+def _ps_demands(instance: ElasticInstance) -> Mapping[str, Amounts]:
+    """Return the demands of the PS types; rings have one without a name and a demand."""
+    return {kind.id: kind.demand for kind in instance.ps_types} or {"": {}}
+
+
+def _configurations(
+    instance: ElasticInstance, job: Job, room: Room
+) -> Iterator[tuple[float, dict[str, float]]]:
+    """Yield the slots that a job runs, and its demand in each, in every configuration."""
     update = job.update_time
-    times = update if isinstance(update, Mapping) else {"": update}  # rings have no PS types
-    demands = {kind.id: kind.demand for kind in instance.ps_types}
+    times = update if isinstance(update, Mapping) else {"": update}
+    demands = _ps_demands(instance)
     for worker in instance.worker_types:
         if worker.id not in job.train_time:
             continue
         e = worker.demand
         for kind, seconds in times.items():
-            z: Amounts = demands.get(kind, {})
+            z = demands[kind]
             for central in (True, False):
-                holds = {
-                    size: containers_that_fit(dict(size), e, z if central else {}) for size in sizes
-                }
-                whole = sum(number * sizes[size] for size, number in holds.items() if number > 0)
-                most = min(job.chunks, max(holds.values()) if central else whole)
+                most = min(job.chunks, room[worker.id, kind, central])
                 if most < (1 if central or z else 2):
                     continue
                 part = 1.0 if z else (most - 1) / most
