@@ -365,7 +365,7 @@ def test_functions_that_return_models_are_compared(tmp_path: Any) -> None:
     exec(WAITS, space)
     toys = [TINY["hare"], TINY["hare"].replace(name="again", jobs=TOYS["hare"].jobs[1:])]
     methods = [space["waits"], f"late={file}:waits:by=5", f"{file}:plain", f"{file}:nothing"]
-    run = sg.compare(toys, methods=["exact", *methods], workers=2, time_limit=30)
+    run = sg.compare(toys, methods=["exact", *methods], workers=1, time_limit=30)
     table = run.table().set_index(["instance", "method"])
     for toy in toys:
         rows = table.loc[toy.name]
