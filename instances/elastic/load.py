@@ -60,7 +60,7 @@ def _least(
 
 
 def _room(instance: ElasticInstance) -> Room:
-    """Return the most workers beside one PS on a server, and the most on all servers."""
+    """Return the most workers with one PS on a server, and the most on all servers."""
     sizes = Counter(
         tuple((r, server.capacity.get(r, 0.0)) for r in instance.resources)
         for server in instance.servers

@@ -171,7 +171,7 @@ def start(work: Work) -> Table:
     for name, parts in PARTS.items():
         if name in work.families:
             instances = [sg.generate(name, preset="small", seed=seed) for seed in range(3)]
-            close_children()  # those of earlier tables have loaded the modules
+            close_children()  # processes of earlier tables have loaded the modules
             rows = sg.compare(instances, methods=parts[-1:], workers=1, time_limit=10).table()
             loads = rows.load_seconds.astype(float)
             table.add_row(name, f"{loads.iloc[0]:.2f}", spread(loads.iloc[1:], ".2f"))

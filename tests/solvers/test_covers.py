@@ -64,7 +64,7 @@ def test_the_best_cover_is_found() -> None:
         assert low is None
         # Violated at the point, by as much as the best one.
         assert sum(a * point[j] for j, a in entries.items()) == pytest.approx(most + 1 - missing)
-        for x in itertools.product((0, 1), repeat=len(point)):  # and valid
+        for x in itertools.product((0, 1), repeat=len(point)):  # it is valid
             if all(sum(a * x[j] for j, a in row.items()) <= side for row, _, side in program.rows):
                 assert sum(a * x[j] for j, a in entries.items()) <= most
         found += 1

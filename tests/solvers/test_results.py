@@ -22,7 +22,7 @@ NEAR = 10 * TOLERANCE  # the tolerance at an objective of 10
         (10.0, 10.0, {}, "optimal", 10.0),
         (10.0, 10 - 0.9 * NEAR, {}, "optimal", 10 - 0.9 * NEAR),  # no stronger than reported
         (10.0, 10 - 1.1 * NEAR, {}, "feasible", 10 - 1.1 * NEAR),
-        (10.0, 10 + 0.9 * NEAR, {}, "optimal", 10.0),  # and not past the incumbent
+        (10.0, 10 + 0.9 * NEAR, {}, "optimal", 10.0),  # never past the incumbent
         (0.0, -0.9 * TOLERANCE, {}, "optimal", -0.9 * TOLERANCE),
         (10.0, 11.0, {"sense": "max"}, "feasible", 11.0),
         (10.0, 10 + 0.9 * NEAR, {"sense": "max"}, "optimal", 10 + 0.9 * NEAR),
