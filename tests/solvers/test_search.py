@@ -31,8 +31,9 @@ def kernel(
 ) -> Iterator[Kernel]:
     """The kernel of the toy in a separate folder; compiled again if the code of kernels changes."""
     code = hashlib.sha256(Path(compiled.__file__).read_bytes()).hexdigest()
-    kept = request.config.cache.mkdir(f"kernels-{code[:16]}")
+    cache = getattr(request.config, "cache", None)  # none with `-p no:cacheprovider`
     folder = tmp_path_factory.mktemp("cache")
+    kept = cache.mkdir(f"kernels-{code[:16]}") if cache else tmp_path_factory.mktemp("kept")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compiled, "user_cache_dir", lambda name: str(kept))
         first = replace(KERNEL)
