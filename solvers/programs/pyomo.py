@@ -223,6 +223,7 @@ def _standard_form(model: "pyo.ConcreteModel") -> Any:
     # Pyomo would import all of scipy.stats with scipy.sparse: 0.4 s in each new process.
     if not isinstance(scipy_available, bool):
         scipy_available._callback = None
+    sparse.csc_array  # noqa: B018 - loaded here, with less of NumPy than by Pyomo
     try:
         return LinearStandardFormCompiler().write(model, mixed_form=True, set_sense=None)
     except PyomoException:

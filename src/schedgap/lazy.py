@@ -65,10 +65,11 @@ def _re_exported(package: str) -> dict[str, tuple[str, str]]:
 class Module:
     """A module that is imported when one of its attributes is first used."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, name: str, load: Callable[[str], Any] = import_module) -> None:
+        """`load`: imports the module of a name and returns it."""
+        self._name, self._load = name, load
 
     def __getattr__(self, attribute: str) -> Any:
-        value = getattr(import_module(self._name), attribute)
+        value = getattr(self._load(self._name), attribute)
         setattr(self, attribute, value)  # found without this function from now on
         return value

@@ -44,14 +44,24 @@ model = pyo.ConcreteModel()
 model.x = pyo.Var(bounds=(0, 10))
 model.row = pyo.Constraint(expr=2 * model.x >= 3)
 model.cost = pyo.Objective(expr=model.x)
-print(compile_model(model).named().matrix.toarray().tolist(), "scipy.stats" in sys.modules)
+print(compile_model(model).named().matrix.toarray().tolist())
+unwanted = ["scipy.stats", "numpy.f2py"]
+print([name for name in unwanted if name in sys.modules])
+import numpy as np
+names = {}
+exec("from numpy import *", names)
+print({"f2py", "testing"} <= {*dir(np)} & {*names}, np.testing.assert_equal(1, 1))
+from scipy import sparse, stats
+print(stats.wilcoxon([1.0, 2.0, -4.0]).pvalue, sparse.eye_array(2).toarray().tolist())
 """
 
 
-def test_a_new_process_does_not_load_the_statistics_of_scipy() -> None:
+def test_a_new_process_loads_little_of_scipy_and_numpy_and_the_rest_when_it_is_used() -> None:
     command = [sys.executable, "-c", LOADED]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout == "[[2.0]] False\n"
+    assert done.stdout.splitlines() == [
+        "[[2.0]]", "[]", "True None", "1.0 [[1.0, 0.0], [0.0, 1.0]]"
+    ]  # fmt: skip
 
 
 def test_scipy_may_be_loaded_before_pyomo(monkeypatch: pytest.MonkeyPatch) -> None:
