@@ -9,8 +9,8 @@ endif
 PYTHON = $(firstword $(foreach p,python3.13 python3.12 python3.11 python3 python,\
 	$(shell $(p) -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $(p))))
 WORKERS ?= 2
-# Many tests wait for a limit, so three test processes keep two cores busy.
-TESTERS ?= 3
+# A test is on a processor for about half of its time, so four test processes keep two cores busy.
+TESTERS ?= 4
 SOURCES := pyproject.toml setup.py
 
 .PHONY: help compare test coverage check format nightly bench docs site notebooks dist clean

@@ -10,6 +10,7 @@ themselves never change.
 import importlib
 import math
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any
 
 from schedgap.errors import UsageError
@@ -54,6 +55,7 @@ def offered_load(instance: Instance) -> float:
     return cluster_time(instance) / float(_module(instance.family).span(instance))
 
 
+@lru_cache(maxsize=4)  # `at_load` compares an instance with the first and the best
 def cluster_time(instance: Instance) -> float:
     """Return the time that the whole cluster needs for all jobs if nothing is lost.
 

@@ -28,7 +28,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-LONGEST = ("test_notebooks", "test_adding_a_paper", "test_types")
+LONGEST = (  # files with a test of more than five seconds
+    "test_notebooks", "test_how_do_i_page", "test_adding_a_paper", "test_adding_an_engine",
+    "test_new_family", "test_types", "test_bench.py", "test_own_programs", "test_experiment_model",
+)  # fmt: skip
 
 
 def pytest_configure(config: pytest.Config) -> None:

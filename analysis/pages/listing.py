@@ -3,20 +3,21 @@
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from schedgap.analysis.programs.models import program_sizes
 from schedgap.errors import UsageError
 from schedgap.instances.arguments import a_text, checked
 from schedgap.instances.families import FAMILIES
-from schedgap.instances.generate import Preset
-from schedgap.instances.generate import presets as presets_of
 from schedgap.instances.instance import Instance
 from schedgap.instances.settings import Option
 from schedgap.models.family import Family, family
 from schedgap.models.family import families as all_families
 from schedgap.models.method import Method
 from schedgap.solvers import ENGINES, engine_status
+
+if TYPE_CHECKING:  # it loads NumPy
+    from schedgap.instances.generate import Preset
 
 
 class Listing(list[dict[str, Any]]):
@@ -84,11 +85,15 @@ def families() -> Listing:
     )
 
 
-def _presets(name: str) -> Mapping[str, Preset]:
+def _presets(name: str, *, required: bool = False) -> Mapping[str, "Preset"]:
     """Return the presets of a family; one of another package need not have a generator."""
+    from schedgap.instances.generate import presets
+
     try:
-        return presets_of(name)
+        return presets(name)
     except UsageError:
+        if required:
+            raise
         return {}
 
 
@@ -251,7 +256,7 @@ def presets(name: str | None = None) -> Listing:
             "options": [_option(option) for option in preset.options],
         }
         for owner in ([name] if name is not None else FAMILIES)
-        for preset in (presets_of(owner) if name is not None else _presets(owner)).values()
+        for preset in _presets(owner, required=name is not None).values()
     )
 
 

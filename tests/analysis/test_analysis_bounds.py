@@ -144,6 +144,8 @@ def test_a_bound_past_the_schedule_contradicts_on_its_side_only() -> None:
         (-7.2, 1.0, "min", -7.0),
         (7.2, None, "min", 7.2),
         (1234.5675, 0.001, "min", 1234.568),
+        (0.25, 0.1, "min", 0.3),  # three tenths, not three times the double 0.1
+        (0.69, 0.1, "min", 0.7),
     ],
 )
 def test_a_bound_is_moved_to_the_objectives_grid(

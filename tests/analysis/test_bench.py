@@ -34,6 +34,7 @@ from schedgap.analysis.statistics.tables import instances
 from schedgap.errors import ContradictionError, EngineUnavailableError, UsageError
 from schedgap.models.family import family
 from schedgap.solvers.children.clock import Clock
+from schedgap.solvers.children.processes import cores
 from schedgap.solvers.children.worker import PRELOAD
 from schedgap.solvers.engines.availability import engine_status, require_loadable
 from schedgap.solvers.engines.engine import Engine
@@ -283,7 +284,7 @@ def test_of_an_engine_that_hangs_what_it_has_reported_is_checked(quick, liar):
     lies = ("hang values", "hang objective", "hang bound", "hang earlier")
     engines = [f"liar:lie={lie}" for lie in lies]
     run = sg.bench(quick, models="paper", engines=engines, time_limit=1, reference="none",
-                   run=liar / "hanging-lies")  # fmt: skip
+                   workers=min(2, cores()), run=liar / "hanging-lies")  # fmt: skip
     frame = run.engines().set_index("options")
     assert list(frame["wrong"]) == [1, 1, 1, 1] and frame["found"].sum() == 0
     texts = ("break row", "states the objective", "the bound", "break row")

@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +19,18 @@ from schedgap.analysis.runners.request import Limits
 from schedgap.analysis.solving.choices import Choice
 from schedgap.errors import UsageError
 
-distributed = pytest.importorskip("distributed", reason="needs the extra 'cluster'")
+pytestmark = pytest.mark.skipif(  # not imported here, where all test processes would load it
+    find_spec("distributed") is None, reason="needs the extra 'cluster'"
+)
 INSTANCES = [sg.generate("hare", preset="small", seed=seed) for seed in (1, 2, 3)]
 METHODS = ["srtf", "job-alone", "lp"]  # the last needs HiGHS
 
 
 @pytest.fixture
 def cluster() -> Iterator[Any]:
-    with distributed.LocalCluster(
+    from distributed import LocalCluster
+
+    with LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
     ) as cluster:
         yield cluster
@@ -34,6 +39,8 @@ def cluster() -> Iterator[Any]:
 def test_a_killed_worker_loses_no_task(tmp_path: Path, cluster: Any) -> None:
     """One of two workers is killed when the first record arrives: all records arrive all the same,
     and are as on this computer."""
+    from distributed import Client
+
     killed: list[int] = []
     seen: list[TaskRecord] = []
 
@@ -41,7 +48,7 @@ def test_a_killed_worker_loses_no_task(tmp_path: Path, cluster: Any) -> None:
         if record is not None:
             seen.append(record)
         if record is not None and not killed:
-            with distributed.Client(cluster.scheduler_address, set_as_default=False) as client:
+            with Client(cluster.scheduler_address, set_as_default=False) as client:
                 killed.append(min(client.run(os.getpid).values()))
             os.kill(killed[0], signal.SIGKILL)
 
@@ -73,7 +80,9 @@ def test_a_killed_worker_loses_no_task(tmp_path: Path, cluster: Any) -> None:
 
 
 def test_tasks_in_flight_follow_the_threads_of_the_cluster(tmp_path: Path, cluster: Any) -> None:
-    with distributed.Client(cluster.scheduler_address, set_as_default=False) as client:
+    from distributed import Client
+
+    with Client(cluster.scheduler_address, set_as_default=False) as client:
         pool = DaskPool(client, Folder(tmp_path), {}, None)
         assert pool.slots() == 2 + 1
         cluster.scale(3)

@@ -11,8 +11,8 @@ from strategies.engines import needs
 
 def test_a_licence_that_is_too_small_is_a_skipped_task(tmp_path: Path) -> None:
     needs("gurobi", licence="limited licence")
-    medium = sg.generate("hare", preset="medium", seed=1)
-    run = sg.compare([medium], methods=["big-m@gurobi"], time_limit=20, run=tmp_path / "run")
+    large = sg.generate("hare", preset="small", seed=1, settings={"jobs": 10})  # 3478 rows
+    run = sg.compare([large], methods=["big-m@gurobi"], time_limit=20, run=tmp_path / "run")
     (record,) = run.skipped
     assert record.message.startswith("refused: licence") and "rows" in record.message
 

@@ -133,6 +133,7 @@ def test_the_record_of_a_search_proves_a_bound(tmp_path: Path) -> None:
     verdict = sg.verify(found.of_instance, more)
     assert not verdict
     assert [item.rule for item in verdict.violations] == ["proof"]
+    assert verdict.bound_status == "refuted"
 
 
 def test_a_bound_whose_proof_is_refused_gives_way_to_its_certificate() -> None:

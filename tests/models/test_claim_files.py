@@ -5,15 +5,17 @@ from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 from inspect import isfunction, signature
+from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pytest
 from prose import ADVICE
 
 from schedgap.errors import InputError
 from schedgap.instances.families import OWN
 from schedgap.models.claims import load_claims, with_claims
-from schedgap.models.figure import Claim, Draw, Experiment
+from schedgap.models.figure import BRACKETS, Claim, Draw, Experiment
 from schedgap.models.paper import read_toml
 
 HEAD = '[[claims]]\nfigures = ["2", "3"]\nsource = "Fig. {figure}"\n'
@@ -145,3 +147,39 @@ def test_every_comparison_of_a_family_is_used_in_its_file(name: str) -> None:
         and ("draw" in signature(each).parameters or signature(each).return_annotation is Claim)
     }  # fmt: skip
     assert made <= used
+
+
+def drawn(experiment: Experiment, rng: np.random.Generator) -> Draw:
+    """A replication with a random value of everything that the figure measures."""
+    places = dict.fromkeys((point.series, point.x) for point in experiment.points)
+    axis = dict.fromkeys(x for _, x in places)
+    measures = experiment.objective, *experiment.metrics, *experiment.measures
+    keys = [(measure, *place) for place in places for measure in measures]
+    keys += [(experiment.objective, *each) for each in product(BRACKETS, axis)]
+    return Draw(experiment.objective, dict(zip(keys, rng.uniform(0.1, 1, len(keys)), strict=True)))
+
+
+@pytest.mark.parametrize(
+    ("name", "quick"),
+    [(name, True) for name in OWN]
+    + [pytest.param(name, False, marks=pytest.mark.nightly) for name in OWN],
+)
+def test_every_claim_is_about_what_its_figure_measures(name: str, quick: bool) -> None:
+    """A misspelt series, measure or position would otherwise show as 'not measured' only."""
+    figures = import_module(f"schedgap.models.{name}.figures").experiments
+    rng = np.random.default_rng(1)
+    for experiment in figures(quick=quick, seeds=(1,)):
+        draws = [drawn(experiment, rng)]
+        for claim in experiment.claims:
+            for function in filter(None, (claim.holds, claim.measure)):
+                reasons = set[str]()
+                for number in range(400):  # some claims apply to few draws
+                    if number == len(draws):
+                        draws.append(drawn(experiment, rng))
+                    try:
+                        function(draws[number])
+                        break
+                    except LookupError as error:
+                        reasons.add(str(error))
+                else:
+                    pytest.fail(f"figure {experiment.figure}: {claim.text}: {reasons}")

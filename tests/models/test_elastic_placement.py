@@ -1,11 +1,13 @@
 """Placements: against enumeration of all workers and PSs on all servers, and by hand."""
 
 from itertools import product
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from schedgap.models.elastic.heuristics.kernel import place_ps
 from schedgap.models.elastic.modes import Mode, cluster
 from schedgap.models.elastic.placement import (
     GreedyFill,
@@ -13,6 +15,7 @@ from schedgap.models.elastic.placement import (
     cheapest,
     counts,
     fits,
+    ps_needed,
     ps_split,
     ring_split,
 )
@@ -163,3 +166,39 @@ def test_a_fill_with_replaced_windows_is_that_of_the_new_prices() -> None:
         able = np.flatnonzero(fresh.total >= number)
         numbers = np.full(len(able), number)
         assert fill.cost(able, numbers).tolist() == fresh.cost(able, numbers).tolist()
+
+
+def test_the_kernel_finds_the_same_split_in_a_window_of_several_slots() -> None:
+    rng, slots = np.random.default_rng(5), 2
+    found = dict.fromkeys(("none", "one PS", "the fewest PSs", "more PSs than the fewest"), 0)
+    for _ in range(1000):
+        H, N = int(rng.integers(2, 6)), int(rng.integers(2, 9))
+        worker, ps = rng.integers(0, 3, (2, 3)).astype(float)
+        worker[2], ps[2] = rng.integers(1, 3, 2)
+        demand = ModeDemand(N, worker, ps, float(worker[2]), float(rng.integers(1, 5)))
+        assert demand.ps is not None
+        free = rng.integers(0, rng.choice([10, 20]), (H, 3, slots)).astype(float)
+        omega, zeta = rng.integers(0, 9, (2, H)).astype(float)
+        least = free.min(axis=2)
+        fill = GreedyFill(omega[None], fits(least, demand.worker)[None], N)
+        split = ps_split(fill, demand, zeta[None], least[None])
+        problem = SimpleNamespace(
+            worker_units=worker[None], worker_type=[0], workers=[N], duration=[slots],
+            bandwidth=[demand.bandwidth], ps_bandwidth=[demand.ps_bandwidth],
+            ps_units=ps[None], ps_cost=zeta[None],
+        )  # fmt: skip
+        rows = np.stack([fill.omega[0], fill.most[0], fill.before[0], fill.paid[0]])
+        n, s, g = -1, 0, 0
+        if fill.total[0] >= N:  # the kernel asks for no other window
+            state = SimpleNamespace(free=free)
+            n, s, g = place_ps(problem, state, 0, 0, 0, rows, fill.order[0], fill.upto[0])
+        assert (n >= 0) == bool(np.isfinite(split.cost[0]))
+        if n < 0:
+            found["none"] += 1
+            continue
+        assert (n, s, g) == (split.server[0], split.ps[0], split.workers_on_n[0])
+        most_beside = min(int(fits(least[n], demand.worker)), N - 1)
+        fewest = ps_needed(demand.bandwidth, demand.ps_bandwidth, N - most_beside)
+        kind = "more PSs than the fewest" if s > fewest else "the fewest PSs" if s > 1 else "one PS"
+        found[kind] += 1
+    assert min(found.values()) >= 20, found

@@ -162,6 +162,15 @@ def test_a_packed_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.Monke
         read_proof(file)
 
 
+def test_a_proof_of_the_largest_size_is_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = b'{"goal": 1}'
+    monkeypatch.setattr(proofs, "MAX_BYTES", len(content))
+    assert proofs.parse_proof(gzip.compress(content)) == {"goal": 1}
+    monkeypatch.setattr(proofs, "MAX_BYTES", len(content) - 1)
+    with pytest.raises(InputError, match="when unpacked"):
+        proofs.parse_proof(gzip.compress(content))
+
+
 def test_a_missing_file_is_bad_input(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         read_proof(tmp_path / "none.json.gz")

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from decimal import ROUND_FLOOR
 from fractions import Fraction
 from typing import Any
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 import schedgap as sg
 from schedgap.instances.instance import Instance
+from schedgap.models import proofs
 from schedgap.models.dmlrs import proof as dmlrs_proof
 from schedgap.models.proofs import excluded_text, excluded_value, proof_width, shortfall
 from strategies import dmlrs_examples, edge, elastic, hare, ring_examples
@@ -155,3 +157,18 @@ def test_a_bound_between_two_values_asks_for_the_next_one() -> None:
     instance = sg.generate("elastic", preset="small", seed=1)
     assert excluded_value(instance, 338.0) == 337
     assert [excluded_value(instance, 338 + part) for part in (0.4, 0.5, 0.6)] == [338] * 3
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (Fraction(10**16), "10000000000000000"),
+        (Fraction(10**17), "1e+17"),
+        (Fraction(1, 10**9), "0.000000001"),
+        (Fraction(1, 10**10), "1e-10"),
+        (Fraction(2, 3), "0.666666666666"),  # below, with 12 digits
+        (Fraction(-2, 3), "-0.666666666667"),
+    ],
+)
+def test_an_excluded_value_is_short_and_on_the_weaker_side(value: Fraction, shown: str) -> None:
+    assert proofs._decimal(value, ROUND_FLOOR) == shown

@@ -283,6 +283,6 @@ def _finite(value: float) -> float | None:
     return None if np.isinf(value) else float(value)
 
 
-def solve_program(send: Any, arrays: LinearProgram) -> EngineResult:
-    """Solve arrays with CP-SAT."""
-    return solve(arrays, "cp-sat", clock=Clock(20))
+def solve_program(send: Any, arrays: LinearProgram, engine: str = "cp-sat") -> EngineResult:
+    """Solve arrays."""
+    return solve(arrays, engine, clock=Clock(20))

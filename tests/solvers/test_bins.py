@@ -1,5 +1,6 @@
 """Bin completion: units of several resources in bins of several types."""
 
+import random
 from itertools import product
 
 import pytest
@@ -43,6 +44,17 @@ def there_is_a_way(kinds, numbers, bins):
     return bool(loads)
 
 
+def hold(found, kinds, numbers, bins):
+    """The bins have all units, each bin no more than it holds, and there are so many bins."""
+    held = tuple(map(sum, zip(*(own for _, own in found), strict=True)))
+    assert held == (numbers if found else ())
+    for q, own in found:
+        pairs = list(zip(own, kinds, strict=True))
+        assert all(sum(n * unit[r] for n, unit in pairs) <= bins[q][0][r] for r in (0, 1))
+    for q, (_, count) in enumerate(bins):
+        assert sum(p == q for p, _ in found) <= count
+
+
 @settings(max_examples=150, deadline=None)
 @given(drawn())
 def test_a_way_is_found_just_where_there_is_one(problem):
@@ -50,14 +62,24 @@ def test_a_way_is_found_just_where_there_is_one(problem):
     found = BinCompletion(kinds, bins, never).run(numbers)
     assert (found is not None) == there_is_a_way(*problem)
     if found is not None:
-        assert tuple(map(sum, zip(*(own for _, own in found), strict=True))) == (
-            numbers if found else ()
-        )
-        for q, own in found:
-            pairs = list(zip(own, kinds, strict=True))
-            assert all(sum(n * unit[r] for n, unit in pairs) <= bins[q][0][r] for r in (0, 1))
-        for q, (_, count) in enumerate(bins):
-            assert sum(p == q for p, _ in found) <= count
+        hold(found, *problem)
+
+
+def test_a_way_that_needs_many_returns_is_found():
+    """The bins have hardly more room than some contents; on a third the first choices fail."""
+    rng = random.Random(1)
+    for _ in range(150):
+        kinds = [(rng.randint(1, 6), rng.randint(1, 6)) for _ in range(4)]
+        numbers, bins = [0] * 4, []
+        for _ in range(2):
+            own = [rng.randint(0, 2) for _ in range(3)] + [1]
+            sums = (sum(n * unit[r] for n, unit in zip(own, kinds, strict=True)) for r in (0, 1))
+            count = rng.randint(1, 4)
+            bins.append((tuple(a + rng.randint(0, 2) for a in sums), count))
+            numbers = [a + count * n for a, n in zip(numbers, own, strict=True)]
+        found = BinCompletion(kinds, bins, never).run(tuple(numbers))
+        assert found is not None
+        hold(found, kinds, tuple(numbers), bins)
 
 
 def test_a_thousand_bins():

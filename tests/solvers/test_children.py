@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from schedgap.errors import ContradictionError, InputError
+from schedgap.solvers.children import processes
 from schedgap.solvers.children.processes import cores, run_child
 
 HERE = str(Path(__file__).parent)
@@ -261,6 +262,23 @@ def test_what_a_child_of_a_child_says_comes_through() -> None:
     assert reply.outcome == "timeout"
     assert [kind for kind, _ in heard] == ["driver", "inner"]
     assert all(_gone(pid) for _, pid in heard)
+
+
+def test_descendants_of_all_depths_are_found() -> None:
+    sleep = "import time; print('ready', flush=True); time.sleep(60)"
+    code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {sleep!r}])"
+    top = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    (above,) = [each for each in psutil.Process().children() if each.pid == top.pid]
+    try:
+        assert top.stdout is not None
+        assert top.stdout.readline()
+        (below,) = processes.descendants(above)
+        assert [below] == above.children()
+        assert {above, below} <= {*processes.descendants(psutil.Process())}
+    finally:
+        for each in above.children():
+            each.kill()
+        top.communicate()
 
 
 @posix

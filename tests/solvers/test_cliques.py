@@ -1,12 +1,14 @@
 """Heavy cliques: on a graph by hand, and against all subsets of small random ones."""
 
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from schedgap.solvers.programs import cliques
 from schedgap.solvers.programs.cliques import heavy_cliques
 
 
@@ -46,3 +48,20 @@ def test_little_effort_still_gives_cliques() -> None:
     adjacent[::3, 1::3] = adjacent[1::3, ::3] = False
     for clique in heavy_cliques(adjacent, np.full(30, 0.5), above=1.0, effort=3):
         assert all(adjacent[u, v] for u, v in combinations(clique, 2))
+
+
+@pytest.mark.parametrize(("limit", "most"), [(10, 10), (10**6, 12)])
+def test_the_steps_are_limited_and_hopeless_branches_are_left_out(
+    limit: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a complete graph the first branch has all 12 vertices, and no other can be heavier."""
+    steps, grow = list[int](), cliques._Search.grow
+
+    def counted(search: cliques._Search, clique: list[int], *rest: Any) -> None:
+        steps.append(clique[0])
+        grow(search, clique, *rest)
+
+    monkeypatch.setattr(cliques._Search, "grow", counted)
+    found = heavy_cliques(~np.eye(12, dtype=bool), np.full(12, 0.5), above=1.0, effort=limit)
+    assert found[0] == tuple(range(12)) if limit > 12 else len(found[0]) == limit
+    assert [steps.count(first) for first in range(12)] == [most] * 12

@@ -8,6 +8,7 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from scipy import sparse
 from schedgap.models.method import Budget, NullProgress, RunContext
 from schedgap.models.search_state import SearchState, solve_program
 from schedgap.solvers import Clock, EngineResult, solve
+from schedgap.solvers.children import meter
+from schedgap.solvers.engines import highs_native
 from schedgap.solvers.engines.confirm import confirm
 from schedgap.solvers.programs.arrays import LinearProgram
 from strategies.clocks import StopAt
@@ -96,6 +99,24 @@ def test_an_infeasible_program_is_asked_about_twice() -> None:
     untold = EngineResult("infeasible", None, None)  # one run only
     result, said = confirm(nothing(), "highs", untold, clock=Clock(20))
     assert (result.status, said) == ("infeasible", "the same without presolve")
+
+
+@pytest.mark.parametrize(
+    ("program", "runs", "status"),
+    [(knapsack([3, 5, 7], 9), 1, "optimal"), (nothing(), 2, "infeasible")],
+)
+def test_only_an_infeasible_program_is_searched_twice_by_highs(
+    program: LinearProgram, runs: int, status: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = list[int]()
+
+    def counted() -> Any:
+        made.append(1)
+        return meter.engine()
+
+    monkeypatch.setattr(highs_native, "meter", SimpleNamespace(engine=counted))
+    assert solve(program, "highs", clock=Clock(20)).status == status
+    assert len(made) == runs
 
 
 def test_a_false_infeasible_is_not_believed() -> None:

@@ -271,6 +271,23 @@ def test_highs_does_not_believe_a_presolve_that_finds_no_solution() -> None:
     assert result.objective == pytest.approx(-2)
 
 
+@pytest.mark.parametrize("engine", ["highs", "gurobi", "scip"])
+def test_the_presolved_size_is_what_presolve_leaves(engine: str) -> None:
+    """Six rows limit ten columns; five more rows never do, and two columns are fixed."""
+    needs(engine)
+    random = np.random.default_rng(1)
+    matrix = np.vstack([random.integers(1, 60, (6, 12)), np.ones((5, 12))])
+    upper, side = np.append(np.ones(10), [0, 0]), np.append(matrix[:6].sum(axis=1) // 3, [99] * 5)
+    arrays = LinearProgram(
+        -random.integers(1, 60, 12), np.zeros(12), upper, matrix, np.full(11, -math.inf), side,
+        np.ones(12, dtype=bool),
+    )  # fmt: skip
+    known = run_child("engine_tasks:solve_program", arrays, engine, engine=engine).result()
+    assert known.status == "optimal"
+    assert 0 < known.statistics["presolved_rows"] <= 6
+    assert 0 < known.statistics["presolved_columns"] <= 10
+
+
 @pytest.mark.parametrize(
     ("objective", "bound", "sense", "grid", "expected"),
     [

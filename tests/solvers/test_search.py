@@ -1,6 +1,8 @@
 """The search that families share: on one machine, compiled and not, and what is stored where."""
 
+import hashlib
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -24,14 +26,22 @@ JOBS = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 5)), min_size=2, max
 
 
 @pytest.fixture(scope="module")
-def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
-    """The kernel of the toy, compiled into a separate folder."""
+def kernel(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Kernel]:
+    """The kernel of the toy in a separate folder; compiled again if the code of kernels changes."""
+    code = hashlib.sha256(Path(compiled.__file__).read_bytes()).hexdigest()
+    cache = getattr(request.config, "cache", None)  # none with `-p no:cacheprovider`
+    folder = tmp_path_factory.mktemp("cache")
+    kept = cache.mkdir(f"kernels-{code[:16]}") if cache else tmp_path_factory.mktemp("kept")
     with pytest.MonkeyPatch.context() as patch:
-        folder = str(tmp_path_factory.mktemp("cache"))
-        patch.setattr(compiled, "user_cache_dir", lambda name: folder)
+        patch.setattr(compiled, "user_cache_dir", lambda name: str(kept))
+        first = replace(KERNEL)
+        first.compile()
+        assert first.is_ready and first.folder is not None
+        shutil.copytree(first.folder, folder / first.folder.name)
+        patch.setattr(compiled, "user_cache_dir", lambda name: str(folder))
         made = replace(KERNEL)
-        assert not made.is_ready
-        made.compile()
         assert made.is_ready
         made.fast  # noqa: B018 - from the folder
         yield made
@@ -134,6 +144,30 @@ def test_another_process_loads_what_is_stored(kernel: Kernel) -> None:
         env={**os.environ, "PYTHONPATH": paths},
     )  # fmt: skip
     assert out.stdout.split() == ["1", "0"], out.stderr
+
+
+def test_an_empty_folder_is_compiled_into_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = list[Path]()
+
+    def compiled_code(self: Kernel) -> Callable[..., Any]:
+        def entry(*arguments: Any) -> None:
+            assert self.folder is not None and len(arguments) == len(toy_kernel.sample())
+            written.append(self.folder / "toy" / f"{len(written)}.nbi")
+            written[-1].parent.mkdir()
+            written[-1].write_bytes(b"code")
+
+        return entry
+
+    monkeypatch.setattr(compiled, "user_cache_dir", lambda name: str(tmp_path))
+    monkeypatch.setattr(Kernel, "_compiled", compiled_code)
+    made = replace(KERNEL)
+    assert made.waits and not made.is_ready and made.fast is made.plain
+    for _ in range(2):
+        made.compile()
+        assert made.is_ready and not made.waits
+    assert made._files() == written and len(written) == 1
 
 
 def test_files_that_are_cut_off_are_compiled_again(
