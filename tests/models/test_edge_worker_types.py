@@ -20,8 +20,10 @@ from schedgap.models.edge.bounds.worker_types import (
     certified_bound,
     class_cuts,
     solve_type,
+    solve_types,
     sum_of_bounds,
     used_types,
+    whole_bound,
 )
 from schedgap.models.edge.decisions import compiled, infeasibility_reason
 from schedgap.models.edge.placements import enumerate_runs
@@ -71,6 +73,25 @@ def holds(instance: EdgeInstance, block: int) -> None:
 @given(edge_instances(placeable=True), st.integers(1, 4))
 def test_the_bound_is_below_the_optimum(instance: EdgeInstance, block: int) -> None:
     holds(instance, block)
+
+
+@settings(max_examples=20, **QUIET)
+@given(edge_instances(placeable=True), st.sampled_from([2, 4]))
+def test_smaller_blocks_raise_the_bound(instance: EdgeInstance, block: int) -> None:
+    """From the prices of the larger ones, as long as there is time."""
+    if infeasibility_reason(instance) is not None:
+        return
+    view, reported = compiled(instance), []
+    found = solve_types(view, budget=Budget(Clock(60)), block=block, on_better=reported.append)
+    once = [
+        solve_type(view, bound.worker_type, budget=Budget(Clock(60)), block=block)
+        for bound in found
+    ]
+    for bound, coarse in zip(found, once, strict=True):
+        assert bound.block % 2 and bound.bound >= coarse.bound
+    assert certified_bound(instance, certificate(instance, found)) <= brute_force(instance)
+    values = [whole_bound(view, bounds) for bounds in reported]
+    assert values == sorted(values) and values[-1] == sum_of_bounds([each.bound for each in found])
 
 
 @pytest.mark.nightly

@@ -31,6 +31,7 @@ sums of rows as a relaxation.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,7 +48,8 @@ from schedgap.solvers.programs.builder import Entries
 
 KIND = "type-bound"
 CLASSES = ("edge", "cloud", "all")
-BLOCK = 4  # slots that share a price
+BLOCK = 4  # slots that share a price at first
+REFINE_SHARE = 0.3  # fraction of the time of a type up to which the blocks are halved again
 GAP = 0.0005  # relative difference between master and bound at which a type ends
 PARTS = 2, 3, 4, 5  # k of the lemma, of the cuts that are tried
 VIOLATED = 0.01  # relative: a cut that the master violates by more gets a row
@@ -76,6 +78,7 @@ class ClassRow(NamedTuple):
 
 
 CAPACITY = ClassRow(0, 1), ClassRow(1, 1)
+NO_PRICES = {"slots": 1, "block": 1, "prices": {"edge": [], "cloud": []}, "cuts": []}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -340,22 +343,26 @@ def solve_type(
     budget: Budget,
     block: int = BLOCK,
     gap: float = GAP,
+    coarse: TypeBound | None = None,
     on_better: Callable[[TypeBound], None] = lambda better: None,
 ) -> TypeBound:
     """Bound the jobs of one worker type by column generation and cutting planes.
 
     `view`: the instance; every job of the type fits on the empty network. `block`: number of slots
     that share a price. `gap`: relative difference between master and bound at which to stop.
+    `coarse`: known prices for blocks of twice this size.
     `on_better`: called with every bound whose next integer is larger than before.
     """
     slots = priced_slots(view, worker_type)
     block = max(1, min(block, slots))
     types = TypeRelaxation(view, worker_type, slots, block, class_cuts(view, worker_type))
     capacity = np.outer(types.capacity, types.lengths)  # [row, block]
-    present = np.zeros(capacity.shape, dtype=bool)
-    present[: len(CAPACITY)] = True
     prices = np.zeros(capacity.shape)
-    bound = types.bound(prices)[0]  # of all jobs alone
+    if coarse is not None:
+        prices = np.repeat(coarse.prices, 2, axis=1)[:, : len(types.lengths)]
+    present = prices > 0
+    present[: len(CAPACITY)] = True
+    bound = types.bound(prices)[0]  # without prices, of all jobs alone
     best = TypeBound(worker_type, slots, block, types.rows, prices, bound)
     on_better(best)
     columns: list[MergedColumn] = []
@@ -460,20 +467,24 @@ def solve_types(
     """Bound all worker types, that with the highest load last, which gets the remaining time.
 
     `view`: the instance; every job fits on the empty network. `block`: number of slots that share a
-    price. `on_better`: called with the bounds of all types so far whenever one of them improves.
+    price at first; it is halved while enough time is left. `on_better`: called with the bounds of
+    all types so far whenever one of them improves.
     """
     types = used_types(view)
     load = {u: _load_per_worker(view, u) for u in types}
     bounds: list[TypeBound] = []
+
+    def report(others: Sequence[TypeBound], better: TypeBound) -> None:
+        on_better(_by_type([*others, better]))
+
     for k, worker_type in enumerate(sorted(types, key=load.__getitem__)):
-        done = tuple(bounds)
-        bound = solve_type(
-            view,
-            worker_type,
-            budget=budget.share(1.0 / (len(types) - k)),
-            block=block,
-            on_better=lambda better, done=done: on_better(_by_type([*done, better])),  # type: ignore[misc]
+        own = budget.share(1.0 / (len(types) - k))
+        solve = partial(
+            solve_type, view, worker_type, budget=own, on_better=partial(report, bounds)
         )
+        bound = solve(block=block)
+        while bound.block % 2 == 0 and own.clock.spent() < REFINE_SHARE:
+            bound = solve(block=bound.block // 2, coarse=bound)
         bounds = _by_type([*bounds, bound])
     return bounds
 
@@ -560,23 +571,20 @@ def certified_bound(instance: EdgeInstance, data: Mapping[str, Any]) -> float:
         if name not in instance.worker_types:
             raise ValueError(f"no worker type {name}")
     for worker_type in used_types(view):
-        entry = given.get(instance.worker_types[worker_type])
-        slots, block = (1, 1) if entry is None else (entry["slots"], entry["block"])
-        own = [task for task in view.tasks if task.worker_type == worker_type]
-        limit = min(view.slots, max(1, _max_priced_slots(own)))
+        entry = given.get(instance.worker_types[worker_type], NO_PRICES)
+        slots, block, cuts = entry["slots"], entry["block"], entry["cuts"]
+        tasks = [task for task in view.tasks if task.worker_type == worker_type]
+        limit = min(view.slots, max(1, _max_priced_slots(tasks)))
         if not (1 <= slots <= limit and 1 <= block <= slots):
             raise ValueError("slots, block: need numbers >= 1 within the horizon, and not too many")
-        given_prices = [] if entry is None else [entry["prices"][name] for name in CLASSES[:2]]
-        cuts = []
-        for cut in [] if entry is None else entry["cuts"]:
-            cuts.append(ClassRow(CLASSES.index(cut["workers"]), cut["unit"]))
-            given_prices.append(cut["prices"])
-        types = TypeRelaxation(view, worker_type, slots, block, cuts)
+        rows = [ClassRow(CLASSES.index(cut["workers"]), cut["unit"]) for cut in cuts]
+        types = TypeRelaxation(view, worker_type, slots, block, rows)
         if not all(1 <= count < max(PARTS) for count in types.capacity[len(CAPACITY) :]):
             raise ValueError("cuts: need units of which few fit into the workers")
         prices = np.zeros((len(types.rows), len(types.lengths)))
-        for row, blocks in enumerate(given_prices):
-            for b, price in blocks:
+        of_classes = (entry["prices"][CLASSES[row.where]] for row in CAPACITY)
+        for row, own in enumerate([*of_classes, *(cut["prices"] for cut in cuts)]):
+            for b, price in own:
                 if not (1 <= b <= prices.shape[1] and 0 <= price < LARGEST):
                     raise ValueError("prices: need numbers >= 0 of blocks that there are")
                 prices[row, b - 1] = price
