@@ -49,7 +49,8 @@ from schedgap.solvers.programs.builder import Entries
 KIND = "type-bound"
 CLASSES = ("edge", "cloud", "all")
 BLOCK = 4  # slots that share a price at first
-REFINE_SHARE = 0.3  # fraction of the time of a type up to which the blocks are halved again
+# The blocks of a type are halved again as long as it has taken less of its time.
+REFINE_SHARE, REFINE_SECONDS = 0.3, 2.0
 GAP = 0.0005  # relative difference between master and bound at which a type ends
 PARTS = 2, 3, 4, 5  # k of the lemma, of the cuts that are tried
 VIOLATED = 0.01  # relative: a cut that the master violates by more gets a row
@@ -479,11 +480,12 @@ def solve_types(
 
     for k, worker_type in enumerate(sorted(types, key=load.__getitem__)):
         own = budget.share(1.0 / (len(types) - k))
+        refining = own.clock.share(REFINE_SHARE, most=REFINE_SECONDS)
         solve = partial(
             solve_type, view, worker_type, budget=own, on_better=partial(report, bounds)
         )
         bound = solve(block=block)
-        while bound.block % 2 == 0 and own.clock.spent() < REFINE_SHARE:
+        while bound.block % 2 == 0 and not refining.expired():
             bound = solve(block=bound.block // 2, coarse=bound)
         bounds = _by_type([*bounds, bound])
     return bounds
