@@ -89,6 +89,10 @@ def test_smaller_blocks_raise_the_bound(instance: EdgeInstance, block: int) -> N
     ]
     for bound, coarse in zip(found, once, strict=True):
         assert bound.block % 2 and bound.bound >= coarse.bound
+        stopped = solve_type(
+            view, bound.worker_type, budget=Budget(Clock(0.0)), block=block // 2, coarse=coarse
+        )
+        assert stopped.bound == coarse.bound and stopped.starts == coarse.starts != {}
     assert certified_bound(instance, certificate(instance, found)) <= brute_force(instance)
     values = [whole_bound(view, bounds) for bounds in reported]
     assert values == sorted(values) and values[-1] == sum_of_bounds([each.bound for each in found])

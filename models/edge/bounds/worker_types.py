@@ -365,6 +365,8 @@ def solve_type(
     present[: len(CAPACITY)] = True
     bound = types.bound(prices)[0]  # without prices, of all jobs alone
     best = TypeBound(worker_type, slots, block, types.rows, prices, bound)
+    if coarse is not None:
+        best = replace(best, starts=coarse.starts)
     on_better(best)
     columns: list[MergedColumn] = []
 
@@ -386,8 +388,10 @@ def solve_type(
             starts[job] = starts.get(job, 0.0) + share * (column.start + view.first)
             blocks, overlap = types.block_overlap(column)
             usage[:, blocks] += share * np.outer(types.counted(*column.workers), overlap)
-        rounds = best.rounds + solution.result.rounds
-        best = replace(best, master=solution.result.objective, rounds=rounds, starts=starts)
+        result, rounds = solution.result, best.rounds + solution.result.rounds
+        if result.end != "closed" and best.starts:  # a stopped master has worse ones
+            starts = dict(best.starts)
+        best = replace(best, master=result.objective, rounds=rounds, starts=starts)
         violated = (usage > (1 + VIOLATED) * capacity) & ~present
         gained = best.bound - before > gap * best.bound
         if budget.clock.expired() or not (gained and violated.any()):
