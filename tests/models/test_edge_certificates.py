@@ -21,6 +21,7 @@ CELLS = {"slots": 16, "worker_prices": [[0, 0, 2, 0.5]], "ps_prices": [[0, 0, 2,
 ONE_TYPE = {
     "worker_type": "gpu", "slots": 8, "block": 2,
     "prices": {"edge": [[1, 0.5]], "cloud": []},
+    "cuts": [{"workers": "all", "unit": 3, "prices": [[1, 0.25]]}],
 }  # fmt: skip
 GOOD: dict[str, dict[str, Any]] = {
     "cg-bound": {"kind": "cg-bound", **CELLS},

@@ -23,6 +23,7 @@ from schedgap.models.method import Budget
 from schedgap.models.proofs import check_here, proof_data
 from schedgap.models.search_state import StageResult
 from schedgap.solvers import Clock
+from schedgap.solvers.proofs.checker import RefusedError
 from schedgap.solvers.proofs.prover import Proved, prove
 from schedgap.solvers.proofs.tree import Proof
 from schedgap.solvers.proofs.vipr import Exported
@@ -251,7 +252,8 @@ def test_a_stopped_search_goes_on(nodes: int, number: int) -> None:
     """Also for the first goal, below the known bound; but not if its prices were not found."""
     (part, _) = components(three_each()).values()
     component = components_module._Component(part, 3, 4, limit=0.0)
-    search = mock.Mock(**{"return_value.run.return_value": Proved(None, nodes=nodes)})
+    stopped = {"run.return_value": Proved(None, nodes=nodes), "pools": []}
+    search = mock.Mock(return_value=mock.Mock(**stopped))
     with mock.patch.object(components_module, "GoalSearch", search):
         for _ in range(2):
             component.advance(6, Budget(Clock(60)))
@@ -260,3 +262,30 @@ def test_a_stopped_search_goes_on(nodes: int, number: int) -> None:
     component.searches.clear()
     component.advance(6, Budget(Clock(60)))
     assert component.lower == 3 and component.proof is not None and not component.searches
+
+
+def test_a_goal_that_takes_too_long_gives_way_to_a_nearer_one() -> None:
+    """Of the goals 3 to 8, the last one is tried first, then the one in the middle."""
+    (part, _) = components(three_each()).values()
+    component = components_module._Component(part, 3, 9, proof=mock.Mock(), step=20, limit=0.0)
+    stopped = {"run.return_value": Proved(None, nodes=1), "pools": []}
+    search = mock.Mock(return_value=mock.Mock(**stopped))
+    with mock.patch.object(components_module, "GoalSearch", search):
+        for _ in range(3):
+            component.advance(20, Budget(Clock(60)))
+    assert [call.args[1] for call in search.call_args_list] == [8, 5, 3]
+
+
+def test_a_goal_begins_with_the_prices_of_the_last_one() -> None:
+    """They leave out runs of its program before others are found."""
+    (part, _) = components(three_each()).values()
+    component = components_module._Component(part, 3, 9)
+    with mock.patch.object(prove_module, "FEW_RUNS", 0):
+        component.advance(9, Budget(Clock(60)))
+    assert component.proof is not None
+    prices = [vector for vector in component.proof.proof.vectors if "p" in vector][-1:]
+    with mock.patch.object(
+        components_module, "GoalSearch", side_effect=RefusedError("", "")
+    ) as new:
+        component.advance(9, Budget(Clock(60)))
+    assert component.prices == prices != [] and new.call_args.args[3] == prices

@@ -1,6 +1,7 @@
 """Bounds by worker type: below every optimum at any prices and any number of slots."""
 
 import math
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -8,26 +9,32 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.edge import EdgeInstance
+from schedgap.models.edge.bounds import worker_types
 from schedgap.models.edge.bounds.column_generation import solve_bound
 from schedgap.models.edge.bounds.job_alone import job_bound
 from schedgap.models.edge.bounds.worker_types import (
+    ClassRow,
     MergedColumn,
     TypeRelaxation,
     certificate,
     certified_bound,
+    class_cuts,
     solve_type,
+    solve_types,
     sum_of_bounds,
     used_types,
+    whole_bound,
 )
 from schedgap.models.edge.decisions import compiled, infeasibility_reason
-from schedgap.models.edge.placements import runs_from_schedule
+from schedgap.models.edge.placements import enumerate_runs
 from schedgap.models.edge.programs.dual import rounded
 from schedgap.models.method import Budget
 from schedgap.solvers import Clock
-from strategies.edge import best_schedule, brute_force, edge_instances
+from strategies.edge import brute_force, edge_instances, instance_of
 from strategies.edge_examples import TOY_A, TOY_B, TOY_C
 
 QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
+CUTS = st.lists(st.builds(ClassRow, st.integers(0, 2), st.integers(1, 4)), max_size=3)
 
 
 def type_bound(instance: EdgeInstance, block: int = 1) -> float:
@@ -68,6 +75,29 @@ def test_the_bound_is_below_the_optimum(instance: EdgeInstance, block: int) -> N
     holds(instance, block)
 
 
+@settings(max_examples=20, **QUIET)
+@given(edge_instances(placeable=True), st.sampled_from([2, 4]))
+def test_smaller_blocks_raise_the_bound(instance: EdgeInstance, block: int) -> None:
+    """From the prices of the larger ones, as long as there is time."""
+    if infeasibility_reason(instance) is not None:
+        return
+    view, reported = compiled(instance), []
+    found = solve_types(view, budget=Budget(Clock(60)), block=block, on_better=reported.append)
+    once = [
+        solve_type(view, bound.worker_type, budget=Budget(Clock(60)), block=block)
+        for bound in found
+    ]
+    for bound, coarse in zip(found, once, strict=True):
+        assert bound.block % 2 and bound.bound >= coarse.bound
+        stopped = solve_type(
+            view, bound.worker_type, budget=Budget(Clock(0.0)), block=block // 2, coarse=coarse
+        )
+        assert stopped.bound == coarse.bound and stopped.starts == coarse.starts != {}
+    assert certified_bound(instance, certificate(instance, found)) <= brute_force(instance)
+    values = [whole_bound(view, bounds) for bounds in reported]
+    assert values == sorted(values) and values[-1] == sum_of_bounds([each.bound for each in found])
+
+
 @pytest.mark.nightly
 @settings(max_examples=600, **QUIET)
 @given(edge_instances(placeable=True), st.integers(1, 4))
@@ -78,15 +108,16 @@ def test_the_bound_is_below_the_optimum_at_length(instance: EdgeInstance, block:
 @settings(max_examples=60, **QUIET)
 @given(edge_instances(placeable=True), st.data())
 def test_any_prices_of_any_slots_prove_a_bound(instance: EdgeInstance, data: st.DataObject) -> None:
-    optimum, schedule = best_schedule(instance)
+    optimum = brute_force(instance)
     view, bounds = compiled(instance), []
     if infeasibility_reason(instance) is not None:
         return
     for u in used_types(view):
         slots = data.draw(st.integers(1, view.slots), label="slots")
-        types = TypeRelaxation(view, u, slots, data.draw(st.integers(1, slots), label="block"))
+        block = data.draw(st.integers(1, slots), label="block")
+        types = TypeRelaxation(view, u, slots, block, data.draw(CUTS))
         rng = np.random.default_rng(data.draw(st.integers(0, 10**6), label="seed"))
-        prices = rounded(rng.exponential(0.3, (2, len(types.lengths))))
+        prices = rounded(rng.exponential(0.3, (len(types.rows), len(types.lengths))))
         bound, least, columns = types.bound(prices)
         bounds.append(bound)
         # The columns cost what they say, and what the master's rows say.
@@ -95,39 +126,61 @@ def test_any_prices_of_any_slots_prove_a_bound(instance: EdgeInstance, data: st.
             for column in own:
                 assert types.cost(column, sums) >= cost
                 blocks, overlap = types.block_overlap(column)
-                paid = np.array(column.workers) @ (prices[:, blocks] * overlap).sum(axis=1)
+                counted = types.counted(*column.workers)
+                paid = counted @ (prices[:, blocks] * overlap).sum(axis=1)
                 assert types.cost(column, sums) == pytest.approx(column.flow + paid)
     assert sum_of_bounds(bounds) <= optimum
-    if schedule is not None:
-        every_run_is_a_column(instance, schedule_runs(instance, schedule), data)
 
 
-def schedule_runs(instance: EdgeInstance, schedule: object) -> list[object]:
-    return list(runs_from_schedule(instance, schedule))  # type: ignore[arg-type]
-
-
-def every_run_is_a_column(instance: EdgeInstance, runs: list[object], data: st.DataObject) -> None:
-    """What a job pays in its class column is never more than what its run would pay."""
-    view = compiled(instance)
+def every_run_pays_at_least_the_least(
+    instance: EdgeInstance, cuts: list[ClassRow], seed: int
+) -> None:
+    """However its workers are divided between edge servers and clouds."""
+    view, rng = compiled(instance), np.random.default_rng(seed)
     clouds = [server.kind == "cloud" for server in instance.servers]
     for u in used_types(view):
-        types = TypeRelaxation(view, u, view.slots, 1)
-        rng = np.random.default_rng(data.draw(st.integers(0, 10**6), label="seed"))
-        prices = rounded(rng.exponential(0.3, (2, view.slots)))
+        types = TypeRelaxation(view, u, view.slots, 1, cuts)
+        prices = rounded(rng.exponential(0.3, (len(types.rows), view.slots)))
         sums = types.prefix_sums(prices)
-        index = {task.job: k for k, task in enumerate(types.tasks)}
-        for run in runs:
-            mode_start = run.mode_start
-            if mode_start.job not in index:
-                continue
-            counts = [0, 0]
-            for s, n in run.workers:
-                counts[clouds[s]] += n
-            task = types.tasks[index[mode_start.job]]
-            start = mode_start.start - view.first
-            flow = task.flow(mode_start)
-            same = MergedColumn(
-                index[mode_start.job], start, mode_start.mode.duration, (counts[0], counts[1]), flow
-            )
-            least, _ = types.cheapest(index[mode_start.job], sums)
-            assert least <= types.cost(same, sums)
+        for k, task in enumerate(types.tasks):
+            least, _ = types.cheapest(k, sums)
+            for mode_start in (each for each in view.mode_starts() if each.job == task.job):
+                for run in enumerate_runs(view, task, mode_start):
+                    cloud = sum(n for s, n in run.workers if clouds[s])
+                    workers = run.mode.workers - cloud, cloud
+                    start = run.start - view.first
+                    same = MergedColumn(k, start, run.mode.duration, workers, task.flow(mode_start))
+                    assert least <= types.cost(same, sums)
+
+
+@settings(max_examples=60, **QUIET)
+@given(edge_instances(placeable=True, max_jobs=2), CUTS, st.integers(0, 10**6))
+def test_every_run_pays_at_least_what_the_cheapest_column_does(
+    instance: EdgeInstance, cuts: list[ClassRow], seed: int
+) -> None:
+    if infeasibility_reason(instance) is None:
+        every_run_pays_at_least_the_least(instance, cuts, seed)
+
+
+@pytest.mark.parametrize("cuts", [[(0, 4)], [(1, 4)], [(0, 3), (1, 4), (2, 5)]])
+def test_the_workers_of_a_split_job_stay_below_a_jump(cuts: list[tuple[int, int]]) -> None:
+    """Eight workers in one slot, of six on an edge server and six in the cloud."""
+    servers = [
+        {"id": kind, "kind": kind, "workers": {"gpu": 6}, "parameter_servers": {"cpu": 1}}
+        for kind in ("edge", "cloud")
+    ]
+    job = {"chunks": 8, "transfer_delay": {"edge": 0, "cloud": 0}}
+    instance = instance_of([job], servers=servers, horizon=2)
+    for seed in range(20):
+        every_run_pays_at_least_the_least(instance, [ClassRow(*cut) for cut in cuts], seed)
+
+
+def test_of_jobs_with_more_than_half_the_workers_one_runs_at_a_time() -> None:
+    """Three jobs of one slot with three of four workers cost 0 + 1 + 2; capacity alone proves 2."""
+    server = {"id": "s", "kind": "edge", "workers": {"gpu": 4}, "parameter_servers": {"cpu": 3}}
+    jobs = [{"chunks": 3, "transfer_delay": {"s": 0}}] * 3
+    instance = instance_of(jobs, servers=[server], horizon=9)
+    assert ClassRow(2, 3) in class_cuts(compiled(instance), 0)
+    assert type_bound(instance) == brute_force(instance) == 3
+    with mock.patch.object(worker_types, "class_cuts", return_value=[]):
+        assert type_bound(instance) == 2

@@ -38,11 +38,23 @@ class CellPrices(Record):
     ps_prices: Many[Cell]
 
 
-class MergedPrices(Record):
-    """Prices of edge servers and of clouds: block from 1, price."""
+BlockPrice = Annotated[tuple[Count, Price], Field(strict=False)]
+"""Block from 1, price."""
 
-    edge: Many[Annotated[tuple[Count, Price], Field(strict=False)]]
-    cloud: Many[Annotated[tuple[Count, Price], Field(strict=False)]]
+
+class MergedPrices(Record):
+    """Prices of edge servers and of clouds."""
+
+    edge: Many[BlockPrice]
+    cloud: Many[BlockPrice]
+
+
+class CutPrices(Record):
+    """Prices of a cut on edge servers, on clouds, or on both, in which jobs count by `unit`."""
+
+    workers: Literal["edge", "cloud", "all"]
+    unit: Count
+    prices: Many[BlockPrice]
 
 
 class TypePrices(Record):
@@ -52,6 +64,7 @@ class TypePrices(Record):
     slots: Count
     block: Count
     prices: MergedPrices
+    cuts: Annotated[Many[CutPrices], Field(max_length=12)] = ()
 
 
 class JobBoundCertificate(Certificate):

@@ -29,7 +29,7 @@ def type_bound(
     instance: EdgeInstance,
     call: RunContext,
     *,
-    block: Annotated[int, "number of slots that share a price", Ge(1)] = 4,
+    block: Annotated[int, "number of slots that share a price at first", Ge(1)] = 4,
 ) -> MethodResult:
     """Run `type-bound`: relaxations by worker type with merged servers."""
     view = compiled(instance)

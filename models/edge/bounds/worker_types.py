@@ -11,19 +11,27 @@ The relaxation (4) over classes is solved by column generation, with prices by c
 slots: the capacity rows of the slots of a block are added up, which weakens the bound and makes the
 master small. All sums are exact, as in `programs.dual`.
 
+Lemma (cut). Let the jobs that run in a slot have w_j workers in a class of C workers, or in both
+classes, and let an integer u >= 1 be given. Then sum floor(w_j / u) <= floor(C / u): the left side
+is an integer, and at most sum w_j / u. With u = floor(C / k) + 1, at most k - 1 jobs have u workers
+or more at a time, which fractional columns need not respect. Capacity is the case u = 1.
+
 References
 ----------
 J. P. Sousa, L. A. Wolsey, "A time indexed formulation of non-preemptive single machine scheduling
 problems", Mathematical Programming 54 (1992): the relaxation over start times.
 J. M. van den Akker, C. A. J. Hurkens, M. W. P. Savelsbergh, "Time-indexed formulations for machine
 scheduling problems: column generation", INFORMS Journal on Computing 12 (2000).
+V. Chvatal, "Edmonds polytopes and a hierarchy of combinatorial problems", Discrete Mathematics 4
+(1973): rounding of a row.
 F. Glover, "Surrogate constraint duality in mathematical programming", Operations Research (1975):
 sums of rows as a relaxation.
 """
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,14 +41,19 @@ from schedgap.instances.edge import EdgeInstance, arrays
 from schedgap.models.edge.algorithms.cheapest_schedule import Floats, Ints
 from schedgap.models.edge.decisions import CompiledInstance, CompiledJob, compiled
 from schedgap.models.edge.programs.dual import LARGEST, rounded
-from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster
+from schedgap.models.mechanisms.restricted_master import MasterSolution, Priced, RestrictedMaster
 from schedgap.models.method import Budget
+from schedgap.solvers.loops.column_generation import Columns
 from schedgap.solvers.programs.builder import Entries
 
 KIND = "type-bound"
-CLASSES = ("edge", "cloud")
-BLOCK = 4  # slots that share a price
-GAP = 0.002  # relative difference between master and bound at which a type ends
+CLASSES = ("edge", "cloud", "all")
+BLOCK = 4  # slots that share a price at first
+# The blocks of a type are halved again as long as it has taken less of its time.
+REFINE_SHARE, REFINE_SECONDS = 0.3, 2.0
+GAP = 0.0005  # relative difference between master and bound at which a type ends
+PARTS = 2, 3, 4, 5  # k of the lemma, of the cuts that are tried
+VIOLATED = 0.01  # relative: a cut that the master violates by more gets a row
 MAX_COLUMNS = 10  # new ones of each job in a round
 MAX_SLOTS = 20_000  # with prices
 MAX_STARTS = 3_000_000  # modes of one job x slots
@@ -56,6 +69,17 @@ class MergedColumn(NamedTuple):
     duration: int
     workers: tuple[int, int]  # by class
     flow: int  # c_j - a_j
+
+
+class ClassRow(NamedTuple):
+    """A row of the master in each block: a job with w workers there counts as floor(w / unit)."""
+
+    where: int  # index of `CLASSES`
+    unit: int
+
+
+CAPACITY = ClassRow(0, 1), ClassRow(1, 1)
+NO_PRICES = {"slots": 1, "block": 1, "prices": {"edge": [], "cloud": []}, "cuts": []}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,6 +99,26 @@ class _JobClasses:
     one_server: Ints  # [e, class]
     arrival: int  # a_j, from 0
     alone: int  # least c_j - a_j alone on the network
+
+
+def _class_workers(view: CompiledInstance, worker_type: int) -> tuple[int, int]:
+    """Return the workers of a type in each class."""
+    W, is_cloud = view.workers[:, worker_type], arrays(view.instance).is_cloud
+    return int(W[~is_cloud].sum()), int(W[is_cloud].sum())
+
+
+def class_cuts(view: CompiledInstance, worker_type: int) -> list[ClassRow]:
+    """Return the cuts of the lemma that some job can count in."""
+    edge, cloud = _class_workers(view, worker_type)
+    tasks = [task for task in view.tasks if task.worker_type == worker_type]
+    widest = max(mode.workers for task in tasks for mode in task.modes)
+    cuts = {
+        ClassRow(where, workers // k + 1)
+        for where, workers in enumerate((edge, cloud, edge + cloud))
+        for k in PARTS
+        if 1 < workers // k + 1 <= min(widest, workers)
+    }
+    return sorted(cuts)
 
 
 def _job_classes(view: CompiledInstance, task: CompiledJob, is_cloud: Bools) -> _JobClasses:
@@ -101,60 +145,76 @@ def _job_classes(view: CompiledInstance, task: CompiledJob, is_cloud: Bools) -> 
 
 
 class TypeRelaxation:
-    """The jobs of one worker type, and their cheapest columns under prices [class, block].
+    """The jobs of one worker type, and their cheapest columns under prices [row, block].
 
     `slots`: number H of slots with prices. Columns that end later cost only their c_j - a_j, which
     is at least H + 1 - a_j; so the bound is valid for every H. `block`: number of slots that share
-    a price.
+    a price. `cuts`: rows after the two of `CAPACITY`.
 
     Attributes
     ----------
-    capacity : array [class]
-        Workers of the type.
+    rows : tuple of ClassRow
+    capacity : array [row]
+        What the jobs that run in a slot may count together.
     lengths : array [block]
         Numbers of slots.
     late_costs : list of float
         Least cost of each job if it ends after slot H; inf if it cannot.
+    ceiling : float
+        More than the jobs cost in any schedule.
     """
 
-    def __init__(self, view: CompiledInstance, worker_type: int, slots: int, block: int) -> None:
+    def __init__(
+        self,
+        view: CompiledInstance,
+        worker_type: int,
+        slots: int,
+        block: int,
+        cuts: Sequence[ClassRow] = (),
+    ) -> None:
         self.slots, self.block = slots, block
         self.tasks = [task for task in view.tasks if task.worker_type == worker_type]
         is_cloud = arrays(view.instance).is_cloud
         self._jobs = [_job_classes(view, task, is_cloud) for task in self.tasks]
-        W = view.workers[:, worker_type]
-        self.capacity = np.array([W[~is_cloud].sum(), W[is_cloud].sum()])
+        self.rows = (*CAPACITY, *cuts)
+        self.capacity = self.counted(*_class_workers(view, worker_type))
         ends = np.minimum(slots, block * (1 + np.arange(-(-slots // block))))
         self.lengths = np.diff(ends, prepend=0)
         self.late_costs = [
             math.inf if slots >= view.slots else float(max(job.alone, slots - job.arrival))
             for job in self._jobs
         ]
+        self.ceiling = 1.0 + sum(view.last - task.arrival for task in self.tasks)
         self._last: list[list[MergedColumn]] = [[] for _ in self.tasks]  # columns of the last round
 
-    def prefix_sums(self, prices: Floats) -> Floats:
-        """Return the sums of prices [class, slot] over all slots before each slot.
+    def counted(self, edge: int, cloud: int) -> Ints:
+        """Return what workers in the two classes count as [row]."""
+        workers = edge, cloud, edge + cloud
+        return np.array([workers[row.where] // row.unit for row in self.rows])
 
-        `prices` [class, block]: price of one worker for one slot.
+    def prefix_sums(self, prices: Floats) -> Floats:
+        """Return the sums of prices [row, slot] over all slots before each slot.
+
+        `prices` [row, block]: price of a unit for one slot.
         """
         cells = np.repeat(prices, self.lengths, axis=1)
-        return np.concatenate([np.zeros((2, 1)), np.cumsum(cells, axis=1)], axis=1)
+        return np.concatenate([np.zeros((len(cells), 1)), np.cumsum(cells, axis=1)], axis=1)
 
     def cost(self, column: MergedColumn, sums: Floats) -> float:
         """Return c_j - a_j of a column plus the prices of its workers.
 
-        `column`: of any job of the type. `sums` [class, slot]: from `prefix_sums`.
+        `column`: of any job of the type. `sums` [row, slot]: from `prefix_sums`.
         """
         end = column.start + column.duration
         window = sums[:, end] - sums[:, column.start]
-        return column.flow + float(window @ np.array(column.workers))
+        return column.flow + float(window @ self.counted(*column.workers))
 
     def cheapest(
         self, task: int, sums: Floats, upper: float = math.inf
     ) -> tuple[float, list[MergedColumn]]:
         """Return the least cost of a job, and its cheapest columns, at most one of each mode.
 
-        `task`: index into `tasks`. `sums` [class, slot]: from `prefix_sums`. `upper`: cost of some
+        `task`: index into `tasks`. `sums` [row, slot]: from `prefix_sums`. `upper`: cost of some
         column: costlier columns need not be considered.
         """
         job, late = self._jobs[task], self.late_costs[task]
@@ -172,18 +232,36 @@ class TypeRelaxation:
         start = lo[:, None] + np.arange(int((hi - lo).max()) + 1)
         inside = start <= hi[:, None]
         start = np.minimum(start, hi[:, None])
-        window = sums[:, start + d] - sums[:, start]  # [class, k, h] price of one worker
+        priced = [(row, own) for row, own in zip(self.rows, sums, strict=True) if own[-1]]
+        window = [(row, own[start + d] - own[start]) for row, own in priced]  # [k, h]
+
+        def paid(cloud: Ints | int) -> Floats:
+            """Return the prices of the workers, so many of them in the cloud."""
+            workers = n - cloud, cloud, n
+            total = np.zeros(start.shape)
+            for row, price in window:
+                total += workers[row.where] // row.unit * price
+            return total
+
         epoch = np.searchsorted(job.since, start, side="right") - 1
         capacity, one_server = job.capacity[epoch], job.one_server[epoch]  # [k, h, class]
-        # Colocated: the cheaper class among those with a server that is large enough.
-        fits = one_server >= n[:, :, None]
-        by_class = np.where(fits, np.moveaxis(window, 0, 2) * n[:, :, None], np.inf)
-        # Split: as many workers as possible in the cheaper class, the others in the other one.
-        cheaper = (window[1] < window[0]).astype(np.int64)
-        first = np.minimum(n, np.where(cheaper == 1, capacity[:, :, 1], capacity[:, :, 0]))
-        low, high = np.minimum(window[0], window[1]), np.maximum(window[0], window[1])
-        split_cost = first * low + (n - first) * high
-        cost = np.where(job.colocated[use, None], by_class.min(axis=2), split_cost)
+        together = job.colocated[use, None]
+        # Colocated: one of the classes, if it has a server that is large enough.
+        fits = (one_server >= n[:, :, None]) & together[:, :, None]
+        cloud = np.where(fits[:, :, 0], 0, n)
+        cost = np.where(fits[:, :, 0], paid(0), np.inf)
+        # Split: between two numbers of workers in the cloud. Prices are linear in it but for jumps:
+        # just below a jump upwards, or at the ends, they are least.
+        least = np.maximum(0, n - capacity[:, :, 0])
+        most = np.minimum(n, capacity[:, :, 1])
+        numbers = [least, most]
+        for where, unit in (row for row, _ in priced if row.unit > 1 and row.where < 2):
+            for below in range(unit - 1, int(n.max()), unit):
+                numbers.append(np.clip(below if where else n - below, least, most))
+        split = [(~together, number) for number in numbers]
+        for allowed, number in [(fits[:, :, 1], n), *split]:
+            other = np.where(allowed, paid(number), np.inf)
+            cloud, cost = np.where(other < cost, number, cloud), np.minimum(cost, other)
         cost = np.where(inside, cost + (start + d - 1 - job.arrival), np.inf)
         best = cost.argmin(axis=1)
         value = cost[np.arange(len(use)), best]
@@ -192,11 +270,8 @@ class TypeRelaxation:
             h = int(best[k])
             if not math.isfinite(value[k]):
                 continue
-            number, at = int(n[k, 0]), int(start[k, h])
-            in_cheaper = number if job.colocated[use[k]] else int(first[k, h])
-            which = int(by_class[k, h].argmin() if job.colocated[use[k]] else cheaper[k, h])
-            rest = number - in_cheaper
-            workers = (rest, in_cheaper) if which else (in_cheaper, rest)
+            at, in_cloud = int(start[k, h]), int(cloud[k, h])
+            workers = int(n[k, 0]) - in_cloud, in_cloud
             length = int(d[k, 0])
             columns.append(MergedColumn(task, at, length, workers, at + length - 1 - job.arrival))
         return min(late, float(value.min())), columns
@@ -204,7 +279,7 @@ class TypeRelaxation:
     def bound(self, prices: Floats) -> tuple[float, list[float], list[list[MergedColumn]]]:
         """Return the Lagrangian bound of prices, the least cost and cheapest columns of each job.
 
-        `prices` [class, block]: multiples of `programs.dual.STEP`. If they are too large to be
+        `prices` [row, block]: multiples of `programs.dual.STEP`. If they are too large to be
         summed exactly, the bound is -inf.
         """
         sums = self.prefix_sums(prices)
@@ -239,11 +314,13 @@ class TypeBound:
     worker_type: int
     slots: int
     block: int
-    prices: Floats  # [class, block]
+    rows: tuple[ClassRow, ...]
+    prices: Floats  # [row, block]
     bound: float
-    master: float | None  # objective
-    rounds: int
-    starts: Mapping[int, float]  # mean start in the master by job (index in the instance)
+    master: float | None = None  # objective
+    rounds: int = 0
+    starts: Mapping[int, float] = field(default_factory=dict)
+    """Mean start in the master by job (index in the instance)."""
 
 
 def priced_slots(view: CompiledInstance, worker_type: int) -> int:
@@ -267,80 +344,122 @@ def solve_type(
     budget: Budget,
     block: int = BLOCK,
     gap: float = GAP,
+    coarse: TypeBound | None = None,
     on_better: Callable[[TypeBound], None] = lambda better: None,
 ) -> TypeBound:
-    """Bound the jobs of one worker type by column generation.
+    """Bound the jobs of one worker type by column generation and cutting planes.
 
     `view`: the instance; every job of the type fits on the empty network. `block`: number of slots
     that share a price. `gap`: relative difference between master and bound at which to stop.
+    `coarse`: known prices for blocks of twice this size.
     `on_better`: called with every bound whose next integer is larger than before.
     """
     slots = priced_slots(view, worker_type)
     block = max(1, min(block, slots))
-    types = TypeRelaxation(view, worker_type, slots, block)
-    blocks = len(types.lengths)
+    types = TypeRelaxation(view, worker_type, slots, block, class_cuts(view, worker_type))
+    capacity = np.outer(types.capacity, types.lengths)  # [row, block]
+    prices = np.zeros(capacity.shape)
+    if coarse is not None:
+        prices = np.repeat(coarse.prices, 2, axis=1)[:, : len(types.lengths)]
+    present = prices > 0
+    present[: len(CAPACITY)] = True
+    bound = types.bound(prices)[0]  # without prices, of all jobs alone
+    best = TypeBound(worker_type, slots, block, types.rows, prices, bound)
+    if coarse is not None:
+        best = replace(best, starts=coarse.starts)
+    on_better(best)
+    columns: list[MergedColumn] = []
+
+    def report(bound: float, prices: Floats) -> None:
+        nonlocal best
+        if bound > best.bound:
+            before, best = best.bound, replace(best, bound=bound, prices=prices)
+            if math.ceil(bound) > math.ceil(before):
+                on_better(best)
+
+    while True:
+        before = best.bound
+        solution = _generate(types, present, columns, best.prices, budget, gap, report)
+        columns += solution.result.tags
+        starts: dict[int, float] = {}
+        usage = np.zeros(capacity.shape)
+        for column, share in solution.support:
+            job = types.tasks[column.task].job
+            starts[job] = starts.get(job, 0.0) + share * (column.start + view.first)
+            blocks, overlap = types.block_overlap(column)
+            usage[:, blocks] += share * np.outer(types.counted(*column.workers), overlap)
+        result, rounds = solution.result, best.rounds + solution.result.rounds
+        if result.end != "closed" and best.starts:  # a stopped master has worse ones
+            starts = dict(best.starts)
+        best = replace(best, master=result.objective, rounds=rounds, starts=starts)
+        violated = (usage > (1 + VIOLATED) * capacity) & ~present
+        gained = best.bound - before > gap * best.bound
+        if budget.clock.expired() or not (gained and violated.any()):
+            return best
+        present |= violated
+
+
+def _generate(
+    types: TypeRelaxation,
+    present: Bools,
+    columns: Sequence[MergedColumn],
+    prices: Floats,
+    budget: Budget,
+    gap: float,
+    on_bound: Callable[[float, Floats], None],
+) -> MasterSolution[MergedColumn]:
+    """Generate columns for a master with some rows.
+
+    `present` [row, block]: whether the master has a row. `columns`, `prices` [row, block]: to begin
+    with. `gap`: as for `solve_type`. `on_bound`: called with every better bound, and its prices.
+    """
     master: RestrictedMaster[MergedColumn] = RestrictedMaster()
     jobs = master.rows("job", len(types.tasks), lower=1.0, upper=1.0)
     # In units of whole blocks: sum of workers x slots / block <= capacity x length / block.
-    capacity = master.rows(
-        "capacity", (2, blocks), upper=np.outer(types.capacity, types.lengths / block)
-    )
-    # More than every schedule costs, for an artificial column of each job that cannot end late.
-    ceiling = 1.0 + sum(view.last - task.arrival for task in types.tasks)
-    master.begin(master.artificial(jobs, np.minimum(types.late_costs, ceiling)))
+    upper = np.outer(types.capacity, types.lengths / types.block)[present]
+    rows = master.rows("capacity", len(upper), upper=upper)
+    position = np.full(present.shape, -1)
+    position[present] = rows.positions
 
-    def entries(column: MergedColumn) -> Entries:
-        in_blocks, overlap = types.block_overlap(column)
-        return [
-            (jobs.at(column.task), 1.0),
-            *(
-                (capacity.at(c, in_blocks), number * overlap / block)
-                for c, number in enumerate(column.workers)
-                if number
-            ),
-        ]
+    def in_master(fresh: Sequence[MergedColumn]) -> Columns:
+        entries: list[Entries] = []
+        for column in fresh:
+            blocks, overlap = types.block_overlap(column)
+            parts: list[tuple[Any, Any]] = [(jobs.at(column.task), 1.0)]
+            for row, count in enumerate(types.counted(*column.workers).tolist()):
+                at = position[row, blocks]
+                if count:
+                    parts.append((at[at >= 0], count * overlap[at >= 0] / types.block))
+            entries.append(parts)
+        return master.columns([column.flow for column in fresh], entries, fresh)
 
     def prices_of(duals: Floats) -> Floats:
-        return rounded(-capacity.extract(duals) / block)
+        found = np.zeros(present.shape)
+        found[present] = rounded(-rows.extract(duals) / types.block)
+        return found
 
     def pricing(duals: Floats) -> Priced:
-        bound, least, columns = types.bound(prices_of(duals))
+        bound, least, cheapest = types.bound(prices_of(duals))
         fresh = [
             column
             for task in range(len(least))
             if least[task] < duals[task] - 1e-9
-            for column in columns[task]
+            for column in cheapest[task]
         ]
-        if not fresh:
-            return Priced(None, bound)
-        costs = [column.flow for column in fresh]
-        return Priced(master.columns(costs, [entries(column) for column in fresh], fresh), bound)
+        return Priced(in_master(fresh) if fresh else None, bound)
 
-    reported = -math.inf
-
-    def report(bound: float, duals: Floats) -> None:
-        nonlocal reported
-        if math.ceil(bound) > reported:
-            reported = math.ceil(bound)
-            on_better(TypeBound(worker_type, slots, block, prices_of(duals), bound, None, 0, {}))
-
-    solution = master.solve(
+    # An artificial column of each job that cannot end late costs more than every schedule.
+    master.begin(master.artificial(jobs, np.minimum(types.late_costs, types.ceiling)))
+    master.begin(in_master(columns))
+    return master.solve(
         pricing,
         clock=budget.clock,
         gap=gap,
         seed=budget.seed,
         threads=budget.threads,
-        duals=np.zeros(master.height),  # the first bound is the sum over all jobs alone
-        on_bound=report,
+        duals=master.duals({rows: -prices[present] * types.block}),
+        on_bound=lambda bound, duals: on_bound(bound, prices_of(duals)),
     )
-    best = np.zeros((2, blocks)) if solution.duals is None else prices_of(solution.duals)
-    starts: dict[int, float] = {}
-    for column, share in solution.support:
-        job = types.tasks[column.task].job
-        starts[job] = starts.get(job, 0.0) + share * (column.start + view.first)
-    bound = solution.bound if solution.bound is not None else types.bound(best)[0]
-    master_value, rounds = solution.result.objective, solution.result.rounds
-    return TypeBound(worker_type, slots, block, best, bound, master_value, rounds, starts)
 
 
 def solve_types(
@@ -353,20 +472,25 @@ def solve_types(
     """Bound all worker types, that with the highest load last, which gets the remaining time.
 
     `view`: the instance; every job fits on the empty network. `block`: number of slots that share a
-    price. `on_better`: called with the bounds of all types so far whenever one of them improves.
+    price at first; it is halved while enough time is left. `on_better`: called with the bounds of
+    all types so far whenever one of them improves.
     """
     types = used_types(view)
     load = {u: _load_per_worker(view, u) for u in types}
     bounds: list[TypeBound] = []
+
+    def report(others: Sequence[TypeBound], better: TypeBound) -> None:
+        on_better(_by_type([*others, better]))
+
     for k, worker_type in enumerate(sorted(types, key=load.__getitem__)):
-        done = tuple(bounds)
-        bound = solve_type(
-            view,
-            worker_type,
-            budget=budget.share(1.0 / (len(types) - k)),
-            block=block,
-            on_better=lambda better, done=done: on_better(_by_type([*done, better])),  # type: ignore[misc]
+        own = budget.share(1.0 / (len(types) - k))
+        refining = own.clock.share(REFINE_SHARE, most=REFINE_SECONDS)
+        solve = partial(
+            solve_type, view, worker_type, budget=own, on_better=partial(report, bounds)
         )
+        bound = solve(block=block)
+        while bound.block % 2 == 0 and not refining.expired():
+            bound = solve(block=bound.block // 2, coarse=bound)
         bounds = _by_type([*bounds, bound])
     return bounds
 
@@ -419,13 +543,22 @@ def certificate(instance: EdgeInstance, bounds: Sequence[TypeBound]) -> dict[str
                 "slots": bound.slots,
                 "block": bound.block,
                 "prices": {
-                    name: [[int(b) + 1, float(row[b])] for b in np.flatnonzero(row)]
-                    for name, row in zip(CLASSES, bound.prices, strict=True)
+                    CLASSES[row.where]: _block_prices(own)
+                    for row, own in zip(CAPACITY, bound.prices[: len(CAPACITY)], strict=True)
                 },
+                "cuts": [
+                    {"workers": CLASSES[row.where], "unit": row.unit, "prices": _block_prices(own)}
+                    for row, own in zip(bound.rows, bound.prices, strict=True)
+                    if row not in CAPACITY and own.any()
+                ],
             }
             for bound in bounds
         ],
     }
+
+
+def _block_prices(prices: Floats) -> list[list[float]]:
+    return [[int(b) + 1, float(prices[b])] for b in np.flatnonzero(prices)]
 
 
 def certified_bound(instance: EdgeInstance, data: Mapping[str, Any]) -> float:
@@ -444,18 +577,22 @@ def certified_bound(instance: EdgeInstance, data: Mapping[str, Any]) -> float:
         if name not in instance.worker_types:
             raise ValueError(f"no worker type {name}")
     for worker_type in used_types(view):
-        entry = given.get(instance.worker_types[worker_type])
-        slots, block = (1, 1) if entry is None else (entry["slots"], entry["block"])
-        own = [task for task in view.tasks if task.worker_type == worker_type]
-        limit = min(view.slots, max(1, _max_priced_slots(own)))
+        entry = given.get(instance.worker_types[worker_type], NO_PRICES)
+        slots, block, cuts = entry["slots"], entry["block"], entry["cuts"]
+        tasks = [task for task in view.tasks if task.worker_type == worker_type]
+        limit = min(view.slots, max(1, _max_priced_slots(tasks)))
         if not (1 <= slots <= limit and 1 <= block <= slots):
             raise ValueError("slots, block: need numbers >= 1 within the horizon, and not too many")
-        types = TypeRelaxation(view, worker_type, slots, block)
-        prices = np.zeros((2, len(types.lengths)))
-        for c, kind in enumerate(CLASSES):
-            for b, price in [] if entry is None else entry["prices"][kind]:
+        rows = [ClassRow(CLASSES.index(cut["workers"]), cut["unit"]) for cut in cuts]
+        types = TypeRelaxation(view, worker_type, slots, block, rows)
+        if not all(1 <= count < max(PARTS) for count in types.capacity[len(CAPACITY) :]):
+            raise ValueError("cuts: need units of which few fit into the workers")
+        prices = np.zeros((len(types.rows), len(types.lengths)))
+        of_classes = (entry["prices"][CLASSES[row.where]] for row in CAPACITY)
+        for row, own in enumerate([*of_classes, *(cut["prices"] for cut in cuts)]):
+            for b, price in own:
                 if not (1 <= b <= prices.shape[1] and 0 <= price < LARGEST):
                     raise ValueError("prices: need numbers >= 0 of blocks that there are")
-                prices[c, b - 1] = price
+                prices[row, b - 1] = price
         bounds.append(types.bound(rounded(prices))[0])
     return sum_of_bounds(bounds)

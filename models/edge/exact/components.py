@@ -36,9 +36,11 @@ from schedgap.models.search_state import ProofProgress, StageProgress, StageResu
 from schedgap.solvers.proofs.checker import RefusedError
 
 TYPE_SHARE = 0.3  # fraction of the time for the bound by prices of the worker types
-LIST_SHARE, LIST_SECONDS = 0.1, 2.0  # limits of the annealing over the lists of one type
-LOOP_SHARE = 0.8  # fraction of the time for all goals, because writing a program takes its time
-FIRST_SECONDS = 2.0  # for one goal at a time; twice as long if the nearest goal takes longer
+LIST_SHARE, LIST_SECONDS = 0.05, 2.0  # limits of the annealing over the lists of one type
+LIST_MOVES = 20  # moves of each job in the first round; a round without improvement is the last
+LOOP_SHARE = 0.9  # fraction of the time for all goals, because writing a program takes its time
+# Limits of one goal at a time; twice as long if the nearest goal takes longer.
+GOAL_SHARE, GOAL_SECONDS = 0.1, 2.0
 QUICK = 0.3  # a goal refuted within this fraction of its time doubles the step to the next one
 MANY_CELLS = 4_000_000  # entries of a program, from which prices come by column generation
 PRICE_SHARE = 0.3  # fraction of the time for these prices
@@ -99,10 +101,11 @@ class _Component:
     schedule: EdgeSchedule | None = None
     proof: TypeProof | None = None  # that there is no value below `lower`
     step: int = 1  # from the bound to the next one to be proved
-    limit: float = FIRST_SECONDS  # for a goal, in seconds
+    limit: float = GOAL_SECONDS  # for a goal, in seconds
     spent: float = 0.0  # seconds
     note: str = ""  # why no proof can be found
     pools: list[dict[str, Any]] = field(default_factory=list)  # prices of a large program
+    prices: list[dict[str, Any]] = field(default_factory=list)  # the last ones of the last goal
     searches: dict[int, GoalSearch] = field(default_factory=dict)  # stopped ones, by goal
 
     @property
@@ -146,8 +149,11 @@ class _Component:
         try:
             if goal not in self.searches:
                 limited = replace(budget, clock=clock)
-                self.searches[goal] = GoalSearch(self.instance, goal, limited, self.pools)
+                pools = [*self.pools, *self.prices]
+                self.searches[goal] = GoalSearch(self.instance, goal, limited, pools)
             search = self.searches[goal]
+            if search.pools and search.pools[-1]["p"]:
+                self.prices = search.pools[-1:]
             found = search.run(clock)
         except RefusedError as error:
             self.note = str(error)
@@ -161,8 +167,8 @@ class _Component:
             self.incumbent(found.better)
         elif not clock.expired():
             self.note = found.reason
-        elif self.step > 1 and self.proof is not None:
-            self.step //= 2
+        elif goal > self.lower and self.proof is not None:
+            self.step = (goal + 1 - self.lower) // 2
         else:
             self.limit *= 2
             self.step = max(1, self.upper - self.lower)
@@ -176,7 +182,8 @@ class _Component:
 def _annealed(part: EdgeInstance, budget: Budget) -> EdgeSchedule | None:
     """Return the best list schedule after annealing, if it places all jobs."""
     search = OrderAnnealing(part, best_list(part)[1], seed=budget.seed)
-    search.run_until(stop=budget.clock.share(LIST_SHARE, most=LIST_SECONDS).expired)
+    stop = budget.clock.share(LIST_SHARE, most=LIST_SECONDS).expired
+    search.run_until(moves=LIST_MOVES, patience=1, stop=stop)
     return search.schedule() if search.complete else None
 
 
@@ -246,6 +253,8 @@ def components_stage(
     merge()
     whole, proved, rounds = None, -math.inf, 0
     clock = budget.clock.share(LOOP_SHARE)
+    for component in types:
+        component.limit = clock.share(GOAL_SHARE, most=GOAL_SECONDS).remaining()
     while not clock.expired():
         bound = sum(component.lower for component in types)
         still_open = [component for component in types if component.is_open]

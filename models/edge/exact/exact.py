@@ -1,9 +1,10 @@
 """The method `exact`: good schedules, refutation of better values, then CP-SAT.
 
-Refutation raises the bound to the value of the incumbent, and leaves a proof (`models.refute`). The
-jobs of each worker type come first, on their own (`components`). Their bounds may not add up to the
-optimum, because the types share PSs; then large neighbourhoods improve the schedule, and values of
-all jobs are refuted. Small networks and few jobs are solved at once, by refutation and by CP-SAT.
+Lists and large neighbourhoods give schedules. Refutation raises the bound to the value of the
+incumbent, and leaves a proof (`models.refute`). The jobs of each worker type come first, on their
+own (`components`). Their bounds may not add up to the optimum, because the types share PSs; then
+values of all jobs are refuted. Small networks and few jobs are solved at once, by refutation and by
+CP-SAT.
 
 References
 ----------
@@ -29,10 +30,11 @@ from schedgap.models.program import Known, program_stage
 from schedgap.models.refute import refute_stage
 from schedgap.models.search_state import SearchState
 
-LIST_SHARE, LAST_SHARE = 0.2, 0.3  # fractions of the time for annealing: before the types, after
+# Fractions of the time for lists and for neighbourhoods before the worker types; for each after.
+LIST_SHARE, NEIGHBORHOOD_SHARE, LAST_SHARE = 0.1, 0.05, 0.3
 BATCH_SHARE = 0.5  # fraction of the time for CP-SAT, which is good at batches
-SCALE_SHARE = 0.6  # fraction of the time for bounds of the worker types at full scale
-COMPONENT_SHARE = 0.7  # fraction of the time for the worker types one by one
+SCALE_SHARE = 0.4  # fraction of the time for bounds of the worker types at full scale
+COMPONENT_SHARE = 0.8  # fraction of the time for the worker types one by one
 REFUTE_SHARE, REFUTE_STEP = 0.5, 0.2  # fraction of the time; step to the next value, of the gap
 FEW_PLACES = 40  # jobs x servers with their workers, up to which all jobs are refuted first
 FEW_JOBS = 13  # up to which CP-SAT is asked early on problem (2)
@@ -65,16 +67,14 @@ def _search(instance: EdgeInstance, state: SearchState) -> str:
         _search_intervals(instance, state, budget.share(BATCH_SHARE))
     elif not state.closed and len(instance.jobs) <= FEW_JOBS:
         _search_intervals(instance, state, budget.share(FIRST_SHARE, most=FIRST_SECONDS))
+    elif not state.closed and not instance.is_batch:
+        _search_neighborhoods(instance, state, budget.share(NEIGHBORHOOD_SHARE))
     starts = None
     if not state.closed:
         starts = _refute_components(instance, state, budget.share(COMPONENT_SHARE))
     if not state.closed and not instance.is_batch:
         search_lists(instance, state, budget.share(LAST_SHARE), 40, 3, starts)
-    if not state.closed and not instance.is_batch and state.schedule is not None:
-        limit = budget.share(LAST_SHARE)
-        state.call.progress.phase("large neighborhoods")
-        arguments = improve, instance, state.schedule
-        state.child("neighborhoods", *arguments, budget=limit, engine="cp-sat")
+        _search_neighborhoods(instance, state, budget.share(LAST_SHARE))
     if not state.closed and len({job.worker_type for job in instance.jobs}) > 1:
         _refute(instance, state, budget.share(REFUTE_SHARE), step=REFUTE_STEP)
     if places > MAX_PLACES:
@@ -119,6 +119,14 @@ def search_lists(
         stop=stop,
         on_better=lambda better: state.incumbent(better.schedule()),
     )
+
+
+def _search_neighborhoods(instance: EdgeInstance, state: SearchState, budget: Budget) -> None:
+    """Improve the incumbent, if there is one and the gap is open."""
+    if not state.closed and state.schedule is not None:
+        state.call.progress.phase("large neighborhoods")
+        arguments = improve, instance, state.schedule
+        state.child("neighborhoods", *arguments, budget=budget, engine="cp-sat")
 
 
 def _refute_components(

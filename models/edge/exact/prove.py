@@ -50,7 +50,7 @@ class GoalSearch:
         self.instance, self.model = instance, Model(instance, goal)
         for pool in pools:
             self.model.reduce(pool)
-        self._pools = [*pools, *reduced(self.model, budget)]
+        self.pools = [*pools, *reduced(self.model, budget)]
         program = self.model.written()
         self._prover = Prover(program, [CoverSeparator(program)], seed=budget.seed)
 
@@ -58,7 +58,7 @@ class GoalSearch:
         """Search until time is up; a further call goes on."""
         found = self._prover.search(clock)
         if found.proof is not None:
-            vectors = [*found.proof.vectors, *self._pools]
+            vectors = [*found.proof.vectors, *self.pools]
             return replace(found, proof=replace(found.proof, vectors=vectors, goal=self.model.goal))
         if found.better is not None:
             return replace(found, better=schedule_of(self.instance, self.model, found.better))
