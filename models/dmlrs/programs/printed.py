@@ -6,15 +6,14 @@ never increases the utility. Workers of the mode across machines may all be on o
 program then counts less work for them than (3) does, so both have the same optimum.
 """
 
+import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule, arrays
-from schedgap.models.dmlrs.programs.integral_rows import CoverRow, cover_row, min_external, ps_slope
+from schedgap.models.dmlrs.proof import Edge, work_edges
 from schedgap.models.dmlrs.throughput import (
     bundles,
     first_completions,
@@ -37,26 +36,24 @@ class _CandidateJob:
     index: int
     arrival: int
     first: int  # f0, its earliest possible completion
-    internal: tuple[int, ...]  # [h] most workers with their PSs on the machine
+    internal: Sequence[int]  # [h] most workers with their PSs on the machine
     external: int  # most workers across machines; 0 if impossible
-    workers: tuple[int, ...]  # [h] most workers on the machine
-    ps: tuple[int, ...]  # [h] most PSs on the machine
-    cover_row: CoverRow
+    workers: Sequence[int]  # [h] most workers on the machine
+    ps: Sequence[int]  # [h] most PSs on the machine
 
 
 def _candidate_jobs(instance: DmlrsInstance) -> list[_CandidateJob]:
     """Return the jobs that may be admitted."""
-    view, limits = arrays(instance), machine_limits(instance)
+    limits = machine_limits(instance)
     return [
         _CandidateJob(
             i,
-            int(view.arrival[i]),
+            instance.jobs[i].arrival,
             first,
-            tuple(limits.internal[i].tolist()),
+            limits.internal[i].tolist(),
             max_external_workers(instance, i),
-            tuple(limits.workers[i].tolist()),
-            tuple(limits.ps[i].tolist()),
-            cover_row(instance, i),
+            limits.workers[i].tolist(),
+            limits.ps[i].tolist(),
         )
         for i, first in enumerate(first_completions(instance))
         if first <= instance.horizon
@@ -236,38 +233,41 @@ def _add_work(
     *,
     cuts: bool,
 ) -> None:
-    """Add (3) for each slot in which a job may be complete; the row of slot T is the printed one.
+    """Add (3) for each slot in which a job may be complete; the rows of slot T are the printed one.
 
-    `model`: with `y`; gets `eq_3` and `cut_cover`. `work`: by job and slot, the worker-slots on a
-    single machine and across machines, as expressions. `cuts`: whether to add the rows of slots
-    before T, and a row on the sum of both modes.
+    The worker-slots A on a single machine and B across machines are whole. The edges of the hull of
+    the pairs that do the work hold for the same integers as (3), and have whole coefficients:
+    an engine cannot take a pair that lacks a little for one that does the work.
+
+    `model`: with `y`; gets `eq_3`. `work`: by job and slot, the worker-slots on a single machine
+    and across machines, as expressions. `cuts`: whether to add the rows of slots before T.
     """
     import pyomo.core as pyo
 
     T = instance.horizon
     by_job = {job.index: job for job in jobs}
+    edges = {}
+    for job in jobs:
+        most = max(job.internal), job.external
+        found = work_edges(instance.jobs[job.index], T - job.arrival + 1, most)
+        edges[job.index] = found or [Edge(0, 0, 1)]  # it cannot be complete
 
-    def enough(model: "ConcreteModel", i: int, t: int) -> Any:
-        job = by_job[i]
+    def enough(model: "ConcreteModel", i: int, t: int, k: int) -> Any:
+        job, edge = by_job[i], edges[i][k]
         done = pyo.quicksum(
-            job.cover_row.internal * work[i][s][0] + job.cover_row.external * work[i][s][1]
+            edge.internal * work[i][s][0] + edge.external * work[i][s][1]
             for s in range(job.arrival, t + 1)
         )
         complete = sum(model.y[i, f] for f in range(job.first, t + 1))
-        return done >= job.cover_row.least * complete
+        return done >= edge.least * complete
 
-    slots = [(job.index, t) for job in jobs for t in range(job.first if cuts else T, T + 1)]
+    slots = [
+        (job.index, t, k)
+        for job in jobs
+        for t in range(job.first if cuts else T, T + 1)
+        for k in range(len(edges[job.index]))
+    ]
     model.eq_3 = pyo.Constraint(slots, rule=enough, doc="a complete job has done its work")
-    if cuts:
-        least = {job.index: _min_workers(instance, job.index) for job in jobs}
-        model.cut_cover = pyo.Constraint(
-            list(least),
-            doc="least worker-slots of an admitted job, both modes together",
-            rule=lambda model, i: (
-                pyo.quicksum(a + b for a, b in work[i].values())
-                >= least[i] * _running(model, instance, i, 1)
-            ),
-        )
 
 
 def _add_capacity(
@@ -361,12 +361,19 @@ def _add_exact_ratio(
             setattr(model, f"eq_2_{name}_{kind}", row)
 
 
-def _min_workers(instance: DmlrsInstance, i: int) -> int:
-    """Return a lower bound on the worker-slots of job i, both modes together."""
-    if max_external_workers(instance, i) == 0:
-        return cover_row(instance, i).least
-    need = min_external(instance, i)
-    return int((np.arange(len(need)) + need).min())
+def ps_slope(instance: DmlrsInstance, i: int) -> float:
+    """Return gamma' such that n <= gamma' s if and only if s >= m(n), for n = 1..F.
+
+    It lies strictly between the ratios of workers to PSs that are allowed and those that are not,
+    far from both for the tolerances of engines.
+    """
+    job_bundles = bundles(instance, i)
+    served = float((job_bundles.workers / job_bundles.ps).max())
+    several = job_bundles.ps > 1
+    excluded = float(
+        (job_bundles.workers[several] / (job_bundles.ps[several] - 1)).min(initial=math.inf)
+    )
+    return served + 1 if excluded == math.inf else (served + excluded) / 2
 
 
 def _equal_machines(instance: DmlrsInstance) -> list[tuple[int, int]]:
