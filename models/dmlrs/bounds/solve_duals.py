@@ -25,7 +25,6 @@ from schedgap.solvers import solve
 
 _ACROSS: Mapping[str, Across] = {
     "pd-ors": "round",
-    "pd-ors-hull": "round-hull",
     "pd-ors-greedy": "greedy",
 }
 
@@ -35,7 +34,7 @@ def dual_online(
     call: RunContext,
     *,
     of: Annotated[
-        Literal["pd-ors", "pd-ors-hull", "pd-ors-greedy", "oasis"],
+        Literal["pd-ors", "pd-ors-greedy", "oasis"],
         "the online run that supplies the prices",
     ] = "pd-ors",
     **options: Any,
