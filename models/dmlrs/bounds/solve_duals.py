@@ -80,11 +80,11 @@ def dual_10(instance: DmlrsInstance, call: RunContext) -> MethodResult:
     )
     prices = np.zeros((instance.horizon, len(instance.resources)))
     for (t, r), price in model.p.items():
-        prices[t - 1, r] = max(0.0, price.value or 0.0)
+        prices[t - 1, r - 1] = max(0.0, price.value or 0.0)
     return certified(
         instance,
         price_certificate(prices, GRID),
         "stopped: every job alone" if result.objective is None else "",
-        rows=len(model.eq_11),
+        rows=len(model.schedules),
         relaxation=result.objective,
     )

@@ -33,8 +33,8 @@ _PRINTED = _indices(
 )
 _FLUID = {"Y": "job row", "W_q": "job row row", "y_q": "job row", "job": "job row",
           "capacity": "row resource#"}  # fmt: skip
-_DUAL = {"p": "slot resource", "payoff": "job", "eq_11": "schedule"}
-_PRIMAL = {"x": "schedule", "once": "job", "capacity": "slot resource"}
+_DUAL = {"p": "slot resource#", "payoff": "job#", "eq_11": "schedule"}
+_PRIMAL = {"x": "schedule", "once": "job#", "capacity": "slot resource#"}
 # programs of one job: `arriving` is its index, there is no other job
 _SINGLE = {
     name: kinds.replace("job", "arriving")
@@ -43,14 +43,14 @@ _SINGLE = {
 _SLOT_19 = {"vI": "machine number", "vE": "number", "w": "machine", "s": "machine",
             "eq_18": "machine resource"}  # fmt: skip
 _SLOT_22 = {"z": "machine", "eq_18": "machine resource"}
-_SLOT_23 = {"w": "machine", "s": "machine", "eq_24": "used machine"}
+_SLOT_23 = {"w": "machine#", "s": "machine#", "eq_24": "used# machine#"}
 
 
 def index_names(instance: DmlrsInstance) -> Mapping[str, list[tuple[Any, ...]]]:
     """Return the names of jobs, machines and resources.
 
     Slots count from 1; `mode` is 0 inside one machine and 1 across machines, `number` a number of
-    workers, `used` a resource that the arriving job uses, and `schedule` a schedule in
+    workers, `used` a resource that the arriving job uses, and `schedule` a key of
     `model.schedules`.
     """
     from schedgap.models.dmlrs.programs.subproblems import arriving
