@@ -1,8 +1,8 @@
-"""theta(t, v), Algorithm 4: the options of a job in one slot, and lower bounds on their cost.
+"""theta(t, v), Algorithm 4: the options of a job in one slot.
 
 Options on one machine are lines 2-7; those across machines, lines 8-11, are in `rounding`. This
-module adds exact, greedy and bounding options across machines (ours). The cost of a slot depends on
-v only through the number n of workers, so one option for each n and mode gives all of theta.
+module adds exact and greedy options across machines (ours). The cost of a slot depends on v only
+through the number n of workers, so one option for each n and mode gives all of theta.
 """
 
 from collections.abc import Iterable
@@ -154,22 +154,6 @@ def external_greedy(slot: SlotState) -> list[SlotOption]:
                 return options
         options.append(slot.option(placement))
     return options
-
-
-def external_floor(slot: SlotState) -> list[SlotOption]:
-    """Return a lower bound on the cost for each n: all units at the cheapest usable machine.
-
-    An option holds no machines: it is a price, not a placement.
-
-    `slot`: state of the slot for the job.
-    """
-    if len(slot.free) < 2:
-        return []
-    workers, ps, last = _placeable(slot)
-    if not last:
-        return []
-    w, s = slot.worker_price[workers > 0].min(), slot.ps_price[ps > 0].min()
-    return [SlotOption(float(n * w + m * s), n, False, {}) for n, m in _first_bundles(slot, last)]
 
 
 def _placeable(slot: SlotState) -> tuple[Ints, Ints, int]:

@@ -34,29 +34,18 @@ def certified(
 
 
 def fluid_lp(
-    instance: DmlrsInstance,
-    call: RunContext,
-    *,
-    max_columns: MaxColumns = 500_000,
-    disaggregated: bool = False,
+    instance: DmlrsInstance, call: RunContext, *, max_columns: MaxColumns = 500_000
 ) -> MethodResult:
-    """Return the bound that the prices of a fluid program prove.
-
-    `disaggregated`: by slot of completion.
-    """
-    build, count = fluid.compact, fluid.compact_columns
-    if disaggregated:
-        build, count = fluid.disaggregated, fluid.disaggregated_columns
-    if (columns := count(instance)) > max_columns:
+    """Return the bound that the prices of the fluid program prove."""
+    if (columns := fluid.columns(instance)) > max_columns:
         note = f"too large: {columns} columns > max_columns={max_columns}"
         return certified(instance, NO_PRICES, note)
-    return _fluid_bound(instance, build(instance), call)[0]
+    return _fluid_bound(instance, call)[0]
 
 
-def _fluid_bound(
-    instance: DmlrsInstance, relaxation: fluid.FluidRelaxation, call: RunContext
-) -> tuple[MethodResult, Floats | None]:
-    """Return the bound of a fluid program, and its prices [t, r]; None if it was not solved."""
+def _fluid_bound(instance: DmlrsInstance, call: RunContext) -> tuple[MethodResult, Floats | None]:
+    """Return the bound of the fluid program, and its prices [t, r]; None if it was not solved."""
+    relaxation = fluid.build(instance)
     call.progress.bound(alone_bound(instance), NO_PRICES)
     call.progress.phase("solving the fluid program")
     result = solve(
@@ -87,7 +76,7 @@ def colgen(
     ] = 3000,
 ) -> MethodResult:
     """Generate columns from the prices of the fluid program; return the better of both bounds."""
-    best, prices = _fluid_bound(instance, fluid.compact(instance), call)
+    best, prices = _fluid_bound(instance, call)
     if prices is None:
         return best
     if is_too_fine(instance, grid):

@@ -60,10 +60,5 @@ def lbbd(
 
 
 def fluid_lp(instance: DmlrsInstance) -> LinearProgram:
-    """Build the compact fluid program."""
-    return fluid.compact(instance, names=True).program
-
-
-def fluid_lp_disaggregated(instance: DmlrsInstance) -> LinearProgram:
-    """Build the fluid program with columns for each completion slot."""
-    return fluid.disaggregated(instance, names=True).program
+    """Build the fluid program."""
+    return fluid.build(instance, names=True).program

@@ -39,7 +39,7 @@ def fluid_stage(
     """
     call = state.call
     call.progress.phase("solving the fluid program")
-    relaxation = fluid.compact(instance)
+    relaxation = fluid.build(instance)
     result = solve(
         relaxation.program, "highs", clock=call.clock, seed=call.seed, threads=call.threads
     )

@@ -31,7 +31,7 @@ _PRINTED = _indices(
         "job job slot": "cut_jobs",
     }
 )
-_FLUID = {"Y": "job row", "W_q": "job row row", "y_q": "job row", "job": "job row",
+_FLUID = {"Y": "job row", "W_q": "job row row", "job": "job row",
           "capacity": "row resource#"}  # fmt: skip
 _DUAL = {"p": "slot resource#", "payoff": "job#", "eq_11": "schedule"}
 _PRIMAL = {"x": "schedule", "once": "job#", "capacity": "slot resource#"}
@@ -101,12 +101,6 @@ PROGRAMS: Mapping[str, Program[DmlrsInstance, DmlrsSchedule]] = {
         "linear program without machines; fractional workers",
         "relaxation",
         Lazy(f"{_BUILD}:fluid_lp"),
-        indices=_FLUID,
-    ),
-    "fluid-lp-disaggregated": Program(
-        "`fluid-lp` with columns for each completion slot; tighter",
-        "relaxation",
-        Lazy(f"{_BUILD}:fluid_lp_disaggregated"),
         indices=_FLUID,
     ),
     "primal-8": Program(
