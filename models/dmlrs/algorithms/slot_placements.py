@@ -13,7 +13,7 @@ from schedgap.errors import ScaleError
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL
 from schedgap.instances.dmlrs.compiled import Ints
 from schedgap.models.dmlrs.slot_options import SlotOption, SlotState
-from schedgap.models.dmlrs.throughput import bundles_that_fit, ps_needed
+from schedgap.models.dmlrs.throughput import bundles_that_fit, unit_by_unit
 
 MAX_STEPS = 100_000_000  # steps of the exact theta of one slot
 
@@ -117,43 +117,16 @@ def external_greedy(slot: SlotState) -> list[SlotOption]:
     -----
     Time: O(F + H). Ties: the first machine.
     """
-    job = slot.job
-    if len(slot.free) < 2:
+    last = _placeable(slot)[2]
+    if len(slot.free) < 2 or not last:
         return []
-    _, _, last = _placeable(slot)
+    job = slot.job
     order = np.argsort(slot.worker_price * job.ratio + slot.ps_price, kind="stable")
-    free = slot.free[order].tolist()
-    cursor = dict.fromkeys(("worker", "ps"), 0)
-    demand = {"worker": job.worker.tolist(), "ps": job.ps.tolist()}
-    placement: dict[int, tuple[int, int]] = {}
-    options: list[SlotOption] = []
-    n = m = 0
-
-    def place(unit: str) -> bool:
-        """Put one unit on the first machine that holds it; none before the cursor can."""
-        unit_demand = demand[unit]
-        for k in range(cursor[unit], len(free)):
-            if all(left >= amount for left, amount in zip(free[k], unit_demand, strict=True)):
-                free[k] = [left - amount for left, amount in zip(free[k], unit_demand, strict=True)]
-                h = int(order[k])
-                w, s = placement.get(h, (0, 0))
-                placement[h] = (w + 1, s) if unit == "worker" else (w, s + 1)
-                cursor[unit] = k
-                return True
-        return False
-
-    for target, _ in _first_bundles(slot, last):
-        while n < target:
-            if m < ps_needed(job.ratio, n + 1):
-                if not place("ps"):
-                    return options
-                m += 1
-            elif place("worker"):
-                n += 1
-            else:
-                return options
-        options.append(slot.option(placement))
-    return options
+    limit, demand = int(job.bundles.workers[last - 1]), (job.worker, job.ps)
+    return [
+        slot.option({int(order[k]): pair for k, pair in counts.items()})
+        for counts in unit_by_unit(job.bundles, job.ratio, demand, limit, slot.free[order])
+    ]
 
 
 def _placeable(slot: SlotState) -> tuple[Ints, Ints, int]:
