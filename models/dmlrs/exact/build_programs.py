@@ -17,20 +17,18 @@ from schedgap.models.program import BuiltProgram, Known, NotBuiltError, check_si
 from schedgap.solvers.programs.arrays import LinearProgram
 
 Built = BuiltProgram[DmlrsSchedule]
-Symmetry = Annotated[bool, "break the symmetry of equal machines and of equal jobs"]
 
 
 def milp_machine(
     instance: DmlrsInstance,
     known: Known[DmlrsSchedule] | None = None,
     *,
-    symmetry: Symmetry = True,
     cuts: Annotated[bool, "add valid inequalities that tighten the relaxation"] = True,
     max_columns: MaxColumns | None = 100_000,
 ) -> Built:
     """Build (3)-(7) as printed."""
     check_size(printed.size(instance), max_columns)
-    model = printed.build(instance, symmetry=symmetry, cuts=cuts)
+    model = printed.build(instance, cuts=cuts)
     return BuiltProgram(
         model,
         lambda values: printed.read(model, instance),

@@ -7,9 +7,8 @@ program then counts less work for them than (3) does, so both have the same opti
 """
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule, arrays
@@ -67,11 +66,10 @@ def size(instance: DmlrsInstance) -> int:
     return sum((T - p.arrival + 1) * each + T - p.first + 1 for p in _candidate_jobs(instance))
 
 
-def build(instance: DmlrsInstance, *, symmetry: bool = True, cuts: bool = True) -> "ConcreteModel":
+def build(instance: DmlrsInstance, *, cuts: bool = True) -> "ConcreteModel":
     """Return the program as a Pyomo `ConcreteModel`; it is not solved.
 
-    `symmetry`: whether to order equal machines and equal jobs. `cuts`: whether to add rows that
-    only tighten the relaxation.
+    `cuts`: whether to add rows that only tighten the relaxation.
     """
     import pyomo.core as pyo
 
@@ -184,7 +182,7 @@ def build(instance: DmlrsInstance, *, symmetry: bool = True, cuts: bool = True) 
         held = [(w[i, t, h], s[i, t, h]) for w, s in pairs if (i, t, h) in w]
         return sum(alpha * w + beta * s for w, s in held)
 
-    _add_capacity(model, instance, jobs, demand, symmetry=symmetry)
+    _add_capacity(model, instance, jobs, demand)
     return model
 
 
@@ -275,14 +273,11 @@ def _add_capacity(
     instance: DmlrsInstance,
     jobs: list[_CandidateJob],
     demand: Callable[[int, int, int, int], Any],
-    *,
-    symmetry: bool,
 ) -> None:
-    """Add (5) and, on request, rows that order equal machines and equal jobs.
+    """Add (5).
 
-    `model`: with `y`; gets `eq_5`, `cut_machines` and `cut_jobs`. `demand`: from job i, slot t,
-    machine h and resource r to the demand there: an expression, or 0. `symmetry`: whether to break
-    the symmetry of equal machines and of equal jobs.
+    `model`: gets `eq_5`. `demand`: from job i, slot t, machine h and resource r to the demand
+    there: an expression, or 0.
     """
     import pyomo.core as pyo
 
@@ -299,27 +294,6 @@ def _add_capacity(
         rows,
         doc="capacity of each machine, slot and resource",
         rule=lambda model, h, t, r: uses[h, t, r] <= float(capacity[h, r]),
-    )
-    if not symmetry:
-        return
-
-    def busier(model: "ConcreteModel", h: int, k: int, t: int) -> Any:
-        found = uses[h, t, 0] >= uses[k, t, 0]
-        return pyo.Constraint.Skip if isinstance(found, bool) else found
-
-    model.cut_machines = pyo.Constraint(
-        [(h, k, t) for h, k in _equal_machines(instance) for t in range(1, T + 1)],
-        doc="of two equal machines the first has no less load of the first resource",
-        rule=busier,
-    )
-    first = {job.index: job.first for job in jobs}
-    model.cut_jobs = pyo.Constraint(
-        [(i, j, t) for i, j in _equal_jobs(instance, jobs) for t in range(first[i], T + 1)],
-        doc="of two equal jobs the first completes no later",
-        rule=lambda model, i, j, t: (
-            sum(model.y[i, f] for f in range(first[i], t + 1))
-            >= sum(model.y[j, f] for f in range(first[j], t + 1))
-        ),
     )
 
 
@@ -374,25 +348,6 @@ def ps_slope(instance: DmlrsInstance, i: int) -> float:
         (job_bundles.workers[several] / (job_bundles.ps[several] - 1)).min(initial=math.inf)
     )
     return served + 1 if excluded == math.inf else (served + excluded) / 2
-
-
-def _equal_machines(instance: DmlrsInstance) -> list[tuple[int, int]]:
-    """Return pairs of consecutive machines in each group of machines with the same capacities."""
-    return _neighbors([tuple(row) for row in arrays(instance).capacity_milli.tolist()])
-
-
-def _equal_jobs(instance: DmlrsInstance, jobs: list[_CandidateJob]) -> list[tuple[int, int]]:
-    """Return pairs of consecutive jobs in each group of jobs that differ in their ids only."""
-    keys = [instance.jobs[job.index].model_dump_json(exclude={"id"}) for job in jobs]
-    return [(jobs[a].index, jobs[b].index) for a, b in _neighbors(keys)]
-
-
-def _neighbors(keys: Sequence[Hashable]) -> list[tuple[int, int]]:
-    """Return the consecutive positions of each group of equal keys."""
-    groups: dict[Hashable, list[int]] = {}
-    for k, key in enumerate(keys):
-        groups.setdefault(key, []).append(k)
-    return [pair for group in groups.values() for pair in pairwise(group)]
 
 
 def read(model: "ConcreteModel", instance: DmlrsInstance) -> DmlrsSchedule:

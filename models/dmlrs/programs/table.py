@@ -27,8 +27,6 @@ _PRINTED = _indices(
         "job slot machine": "z wI sI wE sE v_inside eq_2_inside eq_2_inside_workers eq_2_inside_ps "
         "eq_4_workers eq_4_ps eq_4_each_worker eq_4_each_ps",
         "machine slot resource": "eq_5",
-        "machine machine slot": "cut_machines",
-        "job job slot": "cut_jobs",
     }
 )
 _FLUID = {"Y": "job row", "W_q": "job row row", "job": "job row",
@@ -94,7 +92,6 @@ PROGRAMS: Mapping[str, Program[DmlrsInstance, DmlrsSchedule]] = {
         partial(Lazy(f"{_BUILD}:milp_machine"), max_columns=None),
         equations="(3)-(7)",
         indices=_PRINTED,
-        symmetry=("cut_machines", "cut_jobs"),
         also=("printed",),
     ),
     "fluid-lp": Program(
