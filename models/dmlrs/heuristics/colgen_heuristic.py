@@ -11,6 +11,7 @@ from typing import Annotated
 from annotated_types import Ge, Le
 
 from schedgap.instances.dmlrs import DmlrsInstance
+from schedgap.models.dmlrs.bounds.machine_patterns import is_too_large
 from schedgap.models.dmlrs.heuristics.initial import initial_state
 from schedgap.models.dmlrs.heuristics.search_stages import (
     column_stage,
@@ -41,7 +42,8 @@ def colgen_heuristic(
 ) -> MethodResult:
     """Generate columns, compose schedules from them, and search from there.
 
-    The trace has the lesser bound of the columns and the fluid program.
+    Large instances are searched without columns. The trace has the lesser bound of the columns and
+    the fluid program.
     """
     state, note = initial_state(instance, call), ""
     if not state.closed:
@@ -50,9 +52,10 @@ def colgen_heuristic(
         if prices is None:
             note = "the fluid program was not solved"
         else:
-            prices = column_stage(
-                state, instance, prices, grid=grid, moves=few, time_share=COLUMN_TIME_SHARE
-            )
+            if not is_too_large(instance):  # else there is time for few columns, if any
+                prices = column_stage(
+                    state, instance, prices, grid=grid, moves=few, time_share=COLUMN_TIME_SHARE
+                )
             if moves is None:
                 repeat_search(state, instance, prices, moves=MOVES)
             else:
