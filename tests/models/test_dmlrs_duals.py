@@ -1,13 +1,16 @@
 """The bound from the prices of a run on family `dmlrs`, and PD-ORS as methods."""
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schedgap.models.dmlrs.algorithms.pd_ors import pd_ors
+from schedgap.instances.generate import generate
 from schedgap.models.dmlrs.algorithms.prices import final_prices
+from schedgap.models.dmlrs.baselines.oasis import oasis
 from schedgap.models.dmlrs.bounds.certificates import check_certificate
 from schedgap.models.dmlrs.bounds.job_alone import alone_bound
+from schedgap.models.dmlrs.bounds.solve_duals import merged_prices
 from schedgap.models.dmlrs.rules import check
 from schedgap.models.method import Budget, NullProgress, RunContext
 from schedgap.solvers.children.clock import Clock
@@ -31,16 +34,21 @@ def test_dual_online_bounds_the_optimum_whoever_made_the_prices(instance, of):
 
 
 def test_the_prices_of_a_run_are_those_of_the_cheapest_machine():
-    """With two GPUs of m1 taken in slot 1, m2 still has them at the least price L = 0.01."""
-    found = METHODS["dual-online"](TOY, RunContext({}, "highs", Budget(), NullProgress()))
-    told = found.certificate if found.certificate["kind"] != "prices" else None
-    by_machine = final_prices(TOY, pd_ors(TOY))
-    assert told is None or {(t, r): p for t, r, p in told["prices"]} == {
-        (t + 1, r): by_machine[t, :, r].min() for t in range(4) for r in range(2)
+    instance = generate("dmlrs", preset="medium", seed=1)  # below the jobs alone, if by little
+    call = RunContext({"of": "oasis"}, "highs", Budget(), NullProgress())
+    found = METHODS["dual-online"](instance, call)
+    assert found.bound < alone_bound(instance) and found.certificate["kind"] == "grid-prices"
+    least = final_prices(instance, oasis(instance)).min(axis=1)
+    assert {(t, r): p for t, r, p in found.certificate["prices"]} == {
+        (t + 1, r): price for (t, r), price in np.ndenumerate(least) if price
     }
-    alone = instance_of([job("j1", 1, [9.0] * 4)], [{"gpu": 2, "cpu": 4}, {"gpu": 0, "cpu": 9}])
-    found = METHODS["dual-online"](alone, RunContext({}, "highs", Budget(), NullProgress()))
-    assert found.bound == pytest.approx(9)  # a price of GPUs that m2 does not have is not asked
+
+
+def test_a_machine_without_a_resource_has_no_price_for_it():
+    """m2 has no GPU, and no machine has CPUs."""
+    instance = instance_of([], [{"gpu": 2, "cpu": 0}, {"gpu": 0, "cpu": 0}])
+    by_machine = np.tile([[3.0, 1.0], [0.0, 1.0]], (4, 1, 1))
+    assert merged_prices(instance, by_machine).tolist() == [[3.0, 0.0]] * 4
 
 
 @pytest.mark.parametrize("name", OF_PD_ORS)

@@ -13,6 +13,7 @@ import numpy as np
 
 from schedgap.errors import UsageError
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
+from schedgap.instances.dmlrs.compiled import Floats
 from schedgap.models.dmlrs.algorithms.pd_ors import Across, pd_ors
 from schedgap.models.dmlrs.algorithms.prices import final_prices
 from schedgap.models.dmlrs.baselines.oasis import oasis
@@ -56,15 +57,20 @@ def dual_online(
     if call.clock.expired():
         return certified(instance, NO_PRICES, "stopped: every job alone", **run.trace)
     call.progress.phase("pricing at full capacity")
-    view = arrays(instance)
-    by_machine = np.where(view.capacity > 0, final_prices(instance, run), np.inf)
-    prices = by_machine.min(axis=1)
     too_fine = is_too_fine(instance, GRID)
-    certificate = price_certificate(
-        np.where(np.isfinite(prices), prices, 0.0), None if too_fine else GRID
-    )
+    prices = merged_prices(instance, final_prices(instance, run))
+    certificate = price_certificate(prices, None if too_fine else GRID)
     note = "too large for whole bundles: priced with fractional ones" if too_fine else ""
     return certified(instance, certificate, note, **run.trace)
+
+
+def merged_prices(instance: DmlrsInstance, prices: Floats) -> Floats:
+    """Return prices [t - 1, r]: of the cheapest machine that has the resource, 0 without one.
+
+    `prices` [t - 1, h, r]: by machine.
+    """
+    least = np.where(arrays(instance).capacity > 0, prices, np.inf).min(axis=1)
+    return np.where(np.isfinite(least), least, 0.0)
 
 
 def dual_10(instance: DmlrsInstance, call: RunContext) -> MethodResult:
