@@ -161,8 +161,8 @@ class Model:
         _limit(columns, MAX_COLUMNS)
         _limit(columns * len(instance.resources), MAX_ENTRIES)
         self.instance = instance
-        machines = [_milli(instance, machine.capacity) for machine in instance.machines]
-        self.bins = list(Counter(machines).items())
+        self.machines = [_milli(instance, machine.capacity) for machine in instance.machines]
+        self.bins = list(Counter(self.machines).items())
         self.worker = [_milli(instance, job.worker_demand) for job in instance.jobs]
         self.ps = [_milli(instance, job.ps_demand) for job in instance.jobs]
         self.ps_of = [_bundles(instance, job) for job in instance.jobs]
@@ -175,7 +175,7 @@ class Model:
         scale = units(instance)
         for i in range(len(instance.jobs)):
             self._add_job(i, scale)
-        total = tuple(map(sum, zip(*machines, strict=True)))
+        total = tuple(map(sum, zip(*self.machines, strict=True)))
         for own in self.bundles[1:]:  # (5), all machines together
             demand = {j: self._demand(bundle) for j, bundle in own.items()}
             for r, amount in enumerate(total):
@@ -330,10 +330,10 @@ class Model:
             self._packed[key] = self._search(bundles, MAX_STATES)
         return self._packed[key]
 
-    def _search(self, bundles: Sequence[Bundle], most: int) -> tuple[bool, int]:
-        """Return the same; `most` nodes are searched.
+    def units(self, bundles: Sequence[Bundle]) -> tuple[list[Vector], list[int]]:
+        """Return the demand of each kind of unit, and the number of units of the kind.
 
-        Units are the whole of an internal bundle, or one worker or PS.
+        A unit is the whole of an internal bundle, or one worker or PS.
         """
         units: list[Vector] = []
         numbers: list[int] = []
@@ -345,6 +345,11 @@ class Model:
             else:
                 units += [self.worker[i], self.ps[i]]
                 numbers += [n, self.ps_of[i][n]]
+        return units, numbers
+
+    def _search(self, bundles: Sequence[Bundle], most: int) -> tuple[bool, int]:
+        """Return the same; `most` nodes are searched."""
+        units, numbers = self.units(bundles)
         search = BinCompletion(units, self.bins, lambda nodes: nodes > most)
         try:
             return search.run(numbers) is not None, search.nodes

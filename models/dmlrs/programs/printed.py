@@ -6,13 +6,12 @@ never increases the utility. Workers of the mode across machines may all be on o
 program then counts less work for them than (3) does, so both have the same optimum.
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule, arrays
-from schedgap.models.dmlrs.proof import Edge, work_edges
+from schedgap.models.dmlrs.programs.integral_rows import ps_slope, work_rows
 from schedgap.models.dmlrs.throughput import (
     bundles,
     first_completions,
@@ -233,10 +232,6 @@ def _add_work(
 ) -> None:
     """Add (3) for each slot in which a job may be complete; the rows of slot T are the printed one.
 
-    The worker-slots A on a single machine and B across machines are whole. The edges of the hull of
-    the pairs that do the work hold for the same integers as (3), and have whole coefficients:
-    an engine cannot take a pair that lacks a little for one that does the work.
-
     `model`: with `y`; gets `eq_3`. `work`: by job and slot, the worker-slots on a single machine
     and across machines, as expressions. `cuts`: whether to add the rows of slots before T.
     """
@@ -244,26 +239,21 @@ def _add_work(
 
     T = instance.horizon
     by_job = {job.index: job for job in jobs}
-    edges = {}
-    for job in jobs:
-        most = max(job.internal), job.external
-        found = work_edges(instance.jobs[job.index], T - job.arrival + 1, most)
-        edges[job.index] = found or [Edge(0, 0, 1)]  # it cannot be complete
+    rows = {job.index: work_rows(instance, job.index) for job in jobs}
 
     def enough(model: "ConcreteModel", i: int, t: int, k: int) -> Any:
-        job, edge = by_job[i], edges[i][k]
+        job, (internal, external, least) = by_job[i], rows[i][k]
         done = pyo.quicksum(
-            edge.internal * work[i][s][0] + edge.external * work[i][s][1]
-            for s in range(job.arrival, t + 1)
+            internal * work[i][s][0] + external * work[i][s][1] for s in range(job.arrival, t + 1)
         )
         complete = sum(model.y[i, f] for f in range(job.first, t + 1))
-        return done >= edge.least * complete
+        return done >= least * complete
 
     slots = [
         (job.index, t, k)
         for job in jobs
         for t in range(job.first if cuts else T, T + 1)
-        for k in range(len(edges[job.index]))
+        for k in range(len(rows[job.index]))
     ]
     model.eq_3 = pyo.Constraint(slots, rule=enough, doc="a complete job has done its work")
 
@@ -333,21 +323,6 @@ def _add_exact_ratio(
                 ),
             )
             setattr(model, f"eq_2_{name}_{kind}", row)
-
-
-def ps_slope(instance: DmlrsInstance, i: int) -> float:
-    """Return gamma' such that n <= gamma' s if and only if s >= m(n), for n = 1..F.
-
-    It lies strictly between the ratios of workers to PSs that are allowed and those that are not,
-    far from both for the tolerances of engines.
-    """
-    job_bundles = bundles(instance, i)
-    served = float((job_bundles.workers / job_bundles.ps).max())
-    several = job_bundles.ps > 1
-    excluded = float(
-        (job_bundles.workers[several] / (job_bundles.ps[several] - 1)).min(initial=math.inf)
-    )
-    return served + 1 if excluded == math.inf else (served + excluded) / 2
 
 
 def read(model: "ConcreteModel", instance: DmlrsInstance) -> DmlrsSchedule:
