@@ -18,7 +18,7 @@ from strategies.dmlrs import dmlrs_instances, optimum
 from strategies.dmlrs_examples import TOY, instance_of, job
 from strategies.dmlrs_methods import METHODS
 
-OF_PD_ORS = ("pd-ors", "pd-ors-greedy", "dual-online", "dual-10")
+OF_PD_ORS = ("pd-ors", "pd-ors-hull", "pd-ors-greedy", "dual-online", "dual-10")
 
 
 @settings(max_examples=18)

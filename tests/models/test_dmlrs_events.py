@@ -66,7 +66,7 @@ def told_prices(instance: DmlrsInstance, events: Events) -> np.ndarray:
 @settings(max_examples=50)
 @given(
     dmlrs_instances(max_machines=3),
-    st.sampled_from(["round", "greedy", "exact"]),
+    st.sampled_from(["round", "round-hull", "greedy", "exact"]),
     st.sampled_from(["exact", "grid", "literal"]),
     st.sampled_from([None, "oracle"]),
 )

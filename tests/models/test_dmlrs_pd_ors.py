@@ -19,7 +19,7 @@ from strategies.dmlrs_examples import TOY, TOY_2, instance_of, job
 Options = dict[str, Any]
 VARIANTS: list[Options] = [
     {"across": across, "dp": dp}
-    for across in ("round", "greedy", "exact")
+    for across in ("round", "round-hull", "greedy", "exact")
     for dp in ("exact", "grid", "literal")
 ]
 

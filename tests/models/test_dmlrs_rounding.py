@@ -1,4 +1,4 @@
-"""The relaxation of (23)-(26) on family `dmlrs`, and its rounding."""
+"""The relaxation of (23)-(26) on family `dmlrs`, with and without the integer hull."""
 
 import numpy as np
 import pytest
@@ -15,28 +15,52 @@ from schedgap.solvers import Clock, solve
 from schedgap.solvers.engines.highs import Relaxation
 from schedgap.solvers.programs.pyomo import compile_model
 from strategies.dmlrs import dmlrs_instances, fits, plain_ps
-from strategies.dmlrs_examples import TOY
+from strategies.dmlrs_examples import TOY, instance_of, job
 
 wide = dmlrs_instances(max_jobs=1, max_machines=3, max_workers=5)
 
 
+@settings(max_examples=35, deadline=None)
+@given(wide)
+def test_the_hull_holds_just_the_whole_numbers_that_the_machine_holds(instance):
+    own = job_at_arrival(instance, 0)
+    room = arrays(instance).capacity_milli
+    slot = SlotState(own, room, np.ones(room.shape))
+    program = across_machines.build(slot, np.arange(len(room)), hull=True).program
+    matrix, right = program.matrix.toarray()[:-2], program.row_upper[:-2]
+    K = len(room)
+    for h in range(K):
+        mine = (matrix[:, [h, K + h]] != 0).any(axis=1)
+        for w in range(int(slot.max_units[0][h]) + 2):
+            for s in range(int(slot.max_units[1][h]) + 2):
+                held = ((w * own.worker + s * own.ps) <= room[h]).all()
+                held &= w <= slot.max_units[0][h] and s <= slot.max_units[1][h]
+                inside = (matrix[mine][:, [h, K + h]] @ [w, s] <= right[mine] + 1e-9).all()
+                inside &= w <= program.upper[h] and s <= program.upper[K + h]
+                assert held == inside
+
+
 @settings(max_examples=27, deadline=None)
 @given(wide, st.integers(0, 10**6))
-def test_the_relaxation_is_below_the_cheapest_placement(instance, seed):
+def test_the_hull_is_tighter_and_both_are_floors(instance, seed):
     if len(instance.machines) < 2 or instance.ps_rule == "exact":
         return
     room = arrays(instance).capacity_milli
     price = np.random.default_rng(seed).integers(0, 8, room.shape) / 2
     slot = SlotState(job_at_arrival(instance, 0), room, price)
     every = np.arange(len(room))
-    built = across_machines.build(slot, every)
-    engine = Relaxation(built.program)
+    built = {hull: across_machines.build(slot, every, hull=hull) for hull in (False, True)}
+    engines = {hull: Relaxation(each.program) for hull, each in built.items()}
     costs = {offer.workers: offer.cost for offer in slot_placements.external_exact(slot)}
     some = slot.job.bundles
     for n, m in zip(some.workers.tolist(), some.ps.tolist(), strict=True):
-        engine.change_row_bounds(built.cover_rows, [n, m], [slot.job.batch, np.inf])
-        result = engine.solve(Clock())
-        assert n not in costs or result.objective <= costs[n] + 1e-6
+        found = []
+        for hull, engine in engines.items():
+            engine.change_row_bounds(built[hull].cover_rows, [n, m], [slot.job.batch, np.inf])
+            result = engine.solve(Clock())
+            found.append(np.inf if result.values is None else result.objective)
+        assert found[0] <= found[1] + 1e-6
+        assert n not in costs or found[1] <= costs[n] + 1e-6
 
 
 @settings(max_examples=15, deadline=None)
@@ -56,6 +80,18 @@ def test_the_model_to_read_is_the_program_that_algorithm_4_solves(instance, seed
         for name in ("cost", "lower", "upper", "row_lower", "row_upper"):
             assert getattr(found, name).tolist() == getattr(arrays_form, name).tolist(), name
         assert abs(found.matrix - arrays_form.matrix).max() == 0
+
+
+def test_a_hull_by_hand():
+    """2 w + 3 s <= 7 CPUs: (0, 2), (1, 1), (2, 1), (3, 0); corners (0, 2), (2, 1), (3, 0)."""
+    one = job("j1", 1, [9.0] * 4, worker_ps_ratio=1.0, worker_demand={"gpu": 1, "cpu": 2})
+    one["ps_demand"] = {"gpu": 0, "cpu": 3}
+    instance = instance_of([one], [{"gpu": 9, "cpu": 7}] * 2)
+    slot = SlotState(job_at_arrival(instance, 0), arrays(instance).capacity_milli, np.ones((2, 2)))
+    hull = across_machines.build(slot, np.arange(1), hull=True).program
+    assert hull.upper.tolist() == [3, 2]
+    assert hull.matrix.toarray()[:-2].tolist() == [[1, 2], [1, 1]]
+    assert hull.row_upper[:-2].tolist() == [4, 3]
 
 
 def test_draws_are_met_on_average_and_whole_values_stay():
@@ -130,14 +166,15 @@ def test_draws_are_placements_with_their_parameter_servers(instance, seed):
         assert fits(instance, {0: offer.counts})
 
 
-def test_offers_of_the_toy():
+@pytest.mark.parametrize("hull", [False, True])
+def test_offers_of_the_toy(hull):
     """Each n up to 4 across two machines; the same as the cheapest ones."""
     room = arrays(TOY).capacity_milli
     slot = SlotState(job_at_arrival(TOY, 0), room, np.ones(room.shape))
-    found = Rounding(np.random.default_rng(0))(slot)
+    found = Rounding(np.random.default_rng(0), hull=hull)(slot)
     assert [(each.workers, each.cost) for each in found] == [
         (each.workers, each.cost) for each in slot_placements.external_exact(slot)
     ]
-    nothing = across_machines.build(slot, np.arange(2)).program
+    nothing = across_machines.build(slot, np.arange(2), hull=hull).program
     assert solve(nothing, "highs", clock=Clock()).objective == 0
     assert room.max() == 4 * STEP

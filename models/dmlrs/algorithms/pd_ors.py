@@ -34,7 +34,7 @@ from schedgap.models.method import AlgorithmRun
 from schedgap.models.online import Arriving
 from schedgap.solvers.children.clock import Clock
 
-Across = Literal["round", "greedy", "exact"]
+Across = Literal["round", "round-hull", "greedy", "exact"]
 
 
 class Arrivals(Arriving[JobAtArrival]):
@@ -100,8 +100,8 @@ def pd_ors(
     gain, delta, rounds, ps_row
         Options of the randomised rounding, as in `Rounding`.
     across : str
-        Options across machines by randomised rounding, greedily, or the cheapest ones. Only the
-        first is the paper's.
+        Options across machines by randomised rounding, also of a program with the hull of each
+        machine, greedily, or the cheapest ones. Only the first is the paper's.
     options : Callable, optional
         What a job can have in a slot; by default Algorithm 4, on a machine or across.
     seed : int
@@ -125,9 +125,12 @@ def pd_ors(
     load = np.zeros((T, *capacity.shape), dtype=np.int64)  # A1 L1
     cluster = PricedCluster(capacity, load, np.zeros(load.shape))
     ranges = _RunningRange(instance, prices, price_floor, literal=literal_13)
-    rounding = Rounding(np.random.default_rng(seed), gain, delta, rounds, ps_row)
+    rounding = Rounding(
+        np.random.default_rng(seed), gain, delta, rounds, ps_row, hull=across == "round-hull"
+    )
     external_options: dict[str, OptionsOfSlot] = {
         "round": rounding,
+        "round-hull": rounding,
         "greedy": slot_placements.external_greedy,
         "exact": slot_placements.external_exact,
     }

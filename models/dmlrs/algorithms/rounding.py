@@ -89,7 +89,8 @@ class Rounding:
     `rng`: source of the draws. `gain`: g_delta: 1, `packing` (31), `cover` (32), or a number.
     `delta`: failure probability in (0, 1], for the gains. `rounds`: S, most draws for each number
     of workers. `ps_row`: whether the relaxation has the row sum s >= m(n), which (23)-(26) lacks
-    (E3). `observe`: called with each problem whose relaxation has a solution.
+    (E3). `hull`: whether (24) is replaced by the integer hull of each machine. `observe`: called
+    with each problem whose relaxation has a solution.
     """
 
     rng: np.random.Generator  # A4 L1: w = s = 0, G, S
@@ -97,6 +98,7 @@ class Rounding:
     delta: float = 1.0
     rounds: int = 20  # S
     ps_row: bool = True  # (E3)
+    hull: bool = False
     observe: Observe | None = None
     counts: dict[str, int] = field(
         default_factory=lambda: dict.fromkeys(
@@ -121,7 +123,7 @@ class Rounding:
         last = min(len(job_bundles.workers), job.useful_bundles(EXTERNAL))
         if H < 2 or not len(machines) or not last:
             return []
-        problem = across_machines.build(slot, machines)
+        problem = across_machines.build(slot, machines, hull=self.hull)
         relaxation = _ScaledRelaxation(problem)
         options = []
         for n, m in zip(

@@ -27,6 +27,7 @@ from schedgap.solvers import solve
 GRID = 2000  # steps of the work; progress is rounded up
 _ACROSS: Mapping[str, Across] = {
     "pd-ors": "round",
+    "pd-ors-hull": "round-hull",
     "pd-ors-greedy": "greedy",
 }
 
@@ -36,7 +37,7 @@ def dual_online(
     call: RunContext,
     *,
     of: Annotated[
-        Literal["pd-ors", "pd-ors-greedy", "oasis"],
+        Literal["pd-ors", "pd-ors-hull", "pd-ors-greedy", "oasis"],
         "the online run that supplies the prices",
     ] = "pd-ors",
     **options: Any,
