@@ -57,10 +57,6 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
            "all machines merged, divisible workers; the bound is evaluated from the prices with "
            "fractional bundles",
            "(3)-(7), (10), (11)", ours=True, engines=("highs",)),
-    Method("fluid-lp-disaggregated", "bound",
-           _scaled(partial(_at("bounds.solve_relaxations:fluid_lp"), disaggregated=True)),
-           "as fluid-lp, disaggregated by slot of completion; short horizons",
-           "(3)-(7), (10), (11)", ours=True, engines=("highs",)),
     Method("colgen", "bound", _scaled("bounds.solve_relaxations:colgen"),
            "(8), (9) by column generation over whole bundles, all machines merged",
            "(8)-(11), (15)", ours=True, engines=("highs",)),
@@ -123,6 +119,7 @@ ALIASES = {
     "milp-onehot": "lbbd",
     "paper": "milp-machine",
     "lp": "colgen",
+    "fluid-lp-disaggregated": "fluid-lp",
     "trivial": "job-alone",
 }
 

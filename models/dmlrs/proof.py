@@ -161,8 +161,8 @@ class Model:
         _limit(columns, MAX_COLUMNS)
         _limit(columns * len(instance.resources), MAX_ENTRIES)
         self.instance = instance
-        machines = [_milli(instance, machine.capacity) for machine in instance.machines]
-        self.bins = list(Counter(machines).items())
+        self.machines = [_milli(instance, machine.capacity) for machine in instance.machines]
+        self.bins = list(Counter(self.machines).items())
         self.worker = [_milli(instance, job.worker_demand) for job in instance.jobs]
         self.ps = [_milli(instance, job.ps_demand) for job in instance.jobs]
         self.ps_of = [_bundles(instance, job) for job in instance.jobs]
@@ -175,7 +175,7 @@ class Model:
         scale = units(instance)
         for i in range(len(instance.jobs)):
             self._add_job(i, scale)
-        total = tuple(map(sum, zip(*machines, strict=True)))
+        total = tuple(map(sum, zip(*self.machines, strict=True)))
         for own in self.bundles[1:]:  # (5), all machines together
             demand = {j: self._demand(bundle) for j, bundle in own.items()}
             for r, amount in enumerate(total):
@@ -188,9 +188,16 @@ class Model:
         """Add the columns of a job, and its rows (3), (4), (6) and (7)."""
         job, T = self.instance.jobs[i], self.instance.horizon
         choices = self._choices(i)
+        most = tuple(
+            max((b.workers for b in choices if b.internal == internal), default=0)
+            for internal in (True, False)
+        )
         edges: dict[int, list[Edge]] = {}
         for f in range(job.arrival, T + 1):
-            found = self._edges(job, f - job.arrival + 1, choices)
+            slots = f - job.arrival + 1
+            self._points += min(math.ceil(_FULL * _worker_slots(job, True)), slots * most[0]) + 1
+            _limit(self._points, MAX_POINTS)
+            found = work_edges(job, slots, most)
             if found is not None:
                 edges[f] = found
         utility = dict(enumerate(_utilities(self.instance, job), job.arrival))
@@ -229,40 +236,6 @@ class Model:
             own = own[: bisect_left(own, enough, key=lambda bundle: bundle.workers) + 1]
             found += own[: bisect_left(own, True, key=lambda b: not self._search([b], SHORT)[0])]
         return found
-
-    def _edges(self, job: Job, slots: int, choices: Sequence[Bundle]) -> list[Edge] | None:
-        """Return the edges of the hull of the pairs that complete a job; None if there are none.
-
-        Of the sufficient pairs with the least B for their A, those that so many slots can hold.
-        """
-        most = {
-            internal: max((b.workers for b in choices if b.internal == internal), default=0)
-            for internal in (True, False)
-        }
-        needed = {internal: _worker_slots(job, internal) for internal in (True, False)}
-        whole_job = math.ceil(_FULL * needed[True])
-        last = min(whole_job, slots * most[True])
-        self._points += last + 1
-        _limit(self._points, MAX_POINTS)
-        hull: list[Pair] = []
-        for a in range(last + 1):
-            b = max(0, math.ceil((_FULL - a / needed[True]) * needed[False]))
-            if any(n and not most[q] for q, n in ((True, a), (False, b))):
-                continue
-            if sum(-(-n // most[q]) for q, n in ((True, a), (False, b)) if n) > slots:
-                continue
-            point = Pair(a, b)
-            while len(hull) > 1 and not _turns_left(hull[-2], hull[-1], point):
-                hull.pop()
-            hull.append(point)
-        if not hull:
-            return None
-        rows = [Edge(1, 0, hull[0].internal), Edge(0, 1, hull[-1].external)]
-        for (a, b), (c, d) in pairwise(hull):
-            step = math.gcd(b - d, c - a)
-            p, q = (b - d) // step, (c - a) // step
-            rows.append(Edge(p, q, p * a + q * b))
-        return [row for row in rows if row.least]
 
     def _demand(self, bundle: Bundle) -> Vector:
         """Return the demand of a bundle."""
@@ -357,10 +330,10 @@ class Model:
             self._packed[key] = self._search(bundles, MAX_STATES)
         return self._packed[key]
 
-    def _search(self, bundles: Sequence[Bundle], most: int) -> tuple[bool, int]:
-        """Return the same; `most` nodes are searched.
+    def units(self, bundles: Sequence[Bundle]) -> tuple[list[Vector], list[int]]:
+        """Return the demand of each kind of unit, and the number of units of the kind.
 
-        Units are the whole of an internal bundle, or one worker or PS.
+        A unit is the whole of an internal bundle, or one worker or PS.
         """
         units: list[Vector] = []
         numbers: list[int] = []
@@ -372,6 +345,11 @@ class Model:
             else:
                 units += [self.worker[i], self.ps[i]]
                 numbers += [n, self.ps_of[i][n]]
+        return units, numbers
+
+    def _search(self, bundles: Sequence[Bundle], most: int) -> tuple[bool, int]:
+        """Return the same; `most` nodes are searched."""
+        units, numbers = self.units(bundles)
         search = BinCompletion(units, self.bins, lambda nodes: nodes > most)
         try:
             return search.run(numbers) is not None, search.nodes
@@ -394,6 +372,34 @@ def _bundles(instance: DmlrsInstance, job: Job) -> dict[int, int]:
         elif abs(share - max(1, round(share))) < 1e-9:
             found[n] = round(share)
     return found
+
+
+def work_edges(job: Job, slots: int, most: Sequence[int]) -> list[Edge] | None:
+    """Return the edges of the hull of the pairs that complete a job; None if there are none.
+
+    Of the sufficient pairs with the least B for their A, those that so many slots can hold. `most`:
+    workers in a slot, on a single machine and not.
+    """
+    needed = _worker_slots(job, True), _worker_slots(job, False)
+    hull: list[Pair] = []
+    for a in range(min(math.ceil(_FULL * needed[0]), slots * most[0]) + 1):
+        b = max(0, math.ceil((_FULL - a / needed[0]) * needed[1]))
+        if any(n and not width for width, n in zip(most, (a, b), strict=True)):
+            continue
+        if sum(-(-n // width) for width, n in zip(most, (a, b), strict=True) if n) > slots:
+            continue
+        point = Pair(a, b)
+        while len(hull) > 1 and not _turns_left(hull[-2], hull[-1], point):
+            hull.pop()
+        hull.append(point)
+    if not hull:
+        return None
+    rows = [Edge(1, 0, hull[0].internal), Edge(0, 1, hull[-1].external)]
+    for (a, b), (c, d) in pairwise(hull):
+        step = math.gcd(b - d, c - a)
+        p, q = (b - d) // step, (c - a) // step
+        rows.append(Edge(p, q, p * a + q * b))
+    return [row for row in rows if row.least]
 
 
 def _worker_slots(job: Job, internal: bool) -> Fraction:

@@ -1,6 +1,7 @@
 """Work and demand of a job's workers: parameter servers (2), bundles, limits, first completion."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -134,6 +135,40 @@ def bundles_that_fit(job_bundles: Bundles, free: Ints) -> Ints:
         held = np.searchsorted(job_bundles.demand_milli[:, r], free[..., r], side="right")
         np.minimum(count, held, out=count)
     return count
+
+
+def unit_by_unit(
+    job_bundles: Bundles, ratio: float, demand: tuple[Ints, Ints], limit: int, free: Ints
+) -> Iterator[dict[int, tuple[int, int]]]:
+    """Yield a placement for each allowed number of workers, up to a limit, in one sweep.
+
+    Worker by worker, with a PS first when the ratio requires one; each is placed on the first
+    machine that holds it. A machine that cannot hold a worker or a PS never can again, so the
+    search for each resumes at its last position.
+
+    `ratio`: workers per PS. `demand` [r]: of a worker, and of a PS. `limit`: largest number of
+    workers. `free` [h, r]: free capacity in thousandths; not changed.
+    """
+    remaining, units = free.tolist(), (demand[0].tolist(), demand[1].tolist())
+    cursor = [0, 0]  # first machine that may have room for a worker, for a PS
+    counts: dict[int, tuple[int, int]] = {}
+    allowed = set(job_bundles.workers.tolist())
+    for n in range(1, min(limit, max(allowed, default=0)) + 1):
+        new_ps = ps_needed(ratio, n) - ps_needed(ratio, n - 1)
+        for kind in (1,) * new_ps + (0,):
+            unit, h = units[kind], cursor[kind]
+            while h < len(remaining) and any(
+                u > left for u, left in zip(unit, remaining[h], strict=True)
+            ):
+                h += 1
+            cursor[kind] = h
+            if h == len(remaining):
+                return
+            remaining[h] = [left - u for u, left in zip(unit, remaining[h], strict=True)]
+            w, s = counts.get(h, (0, 0))
+            counts[h] = (w + 1, s) if kind == 0 else (w, s + 1)
+        if n in allowed:
+            yield dict(counts)
 
 
 def max_external_workers(instance: DmlrsInstance, i: int) -> int:

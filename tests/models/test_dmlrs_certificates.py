@@ -27,9 +27,6 @@ QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 GOOD = {
     "prices": {"kind": "prices", "prices": [[1, 0, 0.5]]},
     "grid-prices": {"kind": "grid-prices", "grid": 30, "prices": [[1, 0, 0.5]]},
-    "machine-prices": {
-        "kind": "machine-prices", "grid": 30, "base": 0.1, "prices": [[1, 0, 0, 0.5]],
-    },
     "item-prices": {"kind": "item-prices", "prices": [[1, 0, 0.5]]},
     "rents": {"kind": "rents", "prices": [[1, 0, 0.5]]},
     "attained": {"kind": "attained", "of": {"kind": "prices", "prices": [[1, 0, 0.5]]}},
@@ -58,10 +55,9 @@ def malformed(kind):
     for at in range(len(places)):
         for wrong in (*NO_NUMBERS, 1.0, 99, 10**30):
             yield good | {"prices": [[*places[:at], wrong, *places[at + 1 :], price]]}
-    for key in {"grid", "base"} & set(good):
+    if "grid" in good:
         for wrong in (*NO_NUMBERS, 10**9, 1e308):
-            if (key, wrong) != ("base", 10**9):
-                yield good | {key: wrong}
+            yield good | {"grid": wrong}
 
 
 @pytest.mark.parametrize("kind", GOOD)
@@ -89,9 +85,8 @@ def test_what_would_take_minutes_is_refused():
     )
     assert is_too_fine(long, 100_000) and not is_too_fine(TOY, 100_000)
     begin = time.process_time()
-    for kind in ("grid-prices", "machine-prices"):
-        with pytest.raises(InputError, match="too fine"):
-            check_certificate(long, GOOD[kind] | {"grid": 100_000})
+    with pytest.raises(InputError, match="too fine"):
+        check_certificate(long, GOOD["grid-prices"] | {"grid": 100_000})
     with pytest.raises(InputError, match="more than 64 workers"):
         check_certificate(long, GOOD["item-prices"])
     many = instance_of([job(f"j{n}", 1, [1.0] * 900) for n in range(20)], horizon=900)

@@ -1,19 +1,16 @@
 """The bound from the prices of a run on family `dmlrs`, and PD-ORS as methods."""
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schedgap.errors import InputError
-from schedgap.instances.dmlrs import arrays
-from schedgap.models.dmlrs.algorithms.pd_ors import pd_ors
+from schedgap.instances.generate import generate
 from schedgap.models.dmlrs.algorithms.prices import final_prices
+from schedgap.models.dmlrs.baselines.oasis import oasis
 from schedgap.models.dmlrs.bounds.certificates import check_certificate
-from schedgap.models.dmlrs.bounds.dual_price_bound import dense_prices, dual_bound, machine_prices
 from schedgap.models.dmlrs.bounds.job_alone import alone_bound
+from schedgap.models.dmlrs.bounds.solve_duals import merged_prices
 from schedgap.models.dmlrs.rules import check
 from schedgap.models.method import Budget, NullProgress, RunContext
 from schedgap.solvers.children.clock import Clock
@@ -22,28 +19,6 @@ from strategies.dmlrs_examples import TOY, instance_of, job
 from strategies.dmlrs_methods import METHODS
 
 OF_PD_ORS = ("pd-ors", "pd-ors-hull", "pd-ors-greedy", "dual-online", "dual-10")
-
-
-@settings(max_examples=30)
-@given(
-    dmlrs_instances(max_machines=3), st.sampled_from(["round", "greedy"]), st.sampled_from([3, 200])
-)
-def test_the_prices_of_a_run_bound_the_optimum(instance, across, grid):
-    run = pd_ors(instance, across=across)
-    bound = dual_bound(instance, final_prices(instance, run), grid=grid)
-    assert bound is not None
-    assert bound >= optimum(instance) - 1e-9
-
-
-@settings(max_examples=40)
-@given(dmlrs_instances(max_machines=3), st.integers(0, 10**6))
-def test_any_prices_bound_the_optimum(instance, seed):
-    shape = instance.horizon, *arrays(instance).capacity.shape
-    rng = np.random.default_rng(seed)
-    price = rng.integers(0, 8, shape) * rng.integers(0, 2, shape)
-    bound = dual_bound(instance, price.astype(float))
-    assert bound is not None
-    assert bound >= optimum(instance) - 1e-9
 
 
 @settings(max_examples=18)
@@ -58,29 +33,22 @@ def test_dual_online_bounds_the_optimum_whoever_made_the_prices(instance, of):
     assert found.bound <= alone_bound(instance)
 
 
-def test_prices_by_machine_are_told_in_rows():
-    """Nothing but what differs from L is written, and a file's own prices are checked."""
-    price = final_prices(TOY, pd_ors(TOY))
-    told = machine_prices(TOY, price, 0.01)
-    assert len(told["prices"]) == int((price != 0.01).sum()) == 12
-    again = dense_prices(TOY, told["base"], told["prices"])
-    assert again == pytest.approx(price, rel=1e-11)
-    assert check_certificate(TOY, told) == pytest.approx(dual_bound(TOY, price), rel=1e-9)
-    for wrong in ([[0, 0, 0, 1]], [[1, 2, 0, 1]], [[1, 0, 2, 1]], [[1, 0, 0, -1]], [[1, 0, 1]]):
-        with pytest.raises(InputError, match="certificate"):
-            check_certificate(TOY, told | {"prices": wrong})
-    for wrong in ({"base": -1}, {"base": math.nan}, {"grid": 0}, {"grid": 2.5}):
-        with pytest.raises(InputError, match="certificate"):
-            check_certificate(TOY, told | wrong)
+def test_the_prices_of_a_run_are_those_of_the_cheapest_machine():
+    instance = generate("dmlrs", preset="medium", seed=1)  # below the jobs alone, if by little
+    call = RunContext({"of": "oasis"}, "highs", Budget(), NullProgress())
+    found = METHODS["dual-online"](instance, call)
+    assert found.bound < alone_bound(instance) and found.certificate["kind"] == "grid-prices"
+    least = final_prices(instance, oasis(instance)).min(axis=1)
+    assert {(t, r): p for t, r, p in found.certificate["prices"]} == {
+        (t + 1, r): price for (t, r), price in np.ndenumerate(least) if price
+    }
 
 
-def test_prices_of_nothing_bound_by_each_job_alone():
-    # j1 10 -> 8 (2 slots inside a machine; 4 workers across in each slot, 8 / 7.2, need 2 as well),
-    # j2 3, j3 9: with delay 1 each
-    assert dual_bound(TOY, np.zeros((4, 2, 2))) == pytest.approx(8 + 3 + 9)
-    assert dual_bound(TOY, np.zeros((4, 2, 2)), clock=Clock(0.0)) is None
-    # any part of the work is all of it in a grid of one part: no delay
-    assert dual_bound(TOY, np.zeros((4, 2, 2)), grid=1) == pytest.approx(10 + 3 + 9)
+def test_a_machine_without_a_resource_has_no_price_for_it():
+    """m2 has no GPU, and no machine has CPUs."""
+    instance = instance_of([], [{"gpu": 2, "cpu": 0}, {"gpu": 0, "cpu": 0}])
+    by_machine = np.tile([[3.0, 1.0], [0.0, 1.0]], (4, 1, 1))
+    assert merged_prices(instance, by_machine).tolist() == [[3.0, 0.0]] * 4
 
 
 @pytest.mark.parametrize("name", OF_PD_ORS)

@@ -121,9 +121,8 @@ def test_bounds_carry_what_proves_them(name):
 
 
 def test_a_stopped_bound_is_that_of_the_jobs_alone():
-    for name in ("fluid-lp", "fluid-lp-disaggregated"):
-        for found in (run(name, TOY_2, limit=0), run(name, TOY_2, max_columns=1)):
-            assert found.bound == pytest.approx(3 + 9) and found.note
+    for found in (run("fluid-lp", TOY_2, limit=0), run("fluid-lp", TOY_2, max_columns=1)):
+        assert found.bound == pytest.approx(3 + 9) and found.note
 
 
 def test_every_program_is_of_a_method():

@@ -11,7 +11,7 @@ from schedgap.errors import InputError
 from schedgap.instances.generate import generate
 from schedgap.models.dmlrs.bounds.certificate_data import price_certificate
 from schedgap.models.dmlrs.bounds.certificates import check_certificate
-from schedgap.models.dmlrs.bounds.fluid import compact, disaggregated
+from schedgap.models.dmlrs.bounds.fluid import build
 from schedgap.models.dmlrs.bounds.pricing import REQUIRED_WORK, least_cost, payoff, priced_bound
 from schedgap.models.dmlrs.throughput import first_completions
 from schedgap.solvers import Clock, solve
@@ -21,7 +21,7 @@ from strategies.dmlrs_examples import TOY, TOY_2, instance_of
 QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
 
-def fluid(instance, build):
+def fluid(instance):
     """The program's value, and the bound that its prices prove."""
     made = build(instance)
     result = solve(made.program, "highs", clock=Clock(30))
@@ -30,27 +30,19 @@ def fluid(instance, build):
     return -result.objective, priced_bound(instance, prices)
 
 
-@pytest.mark.parametrize("build", [compact, disaggregated])
 @pytest.mark.parametrize(("instance", "best"), [(TOY, 20), (TOY_2, 10)])
-def test_toys_are_tight(build, instance, best):
-    """The optimum of each toy, worked out by hand, is the bound as well."""
-    value, bound = fluid(instance, build)
-    if build is disaggregated:
-        assert value == pytest.approx(best)
-        assert bound == pytest.approx(best, rel=1e-6)
-    assert best <= bound <= best + 1.5
+def test_toys_are_almost_tight(instance, best):
+    """The optimum of each toy, worked out by hand, is little less than the bound."""
+    assert best <= fluid(instance)[1] <= best + 1.5
 
 
 @settings(max_examples=27, **QUIET)
 @given(dmlrs_instances())
 def test_bounds_hold(instance):
-    best, slack = optimum(instance), 1e-6
-    loose, by_loose = fluid(instance, compact)
-    tight, by_tight = fluid(instance, disaggregated)
-    assert best <= by_loose + slack and best <= by_tight + slack
-    assert best <= tight + 1e-5 and tight <= loose + 1e-5
-    # bundles with whole PSs cost no less than the program's own
-    assert by_tight <= tight + 1e-5 and by_loose <= loose + 1e-5
+    best = optimum(instance)
+    value, bound = fluid(instance)
+    assert best <= bound + 1e-6 and best <= value + 1e-5
+    assert bound <= value + 1e-5  # bundles with whole PSs cost no less than the program's own
 
 
 @settings(max_examples=27, **QUIET)
@@ -114,8 +106,8 @@ def test_certificates_that_do_not_fit():
 
 
 def test_a_generated_instance():
-    """The compact program is looser by 0.10 %, and by 0.17 % without an order of its Y_t."""
+    """Without an order of its Y_t the program would be looser by 0.07 %."""
     instance = generate("dmlrs", preset="medium", seed=0)
-    value, bound = fluid(instance, compact)
+    value, bound = fluid(instance)
     assert bound <= value + 1e-5
-    assert 1 <= value / fluid(instance, disaggregated)[0] <= 1.0013
+    assert value == pytest.approx(257.31971013599883, rel=1e-6)

@@ -89,18 +89,6 @@ def test_the_measured_run_is_the_run(instance, seed):
     assert len(measured.thetas) == min(3, len(measured.problems))
 
 
-def test_a_job_alone_on_rounded_slots_only():
-    """Without options on one machine the only slots are rounded ones."""
-    alone = lp_rounding(TOY, optimum, one_machine=False, problems=0)
-    assert alone.thetas == {} and alone.problems
-    rows = {}
-    for row in alone.run.schedule.allocations:
-        rows.setdefault((row.job, row.slot), set()).add(row.machine)
-    both = lp_rounding(TOY, optimum, problems=0)
-    assert both.run.schedule.value(TOY) == 12
-    assert alone.run.schedule.value(TOY) <= both.run.schedule.value(TOY)
-
-
 def test_the_method_reports_its_problems_as_plain_data():
     method = METHODS["lp-rounding"]
     call = RunContext(
@@ -109,14 +97,12 @@ def test_the_method_reports_its_problems_as_plain_data():
     outcome = method(TOY, call)
     told = json.loads(json.dumps(outcome.trace["lp_rounding"]))
     assert told["problems"] == len(lp_rounding(TOY, optimum, problems=0).problems) > 0
-    assert {len(column) for column in told["sample"].values()} == {5}
+    assert told["theta_known"] == 5 and told["theta_to_lp"]["mean"] >= 1 - 1e-9
     assert told["bound"] == {"mean": 3.0, "max": 3.0} and 0 <= told["failed"] <= 1
-    for lp, whole in zip(told["sample"]["lp"], told["sample"]["theta"], strict=True):
-        assert whole >= lp - 1e-9
 
 
 def test_a_run_without_problems_has_no_numbers():
     one = instance_of([job("j1", 1, [9.0] * 4)], [{"gpu": 2, "cpu": 4}])
-    told = summary(lp_rounding(one, optimum), one)
+    told = summary(lp_rounding(one, optimum))
     assert told["problems"] == 0 and told["failed"] is None
     assert told["cost_to_lp"] == {"mean": None, "max": None}

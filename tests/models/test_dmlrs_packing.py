@@ -51,7 +51,7 @@ def slots(draw):
 @given(slots())
 def test_a_slot_is_packed_just_where_it_can_be(slot):
     instance, items = slot
-    found = pack(instance, items, Clock())
+    found = pack(proof.Model(instance, -1), items, Clock())
     assert (found is not None) == plainly_fits(instance, items)
     if found is not None:
         running = {each.job: own for each, own in zip(items, found, strict=True)}
@@ -65,9 +65,9 @@ def test_a_slot_is_packed_just_where_it_can_be(slot):
 @given(slots())
 def test_the_few_that_do_not_fit_are_as_few_and_as_easy_as_can_be(slot):
     instance, items = slot
-    if pack(instance, items, Clock()) is not None:
+    if pack(proof.Model(instance, -1), items, Clock()) is not None:
         return
-    few = minimal_infeasible_subset(instance, items, Clock())
+    few = minimal_infeasible_subset(proof.Model(instance, -1), items, Clock())
     assert not plainly_fits(instance, list(few))
     assert all(any(item.becomes(each) for item in items) for each in few)
     for k, each in enumerate(few):
@@ -80,7 +80,7 @@ def test_the_few_that_do_not_fit_are_as_few_and_as_easy_as_can_be(slot):
 def hold_cuts_to_the_truth(instance, items):
     """The cuts of bundles that do not fit exclude them, and no bundles that fit."""
     model = proof.Model(instance, -1)
-    few = minimal_infeasible_subset(instance, items, Clock())
+    few = minimal_infeasible_subset(proof.Model(instance, -1), items, Clock())
     violated = False
     for entries, _, most in _cuts(model, few):
         own = next(own for own in model.bundles if entries.keys() <= own.keys())
@@ -103,7 +103,7 @@ def test_cuts_exclude_what_does_not_fit_and_nothing_else(instance):
             for i in range(len(instance.jobs))
             if (own_of_job := [b for b in own.values() if b.job == i])
         ]
-        if items and pack(instance, items, Clock()) is None:
+        if items and pack(proof.Model(instance, -1), items, Clock()) is None:
             hold_cuts_to_the_truth(instance, items)
 
 
@@ -114,16 +114,16 @@ def test_cuts_of_the_toy():
 def test_a_stopped_packing_proves_nothing():
     """Three jobs of two workers inside a machine, and two machines: no packing."""
     items = [Bundle(j, True, 2) for j in range(3)]
-    assert pack(TOY, items, Clock()) is None
+    assert pack(proof.Model(TOY, -1), items, Clock()) is None
     for stopped in (pack, minimal_infeasible_subset):
         with pytest.raises(OutOfTimeError):
-            stopped(TOY, items, Clock(0.0))
+            stopped(proof.Model(TOY, -1), items, Clock(0.0))
 
 
 def test_three_pairs_on_two_machines_need_not_be_inside():
     """Any two of the workers' GPUs are taken: 3 x 2 + ... of 4, so one worker each for two jobs."""
     items = [Bundle(j, True, 2) for j in range(3)]
-    few = minimal_infeasible_subset(TOY, items, Clock())
+    few = minimal_infeasible_subset(proof.Model(TOY, -1), items, Clock())
     assert sum(each.workers for each in few) == 5 and not any(each.internal for each in few)
 
 

@@ -27,10 +27,9 @@ def best(instance, **options):
 
 
 @pytest.mark.parametrize(("instance", "value"), [(TOY, 20), (TOY_2, 10)])
-@pytest.mark.parametrize("plain", [False, True])
-def test_toys(instance, value, plain):
-    options = {"symmetry": False, "cuts": False} if plain else {}
-    assert best(instance, **options) == pytest.approx(value)
+@pytest.mark.parametrize("cuts", [False, True])
+def test_toys(instance, value, cuts):
+    assert best(instance, cuts=cuts) == pytest.approx(value)
 
 
 def test_work_at_the_edge_of_a_lattice():
@@ -46,17 +45,10 @@ def test_work_at_the_edge_of_a_lattice():
     assert best(instance_of([edge], [{"gpu": 3, "cpu": 4}])) == 1
 
 
-def test_only_jobs_that_are_equal_are_put_in_order():
-    """One machine, two slots, room for one of two jobs that differ in their utility alone."""
-    jobs = [job("j1", 1, [3.0, 3.0]), job("j2", 1, [9.0, 9.0]), job("j3", 1, [9.0, 9.0])]
-    instance = instance_of(jobs, [{"gpu": 2, "cpu": 4}], horizon=2)
-    assert best(instance) == 9
-
-
 @settings(max_examples=20, **QUIET)
-@given(instance=dmlrs_instances(), symmetry=st.booleans(), cuts=st.booleans())
-def test_the_optimum_of_brute_force(instance, symmetry, cuts):
-    value = best(instance, symmetry=symmetry, cuts=cuts)
+@given(instance=dmlrs_instances(), cuts=st.booleans())
+def test_the_optimum_of_brute_force(instance, cuts):
+    value = best(instance, cuts=cuts)
     assert value == pytest.approx(optimum(instance), rel=1e-6, abs=1e-6)
 
 

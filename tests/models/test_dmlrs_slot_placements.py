@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
 from schedgap.models.dmlrs.algorithms.slot_placements import (
     external_exact,
-    external_floor,
     external_greedy,
     internal,
 )
@@ -55,13 +54,11 @@ def test_theta_is_the_least_price_of_any_placement(instance, seed):
 
 @settings(max_examples=45)
 @given(dmlrs_instances(max_jobs=1, max_machines=3), st.integers(0, 10**6))
-def test_floor_exact_and_greedy_are_in_this_order(instance, seed):
+def test_exact_options_cost_no_more_than_greedy_ones(instance, seed):
     slot = random_slot(instance, seed)
-    floor = {offer.workers: offer.cost for offer in external_floor(slot)}
     exact = {offer.workers: offer.cost for offer in external_exact(slot)}
     greedy = {offer.workers: offer.cost for offer in external_greedy(slot)}
-    assert set(greedy) <= set(exact) <= set(floor)
-    assert all(floor[n] <= exact[n] + 1e-9 for n in exact)
+    assert set(greedy) <= set(exact)
     assert all(exact[n] <= greedy[n] + 1e-9 for n in greedy)
 
 

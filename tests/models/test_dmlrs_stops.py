@@ -131,14 +131,14 @@ def test_packings_stopped_anywhere_are_unknown_or_right(instance, data):
             items.append(data.draw(st.sampled_from(own)))
     if not items:
         return
-    whole = pack(instance, items, Clock())
+    whole = pack(proof.Model(instance, -1), items, Clock())
     for k in range(3):
         with suppress(OutOfTimeError):
-            assert pack(instance, items, StopAt(k)) == whole
+            assert pack(proof.Model(instance, -1), items, StopAt(k)) == whole
         if whole is None:
             with suppress(OutOfTimeError):
-                few = minimal_infeasible_subset(instance, items, StopAt(k))
-                assert pack(instance, few, Clock()) is None
+                few = minimal_infeasible_subset(proof.Model(instance, -1), items, StopAt(k))
+                assert pack(proof.Model(instance, -1), few, Clock()) is None
 
 
 @pytest.mark.nightly

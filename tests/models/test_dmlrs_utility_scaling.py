@@ -140,7 +140,7 @@ def test_bounds_and_exact_hold_at_any_size(instance, factor):
     best = optimum(instance)
     proves(instance, in_process("exact", instance), best)
     proves(instance, in_process("milp-machine", instance), best)
-    for name in ("fluid-lp", "colgen", "job-alone", "fluid-lp-disaggregated"):
+    for name in ("fluid-lp", "colgen", "job-alone"):
         found = in_process(name, instance)
         assert found.bound >= best * (1 - 1e-12)
         assert check_certificate(instance, found.certificate) == found.bound

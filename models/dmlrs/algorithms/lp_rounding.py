@@ -6,7 +6,8 @@ promises a cost of at most 3 G / delta times the relaxation's optimum, with prob
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -17,7 +18,6 @@ from schedgap.models.dmlrs.algorithms import slot_placements
 from schedgap.models.dmlrs.algorithms.pd_ors import pd_ors, slot_options
 from schedgap.models.dmlrs.algorithms.rounding import Gain, RoundedProblem, Rounding
 from schedgap.models.dmlrs.programs import across_machines
-from schedgap.models.dmlrs.slot_options import SlotOption, SlotState
 from schedgap.models.method import AlgorithmRun
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.programs.arrays import LinearProgram
@@ -38,11 +38,6 @@ def lp_rounding(
     instance: DmlrsInstance,
     solve: Solve,
     *,
-    one_machine: Annotated[
-        bool,
-        "options on one machine too, Algorithm 4, lines 2-7; without, every slot is a rounded "
-        "solution",
-    ] = True,
     problems: Annotated[
         int, "most problems (23) that are also solved in integers", Ge(0), Le(100_000)
     ] = 200,
@@ -66,17 +61,8 @@ def lp_rounding(
     rounding = Rounding(
         np.random.default_rng(seed), gain, delta, rounds, ps_row, observe=seen.append
     )
-
-    def options(slot: SlotState) -> list[SlotOption]:
-        return slot_options(slot, rounding) if one_machine else rounding(slot)
-
-    run = pd_ors(
-        instance,
-        across="greedy",  # replaced by `options`
-        options=options,
-        clock=clock,
-        **settings,
-    )
+    options = partial(slot_options, external=rounding)
+    run = pd_ors(instance, options=options, clock=clock, **settings)
     chosen = np.unique(np.linspace(0, len(seen) - 1, min(problems, len(seen))).astype(int))
     thetas: dict[int, float | None] = {}
     for k in chosen.tolist():
@@ -125,7 +111,7 @@ def theta(problem: RoundedProblem, solve: Solve, *, ps_row: bool = True) -> floa
     return None if optimum is None else optimum / scale
 
 
-def summary(measured: MeasuredRun, instance: DmlrsInstance) -> dict[str, Any]:
+def summary(measured: MeasuredRun) -> dict[str, Any]:
     """Return the measurements as plain data for a trace.
 
     Returns
@@ -135,8 +121,8 @@ def summary(measured: MeasuredRun, instance: DmlrsInstance) -> dict[str, Any]:
         and (26) or the row of PSs, `cover_failed`, that Algorithm 4 rejects, `failed`, and that
         cost more than 3 G / delta times the relaxation, `above_bound`, averaged over the problems;
         `without_draw`, the problems where every draw fails; means and maxima of the ratios
-        `cost_to_lp`, `theta_to_lp`, `cost_to_theta` and of the `bound` 3 G / delta; `sample`, the
-        problems of which theta was asked for, as a table. Null is a number that is not known.
+        `cost_to_lp`, `theta_to_lp`, `cost_to_theta` and of the `bound` 3 G / delta. Null is a
+        number that is not known.
     """
     problems, thetas = measured.problems, measured.thetas
     known = {k: value for k, value in thetas.items() if value is not None}
@@ -160,22 +146,7 @@ def summary(measured: MeasuredRun, instance: DmlrsInstance) -> dict[str, Any]:
             for k, value in known.items()
             if (cost := problems[k].cost) is not None and value > 0
         ),
-        "sample": _table(instance, problems, thetas),
     }
-
-
-def _table(
-    instance: DmlrsInstance, problems: Sequence[RoundedProblem], thetas: dict[int, float | None]
-) -> dict[str, list[Any]]:
-    """Return the problems of which theta was asked for, by column."""
-    rows = [(problems[k], value) for k, value in thetas.items()]
-    table: dict[str, list[Any]] = {
-        "job": [instance.jobs[each.slot.job.index].id for each, _ in rows],
-        "slot": [each.slot.first for each, _ in rows],
-    }
-    for field in fields(RoundedProblem)[1:]:  # all but the slot
-        table[field.name] = [getattr(each, field.name) for each, _ in rows]
-    return {**table, "theta": [value for _, value in rows]}
 
 
 def _mean(values: Iterable[float]) -> float | None:

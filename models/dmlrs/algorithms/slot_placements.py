@@ -1,8 +1,8 @@
-"""theta(t, v), Algorithm 4: the options of a job in one slot, and lower bounds on their cost.
+"""theta(t, v), Algorithm 4: the options of a job in one slot.
 
 Options on one machine are lines 2-7; those across machines, lines 8-11, are in `rounding`. This
-module adds exact, greedy and bounding options across machines (ours). The cost of a slot depends on
-v only through the number n of workers, so one option for each n and mode gives all of theta.
+module adds exact and greedy options across machines (ours). The cost of a slot depends on v only
+through the number n of workers, so one option for each n and mode gives all of theta.
 """
 
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from schedgap.errors import ScaleError
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL
 from schedgap.instances.dmlrs.compiled import Ints
 from schedgap.models.dmlrs.slot_options import SlotOption, SlotState
-from schedgap.models.dmlrs.throughput import bundles_that_fit, ps_needed
+from schedgap.models.dmlrs.throughput import bundles_that_fit, unit_by_unit
 
 MAX_STEPS = 100_000_000  # steps of the exact theta of one slot
 
@@ -117,59 +117,16 @@ def external_greedy(slot: SlotState) -> list[SlotOption]:
     -----
     Time: O(F + H). Ties: the first machine.
     """
+    last = _placeable(slot)[2]
+    if len(slot.free) < 2 or not last:
+        return []
     job = slot.job
-    if len(slot.free) < 2:
-        return []
-    _, _, last = _placeable(slot)
     order = np.argsort(slot.worker_price * job.ratio + slot.ps_price, kind="stable")
-    free = slot.free[order].tolist()
-    cursor = dict.fromkeys(("worker", "ps"), 0)
-    demand = {"worker": job.worker.tolist(), "ps": job.ps.tolist()}
-    placement: dict[int, tuple[int, int]] = {}
-    options: list[SlotOption] = []
-    n = m = 0
-
-    def place(unit: str) -> bool:
-        """Put one unit on the first machine that holds it; none before the cursor can."""
-        unit_demand = demand[unit]
-        for k in range(cursor[unit], len(free)):
-            if all(left >= amount for left, amount in zip(free[k], unit_demand, strict=True)):
-                free[k] = [left - amount for left, amount in zip(free[k], unit_demand, strict=True)]
-                h = int(order[k])
-                w, s = placement.get(h, (0, 0))
-                placement[h] = (w + 1, s) if unit == "worker" else (w, s + 1)
-                cursor[unit] = k
-                return True
-        return False
-
-    for target, _ in _first_bundles(slot, last):
-        while n < target:
-            if m < ps_needed(job.ratio, n + 1):
-                if not place("ps"):
-                    return options
-                m += 1
-            elif place("worker"):
-                n += 1
-            else:
-                return options
-        options.append(slot.option(placement))
-    return options
-
-
-def external_floor(slot: SlotState) -> list[SlotOption]:
-    """Return a lower bound on the cost for each n: all units at the cheapest usable machine.
-
-    An option holds no machines: it is a price, not a placement.
-
-    `slot`: state of the slot for the job.
-    """
-    if len(slot.free) < 2:
-        return []
-    workers, ps, last = _placeable(slot)
-    if not last:
-        return []
-    w, s = slot.worker_price[workers > 0].min(), slot.ps_price[ps > 0].min()
-    return [SlotOption(float(n * w + m * s), n, False, {}) for n, m in _first_bundles(slot, last)]
+    limit, demand = int(job.bundles.workers[last - 1]), (job.worker, job.ps)
+    return [
+        slot.option({int(order[k]): pair for k, pair in counts.items()})
+        for counts in unit_by_unit(job.bundles, job.ratio, demand, limit, slot.free[order])
+    ]
 
 
 def _placeable(slot: SlotState) -> tuple[Ints, Ints, int]:

@@ -35,7 +35,7 @@ def lp_rounding(instance: DmlrsInstance, call: RunContext, **options: Any) -> Me
         return found.objective if found.status == "optimal" else None
 
     measured = measure(instance, optimum, **options, seed=call.seed, clock=call.clock)
-    trace = {"lp_rounding": summary(measured, instance)}
+    trace = {"lp_rounding": summary(measured)}
     run = replace(measured.run, trace={**measured.run.trace, **trace})
     return _result(instance, run, options)
 

@@ -14,7 +14,7 @@ from schedgap.models.dmlrs.baselines.simulation import (
     UnfinishedJob,
     simulate,
 )
-from schedgap.models.dmlrs.throughput import bundles, ps_needed
+from schedgap.models.dmlrs.throughput import bundles, unit_by_unit
 
 
 def fifo(
@@ -76,34 +76,10 @@ def spread(instance: DmlrsInstance, i: int, limit: int, free: Ints) -> dict[int,
     """Return the largest allowed number of workers, up to `limit`, that can be placed unit by unit.
 
     `limit`: largest number of workers. `free` [h, r]: free capacity in thousandths; not changed.
-
-    Notes
-    -----
-    The first units of n + 1 workers are the units of n. A machine that cannot hold a worker
-    or a PS never can again in this slot, so the search for each resumes at its last position.
     """
-    view, remaining = arrays(instance), free.tolist()
-    units = view.worker_milli[i].tolist(), view.ps_milli[i].tolist()
-    cursor = [0, 0]  # first machine that may have room for a worker, for a PS
-    counts: dict[int, tuple[int, int]] = {}
-    best: dict[int, tuple[int, int]] = {}
-    allowed = set(bundles(instance, i).workers.tolist())
-    ratio = float(view.ratio[i])
-    for n in range(1, min(limit, max(allowed, default=0)) + 1):
-        new_ps = ps_needed(ratio, n) - ps_needed(ratio, n - 1)
-        for kind in (1,) * new_ps + (0,):
-            unit = units[kind]
-            h = cursor[kind]
-            while h < len(remaining) and any(
-                u > left for u, left in zip(unit, remaining[h], strict=True)
-            ):
-                h += 1
-            cursor[kind] = h
-            if h == len(remaining):
-                return best
-            remaining[h] = [left - u for u, left in zip(unit, remaining[h], strict=True)]
-            w, s = counts.get(h, (0, 0))
-            counts[h] = (w + 1, s) if kind == 0 else (w, s + 1)
-        if n in allowed:
-            best = dict(counts)
-    return best
+    view = arrays(instance)
+    largest: dict[int, tuple[int, int]] = {}
+    demand = view.worker_milli[i], view.ps_milli[i]
+    for counts in unit_by_unit(bundles(instance, i), float(view.ratio[i]), demand, limit, free):
+        largest = counts
+    return largest

@@ -19,7 +19,6 @@ from schedgap.instances.records import Many
 from schedgap.models.certificates import Certificate, proved, read
 from schedgap.models.dmlrs.bounds.certificate_data import MAX_GRID, is_too_fine
 from schedgap.models.dmlrs.bounds.column_generation import grid_bound
-from schedgap.models.dmlrs.bounds.dual_price_bound import dense_prices, dual_bound
 from schedgap.models.dmlrs.bounds.machine_patterns import (
     MAX_ROWS,
     MAX_WORKERS,
@@ -35,7 +34,6 @@ Index = Annotated[int, Field(ge=0)]
 Price = Annotated[float, Field(ge=0)]
 Grid = Annotated[int, Field(ge=1, le=MAX_GRID)]
 ByResource = Annotated[tuple[SlotNumber, Index, Price], Field(strict=False)]
-ByMachine = Annotated[tuple[SlotNumber, Index, Index, Price], Field(strict=False)]
 
 
 class ResourcePriceCertificate(Certificate):
@@ -49,16 +47,6 @@ class GridPriceCertificate(ResourcePriceCertificate):
     """The same for whole bundles, with progress rounded up to steps of the work."""
 
     grid: Grid
-
-
-class MachinePriceCertificate(Certificate):
-    """Prices of the resources of each machine."""
-
-    grid: Grid
-    base: Price
-    """The price where no other is given."""
-    prices: Many[ByMachine]
-    """Slot from 1, machine and resource from 0, price."""
 
 
 class ItemPriceCertificate(Certificate):
@@ -77,7 +65,6 @@ class AttainedCertificate(Certificate):
 KINDS: Mapping[str, type[Certificate]] = {
     "prices": ResourcePriceCertificate,
     "grid-prices": GridPriceCertificate,
-    "machine-prices": MachinePriceCertificate,
     "item-prices": ItemPriceCertificate,
     "rents": ItemPriceCertificate,  # its name in older files
 }
@@ -88,7 +75,7 @@ _ALL: Mapping[str, type[Certificate]] = {**KINDS, "attained": AttainedCertificat
 def check_certificate(instance: DmlrsInstance, certificate: Mapping[str, Any]) -> float:
     """Return the bound on the instance's optimum that a certificate proves.
 
-    `certificate`: `kind` and `prices`, as `certificate_data` and `machine_prices` write them. Its
+    `certificate`: `kind` and `prices`, as `certificate_data` writes them. Its
     `value` is not read. The prices need not be optimal: any prices prove a bound, and no prices
     prove the sum of utilities of the jobs each alone.
 
@@ -111,12 +98,6 @@ def check_certificate(instance: DmlrsInstance, certificate: Mapping[str, Any]) -
 def _bound(instance: DmlrsInstance, record: Certificate) -> float:
     """Return the bound that a record other than `attained` proves."""
     T, R = instance.horizon, len(instance.resources)
-    if isinstance(record, MachinePriceCertificate):
-        _refuse_fine_grid(instance, record.grid)
-        by_machine = dense_prices(instance, record.base, record.prices)
-        bound = dual_bound(instance, by_machine, grid=record.grid)
-        assert bound is not None
-        return bound
     if isinstance(record, ItemPriceCertificate):
         if int(arrays(instance).batch.max(initial=0)) > MAX_WORKERS:
             raise ValueError(f"item prices of jobs with more than {MAX_WORKERS} workers")
@@ -129,15 +110,10 @@ def _bound(instance: DmlrsInstance, record: Certificate) -> float:
     assert isinstance(record, ResourcePriceCertificate)
     prices = _dense(record.prices, T, R)
     if isinstance(record, GridPriceCertificate):
-        _refuse_fine_grid(instance, record.grid)
+        if is_too_fine(instance, record.grid):
+            raise ValueError(f"a grid of {record.grid} parts is too fine")
         return grid_bound(instance, prices, record.grid)
     return priced_bound(instance, prices)
-
-
-def _refuse_fine_grid(instance: DmlrsInstance, grid: int) -> None:
-    """Raise ValueError if a grid is too fine for a checker."""
-    if is_too_fine(instance, grid):
-        raise ValueError(f"a grid of {grid} parts is too fine")
 
 
 def _dense(rows: Iterable[tuple[int, int, float]], slots: int, width: int) -> Floats:

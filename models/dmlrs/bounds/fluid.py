@@ -1,9 +1,8 @@
-"""Fluid relaxations of DMLRS (ours): all machines merged, workers and PSs divisible.
+"""Fluid relaxation of DMLRS (ours): all machines merged, workers and PSs divisible.
 
-q_it in [0, 1] is the fraction of a mode's full width that job i uses in slot t. The compact program
-tracks each job's work W_it and the fraction Y_it of it that is complete by t, with W >= Y. The
-disaggregated program has its own q for each completion slot f. The duals of the capacity rows are
-what the programs are for: `pricing` turns them into a bound without trusting the engine.
+q_it in [0, 1] is the fraction of a mode's full width that job i uses in slot t. The program tracks
+each job's work W_it and the fraction Y_it of it that is complete by t, with W >= Y. The duals of
+the capacity rows are what it is for: `pricing` turns them into a bound without trusting the engine.
 
 References
 ----------
@@ -65,22 +64,15 @@ def full_width_modes(instance: DmlrsInstance, i: int) -> list[tuple[float, Float
     return [(n / view.needed[i, mode], n * unit_demand) for mode, n in limits if n]
 
 
-def compact_columns(instance: DmlrsInstance) -> int:
-    """Return an upper limit on the number of columns of the compact program."""
+def columns(instance: DmlrsInstance) -> int:
+    """Return an upper limit on the number of columns of the program."""
     T = instance.horizon
     pairs = zip(instance.jobs, first_completions(instance), strict=True)
     return sum(3 * (T - job.arrival + 1) + T - first + 1 for job, first in pairs if first <= T)
 
 
-def disaggregated_columns(instance: DmlrsInstance) -> int:
-    """Return an upper limit on the number of columns of the disaggregated program."""
-    T = instance.horizon
-    pairs = zip(instance.jobs, first_completions(instance), strict=True)
-    return sum(1 + 2 * (f - job.arrival + 1) for job, first in pairs for f in range(first, T + 1))
-
-
-def compact(instance: DmlrsInstance, *, names: bool = False) -> FluidRelaxation:
-    """Return the compact fluid program: about 4 columns for each job and slot from its arrival.
+def build(instance: DmlrsInstance, *, names: bool = False) -> FluidRelaxation:
+    """Return the fluid program: about 4 columns for each job and slot from its arrival.
 
     `names`: whether columns and rows have names.
     """
@@ -117,41 +109,4 @@ def compact(instance: DmlrsInstance, *, names: bool = False) -> FluidRelaxation:
             lower=np.where(at_least, 0.0, -np.inf),
             upper=np.where(at_least, np.inf, 0.0),
         )  # fmt: skip
-    return FluidRelaxation(builder.program(names=names), capacity)
-
-
-def disaggregated(instance: DmlrsInstance, *, names: bool = False) -> FluidRelaxation:
-    """Return the fluid program disaggregated by completion slot.
-
-    It has sum_i sum_f (1 + 2 (f - a_i + 1)) columns; tighter than the compact one, and slow for
-    long horizons.
-
-    `names`: whether columns and rows have names.
-    """
-    view, T = arrays(instance), instance.horizon
-    builder, capacity = _with_capacity(instance)
-    for i, first in enumerate(first_completions(instance)):
-        if first > T:
-            continue
-        arrival, modes = int(view.arrival[i]), full_width_modes(instance, i)
-        progress = np.array([advance for advance, _ in modes])
-        # for each completion f: columns y and q [slot, mode], rows of its slots, row of its work
-        length = np.arange(first, T + 1) - arrival + 1
-        width, height = 1 + length * len(modes), length + 1
-        left, top = np.cumsum(width) - width, np.cumsum(height) - height
-        cost = np.zeros(width.sum())
-        cost[left] = -view.utility[i, length - 1]
-        columns = builder.columns(f"y_q[{i}]", len(cost), cost=cost, upper=1).positions
-        lower, upper = np.full(height.sum() + 1, -np.inf), np.zeros(height.sum() + 1)
-        lower[top + length], upper[top + length], upper[-1] = 0.0, np.inf, 1.0
-        rows = builder.rows(f"job[{i}]", len(upper), lower=lower, upper=upper).positions
-        for n, start, row in zip(length.tolist(), left.tolist(), top.tolist(), strict=True):
-            y, q = columns[start], columns[start + 1 :][: n * len(modes)].reshape(n, -1)
-            _add_demand(builder, capacity.positions[arrival - 1 :][:n], q, modes)
-            slots, work = rows[row : row + n], rows[row + n]
-            builder.add(slots[:, None], q, 1)  # sum of q <= y in each slot
-            builder.add(slots, y, -1)
-            builder.add(work, q, progress)  # sum of progress q >= y
-            builder.add(work, y, -1)
-        builder.add(rows[-1], columns[left], 1)  # one completion
     return FluidRelaxation(builder.program(names=names), capacity)

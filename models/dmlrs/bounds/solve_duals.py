@@ -1,4 +1,10 @@
-"""The dual (10), (11) as methods: at the final prices of an online run, and over all schedules."""
+"""The dual (10), (11) as methods: at the final prices of an online run, and over all schedules.
+
+References
+----------
+N. Buchbinder, J. Naor, "The design of competitive online algorithms via a primal-dual approach",
+Foundations and Trends in Theoretical Computer Science 3 (2009): dual solutions from online prices.
+"""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -6,23 +12,19 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from schedgap.errors import UsageError
-from schedgap.instances.dmlrs import DmlrsInstance
+from schedgap.instances.dmlrs import DmlrsInstance, arrays
+from schedgap.instances.dmlrs.compiled import Floats
 from schedgap.models.dmlrs.algorithms.pd_ors import Across, pd_ors
 from schedgap.models.dmlrs.algorithms.prices import final_prices
 from schedgap.models.dmlrs.baselines.oasis import oasis
 from schedgap.models.dmlrs.bounds.certificate_data import is_too_fine, price_certificate
-from schedgap.models.dmlrs.bounds.dual_price_bound import (
-    GRID,
-    dense_prices,
-    dual_bound,
-    machine_prices,
-)
 from schedgap.models.dmlrs.bounds.job_alone import NO_PRICES, alone_bound
 from schedgap.models.dmlrs.bounds.solve_relaxations import certified
 from schedgap.models.dmlrs.programs import dual
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers import solve
 
+GRID = 2000  # steps of the work; progress is rounded up
 _ACROSS: Mapping[str, Across] = {
     "pd-ors": "round",
     "pd-ors-hull": "round-hull",
@@ -42,30 +44,34 @@ def dual_online(
 ) -> MethodResult:
     """Price every schedule at full capacity with the final prices of a run.
 
+    With all machines merged, a resource costs in a slot what it does on the cheapest machine: any
+    prices prove a bound (E9), and no schedule of the run is part of it.
+
     `options`: for the run; OASiS has only `prices` and `price_floor`.
     """
-    alone = alone_bound(instance)
-    call.progress.bound(alone, NO_PRICES)
+    call.progress.bound(alone_bound(instance), NO_PRICES)
     if of == "oasis":
         shared = {key: options[key] for key in ("prices", "price_floor") if key in options}
         run = oasis(instance, **shared, clock=call.clock)
     else:
         run = pd_ors(instance, **options, across=_ACROSS[of], seed=call.seed, clock=call.clock)
+    if call.clock.expired():
+        return certified(instance, NO_PRICES, "stopped: every job alone", **run.trace)
     call.progress.phase("pricing at full capacity")
-    certificate = machine_prices(
-        instance, final_prices(instance, run), run.trace["min_unit_utility"]
-    )
-    prices = dense_prices(
-        instance, certificate["base"], certificate["prices"]
-    )  # as the file has them
-    bound, note = None, "too large for a checker: every job alone"
-    if not is_too_fine(instance, GRID):
-        bound = dual_bound(instance, prices, clock=call.clock)
-        note = "" if bound is not None else "stopped: every job alone"
-    if bound is None or bound > alone:
-        bound, certificate = alone, dict(NO_PRICES)
-    certificate = certificate | {"value": bound}
-    return MethodResult(bound=bound, note=note, trace=run.trace, certificate=certificate)
+    too_fine = is_too_fine(instance, GRID)
+    prices = merged_prices(instance, final_prices(instance, run))
+    certificate = price_certificate(prices, None if too_fine else GRID)
+    note = "too large for whole bundles: priced with fractional ones" if too_fine else ""
+    return certified(instance, certificate, note, **run.trace)
+
+
+def merged_prices(instance: DmlrsInstance, prices: Floats) -> Floats:
+    """Return prices [t - 1, r]: of the cheapest machine that has the resource, 0 without one.
+
+    `prices` [t - 1, h, r]: by machine.
+    """
+    least = np.where(arrays(instance).capacity > 0, prices, np.inf).min(axis=1)
+    return np.where(np.isfinite(least), least, 0.0)
 
 
 def dual_10(instance: DmlrsInstance, call: RunContext) -> MethodResult:
@@ -81,11 +87,11 @@ def dual_10(instance: DmlrsInstance, call: RunContext) -> MethodResult:
     )
     prices = np.zeros((instance.horizon, len(instance.resources)))
     for (t, r), price in model.p.items():
-        prices[t - 1, r] = max(0.0, price.value or 0.0)
+        prices[t - 1, r - 1] = max(0.0, price.value or 0.0)
     return certified(
         instance,
         price_certificate(prices, GRID),
         "stopped: every job alone" if result.objective is None else "",
-        rows=len(model.eq_11),
+        rows=len(model.schedules),
         relaxation=result.objective,
     )

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from annotated_types import Ge, Le
 
 from schedgap.instances.dmlrs import DmlrsInstance
+from schedgap.instances.dmlrs.compiled import Floats
 from schedgap.models.dmlrs.bounds import column_generation, fluid
 from schedgap.models.dmlrs.bounds.certificate_data import is_too_fine, price_certificate
 from schedgap.models.dmlrs.bounds.certificates import check_certificate
@@ -33,37 +34,34 @@ def certified(
 
 
 def fluid_lp(
-    instance: DmlrsInstance,
-    call: RunContext,
-    *,
-    max_columns: MaxColumns = 500_000,
-    disaggregated: bool = False,
+    instance: DmlrsInstance, call: RunContext, *, max_columns: MaxColumns = 500_000
 ) -> MethodResult:
-    """Return the bound that the prices of a fluid program prove.
-
-    `disaggregated`: by slot of completion.
-    """
-    build, count = fluid.compact, fluid.compact_columns
-    if disaggregated:
-        build, count = fluid.disaggregated, fluid.disaggregated_columns
-    call.progress.bound(alone_bound(instance), NO_PRICES)
-    if (columns := count(instance)) > max_columns:
+    """Return the bound that the prices of the fluid program prove."""
+    if (columns := fluid.columns(instance)) > max_columns:
         note = f"too large: {columns} columns > max_columns={max_columns}"
         return certified(instance, NO_PRICES, note)
-    call.progress.phase("building the program")
-    relaxation = build(instance)
-    call.progress.phase("solving the relaxation")
+    return _fluid_bound(instance, call)[0]
+
+
+def _fluid_bound(instance: DmlrsInstance, call: RunContext) -> tuple[MethodResult, Floats | None]:
+    """Return the bound of the fluid program, and its prices [t, r]; None if it was not solved."""
+    relaxation = fluid.build(instance)
+    call.progress.bound(alone_bound(instance), NO_PRICES)
+    call.progress.phase("solving the fluid program")
     result = solve(
         relaxation.program, "highs", clock=call.clock, threads=call.threads, seed=call.seed
     )
     if result.duals is None:
-        return certified(instance, NO_PRICES, f"the relaxation was not solved ({result.status})")
-    return certified(
+        note = f"the fluid program was not solved ({result.status})"
+        return certified(instance, NO_PRICES, note), None
+    prices = relaxation.prices(result.duals)
+    found = certified(
         instance,
-        price_certificate(relaxation.prices(result.duals)),
+        price_certificate(prices),
         relaxation=None if result.objective is None else -result.objective + 0.0,
         columns=len(relaxation.program.cost),
     )
+    return found, prices
 
 
 def colgen(
@@ -78,44 +76,31 @@ def colgen(
     ] = 3000,
 ) -> MethodResult:
     """Generate columns from the prices of the fluid program; return the better of both bounds."""
-    relaxation = fluid.compact(instance)
-    call.progress.bound(alone_bound(instance), NO_PRICES)
-    call.progress.phase("solving the fluid program")
-    result = solve(
-        relaxation.program, "highs", clock=call.clock, threads=call.threads, seed=call.seed
-    )
-    if result.duals is None:
-        return certified(instance, NO_PRICES, f"no prices to begin with ({result.status})")
-    prices = relaxation.prices(result.duals)
-    first = certified(instance, price_certificate(prices))
-    assert first.bound is not None
-    call.progress.bound(first.bound, first.certificate)
+    best, prices = _fluid_bound(instance, call)
+    if prices is None:
+        return best
     if is_too_fine(instance, grid):
-        return replace(first, note=f"too large for columns: grid={grid} parts of the work")
+        return replace(best, note=f"too large for columns: grid={grid} parts of the work")
+    call.progress.bound(cast(float, best.bound), best.certificate)
     call.progress.phase("generating columns")
+
+    def report(bound: float, prices_then: Floats) -> None:
+        nonlocal best
+        if bound < cast(float, best.bound):
+            certificate = price_certificate(prices_then, grid) | {"value": bound}
+            best = replace(best, bound=bound, certificate=certificate)
+            call.progress.bound(bound, certificate)
+
+    fluid_bound = best.bound
     generated = column_generation.generate(
-        instance,
-        grid=grid,
-        budget=call.budget,
-        prices=prices,
-        on_bound=lambda bound, prices_then: call.progress.bound(
-            bound, price_certificate(prices_then, grid)
-        ),
+        instance, grid=grid, budget=call.budget, prices=prices, on_bound=report
     )
-    master = None if generated.objective is None else -generated.objective + 0.0
-    trace: dict[str, Any] = {
-        "fluid": first.bound,
-        "master": master,
+    trace = {
+        "fluid": fluid_bound,
+        "master": None if generated.objective is None else -generated.objective + 0.0,
         "end": generated.end,
         "rounds": generated.rounds,
         "columns": len(generated.tags),
     }
-    if generated.prices is None:
-        return replace(first, note="stopped before the first columns", trace=trace)
-    found = certified(
-        instance,
-        price_certificate(column_generation.resource_prices(instance, generated.prices), grid),
-        **trace,
-    )
-    assert found.bound is not None
-    return replace(first, trace=trace) if found.bound > first.bound else found
+    note = "stopped before the first columns" if generated.prices is None else ""
+    return replace(best, note=note, trace=trace)

@@ -17,20 +17,18 @@ from schedgap.models.program import BuiltProgram, Known, NotBuiltError, check_si
 from schedgap.solvers.programs.arrays import LinearProgram
 
 Built = BuiltProgram[DmlrsSchedule]
-Symmetry = Annotated[bool, "break the symmetry of equal machines and of equal jobs"]
 
 
 def milp_machine(
     instance: DmlrsInstance,
     known: Known[DmlrsSchedule] | None = None,
     *,
-    symmetry: Symmetry = True,
     cuts: Annotated[bool, "add valid inequalities that tighten the relaxation"] = True,
     max_columns: MaxColumns | None = 100_000,
 ) -> Built:
     """Build (3)-(7) as printed."""
     check_size(printed.size(instance), max_columns)
-    model = printed.build(instance, symmetry=symmetry, cuts=cuts)
+    model = printed.build(instance, cuts=cuts)
     return BuiltProgram(
         model,
         lambda values: printed.read(model, instance),
@@ -60,10 +58,5 @@ def lbbd(
 
 
 def fluid_lp(instance: DmlrsInstance) -> LinearProgram:
-    """Build the compact fluid program."""
-    return fluid.compact(instance, names=True).program
-
-
-def fluid_lp_disaggregated(instance: DmlrsInstance) -> LinearProgram:
-    """Build the fluid program with columns for each completion slot."""
-    return fluid.disaggregated(instance, names=True).program
+    """Build the fluid program."""
+    return fluid.build(instance, names=True).program

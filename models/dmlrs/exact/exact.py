@@ -24,7 +24,7 @@ from schedgap.models.dmlrs.heuristics.initial import initial_state, report_bound
 from schedgap.models.dmlrs.heuristics.search_stages import (
     column_stage,
     fluid_stage,
-    neighborhood_stage,
+    repeat_search,
 )
 from schedgap.models.method import Budget, MethodResult, RunContext
 from schedgap.models.refute import refute_stage
@@ -33,7 +33,6 @@ from schedgap.solvers.engines.availability import is_installed
 
 MOVES = 80  # moves of the first search, per job
 SEARCH_TIME, BENDERS_TIME, PATTERN_TIME, PROOF_TIME = 0.1, 0.7, 0.4, 0.95  # shares of the time left
-MAX_SEARCHES = 20  # if the optimum is not proved in time
 GRID = 3000  # steps of the work, for columns with all machines merged
 PROOF_STEP = 0.25  # share of the gap that is left for the trees, from one bound to the next
 REFUTE_SECONDS = 1.0  # for a proof that the first schedules are optimal
@@ -74,12 +73,7 @@ def exact(
         budget = call.budget.share(PROOF_TIME)
         if state.closed or _refute(state, instance, budget, step=PROOF_STEP):
             return state.outcome()
-    for seed_offset in range(MAX_SEARCHES):
-        if state.closed or call.clock.expired():
-            break
-        neighborhood_stage(
-            state, instance, prices, moves=10 * moves, time_share=1.0, seed_offset=seed_offset
-        )
+    repeat_search(state, instance, prices, moves=10 * moves)
     return state.outcome("too large to decide: bounded and searched only" if large else "")
 
 

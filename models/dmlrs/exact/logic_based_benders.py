@@ -81,7 +81,7 @@ def benders_stage(
                 break
             schedule, infeasible = read(model, result.values, clock)
             for items in infeasible:
-                cuts += _cuts(model, minimal_infeasible_subset(instance, items, clock))
+                cuts += _cuts(model, minimal_infeasible_subset(model, items, clock))
             trace["cuts"] = len(cuts)
             if not infeasible:
                 progress.incumbent(schedule)

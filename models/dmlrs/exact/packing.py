@@ -10,22 +10,17 @@ ORSA Journal on Computing 3 (1991): the deletion filter.
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from schedgap.instances.dmlrs import Counts, DmlrsInstance, DmlrsSchedule, arrays
+from schedgap.instances.dmlrs import Counts, DmlrsSchedule
 from schedgap.instances.dmlrs.compiled import Floats
 from schedgap.models.dmlrs.proof import Bundle, Model
 from schedgap.models.dmlrs.rules import check
-from schedgap.models.dmlrs.throughput import bundles, ps_needed
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.proofs.bins import BinCompletion
 
 CLOCK_INTERVAL = 1024  # nodes between two readings of the clock
 
 
-def pack(
-    instance: DmlrsInstance, items: Sequence[Bundle], clock: Clock
-) -> tuple[Counts, ...] | None:
+def pack(model: Model, items: Sequence[Bundle], clock: Clock) -> tuple[Counts, ...] | None:
     """Return a placement of each bundle on the empty machines, or None if they do not fit.
 
     The search is complete and in integer thousandths, without any tolerance.
@@ -37,28 +32,21 @@ def pack(
     OutOfTimeError
         When the time is up before that is decided.
     """
-    view = arrays(instance)
-    capacities, types = np.unique(view.capacity_milli, axis=0, return_inverse=True)
-    machines = [np.flatnonzero(types.ravel() == q).tolist() for q in range(len(capacities))]
-    units, numbers, meaning = [], [], []
+    units, numbers = model.units(items)
+    meaning = []  # bundle, workers and PSs of each kind of unit
     for k, item in enumerate(items):
-        ps = ps_needed(float(view.ratio[item.job]), item.workers)
-        worker_demand, ps_demand = view.worker_milli[item.job], view.ps_milli[item.job]
-        separate = [(1, 0, item.workers), (0, 1, ps)]
-        for w, s, number in [(item.workers, ps, 1)] if item.internal else separate:
-            units.append(tuple((w * worker_demand + s * ps_demand).tolist()))
-            numbers.append(number)
-            meaning.append((k, w, s))
-    bins = [
-        (tuple(capacity.tolist()), len(own))
-        for capacity, own in zip(capacities, machines, strict=True)
-    ]
+        ps = model.ps_of[item.job][item.workers]
+        meaning += [(k, item.workers, ps)] if item.internal else [(k, 1, 0), (k, 0, 1)]
     search = BinCompletion(
-        units, bins, lambda nodes: nodes % CLOCK_INTERVAL == 0 and clock.expired()
+        units, model.bins, lambda nodes: nodes % CLOCK_INTERVAL == 0 and clock.expired()
     )
     filled = search.run(numbers)
     if filled is None:
         return None
+    machines = {
+        q: [h for h, own in enumerate(model.machines) if own == capacity]
+        for q, (capacity, _) in enumerate(model.bins)
+    }
     counts: list[dict[int, tuple[int, int]]] = [{} for _ in items]
     for q, contents in filled:
         h = machines[q].pop(0)
@@ -70,7 +58,7 @@ def pack(
 
 
 def minimal_infeasible_subset(
-    instance: DmlrsInstance, items: Sequence[Bundle], clock: Clock
+    model: Model, items: Sequence[Bundle], clock: Clock
 ) -> tuple[Bundle, ...]:
     """Return a minimal subset of bundles that cannot be packed, each as small as possible.
 
@@ -86,7 +74,7 @@ def minimal_infeasible_subset(
     """
 
     def infeasible(subset: Sequence[Bundle]) -> bool:
-        return pack(instance, subset, clock) is None
+        return pack(model, subset, clock) is None
 
     kept = list(items)
     for item in items:
@@ -94,11 +82,10 @@ def minimal_infeasible_subset(
         if others and infeasible(others):
             kept = others
     for k, item in enumerate(kept):
-        if item.internal and len(instance.machines) > 1:
+        if item.internal and len(model.machines) > 1:
             relaxed = [*kept[:k], item._replace(internal=False), *kept[k + 1 :]]
             kept = relaxed if infeasible(relaxed) else kept
-        allowed = bundles(instance, item.job).workers
-        fewer = allowed[allowed < item.workers].tolist()
+        fewer = [n for n in model.ps_of[item.job] if n < item.workers]
         low, high = 0, len(fewer)  # fewer[high:] and the item itself do not fit
         while low < high:
             middle = (low + high) // 2
@@ -128,7 +115,7 @@ def read(
     infeasible = []
     for t, own in enumerate(model.bundles):
         items = tuple(bundle for j, bundle in own.items() if point[j] > 0.5)
-        placed = pack(model.instance, items, clock) if items else ()
+        placed = pack(model, items, clock) if items else ()
         if placed is None:
             infeasible.append(items)
         else:

@@ -163,7 +163,17 @@ class SlotSeparator:
             rated = np.where(can[:, own], value[support[own]], 0.0)
             best = rated.argmax(axis=1)
             rows[np.arange(len(rows)), own[best]] = rated[np.arange(len(rows)), best] > 0
-        return np.unique(rows, axis=0)
+        distinct = sorted({row.tobytes() for row in rows})  # faster than `np.unique`
+        return np.frombuffer(b"".join(distinct)).reshape(len(distinct), -1)
+
+    def _known_limit(self, worth: Worth) -> float:
+        """Return what the best known choice is worth: no more than the limit of the cut."""
+        if not self.held or not worth:
+            return 0.0
+        place = [self.index[bundle] for bundle in sorted(worth)]
+        begin = np.unique(self.job[place], return_index=True)[1]
+        parts = np.array(list(self.held.values()))[:, place] * [worth[b] for b in sorted(worth)]
+        return float(np.maximum.reduceat(parts, begin, axis=1).sum(axis=1).max())
 
     def _smaller(self, bundle: Bundle) -> Bools:
         """Return which bundles [k] a bundle can become."""
@@ -175,13 +185,15 @@ class SlotSeparator:
         for scale in SCALES:
             tried = {b: round(w * scale / FINE) for b, w in worth.items()}
             tried = {b: w for b, w in tried.items() if w}
-            limit = self.model.best(tried)[0]
             total = np.zeros(len(self.bundles))
             for b, w in tried.items():
                 larger = (self.job == b.job) & (self.workers >= b.workers)
                 larger &= self.internal >= b.internal
                 total[larger] = np.maximum(total[larger], w)
-            if limit and total @ value > limit * (1 + VIOLATION):
+            if total @ value <= self._known_limit(tried) * (1 + VIOLATION):
+                continue
+            limit = self.model.best(tried)[0]
+            if total @ value > limit * (1 + VIOLATION):
                 self.known.append(tried)
                 self.coefficients.append(total / limit)
                 return tried

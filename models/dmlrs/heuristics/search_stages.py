@@ -21,6 +21,7 @@ from schedgap.solvers import solve
 
 CAPACITY_SHARES = 1.0, 0.97, 0.94  # shares of the capacity in the integer programs over columns
 MAX_TIME_SHARE = 0.96  # fraction of the time left, because a move on a large instance takes long
+PATIENCE = 2  # rounds in a row without improvement that end a repeated search
 CHOICE_TIME, CHOICE_SECONDS = 0.05, 8.0  # fraction of the time left, and seconds, for each of them
 
 
@@ -39,7 +40,7 @@ def fluid_stage(
     """
     call = state.call
     call.progress.phase("solving the fluid program")
-    relaxation = fluid.compact(instance)
+    relaxation = fluid.build(instance)
     result = solve(
         relaxation.program, "highs", clock=call.clock, seed=call.seed, threads=call.threads
     )
@@ -147,3 +148,25 @@ def neighborhood_stage(
     )
     ended = "out of time" if budget.clock.expired() else f"after {moves} moves"
     state.trace["search_ended"] = "closed" if state.closed else ended
+
+
+def repeat_search(
+    state: SearchState, instance: DmlrsInstance, prices: Floats, *, moves: int
+) -> None:
+    """Repeat the search with twice as many moves each time, until time is up or rounds fail.
+
+    `state`: receives schedules. `prices` [t, r]: prices of the resources. `moves`: of the first
+    round.
+    """
+    patience, seed_offset = PATIENCE, 0
+    while patience and not (state.closed or state.call.clock.expired()):
+        before = state.upper
+        neighborhood_stage(
+            state, instance, prices, moves=moves, time_share=1.0, seed_offset=seed_offset
+        )
+        if state.trace["search_ended"] == "out of time":
+            return
+        patience = patience - 1 if state.upper == before else PATIENCE
+        moves, seed_offset = 2 * moves, seed_offset + 1
+    if not patience:
+        state.trace["search_ended"] = f"{PATIENCE} rounds in a row found nothing better"

@@ -1,11 +1,11 @@
 """(23)-(26): the workers and PSs of one job in one slot, on several machines.
 
-One builder for the integer program and for its relaxation, which Algorithm 4 solves and rounds.
+Algorithm 4 solves and rounds the relaxation.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,12 +25,7 @@ class AcrossMachines:
 
     program: LinearProgram
     columns: tuple[Block, Block]  # w [k], s [k]
-    rows: tuple[Block, ...]  # eq_24 [r, k], or the edges of the hulls; eq_25_26, fix_e3
-
-    @property
-    def cover_rows(self) -> Ints:
-        """Positions of the rows (26) and of the PSs, whose lower sides are n and m(n)."""
-        return np.concatenate([block.positions for block in self.rows[-2:]])
+    cover_rows: Ints  # positions of the rows eq_25_26 and fix_e3, whose lower sides are n and m(n)
 
     def counts(self, values: Floats) -> Floats:
         """Return workers and PSs [2, k] of a solution.
@@ -66,16 +61,19 @@ def build(
         builder.columns(name, K, cost=price, upper=limit, integer=True)
         for name, price, limit in zip("ws", prices, limits, strict=True)
     )
-    rows = [(_hull_rows if hull else _capacity_rows)(builder, slot, machines, w, s)]
+    (_hull_rows if hull else _capacity_rows)(builder, slot, machines, w, s)
     total = (0, w.positions, 1.0)
-    rows.append(builder.rows("eq_25_26", 1, total, lower=workers, upper=slot.job.batch))
-    rows.append(builder.rows("fix_e3", 1, (0, s.positions, 1.0), lower=ps))
-    return AcrossMachines(builder.program(names=names), (w, s), tuple(rows))
+    covers = (
+        builder.rows("eq_25_26", 1, total, lower=workers, upper=slot.job.batch),
+        builder.rows("fix_e3", 1, (0, s.positions, 1.0), lower=ps),
+    )
+    cover_rows = np.concatenate([block.positions for block in covers])
+    return AcrossMachines(builder.program(names=names), (w, s), cover_rows)
 
 
 def _capacity_rows(
     builder: ProgramBuilder, slot: SlotState, machines: Ints, w: Block, s: Block
-) -> Block:
+) -> None:
     """Add (24) for each resource that the job uses."""
     job = slot.job
     used = np.flatnonzero((job.worker > 0) | (job.ps > 0))
@@ -85,12 +83,12 @@ def _capacity_rows(
         (place, block.positions, demand[used, None] / STEP)
         for block, demand in ((w, job.worker), (s, job.ps))
     ]
-    return builder.rows("eq_24", shape, *terms, upper=slot.free[machines][:, used].T / STEP)
+    builder.rows("eq_24", shape, *terms, upper=slot.free[machines][:, used].T / STEP)
 
 
 def _hull_rows(
     builder: ProgramBuilder, slot: SlotState, machines: Ints, w: Block, s: Block
-) -> Block:
+) -> None:
     """Add the edges of each machine's integer hull, a w + b s <= c."""
     by_capacity: dict[bytes, list[tuple[int, int, int]]] = {}
     edges: list[tuple[int, int, int, int]] = []
@@ -102,7 +100,7 @@ def _hull_rows(
     machine, a, b, c = np.array(edges, dtype=np.int64).reshape(-1, 4).T
     place = np.arange(len(edges))
     terms = (place, w.at(machine), a), (place, s.at(machine), b)
-    return builder.rows("hull", len(edges), *terms, upper=c)
+    builder.rows("hull", len(edges), *terms, upper=c)
 
 
 def _hull_edges(slot: SlotState, h: int) -> list[tuple[int, int, int]]:
@@ -130,58 +128,15 @@ def _turns_left(a: tuple[int, int], b: tuple[int, int], c: tuple[int, int]) -> b
 
 
 def model(slot: SlotState, workers: int, *, relax: bool = False) -> "ConcreteModel":
-    """Return the program on all machines as a Pyomo model, from the arrays that `build` returns.
+    """Return the program on all machines as a Pyomo model.
 
     `slot`: state of the slot for the job. `workers`: n, an allowed number of workers. `relax`:
     whether to relax integrality, as Algorithm 4 does before it rounds.
     """
-    import pyomo.core as pyo
+    from schedgap.solvers.programs.indices import as_model
 
     job_bundles = slot.job.bundles
     ps = int(job_bundles.ps[int(np.searchsorted(job_bundles.workers, workers))])
-    across = build(slot, np.arange(len(slot.free)), workers=workers, ps=ps)
-    program = across.program
-    model = pyo.ConcreteModel(name="sub-23")
-    columns: list[Any] = []
-    for block, what in zip(across.columns, ("workers", "PSs"), strict=True):
-        limits = [(0, float(limit)) for limit in block.extract(program.upper)]
-        var = pyo.Var(
-            range(block.size),
-            domain=pyo.NonNegativeReals if relax else pyo.NonNegativeIntegers,
-            bounds=lambda model, h, limits=limits: limits[h],
-            doc=f"{what} on machine h, of several",
-        )
-        model.add_component(block.name, var)
-        columns += var.values()
-    model.objective = pyo.Objective(
-        expr=sum(float(c) * x for c, x in zip(program.cost, columns, strict=True))
-    )
-    docs = {"eq_24": "free capacity of each machine and resource", "fix_e3": "PSs for them",
-            "eq_25_26": "v samples, at most the batch"}  # fmt: skip
-    for block in across.rows:
-        bodies = {
-            index: (program.row_lower[i], _body(program, int(i), columns), program.row_upper[i])
-            for index, i in np.ndenumerate(block.positions)
-        }
-        index = list(bodies) if len(block.shape) > 1 else [place[0] for place in bodies]
-        row = pyo.Constraint(
-            index,
-            doc=docs[block.name],
-            rule=lambda model, *at, bodies=bodies: _row(*bodies[at]),
-        )
-        model.add_component(block.name, row)
-    return model
-
-
-def _body(program: LinearProgram, i: int, columns: list[Any]) -> Any:
-    """Return the left side of row i."""
-    matrix = program.matrix
-    entries = slice(matrix.indptr[i], matrix.indptr[i + 1])
-    pairs = zip(matrix.indices[entries].tolist(), matrix.data[entries].tolist(), strict=True)
-    return sum(value * columns[j] for j, value in pairs)
-
-
-def _row(lower: float, body: Any, upper: float) -> Any:
-    """Return a row with its finite sides."""
-    low, high = (float(side) if np.isfinite(side) else None for side in (lower, upper))
-    return low, body, high
+    machines = np.arange(len(slot.free))
+    program = build(slot, machines, workers=workers, ps=ps, names=True).program
+    return as_model(replace(program, integer=None) if relax else program, "sub-23")

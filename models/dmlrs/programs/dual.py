@@ -5,14 +5,16 @@ On identical machines it has the optimum of (10), otherwise none below it.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from schedgap.errors import UsageError
 from schedgap.instances.dmlrs import STEP, DmlrsInstance, arrays
-from schedgap.instances.dmlrs.compiled import Floats
+from schedgap.instances.dmlrs.compiled import Floats, Ints
 from schedgap.models.dmlrs.throughput import FULL, bundles, mode_limits, progress
+from schedgap.solvers.programs.builder import ProgramBuilder
+from schedgap.solvers.programs.indices import as_model
 
 if TYPE_CHECKING:
     from pyomo.environ import ConcreteModel
@@ -102,35 +104,14 @@ def build_primal(instance: DmlrsInstance) -> "ConcreteModel":
     UsageError
         When there are too many schedules.
     """
-    import pyomo.core as pyo
-
-    schedules = all_schedules(instance)
-    capacity = arrays(instance).capacity_milli.sum(axis=0) / STEP
-    model = pyo.ConcreteModel(name="primal-8")
-    model.schedules = schedules
-    model.x = pyo.Var(range(len(schedules)), domain=pyo.Binary, doc="schedule pi is chosen")
-    model.objective = pyo.Objective(
-        expr=pyo.quicksum(each.utility * model.x[k] for k, each in enumerate(schedules)),
-        sense=pyo.maximize,
-        doc="sum of utilities of the admitted jobs",
-    )
-    used: dict[tuple[int, int], list[Any]] = {}
-    own: dict[int, list[Any]] = {}
-    for k, each in enumerate(schedules):
-        own.setdefault(each.job, []).append(model.x[k])
-        for t, r in zip(*np.nonzero(each.demand), strict=True):
-            amount = float(each.demand[t, r]) * model.x[k]
-            used.setdefault((int(t) + 1, int(r)), []).append(amount)
-    model.capacity = pyo.Constraint(
-        sorted(used),
-        doc="capacity of all machines together, by slot and resource",
-        rule=lambda model, t, r: pyo.quicksum(used[t, r]) <= float(capacity[r]),
-    )
-    model.once = pyo.Constraint(
-        list(own),
-        doc="at most one schedule of each job",
-        rule=lambda model, i: pyo.quicksum(own[i]) <= 1,
-    )
+    schedules, job, utility, demand = _columns(instance)
+    builder, capacity = ProgramBuilder(), arrays(instance).capacity_milli.sum(axis=0) / STEP
+    x = builder.columns("x", len(schedules), cost=-utility, upper=1, integer=True).positions
+    place = np.arange(demand[:1].size).reshape(demand[:1].shape)
+    builder.rows("capacity", demand.shape[1:], (place, x[:, None, None], demand), upper=capacity)
+    builder.rows("once", len(instance.jobs), (job, x, 1), upper=1)
+    model = as_model(builder.program(names=True), "primal-8", sense="max")
+    model.schedules = dict(enumerate(schedules, 1))
     return model
 
 
@@ -142,30 +123,25 @@ def build(instance: DmlrsInstance) -> "ConcreteModel":
     UsageError
         When there are too many schedules.
     """
-    import pyomo.core as pyo
-
-    schedules = all_schedules(instance)
-    capacity = arrays(instance).capacity_milli.sum(axis=0) / STEP
-    model = pyo.ConcreteModel(name="dual-10")
-    model.schedules = schedules
-    T, R = instance.horizon, len(instance.resources)
-    model.p = pyo.Var(range(1, T + 1), range(R), domain=pyo.NonNegativeReals, doc="price")
-    model.payoff = pyo.Var(range(len(instance.jobs)), domain=pyo.NonNegativeReals, doc="lambda_i")
-    model.objective = pyo.Objective(
-        expr=sum(model.payoff.values())
-        + sum(float(capacity[r]) * p for (_, r), p in model.p.items())
-    )
-    model.eq_11 = pyo.Constraint(
-        range(len(schedules)),
-        doc="no schedule has a larger payoff than lambda_i",
-        rule=lambda model, k: (
-            model.payoff[schedules[k].job]
-            + sum(
-                float(schedules[k].demand[t - 1, r]) * p
-                for (t, r), p in model.p.items()
-                if schedules[k].demand[t - 1, r]
-            )
-            >= schedules[k].utility
-        ),
-    )
+    schedules, job, utility, demand = _columns(instance)
+    builder, capacity = ProgramBuilder(), arrays(instance).capacity_milli.sum(axis=0) / STEP
+    p = builder.columns("p", demand.shape[1:], cost=capacity)
+    payoff = builder.columns("payoff", len(instance.jobs), cost=1)
+    row = np.arange(len(schedules))
+    paid = (row[:, None, None], p.positions, demand)
+    builder.rows("eq_11", len(row), (row, payoff.at(job), 1), paid, lower=utility)
+    model = as_model(builder.program(names=True), "dual-10")
+    model.schedules = dict(enumerate(schedules, 1))
     return model
+
+
+def _columns(instance: DmlrsInstance) -> tuple[list[AggregateSchedule], Ints, Floats, Floats]:
+    """Return all schedules [k], with their jobs, utilities, and demand [k, t - 1, r]."""
+    schedules = all_schedules(instance)
+    demand = np.array([schedule.demand for schedule in schedules])
+    return (
+        schedules,
+        np.array([schedule.job for schedule in schedules], dtype=np.int64),
+        np.array([schedule.utility for schedule in schedules]),
+        demand.reshape(-1, instance.horizon, len(instance.resources)),
+    )

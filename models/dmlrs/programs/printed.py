@@ -6,15 +6,12 @@ never increases the utility. Workers of the mode across machines may all be on o
 program then counts less work for them than (3) does, so both have the same optimum.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule, arrays
-from schedgap.models.dmlrs.programs.integral_rows import CoverRow, cover_row, min_external, ps_slope
+from schedgap.models.dmlrs.programs.integral_rows import ps_slope, work_rows
 from schedgap.models.dmlrs.throughput import (
     bundles,
     first_completions,
@@ -37,26 +34,24 @@ class _CandidateJob:
     index: int
     arrival: int
     first: int  # f0, its earliest possible completion
-    internal: tuple[int, ...]  # [h] most workers with their PSs on the machine
+    internal: Sequence[int]  # [h] most workers with their PSs on the machine
     external: int  # most workers across machines; 0 if impossible
-    workers: tuple[int, ...]  # [h] most workers on the machine
-    ps: tuple[int, ...]  # [h] most PSs on the machine
-    cover_row: CoverRow
+    workers: Sequence[int]  # [h] most workers on the machine
+    ps: Sequence[int]  # [h] most PSs on the machine
 
 
 def _candidate_jobs(instance: DmlrsInstance) -> list[_CandidateJob]:
     """Return the jobs that may be admitted."""
-    view, limits = arrays(instance), machine_limits(instance)
+    limits = machine_limits(instance)
     return [
         _CandidateJob(
             i,
-            int(view.arrival[i]),
+            instance.jobs[i].arrival,
             first,
-            tuple(limits.internal[i].tolist()),
+            limits.internal[i].tolist(),
             max_external_workers(instance, i),
-            tuple(limits.workers[i].tolist()),
-            tuple(limits.ps[i].tolist()),
-            cover_row(instance, i),
+            limits.workers[i].tolist(),
+            limits.ps[i].tolist(),
         )
         for i, first in enumerate(first_completions(instance))
         if first <= instance.horizon
@@ -70,11 +65,10 @@ def size(instance: DmlrsInstance) -> int:
     return sum((T - p.arrival + 1) * each + T - p.first + 1 for p in _candidate_jobs(instance))
 
 
-def build(instance: DmlrsInstance, *, symmetry: bool = True, cuts: bool = True) -> "ConcreteModel":
+def build(instance: DmlrsInstance, *, cuts: bool = True) -> "ConcreteModel":
     """Return the program as a Pyomo `ConcreteModel`; it is not solved.
 
-    `symmetry`: whether to order equal machines and equal jobs. `cuts`: whether to add rows that
-    only tighten the relaxation.
+    `cuts`: whether to add rows that only tighten the relaxation.
     """
     import pyomo.core as pyo
 
@@ -187,7 +181,7 @@ def build(instance: DmlrsInstance, *, symmetry: bool = True, cuts: bool = True) 
         held = [(w[i, t, h], s[i, t, h]) for w, s in pairs if (i, t, h) in w]
         return sum(alpha * w + beta * s for w, s in held)
 
-    _add_capacity(model, instance, jobs, demand, symmetry=symmetry)
+    _add_capacity(model, instance, jobs, demand)
     return model
 
 
@@ -236,38 +230,32 @@ def _add_work(
     *,
     cuts: bool,
 ) -> None:
-    """Add (3) for each slot in which a job may be complete; the row of slot T is the printed one.
+    """Add (3) for each slot in which a job may be complete; the rows of slot T are the printed one.
 
-    `model`: with `y`; gets `eq_3` and `cut_cover`. `work`: by job and slot, the worker-slots on a
-    single machine and across machines, as expressions. `cuts`: whether to add the rows of slots
-    before T, and a row on the sum of both modes.
+    `model`: with `y`; gets `eq_3`. `work`: by job and slot, the worker-slots on a single machine
+    and across machines, as expressions. `cuts`: whether to add the rows of slots before T.
     """
     import pyomo.core as pyo
 
     T = instance.horizon
     by_job = {job.index: job for job in jobs}
+    rows = {job.index: work_rows(instance, job.index) for job in jobs}
 
-    def enough(model: "ConcreteModel", i: int, t: int) -> Any:
-        job = by_job[i]
+    def enough(model: "ConcreteModel", i: int, t: int, k: int) -> Any:
+        job, (internal, external, least) = by_job[i], rows[i][k]
         done = pyo.quicksum(
-            job.cover_row.internal * work[i][s][0] + job.cover_row.external * work[i][s][1]
-            for s in range(job.arrival, t + 1)
+            internal * work[i][s][0] + external * work[i][s][1] for s in range(job.arrival, t + 1)
         )
         complete = sum(model.y[i, f] for f in range(job.first, t + 1))
-        return done >= job.cover_row.least * complete
+        return done >= least * complete
 
-    slots = [(job.index, t) for job in jobs for t in range(job.first if cuts else T, T + 1)]
+    slots = [
+        (job.index, t, k)
+        for job in jobs
+        for t in range(job.first if cuts else T, T + 1)
+        for k in range(len(rows[job.index]))
+    ]
     model.eq_3 = pyo.Constraint(slots, rule=enough, doc="a complete job has done its work")
-    if cuts:
-        least = {job.index: _min_workers(instance, job.index) for job in jobs}
-        model.cut_cover = pyo.Constraint(
-            list(least),
-            doc="least worker-slots of an admitted job, both modes together",
-            rule=lambda model, i: (
-                pyo.quicksum(a + b for a, b in work[i].values())
-                >= least[i] * _running(model, instance, i, 1)
-            ),
-        )
 
 
 def _add_capacity(
@@ -275,14 +263,11 @@ def _add_capacity(
     instance: DmlrsInstance,
     jobs: list[_CandidateJob],
     demand: Callable[[int, int, int, int], Any],
-    *,
-    symmetry: bool,
 ) -> None:
-    """Add (5) and, on request, rows that order equal machines and equal jobs.
+    """Add (5).
 
-    `model`: with `y`; gets `eq_5`, `cut_machines` and `cut_jobs`. `demand`: from job i, slot t,
-    machine h and resource r to the demand there: an expression, or 0. `symmetry`: whether to break
-    the symmetry of equal machines and of equal jobs.
+    `model`: gets `eq_5`. `demand`: from job i, slot t, machine h and resource r to the demand
+    there: an expression, or 0.
     """
     import pyomo.core as pyo
 
@@ -299,27 +284,6 @@ def _add_capacity(
         rows,
         doc="capacity of each machine, slot and resource",
         rule=lambda model, h, t, r: uses[h, t, r] <= float(capacity[h, r]),
-    )
-    if not symmetry:
-        return
-
-    def busier(model: "ConcreteModel", h: int, k: int, t: int) -> Any:
-        found = uses[h, t, 0] >= uses[k, t, 0]
-        return pyo.Constraint.Skip if isinstance(found, bool) else found
-
-    model.cut_machines = pyo.Constraint(
-        [(h, k, t) for h, k in _equal_machines(instance) for t in range(1, T + 1)],
-        doc="of two equal machines the first has no less load of the first resource",
-        rule=busier,
-    )
-    first = {job.index: job.first for job in jobs}
-    model.cut_jobs = pyo.Constraint(
-        [(i, j, t) for i, j in _equal_jobs(instance, jobs) for t in range(first[i], T + 1)],
-        doc="of two equal jobs the first completes no later",
-        rule=lambda model, i, j, t: (
-            sum(model.y[i, f] for f in range(first[i], t + 1))
-            >= sum(model.y[j, f] for f in range(first[j], t + 1))
-        ),
     )
 
 
@@ -359,33 +323,6 @@ def _add_exact_ratio(
                 ),
             )
             setattr(model, f"eq_2_{name}_{kind}", row)
-
-
-def _min_workers(instance: DmlrsInstance, i: int) -> int:
-    """Return a lower bound on the worker-slots of job i, both modes together."""
-    if max_external_workers(instance, i) == 0:
-        return cover_row(instance, i).least
-    need = min_external(instance, i)
-    return int((np.arange(len(need)) + need).min())
-
-
-def _equal_machines(instance: DmlrsInstance) -> list[tuple[int, int]]:
-    """Return pairs of consecutive machines in each group of machines with the same capacities."""
-    return _neighbors([tuple(row) for row in arrays(instance).capacity_milli.tolist()])
-
-
-def _equal_jobs(instance: DmlrsInstance, jobs: list[_CandidateJob]) -> list[tuple[int, int]]:
-    """Return pairs of consecutive jobs in each group of jobs that differ in their ids only."""
-    keys = [instance.jobs[job.index].model_dump_json(exclude={"id"}) for job in jobs]
-    return [(jobs[a].index, jobs[b].index) for a, b in _neighbors(keys)]
-
-
-def _neighbors(keys: Sequence[Hashable]) -> list[tuple[int, int]]:
-    """Return the consecutive positions of each group of equal keys."""
-    groups: dict[Hashable, list[int]] = {}
-    for k, key in enumerate(keys):
-        groups.setdefault(key, []).append(k)
-    return [pair for group in groups.values() for pair in pairwise(group)]
 
 
 def read(model: "ConcreteModel", instance: DmlrsInstance) -> DmlrsSchedule:

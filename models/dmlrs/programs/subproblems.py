@@ -137,7 +137,7 @@ def _single_job(subproblem: JobSubproblem) -> "ConcreteModel":
 
     data = subproblem.instance.to_data()
     data["jobs"] = [data["jobs"][subproblem.job.index]]
-    model = printed.build(DmlrsInstance.from_data(data), symmetry=False)
+    model = printed.build(DmlrsInstance.from_data(data))
     load, price = subproblem.cluster.load, subproblem.cluster.price
     rows = {key: row.body for key, row in model.eq_5.items()}
     model.del_component(model.objective)

@@ -9,62 +9,46 @@ from schedgap.models.method import Lazy
 from schedgap.models.program import Program
 
 _BUILD = "schedgap.models.dmlrs.exact.build_programs"
-_COMPLETIONS = {
-    "y": "job slot",
-    "lin_once": "job",
-    "eq_3": "job slot",
-    "eq_6": "job slot",
-    "cut_cover": "job",
-    "cut_jobs": "job job slot",
-}
-_PRINTED = _COMPLETIONS | {
-    "z": "job slot machine",
-    "wI": "job slot machine",
-    "sI": "job slot machine",
-    "e": "job slot",
-    "wE": "job slot machine",
-    "sE": "job slot machine",
-    "v_inside": "job slot machine",
-    "v_across": "job slot",
-    "eq_4_workers": "job slot machine",
-    "eq_4_ps": "job slot machine",
-    "eq_4_each_worker": "job slot machine",
-    "eq_4_each_ps": "job slot machine",
-    "eq_4": "job slot",
-    "eq_2_inside": "job slot machine",
-    "eq_2": "job slot",
-    "eq_2_inside_workers": "job slot machine",
-    "eq_2_inside_ps": "job slot machine",
-    "eq_2_across_workers": "job slot",
-    "eq_2_across_ps": "job slot",
-    "eq_5": "machine slot resource",
-    "cut_machines": "machine machine slot",
-}
-_FLUID = {"Y": "job row", "W_q": "job row row", "y_q": "job row", "job": "job row",
+
+
+def _indices(names: Mapping[str, str]) -> dict[str, str]:
+    """Return what the indices of variables and rows stand for, by name.
+
+    `names`: the names, by what their indices stand for.
+    """
+    return {name: kinds for kinds, listed in names.items() for name in listed.split()}
+
+
+_PRINTED = _indices(
+    {
+        "job": "lin_once",
+        "job slot": "y e v_across eq_2 eq_2_across_workers eq_2_across_ps eq_4 eq_6",
+        "job slot row": "eq_3",
+        "job slot machine": "z wI sI wE sE v_inside eq_2_inside eq_2_inside_workers eq_2_inside_ps "
+        "eq_4_workers eq_4_ps eq_4_each_worker eq_4_each_ps",
+        "machine slot resource": "eq_5",
+    }
+)
+_FLUID = {"Y": "job row", "W_q": "job row row", "job": "job row",
           "capacity": "row resource#"}  # fmt: skip
-_DUAL = {"p": "slot resource", "payoff": "job", "eq_11": "schedule"}
-_PRIMAL = {"x": "schedule", "once": "job", "capacity": "slot resource"}
+_DUAL = {"p": "slot resource#", "payoff": "job#", "eq_11": "schedule"}
+_PRIMAL = {"x": "schedule", "once": "job#", "capacity": "slot resource#"}
 # programs of one job: `arriving` is its index, there is no other job
 _SINGLE = {
     name: kinds.replace("job", "arriving")
     for name, kinds in (_PRINTED | {"eq_18": "machine slot resource"}).items()
 }
-_SLOT_19 = {
-    "vI": "machine number",
-    "vE": "number",
-    "w": "machine",
-    "s": "machine",
-    "eq_18": "machine resource",
-}
+_SLOT_19 = {"vI": "machine number", "vE": "number", "w": "machine", "s": "machine",
+            "eq_18": "machine resource"}  # fmt: skip
 _SLOT_22 = {"z": "machine", "eq_18": "machine resource"}
-_SLOT_23 = {"w": "machine", "s": "machine", "eq_24": "used machine"}
+_SLOT_23 = {"w": "machine#", "s": "machine#", "eq_24": "used# machine#"}
 
 
 def index_names(instance: DmlrsInstance) -> Mapping[str, list[tuple[Any, ...]]]:
     """Return the names of jobs, machines and resources.
 
     Slots count from 1; `mode` is 0 inside one machine and 1 across machines, `number` a number of
-    workers, `used` a resource that the arriving job uses, and `schedule` a schedule in
+    workers, `used` a resource that the arriving job uses, and `schedule` a key of
     `model.schedules`.
     """
     from schedgap.models.dmlrs.programs.subproblems import arriving
@@ -108,19 +92,12 @@ PROGRAMS: Mapping[str, Program[DmlrsInstance, DmlrsSchedule]] = {
         partial(Lazy(f"{_BUILD}:milp_machine"), max_columns=None),
         equations="(3)-(7)",
         indices=_PRINTED,
-        symmetry=("cut_machines", "cut_jobs"),
         also=("printed",),
     ),
     "fluid-lp": Program(
         "linear program without machines; fractional workers",
         "relaxation",
         Lazy(f"{_BUILD}:fluid_lp"),
-        indices=_FLUID,
-    ),
-    "fluid-lp-disaggregated": Program(
-        "`fluid-lp` with columns for each completion slot; tighter",
-        "relaxation",
-        Lazy(f"{_BUILD}:fluid_lp_disaggregated"),
         indices=_FLUID,
     ),
     "primal-8": Program(
