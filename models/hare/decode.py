@@ -1,6 +1,7 @@
 """Schedules from integer starts, and integer starts from the order of tasks on each GPU."""
 
 from collections.abc import Iterable
+from heapq import heapreplace
 from itertools import pairwise
 from typing import Any
 
@@ -47,27 +48,29 @@ def value_of(instance: HareInstance, start: ArrayLike, gpu: ArrayLike) -> int:
     return int(whole.weight @ completion)
 
 
-def assign_gpus(instance: HareInstance, start: ArrayLike, kind: ArrayLike) -> Ints:
+def assign_gpus(
+    instance: HareInstance, start: NDArray[Any], kind: Ints, train: NDArray[Any] | None = None
+) -> Ints:
     """Return the GPU [i] of each task, given its start and its class of equal GPUs.
 
-    `start` [i]: start of each task, in steps; in no class do more tasks train at once than it has
-    GPUs. `kind` [i]: class k of GPUs of each task.
+    `start` [i]: start of each task; in no class do more tasks train at once than it has GPUs.
+    `kind` [i]: class k of its GPU. `train` [i]: T^c on this class, in the unit of the starts; by
+    default in steps.
 
     Notes
     -----
-    Greedy colouring of an interval graph: in order of their starts, each task takes the GPU that
-    became free last among those that are free. It succeeds whenever no moment has more intervals
-    than GPUs.
+    Greedy colouring of an interval graph: in order of their starts, each task takes the GPU of its
+    class that became free first. It succeeds whenever no moment has more intervals than GPUs.
     """
-    view, whole = arrays(instance), steps(instance)
-    begin, classes = np.asarray(start), np.asarray(kind)
-    gpu = np.full(view.tasks, -1, dtype=np.int64)
-    free = [0] * view.gpus
-    for i in np.lexsort((np.arange(view.tasks), begin)):
-        idle = [m for m in view.class_gpus[classes[i]] if free[m] <= begin[i]]
-        gpu[i] = max(idle, key=free.__getitem__)
-        free[gpu[i]] = int(begin[i] + whole.train[i, classes[i]])
-    return gpu
+    view = arrays(instance)
+    if train is None:
+        train = steps(instance).train[np.arange(view.tasks), kind]
+    gpu, end, kinds = [0] * view.tasks, (start + train).tolist(), kind.tolist()
+    free: list[list[tuple[float, int]]] = [[(0, m) for m in gpus] for gpus in view.class_gpus]
+    for i in np.lexsort((end, start)).tolist():
+        gpu[i] = free[kinds[i]][0][1]
+        heapreplace(free[kinds[i]], (end[i], gpu[i]))
+    return np.array(gpu, dtype=np.int64)
 
 
 def left_shifted(

@@ -23,13 +23,15 @@ MAX_ROWS = 2_000_000  # with big-M, or intervals; building more takes minutes
 _BIG_M = partial(_at("exact.build_programs:big_m"), max_rows=MAX_ROWS)
 _INTERVALS = partial(_at("exact.build_programs:cp_sat"), max_intervals=MAX_ROWS)
 _RULE = _at("algorithms.hare:place")  # options of Algorithm 1
+_KERNEL = "schedgap.models.hare.heuristics.kernel"
 _ON_RELAXATION = Keywords(_RULE, _at("algorithms.hare:cut_loop"))
 
 METHODS: "tuple[Method[HareInstance, HareSchedule], ...]" = (
     # exact
     Method("exact", "exact", _at("exact.exact:exact"),
            "local search, CP-SAT, and branch and price over schedules of single jobs",
-           "ours", ours=True, engines=("cp-sat", "highs"), runs_children=True, seeded=True),
+           "ours", ours=True, engines=("cp-sat", "highs"), runs_children=True, seeded=True,
+           kernel=_KERNEL),
     Method("big-m", "exact", _solved(_BIG_M),
            "the paper's program, with a big-M row for each order of two tasks on a GPU",
            "(4)-(8)", engines=LINEAR_ENGINES, seeded=True),
@@ -71,9 +73,9 @@ METHODS: "tuple[Method[HareInstance, HareSchedule], ...]" = (
     Method("list", "algorithm", Algorithm(_at("algorithms.list_wspt:list_schedule")),
            "Algorithm 1 in an order that needs no relaxation; shows what the relaxation adds",
            "ours", ours=True),
-    Method("local-search", "algorithm", _at("heuristics.local_search:run_local_search"),
-           "iterated local search over the order in which rounds are placed",
-           "ours", ours=True, seeded=True),
+    Method("local-search", "algorithm", _at("heuristics.local_search:local_search"),
+           "list schedules with gaps filled, then annealing over the order and prices of jobs",
+           "ours", ours=True, seeded=True, kernel=_KERNEL),
     # the paper's baselines
     Method("gavel-fifo", "baseline", Algorithm(_at("baselines.gavel_fifo:gavel_fifo")),
            "first come, first served, on the fastest idle GPUs; no backfilling",

@@ -18,7 +18,7 @@ from schedgap.models.hare.bounds.certificates import check_certificate
 from schedgap.models.hare.decode import left_shifted_schedule, to_steps, value_of
 from schedgap.models.hare.exact import branch_and_price
 from schedgap.models.hare.heuristics.initial import starting_schedules
-from schedgap.models.hare.heuristics.local_search import local_search
+from schedgap.models.hare.heuristics.local_search import LocalSearch
 from schedgap.models.hare.integer_time import steps
 from schedgap.models.hare.methods import METHODS
 from schedgap.models.method import Budget, NullProgress, RunContext
@@ -30,8 +30,10 @@ SLACK = 1e-9  # relative, of sums of doubles
 
 
 def _schedules_hold(instance: HareInstance, optimum: float) -> None:
+    search = LocalSearch(instance)
+    search.improve(Clock(), 20)
     found = [
-        local_search(instance, budget=Budget(), moves=20),
+        search.incumbent,
         *starting_schedules(instance),
         *(baseline(instance) for baseline in (gavel_fifo, srtf, sched_allox, sched_homo)),
     ]

@@ -11,7 +11,7 @@ from schedgap.models.hare.baselines.gavel_fifo import gavel_fifo
 from schedgap.models.hare.bounds.certificates import check_certificate
 from schedgap.models.hare.exact import branch_and_price, stages
 from schedgap.models.hare.heuristics import initial
-from schedgap.models.hare.heuristics.local_search import PlanSearch
+from schedgap.models.hare.heuristics.local_search import LocalSearch
 from schedgap.models.hare.integer_time import steps
 from schedgap.models.hare.methods import METHODS
 from schedgap.models.method import Budget
@@ -105,11 +105,8 @@ def test_local_search_stopped_anywhere_offers_schedules_only() -> None:
             judge = Judge(instance, optimum)
             found = whole_bracket(instance, judge.call(StopAt(k)))
             budget = found.call.budget
-            search = PlanSearch(
-                instance,
-                "finish",
-                budget,
-                on_improvement=lambda best, _, at=found: at.incumbent(best),
+            search = LocalSearch(
+                instance, budget.seed, lambda best, _, at=found: at.incumbent(best)
             )
             stages.improve(found, search, budget, 20)
             stages.improve(found, search, budget, 20)

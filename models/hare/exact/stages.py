@@ -8,7 +8,7 @@ from schedgap.models.hare.bounds.solve_lagrangian import lagrangian_bound
 from schedgap.models.hare.decode import to_steps, value_of
 from schedgap.models.hare.exact.branch_and_price import BranchAndPrice, refusal
 from schedgap.models.hare.exact.build_programs import cp_sat
-from schedgap.models.hare.heuristics.local_search import PlanSearch
+from schedgap.models.hare.heuristics.local_search import LocalSearch
 from schedgap.models.hare.integer_time import Synchronization, steps
 from schedgap.models.mechanisms.branch_and_price import OUT_OF_TIME
 from schedgap.models.method import Budget, RunContext
@@ -19,13 +19,10 @@ MOVES = 150  # moves per task of the first local search
 SEARCH_SHARE, SEARCH_SECONDS = 0.08, 4.0
 
 
-def first_search(instance: HareInstance, state: SearchState) -> PlanSearch:
+def first_search(instance: HareInstance, state: SearchState) -> LocalSearch:
     """Run the local search for a short time, and return it, to be continued."""
-    search = PlanSearch(
-        instance,
-        "finish",
-        state.call.budget,
-        on_improvement=lambda schedule, value: state.incumbent(schedule),
+    search = LocalSearch(
+        instance, state.call.seed, lambda schedule, value: state.incumbent(schedule)
     )
     tasks = instance.number_of_tasks
     improve(
@@ -34,7 +31,7 @@ def first_search(instance: HareInstance, state: SearchState) -> PlanSearch:
     return search
 
 
-def improve(state: SearchState, search: PlanSearch, budget: Budget, moves: int) -> None:
+def improve(state: SearchState, search: LocalSearch, budget: Budget, moves: int) -> None:
     """Continue the local search, whose schedules reach the search state."""
     state.call.progress.phase("local search")
     search.improve(budget.clock, moves)

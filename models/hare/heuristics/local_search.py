@@ -1,278 +1,241 @@
-"""Iterated local search over the order in which `dispatch` places batches, and their prices (ours).
+"""Local search over schedules of whole jobs: lists in Smith's order, then annealing (ours).
 
-A priority plan is an order of the batches and, for each batch, the index of the prices of GPU time
-that it sees. Plans with whole jobs in Smith's order are the start; a move shifts a job, or part of
-it, to another position, or changes its prices.
+The moves are those of `solvers.search.moves`: a few jobs are removed and inserted again, or a job
+shifts in the order of the list and all jobs behind it are placed again.
 
 References
 ----------
-H. R. Lourenço, O. C. Martin, T. Stützle, "Iterated local search", Handbook of Metaheuristics,
-Kluwer (2003).
 W. E. Smith, "Various optimizers for single-stage production", Naval Research Logistics Quarterly 3
 (1956).
 """
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from random import Random
-from typing import Annotated, Literal
+from collections.abc import Callable
+from itertools import product
+from typing import Annotated
 
+import numpy as np
 from annotated_types import Ge
 
-from schedgap.instances.hare import HareInstance, HareSchedule
-from schedgap.models.hare.algorithms.algorithm_1 import GpuRule
-from schedgap.models.hare.algorithms.list_wspt import list_wspt
-from schedgap.models.hare.heuristics.dispatch import PartialSchedule, Slot, to_schedule, workload
-from schedgap.models.method import Budget, MethodResult, RunContext
+from schedgap.errors import ScaleError
+from schedgap.instances.hare import HareArrays, HareInstance, HareSchedule, arrays
+from schedgap.instances.hare.compiled import lengths_around
+from schedgap.models.hare.algorithms.list_wspt import list_wspt, smith_ratio
+from schedgap.models.hare.decode import assign_gpus
+from schedgap.models.hare.heuristics.kernel import KERNEL, Plan, Problem, State, apply
+from schedgap.models.hare.integer_time import HareSteps, steps
+from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers import Clock
+from schedgap.solvers.search.annealing import anneal, copied, insert_all
+from schedgap.solvers.search.moves import Memory, total
 
-# Price of time on a GPU that is the fastest for every task, in mean weights of a job. With 0 a
+# Price of a step on a GPU that is the fastest for every task, in mean weights of a job. With 0 a
 # batch never waits for a cheaper GPU.
-LEVELS = (0.0, 0.1, 0.2, 0.4, 0.8)
-ARRIVAL_FACTORS = (0.0, 0.5)  # factor of the arrival next to work / weight, in the first orders
-SPLIT = 200  # up to this number, every task is a separate batch: more moves, but slower
-CHECKPOINTS = 32  # partial schedules stored along a plan; decoding starts from the last common one
-STALL = 10  # moves without improvement, per batch of the instance, before a kick
-PATIENCE = 100  # kicks in a row without improvement before the search ends
+LEVELS = 0.0, 0.1, 0.2, 0.4, 0.8
+ARRIVAL_FACTORS = 0.0, 0.5  # factor of the arrival next to work / weight, in the first lists
+MAX_REMOVED = 10  # jobs that a move removes
+DELAY = 0.5  # longest delay of a batch, relative to the rest of the job, in half of the genes
+SHIFTS, MUTATION = 0.5, 0.5  # shares of the moves that shift a job, and that draw another gene
+HOT, COLD = 1.5, 0.015  # first and last temperature, relative to the mean value of a job / jobs
+SMALL = 40  # tasks up to which loading compiled code takes longer than the search
 MOVES_WITHOUT_LIMIT = 2000  # moves of `local-search`, if neither moves nor a time limit are given
+ANY = 2**40  # moves until the time is up
 
 OnImprovement = Callable[[HareSchedule, float], None]  # with its value, in the instance's units
 
 
-@dataclass(frozen=True, slots=True)
-class PriorityPlan:
-    """An order of the batches, with the prices that each sees."""
+def problem_of(instance: HareInstance) -> tuple[Problem, list[tuple[int, ...]], tuple[int, int]]:
+    """Return the arrays of the kernel, the tasks [p] of each batch, and the length of a step.
 
-    order: list[int]  # jobs; the r-th occurrence of n places the r-th position of its batches
-    batch_at: list[int]  # [p] batch b at position p
-    prices: list[int]  # [b] index of the prices by which the batch chooses its GPUs
+    With whole steps, gaps of exactly the right length are found. Without a common step of the
+    times, rounding may miss them, which only costs quality.
+    """
+    view, unit = arrays(instance), (1, 1)
+    given: HareArrays | HareSteps = view
+    try:
+        given = steps(instance)
+        unit = given.step.as_integer_ratio()
+    except ScaleError:
+        pass
+    arrival, weight = given.arrival.astype(float), given.weight.astype(float)
+    train, duration = given.train.astype(float), given.duration.astype(float)
+    fastest = duration.min(axis=1)
+    batches = sorted(view.alike, key=lambda tasks: (view.task_round[tasks[0]], -fastest[tasks[0]]))
+    first = np.array([tasks[0] for tasks in batches])
+    rounds = view.task_round[first]
+    length = np.maximum.reduceat(fastest, view.round_tasks[:-1])  # [q]
+    rest = length + lengths_around(length, view.job_rounds)[1]
+    smith = smith_ratio(instance)
+    problem = Problem(
+        alone=weight * (arrival + rest[view.job_rounds[:-1]]),
+        keys=np.stack([smith + factor * view.arrival for factor in ARRIVAL_FACTORS]),
+        weight=weight,
+        arrival=arrival,
+        batches=np.searchsorted(rounds, view.job_rounds),
+        opens=np.append(True, rounds[1:] != rounds[:-1]),
+        rest=rest[rounds],
+        tasks=np.array([len(tasks) for tasks in batches]),
+        train=train[first],
+        duration=duration[first],
+        capacity=view.class_size,
+    )
+    return problem, batches, unit
 
 
-@dataclass(frozen=True, slots=True)
-class DecodedPlan:
-    """The schedule that a plan leads to."""
+def empty_state(problem: Problem) -> State:
+    """Return a state without jobs."""
+    jobs, kinds = len(problem.weight), len(problem.capacity)
+    until = np.append(0, np.cumsum(problem.tasks))  # [p] tasks of the batches before
+    tasks = int(until[-1])
+    plan = Plan(
+        start=np.zeros(jobs),
+        end=np.zeros(jobs),
+        cost=np.zeros(jobs),
+        first=until[problem.batches],
+        used=np.zeros(jobs, dtype=np.int64),
+        slot_batch=np.zeros(tasks, dtype=np.int64),
+        slot_class=np.zeros(tasks, dtype=np.int64),
+        slot_start=np.zeros(tasks),
+        slot_tasks=np.zeros(tasks, dtype=np.int64),
+    )
+    entries = 2 * tasks + 2  # each task adds at most two
+    widest = int(problem.tasks.max()) * kinds
+    return State(
+        plan=plan,
+        times=np.zeros((kinds, entries)),
+        busy=np.zeros((kinds, entries), dtype=np.int64),
+        size=np.ones(kinds, dtype=np.int64),
+        found=np.zeros((4, widest)),
+        found_class=np.zeros(widest, dtype=np.int64),
+    )
 
-    plan: PriorityPlan
-    value: float  # sum w_n C_n in steps
-    completion: list[float]  # [n] C_n in steps
-    placed: list[tuple[int, list[Slot]]]  # (b, slots) along the order
-    checkpoints: list[PartialSchedule]  # before every `stride`-th entry of the order
 
+class LocalSearch:
+    """The search, which can be continued; never worse than `list_wspt`.
 
-class PlanSearch:
-    """Decoder and neighbourhood of plans for one instance.
-
-    `gpu_rule`: whether batches prefer slots by their ends or by their starts. `budget`: its clock
-    and seed. `on_improvement`: called with every better schedule and its value, first with
-    `list_wspt`'s.
+    `seed`: of the moves. `on_improvement`: called with every better schedule and its value, first
+    with `list_wspt`'s.
     """
 
     def __init__(
         self,
         instance: HareInstance,
-        gpu_rule: GpuRule,
-        budget: Budget,
+        seed: int = 0,
         on_improvement: OnImprovement = lambda schedule, value: None,
     ) -> None:
-        self.instance, self.on_improvement = instance, on_improvement
-        split = instance.number_of_tasks <= SPLIT
-        self.work = work = workload(instance, split=split)
-        self.by_end = gpu_rule == "finish"
-        self.clock, self.rng = budget.clock, Random(budget.seed)
-        self.stride = max(1, len(work.batches) // CHECKPOINTS)
-        classes = range(len(work.capacity))
-        mean = sum(work.weight) / work.jobs
-        levels = LEVELS if self.by_end and len(classes) > 1 else LEVELS[:1]
-        self.prices = [[level * mean * speed for speed in work.speed] for level in levels]
-        self.levels = range(len(levels))
-        if len(levels) > 1:  # or one class only
-            self.prices += [[0 if k == only else math.inf for k in classes] for only in classes]
-        self.alone = [  # [n] completion of the job alone
-            arrival + work.rest[b]
-            for arrival, b in zip(work.arrival, work.job_batches[:-1], strict=True)
-        ]
-        self.incumbent, self.value = list_wspt(instance, gpu_rule), math.inf
-        self._report(self.incumbent)
-        self._first = self.first_plans()
-        self.best: DecodedPlan | None = None
-        self.current: DecodedPlan | None = None
-        self.stalled, self.kicks, self.patience = 0, 0, PATIENCE
+        self.instance, self._seed, self._on_improvement = instance, seed, on_improvement
+        self._problem, self._batches, self._unit = problem_of(instance)
+        self._state = empty_state(self._problem)
+        self._run = KERNEL.plain if instance.number_of_tasks <= SMALL else KERNEL.fast
+        train, weight = arrays(instance).train, float(self._problem.weight.mean())
+        speed = (train.min(axis=1)[:, None] / train).mean(axis=0)  # [k] <= 1
+        prices = np.array([level * weight * speed for level in LEVELS])
+        only = np.where(np.eye(len(speed)) > 0, 0.0, np.inf)  # one class only
+        prices = np.concatenate([prices, only]) if len(speed) > 1 else only
+        delays = np.repeat([0.0, DELAY], len(prices))
+        self._genes = np.column_stack([np.tile(prices, (2, 1)), delays])
+        self._lists = list(product(self._problem.keys, range(len(LEVELS) if len(speed) > 1 else 1)))
+        self._memory: Memory | None = None
+        self.incumbent, self.value = list_wspt(instance), math.inf
+        self._offer(self.incumbent)
 
-    def _report(self, schedule: HareSchedule) -> None:
+    def _offer(self, schedule: HareSchedule) -> None:
         """Make a schedule the incumbent if it is better."""
         value = schedule.value(self.instance)
         if value < self.value:
             self.incumbent, self.value = schedule, value
-            self.on_improvement(schedule, value)
+            self._on_improvement(schedule, value)
 
-    def first_plans(self) -> Iterator[PriorityPlan]:
-        """Yield plans with whole jobs in Smith's order, with and without regard to arrivals."""
-        work = self.work
-        for factor in ARRIVAL_FACTORS:
-            key = [
-                (x / w if w else math.inf) + factor * a
-                for x, w, a in zip(work.work, work.weight, work.arrival, strict=True)
-            ]
-            order = [
-                n
-                for n in sorted(range(work.jobs), key=key.__getitem__)
-                for _ in range(work.job_batches[n], work.job_batches[n + 1])
-            ]
-            for level in self.levels:
-                yield PriorityPlan(order, [*range(len(order))], [level] * len(order))
+    def _schedule(self, plan: Plan) -> HareSchedule:
+        """Return the schedule of a plan; the tasks of a batch start in order of their numbers."""
+        view, (numerator, denominator) = arrays(self.instance), self._unit
+        slots = np.concatenate(
+            [np.arange(s, s + used) for s, used in zip(plan.first, plan.used, strict=False)]
+        )
+        slots = slots[np.lexsort((plan.slot_start[slots], plan.slot_batch[slots]))]
+        number, kinds = plan.slot_tasks[slots], plan.slot_class[slots]
+        tasks = np.concatenate(self._batches)
+        start, train = np.empty(view.tasks), np.empty(view.tasks)
+        kind = np.empty(view.tasks, dtype=np.int64)
+        start[tasks] = np.repeat(plan.slot_start[slots], number)
+        kind[tasks] = np.repeat(kinds, number)
+        train[tasks] = np.repeat(self._problem.train[plan.slot_batch[slots], kinds], number)
+        gpu = assign_gpus(self.instance, start, kind, train)
+        return HareSchedule(gpu, start * numerator / denominator)
 
-    def decode(
-        self,
-        plan: PriorityPlan,
-        limit: float = math.inf,
-        before: DecodedPlan | None = None,
-        first: int = 0,
-    ) -> DecodedPlan | None:
-        """Return the schedule of a plan, or None if it exceeds the limit or the clock expires.
+    def _put(self, plan: Plan | None = None) -> None:
+        """Make the state that of a plan, or of none."""
+        state = self._state
+        state.size[:], state.times[:], state.busy[:] = 1, 0.0, 0
+        if plan is not None:
+            for target, source in zip(state.plan, plan, strict=True):
+                target[:] = source
+            for j in range(len(plan.cost)):
+                apply(self._problem, state, j, 1)
 
-        `limit`: largest value of interest, in steps. `before`: a decoded plan that agrees with this
-        one before entry `first` of the order; its checkpoints are reused. `first`: see `before`.
-        """
-        if before is None:
-            partial, checkpoints, placed = PartialSchedule(self.work), [], []
-        else:
-            common = min(first // self.stride, len(before.checkpoints) - 1)
-            partial, checkpoints = before.checkpoints[common].copy(), before.checkpoints[:common]
-            placed = before.placed[: common * self.stride]
-        for place in range(len(placed), len(plan.order)):
-            if place % self.stride == 0:
-                if self.clock.expired() or partial.lower_bound() > limit:
-                    return None
-                checkpoints.append(partial.copy())
-            n = plan.order[place]
-            b = plan.batch_at[partial.next_batch[n]]
-            slots = partial.add(n, b, self.prices[plan.prices[b]], by_end=self.by_end)
-            placed.append((b, slots))
-        value = partial.lower_bound()
-        if value > limit:
-            return None
-        return DecodedPlan(plan, value, partial.ready, placed, checkpoints)
-
-    def neighbor(self, current: DecodedPlan) -> tuple[PriorityPlan, int]:
-        """Return a random neighbour, and the first entry of the order that may differ.
-
-        A job that is delayed by others moves forward, or any job backward, as a whole or in part;
-        or it changes its prices, or the order of two batches of a round.
-        """
-        work, rng, plan = self.work, self.rng, current.plan
-        delay = [  # [n] weighted
-            weight * max(end - alone, 0)
-            for weight, end, alone in zip(work.weight, current.completion, self.alone, strict=True)
-        ]
-        forward = any(delay) and rng.random() < 0.8
-        n = rng.choices(range(work.jobs), delay if forward else None)[0]
-        start = work.job_batches[n]
-        places = [place for place, job in enumerate(plan.order) if job == n]
-        first, end = 0, len(places)
-        if rng.random() < 0.3:  # part of the job
-            first = rng.randrange(end)
-            end = rng.randrange(first, end) + 1
-        if len(self.prices) > 1 and rng.random() < 0.2:  # other prices
-            prices = plan.prices[:]
-            batches = slice(start + first, start + end)
-            prices[batches] = [rng.randrange(len(self.prices))] * (end - first)
-            return PriorityPlan(plan.order, plan.batch_at, prices), places[first]
-        if not work.opens[start + first + 1] and rng.random() < 0.2:  # swap two of a round
-            batch_at, p = plan.batch_at[:], start + first
-            batch_at[p], batch_at[p + 1] = batch_at[p + 1], batch_at[p]
-            return PriorityPlan(plan.order, batch_at, plan.prices), places[first]
-        moved = set(places[first:end])
-        rest = [job for place, job in enumerate(plan.order) if place not in moved]
-        distance = 1 + int(rng.random() ** 2 * len(rest))
-        here = places[first]
-        target = max(0, here - distance) if forward else min(len(rest), here + distance)
-        order = rest[:target] + [n] * len(moved) + rest[target:]
-        return PriorityPlan(order, plan.batch_at, plan.prices), min(here, target)
-
-    def improve(self, clock: Clock, moves: int | None = None) -> None:
-        """Search until the clock expires or the moves are used up; a later call continues.
-
-        `moves`: number of neighbours to try, >= 0, after the first plans; None ends after
-        `PATIENCE` kicks without improvement. The search also ends at the critical-path bound.
-        """
-        self.clock = clock
-        for plan in () if clock.expired() else self._first:
-            decoded = self.decode(plan, self.best.value if self.best else math.inf)
-            if decoded is not None:
-                self.best = self.current = decoded
-                self._report(to_schedule(self.instance, self.work, decoded.placed))
+    def _begin(self, clock: Clock) -> None:
+        """Make the state that of the best list schedule, unless the time is up before the first."""
+        best, plan = math.inf, self._state.plan
+        for key, gene in self._lists:
             if clock.expired():
-                return
-        if self.best is None or self.current is None:
+                break
+            order = np.argsort(key, kind="stable")
+            self._put()
+            insert_all(self._run, self._problem, self._state, order, self._genes[gene])
+            if (value := total(self._state.plan.cost)) < best:
+                best, plan = value, copied(self._state.plan)
+                self._memory = Memory(order, np.full(len(order), gene))
+        if self._memory is not None:
+            self._put(plan)
+            self._offer(self._schedule(plan))
+
+    def improve(self, clock: Clock, moves: int = ANY) -> None:
+        """Search until the clock expires or the moves are made; a later call continues.
+
+        It also ends at the critical-path bound.
+        """
+        if self._memory is None:
+            self._begin(clock)
+        if self._memory is None:
             return
-        path_bound, tried = PartialSchedule(self.work).lower_bound(), 0
-        while self.best.value > path_bound and tried != moves and not clock.expired():
-            tried += 1
-            if self.stalled > STALL * len(self.work.batches):  # kick: a few moves at any cost
-                self.current, self.stalled, self.kicks = self.best, 0, self.rng.randint(1, 4)
-                self.patience -= 1
-                if moves is None and self.patience < 0:
-                    break
-            plan, first = self.neighbor(self.current)
-            limit = math.inf if self.kicks > 0 else self.current.value
-            decoded = self.decode(plan, limit, self.current, first)
-            self.kicks -= 1
-            better = decoded is not None and decoded.value < self.current.value
-            self.stalled = 0 if better else self.stalled + 1
-            self.current = decoded or self.current
-            if self.current.value < self.best.value:
-                self.best, self.patience = self.current, PATIENCE
-                self._report(to_schedule(self.instance, self.work, self.best.placed))
+        begin, remaining = clock.elapsed(), clock.remaining()
+        best, _ = anneal(
+            self._run,
+            self._problem,
+            self._state,
+            genes=self._genes,
+            most=MAX_REMOVED,
+            hot=HOT / len(self._problem.weight),
+            cold=COLD / len(self._problem.weight),
+            moves=moves,
+            memory=self._memory,
+            shifts=SHIFTS,
+            mutation=MUTATION,
+            seed=self._seed,
+            enough=total(self._problem.alone),
+            stop=clock.expired,
+            spent=lambda: min(1.0, (clock.elapsed() - begin) / remaining) if remaining else 1.0,
+            on_better=lambda plan, value: self._offer(self._schedule(plan)),
+        )
+        self._put(best)
+        self._seed += 1  # a later call makes other moves
 
 
 def local_search(
     instance: HareInstance,
-    *,
-    budget: Budget,
-    moves: int | None = None,
-    gpu_rule: GpuRule = "finish",
-    on_improvement: OnImprovement = lambda schedule, value: None,
-) -> HareSchedule:
-    """Return the best schedule found until the clock expires or the moves are used up.
-
-    `budget`: limit of the search, though the schedule of `list_wspt` is always computed (0.3 s for
-    24,000 tasks), and its seed. The same seed with an endless clock gives the same schedule.
-    `moves`, `gpu_rule`, `on_improvement`: as for `PlanSearch`.
-
-    Notes
-    -----
-    Ours: iterated local search with first improvement; never worse than `list_wspt`.
-    """
-    search = PlanSearch(instance, gpu_rule, budget, on_improvement)
-    search.improve(budget.clock, moves)
-    return search.incumbent
-
-
-def run_local_search(
-    instance: HareInstance,
     call: RunContext,
     *,
-    gpu_rule: Annotated[
-        Literal["finish", "available"],
-        "prefer the GPU that synchronizes the task first, or that is free first",
-    ] = "finish",
     moves: Annotated[
-        int | None,
-        "moves to try (default: 2000; with a time limit, until it expires or a hundred kicks in "
-        "a row fail)",
-        Ge(0),
+        int | None, "moves to make (default: 2000; with a time limit, until it expires)", Ge(0)
     ] = None,
 ) -> MethodResult:
-    """Run the local search within the time of a call."""
-    if moves is None and call.clock.limit is None:
-        moves = MOVES_WITHOUT_LIMIT
+    """Run the local search within the time of a call.
+
+    The same seed and number of moves give the same schedule, unless the clock expires.
+    """
+    if moves is None:
+        moves = MOVES_WITHOUT_LIMIT if call.clock.limit is None else ANY
     call.progress.phase("searching")
-    schedule = local_search(
-        instance,
-        budget=call.budget,
-        moves=moves,
-        gpu_rule=gpu_rule,
-        on_improvement=call.progress.incumbent,
-    )
-    return MethodResult(schedule)
+    search = LocalSearch(instance, call.seed, call.progress.incumbent)
+    search.improve(call.clock, moves)
+    return MethodResult(search.incumbent)
