@@ -61,7 +61,7 @@ def lagrangian_bound(
     def better(plans: PlanMaster, value: float, duals: Floats) -> None:
         offer(value, priced_certificate(plans.prices(duals), value, steps=_COARSE))
 
-    solution = solve_fluid(instance, replace(call, budget=call.budget.share(0.3)), min(_FEW, cells))
+    solution = solve_fluid(instance, replace(call, budget=call.budget.share(0.6)), min(_FEW, cells))
     prices = fluid_prices(solution)
     begin = call.clock.elapsed()
     offer(*lagrangian_certificate(instance, prices, steps=min(_COARSE, steps)))

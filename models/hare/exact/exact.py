@@ -17,6 +17,7 @@ from schedgap.models.hare.exact.stages import (
     first_search,
     improve,
     lagrangian,
+    lagrangian_stage,
     run_cp_sat,
 )
 from schedgap.models.hare.heuristics.initial import initial_state, state_without_grid
@@ -88,8 +89,10 @@ def _bracket(instance: HareInstance, state: SearchState, synchronization: Synchr
         lagrangian(instance, state, budget)
         return
     search = first_search(instance, state)
-    if not state.closed:
-        lagrangian(instance, state, budget.share(BRACKET_SHARE))
+    if not state.closed:  # in this process, which needs no other engine: a new one starts slowly
+        state.phase("pricing GPU time")
+        report = lagrangian_stage(state, instance, budget=budget.share(BRACKET_SHARE))
+        state.take("lagrangian", report)
     if not state.closed:
         if budget.clock.limit is None:
             budget = replace(budget, clock=Clock(max(budget.clock.elapsed(), MIN_SEARCH)))

@@ -22,8 +22,8 @@ from schedgap.instances.hare import HareArrays, HareInstance, HareSchedule, arra
 from schedgap.instances.hare.compiled import lengths_around
 from schedgap.models.hare.algorithms.list_wspt import list_wspt, smith_ratio
 from schedgap.models.hare.decode import assign_gpus
-from schedgap.models.hare.heuristics.kernel import KERNEL, Plan, Problem, State, apply
-from schedgap.models.hare.integer_time import HareSteps, steps
+from schedgap.models.hare.heuristics.kernel import KERNEL, Plan, Problem, State
+from schedgap.models.hare.integer_time import HareSteps, Ints, steps
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers import Clock
 from schedgap.solvers.search.annealing import anneal, copied, insert_all
@@ -149,9 +149,7 @@ class LocalSearch:
     def _schedule(self, plan: Plan) -> HareSchedule:
         """Return the schedule of a plan; the tasks of a batch start in order of their numbers."""
         view, (numerator, denominator) = arrays(self.instance), self._unit
-        slots = np.concatenate(
-            [np.arange(s, s + used) for s, used in zip(plan.first, plan.used, strict=False)]
-        )
+        slots = _used_slots(plan)
         slots = slots[np.lexsort((plan.slot_start[slots], plan.slot_batch[slots]))]
         number, kinds = plan.slot_tasks[slots], plan.slot_class[slots]
         tasks = np.concatenate(self._batches)
@@ -166,12 +164,24 @@ class LocalSearch:
     def _put(self, plan: Plan | None = None) -> None:
         """Make the state that of a plan, or of none."""
         state = self._state
-        state.size[:], state.times[:], state.busy[:] = 1, 0.0, 0
-        if plan is not None:
-            for target, source in zip(state.plan, plan, strict=True):
-                target[:] = source
-            for j in range(len(plan.cost)):
-                apply(self._problem, state, j, 1)
+        state.size[:], state.times[:, 0], state.busy[:, 0] = 1, 0.0, 0
+        if plan is None:
+            return
+        for target, source in zip(state.plan, plan, strict=True):
+            target[:] = source
+        slots = _used_slots(plan)
+        for k in range(len(state.size)):
+            own = slots[plan.slot_class[slots] == k]
+            number, start = plan.slot_tasks[own], plan.slot_start[own]
+            length = self._problem.train[plan.slot_batch[own], k]
+            end = np.maximum(start + length, np.nextafter(start, np.inf))  # as in `kernel.reserve`
+            times, entry = np.unique(np.concatenate([[0.0], start, end]), return_inverse=True)
+            change = np.bincount(entry, weights=np.concatenate([[0], number, -number]))
+            changes = np.flatnonzero(change)
+            changes = changes if len(changes) and changes[0] == 0 else np.append(0, changes)
+            state.size[k] = len(changes)
+            state.times[k, : len(changes)] = times[changes]
+            state.busy[k, : len(changes)] = np.cumsum(change[changes])
 
     def _begin(self, clock: Clock) -> None:
         """Make the state that of the best list schedule, unless the time is up before the first."""
@@ -219,6 +229,13 @@ class LocalSearch:
         )
         self._put(best)
         self._seed += 1  # a later call makes other moves
+
+
+def _used_slots(plan: Plan) -> Ints:
+    """Return the slots that the jobs of a plan use."""
+    return np.concatenate(
+        [np.arange(s, s + used) for s, used in zip(plan.first, plan.used, strict=False)]
+    )
 
 
 def local_search(
