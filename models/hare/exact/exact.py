@@ -1,9 +1,9 @@
-"""The method `exact` (ours): a good incumbent, CP-SAT, then branch and price, which proves it.
+"""The method `exact` (ours): a good incumbent, then branch and price, which proves it.
 
-CP-SAT settles small instances. Branch and price settles larger ones; its bounds are exact sums that
-trust no engine, and its tree is the proof. Where its tables are large, the Lagrangian relaxation
-gives a bound first. It gives the only one beyond `MAX_TASKS` tasks, and where times have no common
-step. Values are in grid steps if there is a grid.
+The bounds of branch and price are exact sums that trust no engine, and its tree is the proof. Where
+its tables are large, CP-SAT and the Lagrangian relaxation come first. The latter gives the only
+bound beyond `MAX_TASKS` tasks, and where times have no common step. Values are in grid steps if
+there is a grid.
 """
 
 from dataclasses import replace
@@ -58,16 +58,14 @@ def exact(
 
 
 def _solve(instance: HareInstance, state: SearchState) -> None:
-    """Close the gap by local search, CP-SAT, and branch and price."""
+    """Close the gap by local search and branch and price; by CP-SAT where that is slow."""
     search, whole = first_search(instance, state), state.call.budget
     if state.closed:
         return
-    budget = whole.share(CP_SAT_SHARE, most=CP_SAT_SECONDS)
-    if run_cp_sat(instance, state, budget, "relaxed"):
-        # A second proof, of another kind, while it is cheap.
-        branch_and_price(instance, state, whole.share(0.5, most=2.0 + budget.clock.elapsed()))
-        return
     if pricing_table_size(instance, int(state.upper or 0)) > LARGE_TABLES:
+        budget = whole.share(CP_SAT_SHARE, most=CP_SAT_SECONDS)
+        if run_cp_sat(instance, state, budget, "relaxed"):
+            return
         lagrangian(instance, state, whole.share(LAGRANGIAN_SHARE, most=LAGRANGIAN_SECONDS))
     if branch_and_price(instance, state, whole):
         improve(state, search, whole.share(0.5), LATE_MOVES * instance.number_of_tasks)

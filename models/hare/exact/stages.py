@@ -15,7 +15,7 @@ from schedgap.models.method import Budget, RunContext
 from schedgap.models.program import Known, program_stage
 from schedgap.models.search_state import Relay, SearchState, StageProgress, StageResult
 
-MOVES = 150  # moves per task of the first local search
+MOVES = 50  # moves per task of the first local search
 SEARCH_SHARE, SEARCH_SECONDS = 0.08, 4.0
 
 

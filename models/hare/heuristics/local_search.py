@@ -1,6 +1,6 @@
 """Local search over schedules of whole jobs: lists in Smith's order, then annealing (ours).
 
-The moves are those of `solvers.search.moves`: a few jobs are removed and inserted again, or a job
+`solvers.search.moves` has the moves: a few jobs are removed and inserted again, or a job
 shifts in the order of the list and all jobs behind it are placed again.
 
 References
@@ -162,7 +162,7 @@ class LocalSearch:
         return HareSchedule(gpu, start * numerator / denominator)
 
     def _put(self, plan: Plan | None = None) -> None:
-        """Make the state that of a plan, or of none."""
+        """Write a plan, or an empty one, into the state."""
         state = self._state
         state.size[:], state.times[:, 0], state.busy[:, 0] = 1, 0.0, 0
         if plan is None:
@@ -184,7 +184,7 @@ class LocalSearch:
             state.busy[k, : len(changes)] = np.cumsum(change[changes])
 
     def _begin(self, clock: Clock) -> None:
-        """Make the state that of the best list schedule, unless the time is up before the first."""
+        """Write the best list schedule into the state, if there is time for one."""
         best, plan = math.inf, self._state.plan
         for key, gene in self._lists:
             if clock.expired():
