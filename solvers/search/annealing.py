@@ -2,10 +2,11 @@
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from schedgap.solvers.search.moves import Memory, total
 
@@ -16,7 +17,7 @@ _NONE = np.empty(0, dtype=np.int64)
 
 
 def insert_all(
-    run: Callable[..., int], problem: Any, state: Any, order: Sequence[int], gene: Sequence[float]
+    run: Callable[..., int], problem: Any, state: Any, order: ArrayLike, gene: ArrayLike
 ) -> int:
     """Insert jobs in order until one does not fit; return how many are inserted.
 

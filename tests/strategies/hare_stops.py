@@ -85,8 +85,15 @@ class Judge:
         assert outcome.infeasible == (self.optimum == float("inf"))
         if outcome.schedule is not None:
             self.incumbent(outcome.schedule, self.optimum)
-        if outcome.bound is not None:
+        if outcome.bound is None:
+            return
+        if outcome.proof is None:
             self.bound(outcome.bound, outcome.certificate)
+        else:  # the proof shows the bound; the certificate may be of a weaker one
+            self.bound(outcome.bound)
+            if outcome.certificate is not None:
+                weaker = check_certificate(self.instance, outcome.certificate)
+                assert weaker <= outcome.bound + self.slack
 
     def call(self, clock: Any, options: Mapping[str, Any] | None = None) -> RunContext:
         """Return a call of a method that this judge hears."""

@@ -1,6 +1,5 @@
 """A kernel of a few lines: jobs on one machine, at the least weighted completion time."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,7 +59,7 @@ def one_machine(weight: list[float], length: list[int]) -> tuple[Problem, State]
     return Problem(w * p, np.stack([-w, p / w]), w, p), State(plan, np.zeros(SLOTS, np.int64))
 
 
-def sample() -> tuple[Any, Any, Sequence[float]]:
+def sample() -> tuple[Any, ...]:
     return *one_machine([1.0, 2.0], [1, 1]), (0.0,)
 
 

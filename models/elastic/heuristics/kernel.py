@@ -12,7 +12,7 @@ and computation", European Journal of Operational Research 90 (1996): the serial
 two steps is new; the first is a relaxation of the second.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -372,7 +372,7 @@ def entry(instance: ElasticInstance) -> Callable[..., int]:
     return KERNEL.plain if kernel(instance) is None else KERNEL.fast
 
 
-def _sample() -> tuple[Any, Any, Sequence[float]]:
+def _sample() -> tuple[Any, ...]:
     """Return a problem, a state and a gene of the compiled entry."""
     from schedgap.instances.generate import generate
     from schedgap.models.elastic.heuristics.partial_schedule import PartialSchedule

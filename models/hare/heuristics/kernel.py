@@ -16,7 +16,6 @@ R. Kolisch, "Serial and parallel resource-constrained project scheduling methods
 and computation", European Journal of Operational Research 90 (1996). The prices are new.
 """
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -274,7 +273,7 @@ def kernel(instance: HareInstance) -> Kernel | None:
     return KERNEL if instance.number_of_tasks >= LARGE else None
 
 
-def _sample() -> tuple[Any, Any, Sequence[float]]:
+def _sample() -> tuple[Any, ...]:
     """Return a problem, a state and a gene of the compiled entry."""
     from schedgap.instances.generate import generate
     from schedgap.models.hare.heuristics.local_search import empty_state, problem_of
