@@ -68,8 +68,9 @@ def anneal(
     old, best = copied(state.plan), copied(state.plan)
     values, chances = np.full(2, total(state.plan.cost)), np.array([shifts, mutation])
     if memory is None:
-        order = np.argsort(state.plan.start, kind="stable")
-        memory = Memory(order, np.zeros(len(order), dtype=np.int64))
+        jobs = len(state.plan.cost)
+        order = np.argsort(state.plan.start, kind="stable") if shifts > 0 else np.arange(jobs)
+        memory = Memory(order, np.zeros(jobs, dtype=np.int64))
     made, count, reported, due = 0, 1, values[1], -math.inf
 
     def report() -> float:

@@ -346,12 +346,14 @@ def run(
     values: Any,
     order: Any,
     genes: Any,
+    memory: Any,
+    chances: Any,
     most: int,
     moves: int,
     cooling: Any,
     rng: Any,
 ) -> int:
-    """Make moves; `order`, `genes` and `most` are not read.
+    """Make moves; `order`, `genes`, `memory`, `chances` and `most` are not read.
 
     A move is undone if the excess rises by more than an exponential draw, whose mean is the
     temperature, in GPU-slots. `solvers.search.moves.run` has the other parameters.
@@ -440,13 +442,11 @@ def state_of(problem: Problem, plan: Plan, convert: Callable[[list[int]], Ints] 
 
 
 def _sample() -> tuple[Any, ...]:
-    """Return arguments of the compiled entry: one job on one GPU."""
+    """Return a problem, a state and a gene of the compiled entry: one job on one GPU."""
     one, two = np.ones(1, np.int64), np.arange(2)
     problem = Problem(0, one, 0.0, one, two, one, one, one, two, 0 * one)
-    old, best, plan = (Plan(one.copy(), 0 * one, 0 * one) for _ in range(3))
-    state = state_of(problem, plan, np.array)
-    cooling, rng = np.array([1.0, 1.0, 0.0, 0.0, 1.0]), np.random.default_rng(0)
-    return problem, state, old, best, np.ones(2), 0 * one, np.zeros((1, 1)), 0, 1, cooling, rng
+    state = state_of(problem, Plan(one.copy(), 0 * one, 0 * one), np.array)
+    return problem, state, (0.0,)
 
 
 KERNEL = RingKernel(
