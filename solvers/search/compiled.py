@@ -22,9 +22,10 @@ from filelock import FileLock
 from platformdirs import user_cache_dir
 
 from schedgap.solvers.search import moves
+from schedgap.solvers.search.annealing import insert_all
 
 Function = Callable[..., Any]
-_GENERIC = moves.total, moves.near, moves.arrange, moves.run
+_GENERIC = moves.total, moves.near, moves.arrange, moves.shift, moves.run
 _READY = "ready"  # the file with the hash of all others, written last
 
 
@@ -32,7 +33,7 @@ _READY = "ready"  # the file with the hash of all others, written last
 class Kernel:
     """The three functions of a family with those that they call, each after what it calls.
 
-    `sample`: returns arguments of the entry, for the compiler; all arguments have their types.
+    `sample`: returns a problem, a state and a gene, for the compiler; all others have their types.
     """
 
     name: str
@@ -137,7 +138,8 @@ class Kernel:
             if self.waits:
                 for file in self._files():
                     file.unlink()
-                self._compiled()(*self.sample())
+                problem, state, gene = self.sample()
+                insert_all(self._compiled(), problem, state, [], gene)
                 (self.folder / _READY).write_text(self._hash())
 
 

@@ -10,7 +10,7 @@
 
 A problem has `alone` [j], the least cost of each job, and `keys` [k, j], priorities by which jobs
 are sorted, the least first. A state has a `plan`, and a plan `start`, `end` and `cost` [j]. A gene
-is a row of numbers that say how `insert` chooses.
+is a row of numbers that say how `insert` chooses; a job keeps its gene until a move changes it.
 
 The functions run compiled or not, with equal results: they draw uniform numbers only, add in a
 written order, and sort by one stable sort.
@@ -22,15 +22,27 @@ Principles and Practice of Constraint Programming, Lecture Notes in Computer Sci
 remove jobs that are related, and insert them again.
 S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, "Optimization by simulated annealing", Science 220
 (1983).
+R. Kolisch, S. Hartmann, "Heuristic algorithms for the resource-constrained project scheduling
+problem: classification and computational analysis", Project Scheduling (1999): lists of jobs as
+solutions, in which a move shifts one job.
 """
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+FORWARD = 0.8  # probability that an order move places a job earlier, not later
 BLUR = 0.05  # perturbation of the distances between jobs, relative to the span of the schedule
 TIE = 1e-12  # relative: values that differ by less are equal
+
+
+class Memory(NamedTuple):
+    """By which order and genes the jobs were inserted."""
+
+    order: NDArray[np.int64]  # jobs in the order of a list schedule
+    gene: NDArray[np.int64]  # [j] row of the genes
 
 
 def insert(problem: Any, state: Any, j: int, gene: Any, spare: float, rng: Any) -> bool:
@@ -88,6 +100,39 @@ def arrange(problem: Any, chosen: Any, rng: Any) -> None:
     chosen[:] = chosen[np.argsort(key, kind="mergesort")]
 
 
+def shift(problem: Any, plan: Any, order: Any, rng: Any, chosen: Any) -> tuple[int, int, int]:
+    """Choose a job that moves in the order, with all jobs behind it, in the new order.
+
+    Most often a delayed job moves forward, with a probability in proportion to its delay. Return
+    the job, where the chosen jobs begin in the order, and their number.
+    """
+    jobs = len(order)
+    one, forward = int(rng.random() * jobs), rng.random() < FORWARD
+    if forward:
+        left = rng.random() * (total(plan.cost) - total(problem.alone))
+        one = 0
+        while one < jobs - 1 and left >= plan.cost[one] - problem.alone[one]:
+            left -= plan.cost[one] - problem.alone[one]
+            one += 1
+    here = 0
+    while order[here] != one:
+        here += 1
+    distance = 1 + int(rng.random() ** 2 * (jobs - 1))
+    there = max(0, here - distance) if forward else min(jobs - 1, here + distance)
+    first, number = min(here, there), 0
+    for place in range(first, jobs):
+        if place == there and forward:
+            chosen[number] = one
+            number += 1
+        if place != here:
+            chosen[number] = order[place]
+            number += 1
+        if place == there and not forward:
+            chosen[number] = one
+            number += 1
+    return one, first, number
+
+
 def run(
     problem: Any,
     state: Any,
@@ -96,6 +141,8 @@ def run(
     values: Any,
     order: Any,
     genes: Any,
+    memory: Any,
+    chances: Any,
     most: int,
     moves: int,
     cooling: Any,
@@ -103,14 +150,16 @@ def run(
 ) -> int:
     """Insert the jobs of a list in order, then make moves; return how many jobs are inserted.
 
-    A move removes a few jobs and inserts them again in another order. It is undone if the value
-    rises by more than an exponential draw, whose mean is the temperature.
+    A move removes some jobs and inserts them again in another order. It is undone if the value
+    rises by more than an exponential draw, whose mean is the temperature. A move that shifts a job
+    is undone as soon as this holds for the jobs that are back, compared with their former costs.
 
     `old`, `best`: plans, overwritten; the second with the best one found. `values`: the value of
     the plan and of the best one, overwritten. `order`: jobs, inserted by the first of `genes`
-    [g, i] until one does not fit. `most`: most jobs of a move. `cooling`: first and last
-    temperature, relative to the mean cost of a job; elapsed share of the time; moves before these,
-    and in all.
+    [g, i] until one does not fit. `memory`: a `Memory`, overwritten. `chances`: probabilities that
+    a move shifts a job in the order, and that it draws another gene. `most`: most jobs of a move
+    that shifts none. `cooling`: first and last temperature, relative to the mean cost of a job;
+    elapsed share of the time; moves before these, and in all.
     """
     plan, jobs = state.plan, len(state.plan.cost)
     inserted = 0
@@ -118,23 +167,34 @@ def run(
         if not insert(problem, state, order[inserted], genes[0], np.inf, rng):
             break
         inserted += 1
-    chosen = np.empty(jobs, np.int64)
+    chosen, former = np.empty(jobs, np.int64), np.empty(jobs, np.int64)
     for move in range(moves):
         share = max(cooling[2], (cooling[3] + move) / cooling[4])
         temperature = cooling[0] * math.exp(share * math.log(cooling[1] / cooling[0])) / jobs
         allowed = values[0] * (1.0 - temperature * math.log(1.0 - rng.random()))
-        gene = genes[int(rng.random() * len(genes))]
-        number = near(plan, most, rng, chosen)
-        arrange(problem, chosen[:number], rng)
+        gene = int(rng.random() * len(genes))
+        mutates = chances[1] >= 1.0 or rng.random() < chances[1]
+        shifted, first = -1, 0
+        if chances[0] > 0.0 and rng.random() < chances[0]:
+            shifted, first, number = shift(problem, plan, memory.order, rng, chosen)
+        else:
+            number = near(plan, most, rng, chosen)
+            arrange(problem, chosen[:number], rng)
         spare = allowed - values[0]  # what the jobs may cost beyond the least costs
         for j in chosen[:number]:
-            spare += plan.cost[j] - problem.alone[j]
+            if shifted < 0:
+                spare += plan.cost[j] - problem.alone[j]
             copy(plan, old, j)
             apply(problem, state, j, -1)
+            former[j] = memory.gene[j]
+            if mutates and (shifted < 0 or shifted == j):
+                memory.gene[j] = gene
         done = 0
         while done < number and spare >= 0.0:
             j = chosen[done]
-            if not insert(problem, state, j, gene, spare, rng):
+            if shifted >= 0:  # the jobs behind are expected to cost what they did
+                spare += old.cost[j] - problem.alone[j]
+            if not insert(problem, state, j, genes[memory.gene[j]], spare, rng):
                 break
             spare -= plan.cost[j] - problem.alone[j]
             done += 1
@@ -144,7 +204,10 @@ def run(
             for j in chosen[:number]:
                 copy(old, plan, j)
                 apply(problem, state, j, 1)
+                memory.gene[j] = former[j]
             continue
+        if shifted >= 0:
+            memory.order[first:] = chosen[:number]
         values[0] = total(plan.cost)
         if values[0] < values[1] - TIE * abs(values[1]):
             values[1] = values[0]

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import permutations
@@ -16,8 +17,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schedgap.solvers.search import compiled
-from schedgap.solvers.search.annealing import anneal, copied
+from schedgap.solvers.search import compiled, moves
+from schedgap.solvers.search.annealing import anneal, insert_all
 from schedgap.solvers.search.compiled import Kernel
 from strategies import toy_kernel
 from strategies.toy_kernel import KERNEL, one_machine
@@ -57,37 +58,36 @@ def searched(
 ) -> tuple[Any, Any, list[float]]:
     """Search from the list in the given order; return the state, the best plan and its values."""
     problem, state = one_machine([float(w) for w, _ in jobs], [p for _, p in jobs])
-    order, plans = np.arange(len(jobs)), [copied(state.plan) for _ in range(2)]
-    genes, rng = np.array([[0.0], [3.0]]), np.random.default_rng(seed)
-    cooling = np.array([1.0, 1.0, 0.0, 0.0, 1.0])
-    done = run(problem, state, *plans, np.zeros(2), order, genes, 2, 0, cooling, rng)
-    assert done == len(jobs)
+    assert insert_all(run, problem, state, range(len(jobs)), [0.0]) == len(jobs)
     values = [float(state.plan.cost.sum())]
     best, made = anneal(
-        run, problem, state, genes=genes, most=4, hot=hot, cold=hot / 50, moves=moves, seed=seed,
-        on_better=lambda plan, value: values.append(value), **terms,
+        run, problem, state, genes=np.array([[0.0], [3.0]]), most=4, hot=hot, cold=hot / 50,
+        moves=moves, seed=seed, on_better=lambda plan, value: values.append(value), **terms,
     )  # fmt: skip
     assert made <= moves
     return state, best, values
 
 
 @settings(max_examples=40, deadline=None)
-@given(JOBS, st.integers(0, 2**31), st.integers(0, 60))
+@given(JOBS, st.integers(0, 2**31), st.integers(0, 60), st.sampled_from([0.0, 0.5, 1.0]))
 def test_compiled_or_not_the_result_is_the_same(
-    kernel: Kernel, jobs: list[tuple[int, int]], seed: int, moves: int
+    kernel: Kernel, jobs: list[tuple[int, int]], seed: int, moves: int, share: float
 ) -> None:
-    plain, fast = (searched(run, jobs, seed, moves) for run in (kernel.plain, kernel.fast))
+    plain, fast = (
+        searched(run, jobs, seed, moves, shifts=share, mutation=share)
+        for run in (kernel.plain, kernel.fast)
+    )
     for one, other in zip(plain[0].plan + plain[1], fast[0].plan + fast[1], strict=True):
         np.testing.assert_array_equal(one, other)
     np.testing.assert_array_equal(plain[0].busy, fast[0].busy)
 
 
 @settings(max_examples=30, deadline=None)
-@given(JOBS, st.integers(0, 2**31))
+@given(JOBS, st.integers(0, 2**31), st.sampled_from([0.0, 0.5, 1.0]))
 def test_jobs_never_overlap_and_the_best_plan_is_kept(
-    jobs: list[tuple[int, int]], seed: int
+    jobs: list[tuple[int, int]], seed: int, share: float
 ) -> None:
-    state, best, values = searched(KERNEL.plain, jobs, seed, 50)
+    state, best, values = searched(KERNEL.plain, jobs, seed, 50, shifts=share, mutation=share)
     for plan in (state.plan, best):
         busy = np.zeros(toy_kernel.SLOTS, dtype=int)
         for (weight, length), start, end, cost in zip(jobs, *plan, strict=True):
@@ -114,8 +114,9 @@ def test_the_search_finds_the_optimum_of_a_few_jobs() -> None:
         sum(w * sum(p for _, p in order[: i + 1]) for i, (w, _) in enumerate(order))
         for order in permutations(jobs)
     )
-    _, _, values = searched(KERNEL.plain, jobs, 1, 400)
-    assert values[0] > values[-1] == least
+    for shifts in (0.0, 1.0):
+        _, _, values = searched(KERNEL.plain, jobs, 1, 400, shifts=shifts)
+        assert values[0] > values[-1] == least
     _, _, values = searched(KERNEL.plain, jobs, 1, 10**9, enough=float(least))
     assert values[-1] == least  # the search ends there
     looks = iter([False, False, True])
@@ -123,11 +124,76 @@ def test_the_search_finds_the_optimum_of_a_few_jobs() -> None:
 
 
 def test_a_list_ends_at_the_first_job_that_does_not_fit() -> None:
-    problem, state = one_machine([1.0] * 3, [30, 20, 5])
-    plans = [copied(state.plan) for _ in range(2)]
-    cooling, rng = np.array([1.0, 1.0, 0.0, 0.0, 1.0]), np.random.default_rng(0)
-    given = np.zeros(2), np.arange(3), np.zeros((1, 1)), 2, 0, cooling, rng
-    assert KERNEL.plain(problem, state, *plans, *given) == 1
+    assert insert_all(KERNEL.plain, *one_machine([1.0] * 3, [30, 20, 5]), range(3), [0.0]) == 1
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.permutations(range(6)), st.integers(0, 5), st.integers(0, 2**31))
+def test_an_order_move_shifts_one_job_and_places_those_behind_again(
+    order: list[int], delayed: int, seed: int
+) -> None:
+    problem, state = one_machine([1.0] * 6, [1] * 6)
+    state.plan.cost[:] = problem.alone
+    state.plan.cost[delayed] += 5.0
+    chosen, rng = np.full(6, -1), np.random.default_rng(seed)
+    job, first, number = moves.shift(problem, state.plan, np.array(order), rng, chosen)
+    after = [*order[:first], *chosen[:number].tolist()]
+    assert [j for j in after if j != job] == [j for j in order if j != job]
+    assert sorted(after) == list(range(6)) and number == 6 - first
+    here, there = order.index(job), after.index(job)
+    assert there >= here or job == delayed  # only a job that loses something moves forward
+    assert here != there or there in (0, 5)
+
+
+@pytest.mark.parametrize("shifts", [0.0, 1.0])
+def test_a_move_that_is_undone_leaves_order_and_genes(shifts: float) -> None:
+    def refuse(problem: Any, state: Any, j: int, gene: Any, spare: float, rng: Any) -> bool:
+        return spare == np.inf and toy_kernel.insert(problem, state, j, gene, spare, rng)
+
+    refuse.__name__ = "insert"
+    run = replace(KERNEL, functions=(toy_kernel.copy, toy_kernel.apply, refuse)).plain
+    problem, state = one_machine([1.0, 2.0, 3.0], [1, 2, 3])
+    insert_all(run, problem, state, range(3), [0.0])
+    busy, memory = state.busy.copy(), moves.Memory(np.array([2, 0, 1]), np.array([1, 0, 1]))
+    anneal(
+        run, problem, state, genes=np.zeros((3, 1)), most=3, hot=1.0, cold=1.0, moves=20,
+        memory=memory, shifts=shifts,
+    )  # fmt: skip
+    assert memory.order.tolist() == [2, 0, 1] and memory.gene.tolist() == [1, 0, 1]
+    np.testing.assert_array_equal(state.busy, busy)
+
+
+def test_a_job_keeps_the_gene_by_which_it_was_inserted() -> None:
+    """In a move that shifts a job, only this one draws another gene."""
+    problem, state = one_machine([1.0] * 4, [1] * 4)
+    insert_all(KERNEL.plain, problem, state, range(4), [0.0])
+    memory, changed = moves.Memory(np.arange(4), np.zeros(4, dtype=np.int64)), 0
+    for seed in range(20):
+        before = memory.gene.copy()
+        anneal(
+            KERNEL.plain, problem, state, genes=np.zeros((9, 1)), most=2, hot=9.0, cold=9.0,
+            moves=1, memory=memory, shifts=1.0, seed=seed,
+        )  # fmt: skip
+        assert (memory.gene != before).sum() <= 1
+        changed += int((memory.gene != before).any())
+    assert changed > 9 and sorted(memory.order.tolist()) == [0, 1, 2, 3]
+
+
+def test_reports_take_a_tenth_of_the_time_and_the_last_one_is_made() -> None:
+    jobs = [(j + 1, 2) for j in range(8)]
+    seen: list[float] = []
+
+    def report(plan: Any, value: float) -> None:
+        seen.append(value)
+        time.sleep(0.05)
+
+    problem, state = one_machine([float(w) for w, _ in jobs], [p for _, p in jobs])
+    insert_all(KERNEL.plain, problem, state, range(8), [0.0])
+    best, _ = anneal(
+        KERNEL.plain, problem, state, genes=np.zeros((1, 1)), most=4, hot=0.1, cold=0.001,
+        moves=300, on_better=report,
+    )  # fmt: skip
+    assert len(seen) <= 3 and seen[-1] == best.cost.sum()
 
 
 def test_another_process_loads_what_is_stored(kernel: Kernel) -> None:
@@ -135,7 +201,9 @@ def test_another_process_loads_what_is_stored(kernel: Kernel) -> None:
     code = (
         "from schedgap.solvers.search import compiled; from strategies import toy_kernel as toy; "
         f"compiled.user_cache_dir = lambda name: {str(kernel.folder.parent)!r}; "  # type: ignore[union-attr]
-        "run = toy.KERNEL.fast; run(*toy.sample()); "
+        "from schedgap.solvers.search.annealing import insert_all; "
+        "run = toy.KERNEL.fast; problem, state, gene = toy.sample(); "
+        "insert_all(run, problem, state, [], gene); "
         "print(sum(run.stats.cache_hits.values()), sum(run.stats.cache_misses.values()))"
     )
     paths = os.pathsep.join(path for path in sys.path if path)
@@ -174,7 +242,7 @@ def test_files_that_are_cut_off_are_compiled_again(
     kernel: Kernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """numba fails on them."""
-    monkeypatch.setattr(Kernel, "_compiled", lambda self: lambda *arguments: arguments)
+    monkeypatch.setattr(Kernel, "_compiled", lambda self: lambda *arguments: 0)
     for file in kernel._files():
         whole = file.read_bytes()
         for damaged in (whole[:40], None):

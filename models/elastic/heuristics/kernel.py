@@ -12,7 +12,7 @@ and computation", European Journal of Operational Research 90 (1996): the serial
 two steps is new; the first is a relaxation of the second.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.placement import TIE, TOLERANCE, Floats, Ints
-from schedgap.solvers.search.annealing import copied
 from schedgap.solvers.search.compiled import Kernel
 
 MANY = 32767  # upper limit on workers on a server
@@ -373,19 +372,15 @@ def entry(instance: ElasticInstance) -> Callable[..., int]:
     return KERNEL.plain if kernel(instance) is None else KERNEL.fast
 
 
-def _sample() -> tuple[Any, ...]:
-    """Return arguments of the compiled entry."""
+def _sample() -> tuple[Any, Any, Sequence[float]]:
+    """Return a problem, a state and a gene of the compiled entry."""
     from schedgap.instances.generate import generate
     from schedgap.models.elastic.heuristics.partial_schedule import PartialSchedule
 
     toy = generate("elastic", preset="toy")
     assert isinstance(toy, ElasticInstance)
     made = PartialSchedule(toy, 10)
-    old, best = copied(made.state.plan), copied(made.state.plan)
-    cooling = np.array([1.0, 1.0, 0.0, 0.0, 1.0])
-    order, values = np.arange(2), np.full(2, np.inf)
-    genes, rng = np.zeros((1, 2)), np.random.default_rng(0)
-    return made.problem, made.state, old, best, values, order, genes, 2, 1, cooling, rng
+    return made.problem, made.state, (0.0, 0.0)
 
 
 KERNEL = Kernel(

@@ -13,6 +13,7 @@ from schedgap.models.elastic.modes import Mode, ModeTable, cluster, mode_table
 from schedgap.models.elastic.placement import Floats, Ints, fits
 from schedgap.models.elastic.programs.columns import ElasticRun, run_at
 from schedgap.models.elastic.time_windows import shortest
+from schedgap.solvers.search.annealing import insert_all
 
 MAX_CELLS = 10_000_000  # entries of a table: slots x servers x resources, modes x starts
 
@@ -177,10 +178,7 @@ class PartialSchedule:
         `jobs`: they have modes. `fit`: weight of the room that the workers have on a server just
         before and after the run, in the choice of servers. `run`: of the kernel, compiled or not.
         """
-        genes, order = np.array([[factor, fit]]), np.array(jobs, dtype=np.int64)
-        plan, values, cooling = self.state.plan, np.zeros(2), np.ones(5)
-        rng = np.random.default_rng(0)
-        return run(self.problem, self.state, plan, plan, values, order, genes, 2, 0, cooling, rng)
+        return insert_all(run, self.problem, self.state, jobs, (factor, fit))
 
 
 @lru_cache(maxsize=64)
