@@ -22,7 +22,7 @@ from schedgap.instances.edge.compiled import Floats, Ints
 from schedgap.solvers.search.compiled import Kernel
 
 FAR = 2**61  # later than every slot
-LARGE = 100  # jobs x servers from which on the search is compiled
+LARGE = 40  # jobs x servers from which on the search is compiled
 
 
 class Problem(NamedTuple):
@@ -88,7 +88,7 @@ def copy(source: Any, target: Any, j: int) -> None:
 
 def cut(state: Any, slot: int) -> int:
     """Return the interval of the profile that begins in a slot, after making it."""
-    times, row, total, pieces = state.times, state.row, state.total, state.pieces[0]
+    times, row, total, pieces = state.times, state.row, state.total, int(state.pieces[0])
     k = pieces
     while times[k - 1] > slot:
         k -= 1
@@ -315,7 +315,7 @@ def insert(problem: Any, state: Any, j: int, gene: Any, spare: float, rng: Any) 
     if end == FAR:
         plan.start[j] = plan.end[j] = problem.last
         plan.host[j], plan.used[j], plan.cost[j] = -1, 0, problem.late
-        return problem.late - problem.alone[j] <= spare
+        return bool(problem.late - problem.alone[j] <= spare)
     plan.end[j], plan.cost[j] = end, end - problem.arrival[j]
     plan.workers[j], plan.split[j] = n, split
     place(problem, state, j)

@@ -38,8 +38,8 @@ GENES = np.array(
 HOT, COLD = 0.03, 3e-4  # first and last temperature, relative to the mean c_j - a_j
 SHIFTS, MUTATION = 0.8, 0.5  # shares of the moves that shift a job in the order, that draw a gene
 MAX_REMOVED = 8  # jobs that another move removes
-ROUND = 30  # moves per job in the first round
-PATIENCE = 3  # rounds in a row without improvement after which a search ends
+ROUND = 50  # moves per job in the first round
+PATIENCE = 4  # rounds in a row without improvement after which a search ends
 
 
 def anneal_types(
@@ -113,8 +113,8 @@ def list_search(
     ] = "best",
     moves: Annotated[
         int | None,
-        "moves of the annealing per job (default: 30, doubled in each round, until the time limit "
-        "or three rounds in a row without improvement)",
+        "moves of the annealing per job (default: 50, doubled in each round, until the time limit "
+        "or four rounds in a row without improvement)",
         Ge(0),
     ] = None,
 ) -> MethodResult:
