@@ -89,7 +89,7 @@ def _free_ps(
     ]
     slots = {max(start, run.start) for run in held}
     peak = max((sum(run.start <= slot <= run.end for run in held) for slot in slots), default=0)
-    return peak < arrays(instance).ps[s, job.ps_type]
+    return bool(peak < arrays(instance).ps[s, job.ps_type])
 
 
 def _in_list_order(free: Ints, n: int) -> tuple[tuple[int, int], ...]:

@@ -10,6 +10,7 @@ S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, "Optimization by simulated annealing
 (1983).
 """
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Annotated, Literal
@@ -62,16 +63,16 @@ def anneal_types(
     left, done = patience, 0
     genes = [np.zeros(len(problem.job), dtype=np.int64) for problem in partial.problems]
 
-    def ended() -> bool:
+    def ended(clock: Clock) -> bool:
         return stop() or clock.expired()
 
-    def report(t: int, plan: Plan) -> None:
+    def report(t: int, plan: Plan, value: float) -> None:
         runs = partial.runs | partial.runs_of(t, plan)
         jobs = sum(len(problem.job) for problem in partial.problems)
         if len(runs) == jobs and (plan.host >= 0).all():
             on_better(schedule_from_runs(partial.instance, runs.values()))
 
-    while left and done < rounds and not ended():
+    while left and done < rounds and not ended(clock):
         before = partial.value
         for t, (problem, state) in enumerate(zip(partial.problems, partial.states, strict=True)):
             own = clock.share(1 / (len(partial.problems) - t))
@@ -89,15 +90,15 @@ def anneal_types(
                 mutation=MUTATION,
                 seed=seed + done,
                 enough=float(problem.alone.sum()),
-                stop=lambda own=own: stop() or own.expired(),
+                stop=functools.partial(ended, own),
                 spent=own.spent,
-                on_better=lambda plan, value, t=t: report(t, plan),
+                on_better=functools.partial(report, t),
             )
             partial.restore(t, best)
         if partial.value <= sum(float(problem.alone.sum()) for problem in partial.problems):
             return "every job ends as soon as it can alone"
         left, done = patience if partial.value < before else left - 1, done + 1
-    if ended():
+    if ended(clock):
         return "time is up"
     return f"{done} rounds are made" if left else f"{patience} rounds in a row found nothing better"
 
@@ -132,7 +133,13 @@ def list_search(
     if partial.complete:
         report(partial.schedule())
     call.progress.phase("moving jobs")
-    terms = {} if moves is None else {"moves": moves, "rounds": 1}
-    ended = anneal_types(partial, call.clock, seed=call.seed, on_better=report, **terms)
+    ended = anneal_types(
+        partial,
+        call.clock,
+        moves=ROUND if moves is None else moves,
+        rounds=math.inf if moves is None else 1,
+        seed=call.seed,
+        on_better=report,
+    )
     trace = {"order": name, "first": first, "ended": ended}
     return complete_or_partial(instance, partial.schedule(), trace)

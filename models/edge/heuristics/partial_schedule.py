@@ -70,13 +70,17 @@ def _state(problem: Problem, workers: Ints, shared: Sequence[Ints]) -> State:
     """
     jobs, width, intervals = len(problem.job), len(workers), 2 * len(problem.job) + 2
     used = min(width, int(problem.chunks.max()))
+    none = np.zeros(jobs, np.int64)
     plan = Plan(
-        *(np.full(jobs, float(problem.last)) for _ in range(2)),
-        np.full(jobs, problem.late),
-        *(np.zeros(jobs, np.int64) for _ in range(2)),
-        np.full(jobs, -1),
-        np.zeros(jobs, np.int64),
-        *(np.zeros((jobs, used), np.int64) for _ in range(2)),
+        start=np.full(jobs, float(problem.last)),
+        end=np.full(jobs, float(problem.last)),
+        cost=np.full(jobs, problem.late),
+        workers=none.copy(),
+        split=none.copy(),
+        host=none - 1,
+        used=none,
+        column=np.zeros((jobs, used), np.int64),
+        beside=np.zeros((jobs, used), np.int64),
     )
     times, free = np.zeros(intervals, np.int64), np.zeros((intervals, width), np.int64)
     times[0], free[0] = 1, workers
