@@ -100,7 +100,9 @@ def anneal_types(
         left, done = patience if partial.value < before else left - 1, done + 1
     if ended(clock):
         return "time is up"
-    return f"{done} rounds are made" if left else f"{patience} rounds in a row found nothing better"
+    if left:
+        return f"{moves * len(partial.row)} moves are made (option moves)"
+    return f"{patience} rounds in a row found nothing better"
 
 
 def list_search(
