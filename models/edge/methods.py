@@ -16,6 +16,7 @@ def _at(name: str) -> Lazy:
 
 _solved = partial(SolveProgram, initial=_at("heuristics.initial:initial_state"))
 _in_child = partial(_solved, in_child=True)  # which can be stopped while it builds
+_KERNEL = "schedgap.models.edge.heuristics.kernel"
 _SECTION_6 = "Section VI; completed by us"
 
 # Methods for problem (2) only, and for the batch problem (3) only; `Method` itself serves both.
@@ -52,7 +53,7 @@ METHODS: tuple[Method[EdgeInstance, EdgeSchedule], ...] = (
     Method("exact", "exact", _at("exact.exact:exact"),
            "lists, refutation of better values by worker type, then the interval model",
            "(2), (3)", ours=True, engines=("highs", "cp-sat"), runs_children=True,
-           seeded=True),
+           seeded=True, kernel=_KERNEL),
     Method("cp-sat", "exact", _solved(_at("exact.build_programs:cp_sat")),
            "interval model: one interval for each job, with a variable demand on each server",
            "(2), (3)", ours=True, engines=("cp-sat",), seeded=True),
@@ -104,8 +105,8 @@ METHODS: tuple[Method[EdgeInstance, EdgeSchedule], ...] = (
                   "guarantee",
                   "Algorithms 2-4"),
     _method("list", "baseline", _at("heuristics.list_search:list_search"),
-            "list scheduling in the best of several orders, then simulated annealing over orders",
-            "list scheduling", ours=True, seeded=True),
+            "list scheduling in the best of several orders, then simulated annealing",
+            "list scheduling", ours=True, seeded=True, kernel=_KERNEL),
     # the paper's baselines
     _method("fifo", "baseline", _policy("baselines.fifo:fifo"),
             "first come, first served; each job on the server that can start it earliest",

@@ -1,11 +1,9 @@
 """Runs: a mode and a start with their servers; conversion of schedules to runs and back."""
 
 from collections.abc import Iterable, Iterator
-from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, Placement
 from schedgap.models.edge import rules
@@ -75,82 +73,13 @@ def _splits(n: int, capacity: list[tuple[int, int]]) -> Iterator[tuple[tuple[int
     if n == 0:
         yield ()
         return
-    if sum(w for _, w in capacity) < n:
+    if not capacity:
         return
     (s, limit), rest = capacity[0], capacity[1:]
-    for count in range(min(n, limit) + 1):
+    for count in range(max(0, n - sum(w for _, w in rest)), min(n, limit) + 1):
         head = ((s, count),) if count else ()
         for tail in _splits(n - count, rest):
             yield head + tail
-
-
-def count_runs(view: CompiledInstance, limit: int) -> int:
-    """Return the number of runs of all jobs without enumerating them.
-
-    `limit`: counting stops above it: a result greater than `limit` says only that there are more.
-
-    Notes
-    -----
-    The set of ready servers changes in few slots only, and all starts between two of these slots
-    have the same number of runs.
-    """
-    total = 0
-    for task in view.tasks:
-        changes = np.unique(task.ready).tolist()
-        split_counts: dict[tuple[int, int], int] = {}  # by workers and interval between changes
-        for k, mode in enumerate(task.modes):
-            starts = view.starts(task, k)
-            for e, slot in enumerate(changes):
-                until = changes[e + 1] if e + 1 < len(changes) else starts.stop
-                count = min(starts.stop, until) - max(starts.start, slot)
-                if count <= 0:
-                    continue
-                if total > limit:
-                    return total
-                if mode.colocated:
-                    total += count * len(view.hosts(task, ModeStart(task.job, mode, slot)))
-                    continue
-                key = mode.workers, e
-                if key not in split_counts:
-                    split_counts[key] = _count_split_runs(
-                        view, task, mode.workers, task.ready <= slot, limit
-                    )
-                total += count * split_counts[key]
-    return total
-
-
-def _count_split_runs(
-    view: CompiledInstance, task: CompiledJob, n: int, ready: NDArray[np.bool_], limit: int
-) -> int:
-    """Return the number of split runs with n workers for one start, on the ready servers [s]."""
-    capacity: list[int] = view.workers[ready, task.worker_type].tolist()
-    ps: list[int] = view.ps[ready, task.ps_type].tolist()
-    splits = _count_splits(capacity, n, limit)
-    if splits > limit and any(ps):
-        return splits
-    on_one_server = sum(w >= n and p >= 1 for w, p in zip(capacity, ps, strict=True))
-    return splits * sum(p >= 1 for p in ps) - on_one_server
-
-
-def _count_splits(capacity: list[int], n: int, limit: int) -> int:
-    """Return the number of distributions of n workers over servers; above `limit`, a lower bound.
-
-    Counts by dynamic programming over the servers but the largest: ways[k] is the number of ways to
-    put k workers on the servers so far, a sum over a window of ways of the servers before. The
-    largest server takes the rest, so `low <= k <= high` are the feasible k.
-    """
-    if n > sum(capacity):
-        return 0
-    n = min(n, sum(capacity) - n)  # by symmetry: choose the free places instead of the used ones
-    *others, largest = sorted(capacity)
-    low, high = max(0, n - largest), min(n, sum(others))
-    if high - low >= limit:
-        return high - low + 1
-    ways = [1] + [0] * high
-    for w in others:
-        totals = list(accumulate(ways, initial=0))
-        ways = [totals[k + 1] - totals[max(0, k - w)] for k in range(high + 1)]
-    return sum(ways[low:])
 
 
 def schedule_from_runs(instance: EdgeInstance, runs: Iterable[PlacedRun]) -> EdgeSchedule:

@@ -150,8 +150,8 @@ def test_every_group_costs_what_enumeration_says(
 
 
 def relaxation(instance: EdgeInstance) -> float:
-    """The linear relaxation of the program over modes and starts, without symmetry rows."""
-    program = time_indexed.build(instance, symmetry=False).program
+    """The linear relaxation of the program over modes and starts."""
+    program = time_indexed.build(instance).program
     result = Relaxation(program).solve(Clock(60))
     assert result.objective is not None
     return result.objective

@@ -1,18 +1,26 @@
 """List schedules: against hand computation, against enumeration of places, and as a method."""
 
+from unittest import mock
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, arrays
 from schedgap.models.edge import FAMILY
-from schedgap.models.edge.baselines.partial_schedule import EdgePartialSchedule, PsUsage
-from schedgap.models.edge.heuristics.earliest_end import earliest_run
-from schedgap.models.edge.heuristics.list_search import OrderAnnealing
+from schedgap.models.edge.decisions import ModeStart
+from schedgap.models.edge.heuristics import kernel, list_search
+from schedgap.models.edge.heuristics.kernel import KERNEL
+from schedgap.models.edge.heuristics.list_search import anneal_types
 from schedgap.models.edge.heuristics.lists import best_list, orders, place_all
+from schedgap.models.edge.heuristics.partial_schedule import PartialSchedule
 from schedgap.models.edge.methods import METHODS
+from schedgap.models.edge.modes import JobMode
+from schedgap.models.edge.placements import PlacedRun
 from schedgap.models.edge.rules import check, objective
 from schedgap.models.method import Budget, RunContext
+from schedgap.solvers import Clock
+from schedgap.solvers.search.annealing import insert_all
 from strategies.edge import brute_force, edge_instances, instance_of, placements
 from strategies.edge_examples import TOY_A, TOY_B, TOY_C
 
@@ -39,7 +47,7 @@ def solved(instance, seed=0, **options):
     return FAMILY.run(method, instance, call), call.progress.values
 
 
-def value_of(partial: EdgePartialSchedule) -> int:
+def value_of(partial: PartialSchedule) -> int:
     """Return sum c_j - a_j of the placed jobs."""
     arrival = arrays(partial.instance).arrival
     return sum(run.end - int(arrival[job]) for job, run in partial.runs.items())
@@ -74,24 +82,30 @@ def test_ties_go_together_on_the_fullest_server_and_split_to_where_most_is_free(
         {"id": "c", "kind": "edge", "workers": {"gpu": 2}, "parameter_servers": {"cpu": 3}},
     ]
     instance = instance_of([{"epochs": 2, "chunks": 2}, {"chunks": 6}], servers=servers)
-    small = earliest_run(EdgePartialSchedule(instance), 0)
+    small = place_all(instance, (0,)).runs[0]
     assert small.mode == (2, 2, True) and small.workers == ((1, 2),) and small.host == 1
-    wide = earliest_run(EdgePartialSchedule(instance), 1)
+    wide = place_all(instance, (1,)).runs[1]
     assert wide.workers == ((0, 3), (1, 2), (2, 1)) and wide.host == 2
 
 
-def test_full_parameter_servers_are_intervals():
-    """Two PSs: held in 1-4 and 3-6 and 5-5: both in 3-4 and in 5."""
-    import numpy as np
-
-    hosts = PsUsage(np.array([2, 1]))
-    for start, end in ((1, 4), (3, 6), (5, 5)):
-        hosts.hold(0, start, end)
-    assert hosts.full(0) == [(3, 5), (5, 6)] and hosts.scarce == {0}
-    assert [hosts.free_throughout(0, t, t) for t in range(1, 8)] == [1, 1, 0, 0, 0, 1, 2]
-    assert hosts.free_throughout(0, 1, 2) == 1 and hosts.free_throughout(0, 6, 9) == 1
-    hosts.release(0, 3, 6)
-    assert hosts.full(0) == [] and hosts.free_throughout(0, 1, 9) == 1
+def test_parameter_servers_are_full_in_intervals():
+    """Two PSs, in use in 2-5 and 4-7 and 6-6: both in 4-5 and in 6, and one until 7."""
+    jobs = [{"epochs": 4}, {"epochs": 4}, {"epochs": 1}]
+    servers = [{"id": "a", "kind": "edge", "workers": {"gpu": 9}, "parameter_servers": {"cpu": 2}}]
+    partial = PartialSchedule(instance_of(jobs, servers=servers, horizon=20))
+    (problem,), (state,) = partial.problems, partial.states
+    for job, first, last in ((0, 2, 5), (1, 4, 7), (2, 6, 6)):
+        mode_start = ModeStart(job, JobMode(1, last - first + 1, True), first)
+        assert partial.place(PlacedRun(mode_start, ((0, 1),), 0))
+    assert state.ps_scarce[0] == 1
+    full = [kernel.full_from(problem, state, 0, 0, slot) for slot in range(1, 9)]
+    assert full == [4, 4, 4, 4, 5, 6, kernel.FAR, kernel.FAR]
+    assert [kernel.next_release(problem, state, 0, slot) for slot in (1, 6, 7)] == [6, 7, 8]
+    assert not partial.place(PlacedRun(mode_start, ((0, 1),), 0))
+    kernel.apply(problem, state, 1, -1)
+    assert kernel.full_from(problem, state, 0, 0, 1) == kernel.FAR
+    kernel.apply(problem, state, 2, -1)
+    assert state.ps_scarce[0] == 0
 
 
 @settings(max_examples=50, deadline=None)
@@ -108,17 +122,20 @@ def test_a_job_ends_soonest_in_what_is_free_at_length(instance, data):
 
 
 def ends_soonest(instance, data):
-    """Against all runs at all starts, with the jobs placed before, judged by the rules."""
-    partial = EdgePartialSchedule(instance)
+    """Against all runs at all starts, with the jobs placed before, judged by the rules.
+
+    With a share of the workers, and perhaps colocated only.
+    """
+    partial = PartialSchedule(instance)
     first, last = instance.window
     able = [j for j, job in enumerate(instance.jobs) if instance.may_run(job)]
-    for j in data.draw(st.permutations(able)) if able else ():
-        job = instance.jobs[j]
+    for i in data.draw(st.permutations(able)) if able else ():
+        job = instance.jobs[i]
         placed = partial.schedule().placements
-        colocated = data.draw(st.booleans())
+        share, colocated = data.draw(st.sampled_from([1.0, 1.0, 0.5])), data.draw(st.booleans())
         best = None
         for run in placements(instance, job):
-            if colocated and not run.colocated:
+            if (colocated and not run.colocated) or run.number > max(1, int(share * job.chunks)):
                 continue
             for start in range(max(first, run.start), last - run.slots + 2):
                 end = start + run.slots - 1
@@ -129,12 +146,14 @@ def ends_soonest(instance, data):
                 trial = EdgeSchedule({**placed, job.id: moved}).to_data(instance)
                 if not [v for v in check(instance, trial, {}) if v.rule != "V1"]:
                     best = key
-        found = earliest_run(partial, j, colocated=colocated)
+        t, j = partial.row[i]
+        gene = share, float(colocated), 0.0
+        insert_all(KERNEL.plain, partial.problems[t], partial.states[t], [j], gene)
+        found = partial.runs.get(i)
         assert (found is None) == (best is None)
         if found is not None:
             n, d, near = found.mode
             assert (found.end, n * d, n, not near) == best
-            partial.place(found)
             data_now = partial.schedule().to_data(instance)
             assert not [v for v in check(instance, data_now, {}) if v.rule != "V1"]
 
@@ -142,19 +161,21 @@ def ends_soonest(instance, data):
 @settings(max_examples=9, deadline=None)
 @given(edge_instances(max_jobs=4, horizon=(16, 24), placeable=True), st.integers(0, 3))
 def test_the_search_never_loses_and_its_schedules_keep_the_rules(instance, seed):
-    _, order = best_list(instance)
-    first = place_all(instance, order)
-    search = OrderAnnealing(instance, order, seed=seed)
-    values = []
-    search.run(60, on_better=lambda search: values.append(search.value))
-    assert values == sorted(values, reverse=True)
-    if not search.complete:
+    _, partial = best_list(instance)
+    complete, first = partial.complete, partial.value
+    values = [first] if complete else []
+    with mock.patch.multiple(list_search, HOT=1.0, COLD=1.0):  # it leaves the best schedule again
+        anneal_types(
+            partial, Clock(), moves=30, rounds=2, seed=seed,
+            on_better=lambda schedule: values.append(schedule.value(instance)),
+        )  # fmt: skip
+    assert values == sorted(values, reverse=True) and len(values) == len(set(values))
+    assert partial.complete >= complete and partial.value <= first
+    if not partial.complete:
         return
-    data = search.schedule().to_data(instance)
-    assert list(check(instance, data, {})) == [] and objective(instance, data) == search.value
-    assert search.value >= brute_force(instance)
-    if len(first.runs) == len(instance.jobs):
-        assert search.value <= value_of(first)
+    data = partial.schedule().to_data(instance)
+    assert list(check(instance, data, {})) == []
+    assert objective(instance, data) == partial.value == values[-1] >= brute_force(instance)
 
 
 def test_an_order_from_outside_is_one_of_those_tried():
@@ -164,8 +185,7 @@ def test_an_order_from_outside_is_one_of_those_tried():
 @settings(max_examples=20, deadline=None)
 @given(edge_instances(max_jobs=5, horizon=(8, 30)))
 def test_the_best_list_is_no_worse_than_any_order(instance):
-    _, order = best_list(instance)
-    best = place_all(instance, order)
+    _, best = best_list(instance)
     for other in orders(instance).values():
         partial = place_all(instance, other)
         assert len(best.runs) >= len(partial.runs)

@@ -10,9 +10,9 @@ from schedgap.models.edge.baselines.batch_sche import batch_sche
 from schedgap.models.edge.baselines.drf import drf
 from schedgap.models.edge.baselines.fifo import fifo
 from schedgap.models.edge.baselines.preemptive import preemptive
-from schedgap.models.edge.decisions import compiled
+from schedgap.models.edge.exact.build_programs import set_packing
 from schedgap.models.edge.heuristics.initial import best_list_schedule
-from schedgap.models.edge.placements import count_runs
+from schedgap.models.program import NotBuiltError
 from strategies.edge import instance_of
 
 SLOTS = 10**8
@@ -54,8 +54,8 @@ def test_what_goes_by_events_ends_at_once() -> None:
     assert time.process_time() - began < 2
 
 
-def test_runs_of_many_starts_are_counted_by_stretches() -> None:
-    """Either job may start in every slot from when it is ready, but the last ones, in one mode."""
+def test_a_program_with_too_many_runs_is_refused_at_once() -> None:
     began = time.process_time()
-    assert count_runs(compiled(LONG), 10**12) == (10**9 - SLOTS) + (10**9 - 5)
+    with pytest.raises(NotBuiltError, match="runs of the jobs > max_columns=1000"):
+        set_packing(LONG, max_columns=1000)
     assert time.process_time() - began < 1

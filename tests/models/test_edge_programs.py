@@ -9,18 +9,15 @@ from hypothesis import strategies as st
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.edge import FAMILY, rules
-from schedgap.models.edge.decisions import compiled, infeasibility_reason, sense
+from schedgap.models.edge.decisions import infeasibility_reason, sense
 from schedgap.models.edge.placements import (
-    count_runs,
-    enumerate_runs,
     runs_from_schedule,
     schedule_from_runs,
 )
 from schedgap.models.edge.programs import columns, printed, time_indexed
-from schedgap.models.edge.programs.symmetry import equal_jobs, equal_servers, in_order
 from schedgap.solvers import Clock, solve
 from schedgap.solvers.children.processes import run_child
-from strategies.edge import best_schedule, brute_force, edge_instances, instance_of
+from strategies.edge import best_schedule, brute_force, edge_instances
 from strategies.edge_examples import TOY_A, TOY_B, TOY_BATCH, TOY_C
 
 OPTIMA = [(TOY_A, 5), (TOY_B, 9), (TOY_C, 6), (TOY_BATCH, 3)]
@@ -143,16 +140,9 @@ def drawn(strategy: st.SearchStrategy[EdgeInstance], count: int) -> list[EdgeIns
 
 @settings(max_examples=35, **QUIET)
 @given(edge_instances(batch=None))
-def test_runs_are_counted_without_making_them(instance: EdgeInstance) -> None:
-    view = compiled(instance)
-    task_of = {task.job: task for task in view.tasks}
-    runs = [
-        run
-        for mode_start in view.mode_starts()
-        for run in enumerate_runs(view, task_of[mode_start.job], mode_start)
-    ]
-    assert len(runs) == count_runs(view, 10**9) == len(set(runs))
-    assert count_runs(view, 3) > 3 or count_runs(view, 3) == len(runs)
+def test_each_run_is_a_column_once(instance: EdgeInstance) -> None:
+    runs = list(columns.all_runs(instance))
+    assert len(runs) == len(set(runs))
     assert all(run.on_one_server == run.mode.colocated for run in runs)
     for run in runs[:50]:
         data = schedule_from_runs(instance, [run]).to_data(instance)
@@ -177,22 +167,6 @@ def test_a_job_that_never_fits_is_found_alone(instance: EdgeInstance) -> None:
         for job in instance.to_data()["jobs"]
     ]
     assert (infeasibility_reason(instance) is None) == (math.inf not in alone)
-
-
-def test_equal_jobs_and_servers_are_put_in_order() -> None:
-    """Servers edge-1 and edge-2 are equal, jobs j1 and j3 too; j2 is longer."""
-    instance = instance_of([{}, {"epochs": 2}, {}])
-    view = compiled(instance)
-    assert equal_servers(view) == [(0, 1)] and equal_jobs(view) == [(0, 2)]
-    schedule = schedule_from_runs(
-        instance, runs_from_schedule(instance, best_schedule(instance)[1])
-    )
-    ordered = in_order(view, runs_from_schedule(instance, schedule))
-    assert value(instance, schedule_from_runs(instance, ordered)) == value(instance, schedule)
-    starts = {run.job: run.start for run in ordered}
-    assert starts[0] <= starts[2]
-    used = [sum(dict(run.workers).get(s, 0) for run in ordered) for s in (0, 1)]
-    assert used[0] >= used[1]
 
 
 def test_the_exported_program_names_its_columns() -> None:

@@ -103,7 +103,7 @@ def test_a_search_over_lists_goes_on_to_the_end_of_the_time(
 def test_a_list_says_why_it_stopped() -> None:
     found = run("list", TOY_B, moves=30)
     assert found.trace["ended"] == "90 moves are made (option moves)"
-    assert run("list", TOY_B).trace["ended"] == "3 rounds in a row found nothing better"
+    assert run("list", TOY_B).trace["ended"] == "4 rounds in a row found nothing better"
     alone = TOY_B.replace(jobs=TOY_B.to_data()["jobs"][:1])
     assert run("list", alone).trace["ended"] == "every job ends as soon as it can alone"
     assert run("list", TOY_B, limit=0).trace["ended"] == "time is up"

@@ -4,7 +4,7 @@ A job is known from its arrival on. A job that cannot end by T is left unplaced 
 others. Ties: arrival, then list order.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -12,9 +12,8 @@ from schedgap.instances.edge import EdgeInstance, EdgeSchedule, arrays
 from schedgap.instances.edge.compiled import Ints
 from schedgap.models.edge.algorithms.a_maxsche import RevealedJob
 from schedgap.models.edge.algorithms.a_online import JobStream
-from schedgap.models.edge.baselines.partial_schedule import EdgePartialSchedule
 from schedgap.models.edge.decisions import ModeStart
-from schedgap.models.edge.placements import PlacedRun
+from schedgap.models.edge.placements import PlacedRun, schedule_from_runs
 
 
 def fifo(instance: EdgeInstance) -> EdgeSchedule:
@@ -24,75 +23,73 @@ def fifo(instance: EdgeInstance) -> EdgeSchedule:
     an earlier one of its worker type. A job for which no server has both workers and PSs gets all
     free workers in the first slot with any, servers in list order.
     """
-    partial, stream = EdgePartialSchedule(instance), JobStream(instance)
+    stream, runs = JobStream(instance), list[PlacedRun]()
     last_start: dict[int, int] = {}  # by worker type
     for slot in sorted({job.arrival for job in instance.jobs}):
         for job in stream.until(slot):
-            run = _first_run(partial, job, max(slot, last_start.get(job.worker_type, 1)))
+            run = _first_run(instance, runs, job, max(slot, last_start.get(job.worker_type, 1)))
             if run is not None:
-                partial.place(run)
+                runs.append(run)
                 last_start[job.worker_type] = run.start
-    return partial.schedule()
+    return schedule_from_runs(instance, runs)
 
 
-def _first_run(partial: EdgePartialSchedule, job: RevealedJob, lower: int) -> PlacedRun | None:
+def _first_run(
+    instance: EdgeInstance, runs: list[PlacedRun], job: RevealedJob, lower: int
+) -> PlacedRun | None:
     """Return the run of a job that starts earliest, from slot `lower` on, or None."""
-    view, last = arrays(partial.instance), partial.instance.horizon
-    workers = view.workers[:, job.worker_type]
-    both = np.flatnonzero((workers >= 1) & (view.ps[:, job.ps_type] >= 1)).tolist()
-    if not both:
-        return _split_run(partial, job, lower)
-    best: PlacedRun | None = None
-    for s in both:
-        n = min(job.data.chunks, int(workers[s]))
-        mode = job.mode(n, colocated=True)
-        for start in _moments(partial, job, max(lower, int(job.ready[s])), [s]):
+    view = arrays(instance)
+    workers, ps = view.workers[:, job.worker_type], view.ps[:, job.ps_type]
+    both = np.flatnonzero((workers >= 1) & (ps >= 1)).tolist()
+    for start, free in _moments(instance, runs, job, lower):
+        hosts = [s for s in both or range(len(ps)) if job.ready[s] <= start]
+        for s in hosts:
+            n = min(job.data.chunks, int(workers[s] if both else free.sum()))
+            if n == 0 or (both and free[s] < n):
+                continue
+            mode = job.mode(n, colocated=bool(both))
             end = start + mode.duration - 1
-            if end > last or (best is not None and start >= best.start):
-                break
-            if (
-                partial.free_workers(job.worker_type, start, end)[s] >= n
-                and partial.ps_usage[job.ps_type].free_throughout(s, start, end) >= 1
-            ):
-                best = PlacedRun(ModeStart(job.index, mode, start), ((s, n),), s)
-                break
-    return best
-
-
-def _split_run(partial: EdgePartialSchedule, job: RevealedJob, lower: int) -> PlacedRun | None:
-    """Return the run on all free workers; the last start of its type, so they stay free later."""
-    ps_usage = partial.ps_usage[job.ps_type]
-    servers = range(len(job.ready))
-    for start in _moments(partial, job, lower, servers):
-        free = np.where(job.ready <= start, partial.free_workers(job.worker_type, start, start), 0)
-        n = min(job.data.chunks, int(free.sum()))
-        if not n:
-            continue
-        mode = job.mode(n, colocated=False)
-        end = start + mode.duration - 1
-        able = (
-            s
-            for s in servers
-            if job.ready[s] <= start and ps_usage.free_throughout(s, start, end) >= 1
-        )
-        host = next(able, None)
-        if host is None:
-            continue
-        if end > partial.instance.horizon:
-            return None
-        return PlacedRun(ModeStart(job.index, mode, start), _in_list_order(free, n), host)
+            if not _free_ps(instance, runs, job, s, start, end):
+                continue
+            if end <= instance.horizon:
+                used = ((s, n),) if both else _in_list_order(free, n)
+                return PlacedRun(ModeStart(job.index, mode, start), used, s)
+            if not both:
+                return None
     return None
 
 
 def _moments(
-    partial: EdgePartialSchedule, job: RevealedJob, lower: int, servers: Sequence[int]
-) -> list[int]:
-    """Return the slots from `lower` on in which servers may become ready or free."""
-    ps_usage = partial.ps_usage[job.ps_type]
-    slots = {lower, *partial.profiles[job.worker_type].times.tolist()}
-    slots |= {int(job.ready[s]) for s in servers}
-    slots |= {after for s in servers for _, after in ps_usage.full(s)}
-    return sorted(slot for slot in slots if slot >= lower)
+    instance: EdgeInstance, runs: list[PlacedRun], job: RevealedJob, lower: int
+) -> Iterator[tuple[int, Ints]]:
+    """Yield the slots in which servers may become ready or free, with the free workers [s].
+
+    Earlier runs of the worker type start no later, so these workers stay free.
+    """
+    view = arrays(instance)
+    slots = {lower, *job.ready.tolist(), *(run.end + 1 for run in runs)}
+    for start in sorted(slot for slot in slots if slot >= lower):
+        free = view.workers[:, job.worker_type].copy()
+        for run in runs:
+            if view.worker_type[run.job] == job.worker_type and run.end >= start:
+                for s, count in run.workers:
+                    free[s] -= count
+        yield start, np.where(job.ready <= start, free, 0)
+
+
+def _free_ps(
+    instance: EdgeInstance, runs: list[PlacedRun], job: RevealedJob, s: int, start: int, end: int
+) -> bool:
+    """Return whether a PS for a job is free on a server in all slots of an interval."""
+    kinds = arrays(instance).ps_type
+    held = [
+        run
+        for run in runs
+        if run.host == s and kinds[run.job] == job.ps_type and start <= run.end and run.start <= end
+    ]
+    slots = {max(start, run.start) for run in held}
+    peak = max((sum(run.start <= slot <= run.end for run in held) for slot in slots), default=0)
+    return bool(peak < arrays(instance).ps[s, job.ps_type])
 
 
 def _in_list_order(free: Ints, n: int) -> tuple[tuple[int, int], ...]:

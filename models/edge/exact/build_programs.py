@@ -4,13 +4,14 @@ No schedule narrows their time windows. What is known only bounds the objective 
 """
 
 from dataclasses import replace
+from itertools import islice
 from typing import Annotated
 
 from annotated_types import Ge
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
-from schedgap.models.edge.decisions import compiled, sense
-from schedgap.models.edge.placements import count_runs, valid_schedule
+from schedgap.models.edge.decisions import sense
+from schedgap.models.edge.placements import valid_schedule
 from schedgap.models.edge.programs import columns, intervals, printed, time_indexed
 from schedgap.models.program import BuiltProgram, Known, NotBuiltError, check_size
 
@@ -58,11 +59,8 @@ def set_packing(
     max_columns: Annotated[int, "largest number of runs that is enumerated", Ge(1)] = 200_000,
 ) -> Built:
     """Build (4), with objective (2) unless the instance is a batch."""
-    count = count_runs(compiled(instance), max_columns)
-    if count > max_columns:
-        raise NotBuiltError(
-            f"too large: {count} runs of the jobs or more > max_columns={max_columns}"
-        )
+    if next(islice(columns.all_runs(instance), max_columns, None), None) is not None:
+        raise NotBuiltError(f"too large: runs of the jobs > max_columns={max_columns}")
     model, sign = columns.build(instance), sense(instance)
     return BuiltProgram(
         model, lambda values: columns.read(model, instance), lambda bound: sign * bound, grid=1

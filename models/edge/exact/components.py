@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, arrays
-from schedgap.models.edge.baselines.partial_schedule import EdgePartialSchedule
 from schedgap.models.edge.bounds.job_alone import job_bound
 from schedgap.models.edge.bounds.worker_types import (
     TypeBound,
@@ -26,10 +25,10 @@ from schedgap.models.edge.bounds.worker_types import (
 )
 from schedgap.models.edge.decisions import compiled, sense
 from schedgap.models.edge.exact.prove import GoalSearch, TypeProof, of_types, relaxed
-from schedgap.models.edge.heuristics.earliest_end import earliest_run
-from schedgap.models.edge.heuristics.list_search import OrderAnnealing
+from schedgap.models.edge.heuristics.list_search import anneal_types
 from schedgap.models.edge.heuristics.lists import best_list
-from schedgap.models.edge.placements import runs_from_schedule, schedule_from_runs
+from schedgap.models.edge.heuristics.partial_schedule import PartialSchedule
+from schedgap.models.edge.placements import runs_from_schedule
 from schedgap.models.edge.proof import goal as proof_goal
 from schedgap.models.method import Budget
 from schedgap.models.search_state import ProofProgress, StageProgress, StageResult
@@ -66,29 +65,12 @@ def merge_schedules(
     `schedules`: feasible ones, of disjoint sets of jobs.
     """
     placements = {job: run for each in schedules for job, run in each.placements.items()}
-    view, partial = compiled(instance), EdgePartialSchedule(instance)
-    task_of = {task.job: task for task in view.tasks}
+    partial = PartialSchedule(instance)
     runs = runs_from_schedule(instance, EdgeSchedule(placements))
-    without_ps = []
-    for run in sorted(runs, key=lambda run: not run.on_one_server):
-        task = task_of[run.job]
-        usage = partial.ps_usage[task.ps_type]
-        free = {s: usage.free_throughout(s, run.start, run.end) for s in range(len(view.ps))}
-        candidates = [run.host]
-        if not run.mode.colocated:
-            candidates += [
-                s for s in free if view.ps[s, task.ps_type] and task.ready[s] <= run.start
-            ]
-        host = max(candidates, key=lambda s: free[s] + (s == run.host) * (free[s] > 0))
-        if free[host] < 1:
-            without_ps.append(run)
-        else:
-            partial.place(run._replace(host=host))
-    for run in sorted(without_ps, key=lambda run: run.start):
-        if (moved := earliest_run(partial, run.job)) is None:
-            return None
-        partial.place(moved)
-    return schedule_from_runs(instance, partial.runs.values())
+    ordered = sorted(runs, key=lambda run: not run.on_one_server)
+    without_ps = [run for run in ordered if not partial.place(run)]
+    partial.insert(run.job for run in sorted(without_ps, key=lambda run: run.start))
+    return partial.schedule() if len(partial.runs) == len(runs) else None
 
 
 @dataclass(slots=True, eq=False)
@@ -181,10 +163,10 @@ class _Component:
 
 def _annealed(part: EdgeInstance, budget: Budget) -> EdgeSchedule | None:
     """Return the best list schedule after annealing, if it places all jobs."""
-    search = OrderAnnealing(part, best_list(part)[1], seed=budget.seed)
-    stop = budget.clock.share(LIST_SHARE, most=LIST_SECONDS).expired
-    search.run_until(moves=LIST_MOVES, patience=1, stop=stop)
-    return search.schedule() if search.complete else None
+    _, partial = best_list(part)
+    clock = budget.clock.share(LIST_SHARE, most=LIST_SECONDS)
+    anneal_types(partial, clock, moves=LIST_MOVES, patience=1, seed=budget.seed)
+    return partial.schedule() if partial.complete else None
 
 
 def type_stage(found: StageProgress, instance: EdgeInstance, *, budget: Budget) -> StageResult:

@@ -23,8 +23,10 @@ from schedgap.models.edge.exact.components import components_stage, type_stage
 from schedgap.models.edge.exact.neighborhoods import improve
 from schedgap.models.edge.exact.prove import prove_goal
 from schedgap.models.edge.heuristics.initial import initial_state
-from schedgap.models.edge.heuristics.list_search import OrderAnnealing
-from schedgap.models.edge.heuristics.lists import best_list
+from schedgap.models.edge.heuristics.list_search import anneal_types
+from schedgap.models.edge.heuristics.lists import best_list, orders, place_all
+from schedgap.models.edge.heuristics.partial_schedule import PartialSchedule
+from schedgap.models.edge.placements import runs_from_schedule
 from schedgap.models.method import Budget, MethodResult, RunContext
 from schedgap.models.program import Known, program_stage
 from schedgap.models.refute import refute_stage
@@ -106,18 +108,25 @@ def search_lists(
     for each job (index), for one more order.
     """
     state.call.progress.phase("lists")
-
-    def stop() -> bool:
-        return state.closed or budget.clock.expired()
-
-    search = OrderAnnealing(instance, best_list(instance, starts, stop=stop)[1], seed=budget.seed)
-    if search.complete:
-        state.incumbent(search.schedule())
-    search.run_until(
+    partial = PartialSchedule(instance)
+    if state.schedule is None:
+        _, partial = best_list(instance)
+    else:
+        for run in runs_from_schedule(instance, state.schedule):
+            partial.place(run)
+    if starts is not None:
+        by_start = place_all(instance, orders(instance, starts)["starts"])
+        partial = min(partial, by_start, key=lambda each: each.value)
+    if partial.complete:
+        state.incumbent(partial.schedule())
+    anneal_types(
+        partial,
+        budget.clock.share(1.0),
         moves=moves,
         patience=patience,
-        stop=stop,
-        on_better=lambda better: state.incumbent(better.schedule()),
+        seed=budget.seed,
+        stop=lambda: state.closed,
+        on_better=state.incumbent,
     )
 
 

@@ -3,10 +3,10 @@
 import math
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
-from schedgap.models.edge.baselines.partial_schedule import EdgePartialSchedule
 from schedgap.models.edge.bounds.job_alone import job_bound
 from schedgap.models.edge.decisions import compiled, sense
-from schedgap.models.edge.heuristics.lists import best_list, place_all
+from schedgap.models.edge.heuristics.lists import best_list
+from schedgap.models.edge.heuristics.partial_schedule import PartialSchedule
 from schedgap.models.edge.placements import (
     reported_sums,
     runs_from_schedule,
@@ -47,8 +47,8 @@ def initial_state(instance: EdgeInstance, call: RunContext) -> SearchState:
 def _offer_lists(state: SearchState, instance: EdgeInstance) -> None:
     """Offer list schedules until one meets the bound or time is up."""
 
-    def offer(partial: EdgePartialSchedule) -> None:
-        if len(partial.runs) == len(instance.jobs) or instance.is_batch:
+    def offer(partial: PartialSchedule) -> None:
+        if partial.complete or instance.is_batch:
             state.incumbent(partial.schedule())
 
     best_list(instance, stop=lambda: state.closed or state.call.clock.expired(), on_list=offer)
@@ -56,6 +56,5 @@ def _offer_lists(state: SearchState, instance: EdgeInstance) -> None:
 
 def best_list_schedule(instance: EdgeInstance) -> EdgeSchedule | None:
     """Return the best list schedule; None if no list places all jobs of (2) in time."""
-    partial = place_all(instance, best_list(instance)[1])
-    complete = len(partial.runs) == len(instance.jobs)
-    return partial.schedule() if complete or instance.is_batch else None
+    _, partial = best_list(instance)
+    return partial.schedule() if partial.complete or instance.is_batch else None

@@ -12,15 +12,13 @@ ordered by a solution of a relaxation.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from schedgap.instances.edge import EdgeInstance, arrays
-from schedgap.models.edge.baselines.partial_schedule import EdgePartialSchedule
 from schedgap.models.edge.decisions import compiled
-from schedgap.models.edge.heuristics.earliest_end import earliest_run
+from schedgap.models.edge.heuristics.partial_schedule import PartialSchedule
 
 FACTORS = 0.5, 1, 2, 3, 4, 6  # in sort keys: of the job's time on all workers of its type
 
@@ -56,65 +54,46 @@ def orders(
     return {name: tuple(sorted(jobs, key=key.__getitem__)) for name, key in keys.items()}
 
 
-def place_all(instance: EdgeInstance, order: Sequence[int]) -> EdgePartialSchedule:
+def place_all(instance: EdgeInstance, order: Sequence[int]) -> PartialSchedule:
     """Place jobs in an order, each where it ends earliest; jobs that do not fit are left unplaced.
 
     `order`: jobs by index.
-
-    Notes
-    -----
-    Time: O(n) placements, each O(servers x intervals) for every start that is tried.
     """
-    partial = EdgePartialSchedule(instance)
-    for job in order:
-        run = earliest_run(partial, job)
-        if run is not None:
-            partial.place(run)
+    partial = PartialSchedule(instance)
+    partial.insert(order)
     return partial
-
-
-@lru_cache(maxsize=64)
-def _cached_list(instance: EdgeInstance, order: tuple[int, ...]) -> EdgePartialSchedule:
-    """Return `place_all`; cached, so callers must not change it."""
-    return place_all(instance, order)
 
 
 def best_list(
     instance: EdgeInstance,
-    starts: Mapping[int, float] | None = None,
     *,
     stop: Callable[[], bool] = lambda: False,
-    on_list: Callable[[EdgePartialSchedule], None] = lambda partial: None,
-) -> tuple[str, tuple[int, ...]]:
-    """Return name and order of the best list schedule: fewest unplaced jobs, then least objective.
+    on_list: Callable[[PartialSchedule], None] = lambda partial: None,
+) -> tuple[str, PartialSchedule]:
+    """Return the best list schedule with its name: fewest unplaced jobs, then least objective.
 
     The last candidate, `by type`, concatenates the best order of each worker type.
 
-    `starts`: as in `orders`. `stop`: called after each list; True ends the comparison with the
-    lists so far. `on_list`: receives each list schedule as soon as it is built.
+    `stop`: called after each list; True ends the comparison with the lists so far. `on_list`:
+    receives each list schedule as soon as it is built.
     """
-    view, candidates = arrays(instance), orders(instance, starts)
+    view, lists = arrays(instance), dict[str, PartialSchedule]()
 
-    def key(partial: EdgePartialSchedule, jobs: Iterable[int]) -> tuple[int, int]:
-        runs = [partial.runs[j] for j in jobs if j in partial.runs]
-        return -len(runs), sum(run.end - int(view.arrival[run.job]) for run in runs)
-
-    def best(jobs: Sequence[int]) -> str:
-        return min(candidates, key=lambda name: key(lists[name], jobs))
-
-    lists: dict[str, EdgePartialSchedule] = {}
-    for name, order in candidates.items():
-        lists[name] = _cached_list(instance, order)
+    def add(name: str, order: Sequence[int]) -> None:
+        lists[name] = place_all(instance, order)
         on_list(lists[name])
+
+    def best() -> str:
+        return min(lists, key=lambda name: lists[name].value)
+
+    for name, order in orders(instance).items():
+        add(name, order)
         if stop():
-            candidates = {name: candidates[name] for name in lists}
-            return (name := best(order)), candidates[name]
+            return best(), lists[best()]
     by_type: list[int] = []
-    for u in range(len(instance.worker_types)):
-        own = [j for j in candidates["arrival"] if view.worker_type[j] == u]
-        by_type += sorted(own, key=candidates[best(own)].index)
-    candidates["by type"] = tuple(by_type)
-    lists["by type"] = _cached_list(instance, tuple(by_type))
-    on_list(lists["by type"])
-    name = best(by_type)
-    return name, candidates[name]
+    for t, problem in enumerate(lists[best()].problems):
+        name = min(lists, key=lambda name: float(lists[name].states[t].plan.cost.sum()))
+        u = view.worker_type[problem.job[0]]
+        by_type += [i for i in orders(instance)[name] if view.worker_type[i] == u]
+    add("by type", by_type)
+    return best(), lists[best()]

@@ -5,6 +5,7 @@ non-dominated modes. (4a) and (4b) lack the factor chi: as printed, schedules th
 would hold servers as well (E9).
 """
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
@@ -20,15 +21,12 @@ if TYPE_CHECKING:
     import pyomo.core as pyo
 
 
-def all_runs(instance: EdgeInstance) -> list[PlacedRun]:
-    """Return every run of every job: one column each."""
+def all_runs(instance: EdgeInstance) -> Iterator[PlacedRun]:
+    """Yield every run of every job: one column each."""
     view = compiled(instance)
     task_of = {task.job: task for task in view.tasks}
-    return [
-        run
-        for mode_start in view.mode_starts()
-        for run in enumerate_runs(view, task_of[mode_start.job], mode_start)
-    ]
+    for mode_start in view.mode_starts():
+        yield from enumerate_runs(view, task_of[mode_start.job], mode_start)
 
 
 def build(instance: EdgeInstance) -> "pyo.ConcreteModel":
@@ -37,7 +35,7 @@ def build(instance: EdgeInstance) -> "pyo.ConcreteModel":
 
     view = compiled(instance)
     task_of = {task.job: task for task in view.tasks}
-    runs = all_runs(instance)
+    runs = list(all_runs(instance))
     runs_of_job: dict[int, list[int]] = {task.job: [] for task in view.tasks}
     gamma: dict[tuple[int, int, int], list[tuple[int, int]]] = {}  # [s, u, t] (run, workers)
     delta: dict[tuple[int, int, int], list[int]] = {}  # [s, v, t] runs with their PS there

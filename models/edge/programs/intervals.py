@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.edge.decisions import CompiledInstance, CompiledJob, ModeStart, compiled
 from schedgap.models.edge.placements import PlacedRun, runs_from_schedule, schedule_from_runs
-from schedgap.models.edge.programs.symmetry import equal_jobs, equal_servers, in_order
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
@@ -35,9 +34,8 @@ def build(
 ) -> "cp_model.CpModel":
     """Return the interval model, with the objective of (2) or (3).
 
-    Equal jobs and equal servers of (2) are put in order, if no job is fixed. `fixed`: runs of jobs
-    of (2) that are not decided: they only use capacity. `lower`, `upper`: limits on the objective,
-    imposed as constraints.
+    `fixed`: runs of jobs of (2) that are not decided: they only use capacity. `lower`, `upper`:
+    limits on the objective, imposed as constraints.
 
     Returns
     -------
@@ -49,9 +47,7 @@ def build(
 
     view = compiled(instance)
     model = cp_model.CpModel()
-    ends, present, total_workers = {}, {}, {}
-    start_of: dict[int, Any] = {}
-    y: dict[int, list[Any]] = {}
+    ends, present = {}, {}
     demands: _Demands = {}
     fixed_runs = {run.job: run for run in fixed}
     for task in view.tasks:
@@ -87,7 +83,7 @@ def build(
             model.add(n == task.modes[k].workers).only_enforce_if(mode[k])
             domain = cp_model.Domain(slots[0], slots[-1])
             model.add_linear_expression_in_domain(start, domain).only_enforce_if(mode[k])
-        start_of[j], ends[j], total_workers[j] = start, end, n
+        ends[j] = end
         times = start, duration, end
         if view.is_batch:
             interval = model.new_optional_interval_var(*times, present[j], f"run[{j}]")
@@ -95,12 +91,12 @@ def build(
             interval = model.new_interval_var(*times, f"run[{j}]")
         demands.setdefault(("workers", -1, task.worker_type), []).append((interval, n))
         demands.setdefault(("ps", -1, task.ps_type), []).append((interval, 1))
-        y[j] = _place(model, view, task, mode, times, demands)
+        y = sum(_place(model, view, task, mode, times, demands))
         if view.is_batch:  # (3b): y > 0 only where x_j = 1
-            model.add(sum(y[j]) == n).only_enforce_if(present[j])
-            model.add(sum(y[j]) == 0).only_enforce_if(present[j].negated())
+            model.add(y == n).only_enforce_if(present[j])
+            model.add(y == 0).only_enforce_if(present[j].negated())
         else:
-            model.add(sum(y[j]) == n)
+            model.add(y == n)
     for (resource, s, which), members in sorted(demands.items()):  # (2g), (2h); s = -1: cut_pool
         units = view.workers if resource == "workers" else view.ps
         capacity = int(units[:, which].sum() if s < 0 else units[s, which])
@@ -114,12 +110,6 @@ def build(
         value += sum(
             t.flow(fixed_runs[t.job].mode_start) for t in view.tasks if t.job in fixed_runs
         )
-    if not view.is_batch and not fixed:
-        for s, r in equal_servers(view):
-            model.add(sum(y[j][s] for j in y) >= sum(y[j][r] for j in y))
-        for i, j in equal_jobs(view):
-            if i in start_of and j in start_of:
-                model.add(start_of[i] <= start_of[j])
     if lower is not None:
         model.add(value >= lower)
     if upper is not None:
@@ -220,8 +210,7 @@ def start(
     view = compiled(instance)
     task_of = {task.job: task for task in view.tasks}
     hints: dict[str, int] = {f"present[{task.job}]": 0 for task in view.tasks}
-    runs = runs_from_schedule(instance, schedule)
-    for run in runs if view.is_batch else in_order(view, runs):
+    for run in runs_from_schedule(instance, schedule):
         j, mode = run.job, run.mode
         hints[f"present[{j}]"] = 1
         hints[f"start[{j}]"], hints[f"end[{j}]"] = run.start, run.end + 1

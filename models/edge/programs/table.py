@@ -81,7 +81,6 @@ PROGRAMS: Mapping[str, Program[EdgeInstance, EdgeSchedule]] = {
         "exact",
         partial(Lazy(f"{_BUILD}:milp_mode"), max_columns=None),
         indices=_MODES,
-        symmetry=("cut_servers", "cut_jobs"),
     ),
     "set-packing": Program(
         "program (4), with a column for each run of each job; objective (2) or (4)",

@@ -27,7 +27,6 @@ from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.edge.algorithms.cheapest_schedule import Floats, Ints
 from schedgap.models.edge.decisions import ModeStart, compiled
 from schedgap.models.edge.placements import PlacedRun, schedule_from_runs, valid_schedule
-from schedgap.models.edge.programs.symmetry import equal_jobs, equal_servers
 from schedgap.solvers.programs.arrays import LinearProgram
 from schedgap.solvers.programs.builder import ProgramBuilder
 
@@ -93,11 +92,8 @@ def size(instance: EdgeInstance) -> int:
     )
 
 
-def build(instance: EdgeInstance, *, symmetry: bool = True) -> TimeIndexedProgram:
-    """Return the program, minimised: sum c_j - a_j, or minus the number of jobs of a batch.
-
-    `symmetry`: put equal jobs and equal servers of (2) in order, rows `cut_jobs` and `cut_servers`.
-    """
+def build(instance: EdgeInstance) -> TimeIndexedProgram:
+    """Return the program, minimised: sum c_j - a_j, or minus the number of jobs of a batch."""
     view = compiled(instance)
     groups = tuple(view.mode_starts())
     tasks, servers = view.tasks, len(view.workers)
@@ -184,16 +180,6 @@ def build(instance: EdgeInstance, *, symmetry: bool = True) -> TimeIndexedProgra
         cells, row = np.unique(pair[at] * view.slots + slot, return_inverse=True)
         of_cell = units.ravel()[cells // view.slots]
         builder.rows(name, len(cells), (row, mine[at], used[at]), upper=of_cell)
-    if symmetry and not view.is_batch:
-        # Of equal servers the first has no fewer workers in total.
-        uses = columns[(kind == _X1) | (kind == _W)]
-        for s, r in equal_servers(view):
-            a, b = uses[server[uses] == s], uses[server[uses] == r]
-            builder.rows("cut_servers", 1, (0, a, count[a]), (0, b, -count[b]), lower=0)
-        # Of equal jobs the first starts no later.
-        for i, j in equal_jobs(view):
-            a, b = (columns[chooses & (J[group] == task_of[job])] for job in (i, j))
-            builder.rows("cut_jobs", 1, (0, a, H[group[a]]), (0, b, -H[group[b]]), upper=0)
     return TimeIndexedProgram(builder.program(names=True), groups, group, server, kind)
 
 
