@@ -9,7 +9,7 @@ SEARCHES = [
     ("dmlrs", "highs", 2, 7, 30, 3_000),
     ("edge", "highs", 1, 12, 10, 900),
     ("elastic", "highs", 1, 10, 50, 1_600),
-    ("hare", "highs", 2, 8, 12_500, 50_000),
+    ("hare", "highs", 2, 8, 25, 10_000),
     ("ring", "cp-sat", 1, 9, 20, 300),
 ]
 
@@ -31,7 +31,7 @@ def test_a_search_that_is_stopped_returns_a_bound_with_evidence(
         ("dmlrs", "highs", 1, 5, 1_000),
         ("edge", "highs", 1, 12, 100),
         ("elastic", "highs", 1, 10, 200),
-        ("hare", "highs", 2, 8, 20_000),
+        ("hare", "highs", 2, 8, 300),
         ("ring", "cp-sat", 1, 9, 30),
     ],
 )
