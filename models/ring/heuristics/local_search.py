@@ -31,7 +31,8 @@ from schedgap.models.search_state import SearchState, StageProgress, StageResult
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.search.annealing import anneal
 
-_FEW = 15  # jobs up to which the search is not compiled
+_FEW = 15  # jobs from which on the search is compiled
+_MOVES, _FEW_MOVES = 2000, 100  # of each job for a target, compiled or not
 _MANY, _TURN = 40, 0.1
 _MORE_SERVERS = 2  # that a ring may use beyond the fewest possible
 _COOLING = 0.002  # final over initial temperature
@@ -136,11 +137,12 @@ def local_search(
     upper: int,
     *,
     moves: Annotated[
-        int,
-        "number of moves for each job and target makespan, in the first round",
+        int | None,
+        "number of moves for each job and target makespan, in the first round (default: 2000; 100 "
+        "with fewer than 15 jobs)",
         Ge(1),
         Le(10**6),
-    ] = 2000,
+    ] = None,
     rounds: int = 2,
     budget: Budget,
     on_better: Callable[[PlacedSchedule], None] = lambda schedule: None,
@@ -163,6 +165,8 @@ def local_search(
         return None
     jobs, problem, clock = len(table.size), problem_of(table), budget.clock
     run = KERNEL.plain if jobs < _FEW else KERNEL.fast
+    if moves is None:
+        moves = _FEW_MOVES if jobs < _FEW else _MOVES
     convert: Any = list if run is KERNEL.plain else lambda row: np.array(row, dtype=np.int64)
 
     def take(plan: Any, value: float = 0.0) -> None:
