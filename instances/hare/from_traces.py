@@ -45,6 +45,10 @@ from schedgap.instances.hare.workload import (
 from schedgap.instances.traces import TraceJob
 from schedgap.instances.traces.choice import choose
 
+DRAWN = (
+    "models and batch sizes of Table 2, times on V100 from Table 3; other speeds, model sizes,"
+    " rounds and arrivals of our choice"
+)
 REPLACED = {  # settings that have no effect with a file
     "jobs": (
         "arrival_span",
@@ -81,16 +85,18 @@ def _only_arrivals(request: Request) -> bool:
 
 
 def from_traces(request: Request, mix: Mapping[str, float]) -> Generated:
-    """Return an instance from files.
+    """Return an instance from the files of the preset, if any; what they do not give is drawn.
 
-    `request`: input of the preset, with at least one file. `mix`: share of each GPU kind if no file
-    gives them.
+    `mix`: share of each GPU kind if no file gives them.
     """
     kinds, sources = _kinds(request, mix)
     steps = measured_steps(request, kinds)
     speed = _speeds(request, kinds)
     jobs_of = _drawn if request.jobs is None or _only_arrivals(request) else _traced
     drafts, sentence = jobs_of(request, kinds, steps, speed)
+    if not (request.jobs or request.machines or request.rates):
+        source = f"drawn with seed {request.seed}: {DRAWN}"
+        return Generated(*instance_of(request, kinds, drafts, source))
     sources.insert(0, sentence)
     if request.rates is not None:
         sources.append(
