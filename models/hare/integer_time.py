@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from schedgap.errors import ScaleError
 from schedgap.instances.hare import HareInstance, arrays
-from schedgap.instances.hare.compiled import lengths_around
+from schedgap.instances.hare.compiled import grouped, lengths_around
 from schedgap.instances.hare.scale import LARGEST_VALUE, scale
 from schedgap.instances.scaling import as_fraction
 
@@ -136,19 +136,15 @@ def latest_completions(whole: HareSteps, upper: int | None = None) -> Ints:
 def identical_jobs(instance: HareInstance) -> list[tuple[int, ...]]:
     """Return the groups of two or more jobs with equal data, each in list order."""
     view = arrays(instance)
-    groups: dict[tuple[object, ...], list[int]] = {}
-    for n in range(view.jobs):
+
+    def data(n: int) -> tuple[object, ...]:
         first, last = view.job_rounds[n], view.job_rounds[n + 1]
         tasks = slice(view.round_tasks[first], view.round_tasks[last])
-        key = (
-            view.arrival[n],
-            view.weight[n],
-            tuple(np.diff(view.round_tasks[first : last + 1]).tolist()),
-            view.train[tasks].tobytes(),
-            view.sync[tasks].tobytes(),
-        )
-        groups.setdefault(key, []).append(n)
-    return [tuple(group) for group in groups.values() if len(group) > 1]
+        sizes = np.diff(view.round_tasks[first : last + 1])
+        tables = sizes.tobytes(), view.train[tasks].tobytes(), view.sync[tasks].tobytes()
+        return view.arrival[n], view.weight[n], *tables
+
+    return [group for group in grouped(map(data, range(view.jobs))) if len(group) > 1]
 
 
 def no_schedule(instance: HareInstance, options: Mapping[str, Any]) -> str | None:
