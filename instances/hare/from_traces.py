@@ -23,7 +23,8 @@ are given, see `draw_jobs`.
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from schedgap.errors import UsageError
 from schedgap.instances.generate import Generated, Request, apportion, check_settings, uniform
@@ -135,10 +136,8 @@ def _kinds(request: Request, mix: Mapping[str, float]) -> tuple[dict[str, int], 
         ]
         shares: Mapping[str, float] = kept
     elif measured and "mix" not in request.given:
-        shares, sources = (
-            dict.fromkeys(measured, 1.0),
-            ["GPUs in equal numbers of the measured kinds"],
-        )
+        shares = dict.fromkeys(measured, 1.0)
+        sources = ["GPUs in equal numbers of the measured kinds"]
     else:
         shares, sources = mix, ["GPUs in the shares of mix"]
         known = tuple(measured) or KINDS
@@ -169,17 +168,11 @@ def _speeds(request: Request, kinds: Mapping[str, int]) -> Speed:
 JobType = tuple[str, int]  # measured job type: name, GPUs
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """Seconds of one step of a whole job on GPUs of one kind."""
+class Step(NamedTuple):
+    """Seconds of one step of a whole job on GPUs of one kind; their sum is its duration."""
 
     train: float
     sync: float
-
-    @property
-    def length(self) -> float:
-        """Duration from start to barrier."""
-        return self.train + self.sync
 
 
 Steps = Mapping[JobType, dict[str, Step] | str]  # steps by kind, or why there are none
@@ -378,7 +371,7 @@ def _rated(
     Its steps count if its own type was measured; otherwise it has as many as fill its duration on
     the fastest kind.
     """
-    least = min(part.length for part in step.values())
+    least = min(map(sum, step.values()))
     seconds = _seconds(job)
     if own and job.steps:
         steps = float(job.steps)
