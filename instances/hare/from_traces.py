@@ -22,7 +22,7 @@ are given, see `draw_jobs`.
 
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -304,7 +304,13 @@ def _traced(
         for job, drawn in zip(jobs, draw_models(request, len(jobs)), strict=True)
     ]
     rounds = draw_rounds(request, models)
-    types = [_type_of(request, job, steps, typed) for job in jobs]
+    types: list[JobType | None] = [None] * len(jobs)
+    if steps:  # the measured type of the job, or else a drawn one
+        types = [
+            (str(job.model), job.gpus) if job.model in typed
+            else draw_type(request, steps, job.gpus)
+            for job in jobs
+        ]  # fmt: skip
     weights = uniform(request.random, value["weights"], len(jobs))
     drafts = []
     for n, job in enumerate(jobs):
@@ -330,17 +336,6 @@ def _traced(
             )
         )
     return drafts, f"{sentence}: {_provenance(request, jobs, timed, typed)}"
-
-
-def _type_of(
-    request: Request, job: TraceJob, steps: Steps, typed: Collection[str]
-) -> JobType | None:
-    """Return the measured type of a job, or else a drawn one; None without rates."""
-    if not steps:
-        return None
-    if job.model is not None and job.model in typed:
-        return job.model, job.gpus
-    return draw_type(request, steps, job.gpus)
 
 
 def _seconds(job: TraceJob) -> float | None:
