@@ -40,7 +40,6 @@ from schedgap.instances.hare.workload import (
     exchange_times,
     instance_of,
     stand_in,
-    table_speed,
     training_times,
 )
 from schedgap.instances.traces import TraceJob
@@ -158,7 +157,7 @@ def _speeds(request: Request, kinds: Mapping[str, int]) -> Speed:
     def speed(model: Model, kind: str) -> float:
         if kind in part:
             return 1 + part[kind] / 1000 * (model.speedups["V100"] - 1)
-        return table_speed(model, base_kind(kind))
+        return model.speedups[base_kind(kind)]
 
     return speed
 

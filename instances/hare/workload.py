@@ -355,11 +355,3 @@ def exchange_times(request: Request, model: Model) -> float:
     """Return the seconds of all exchanges of a task: one per mini-batch by default."""
     count = request.values["exchanges"] or request.values["batches_per_task"]
     return float(count * exchange_time(request, model))
-
-
-def table_speed(model: Model, kind: str) -> float:
-    """Return the speedup over K80 of a model on a GPU kind of the paper.
-
-    `kind`: one of `KINDS`.
-    """
-    return model.speedups[kind]

@@ -49,13 +49,6 @@ class BaseRelaxation:
     y: Block
     z: Block
 
-    def split(self, values: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return x [g], y [g, k] and z [g, k] of a point.
-
-        `values` [j]: values of the columns of `program`.
-        """
-        return self.x.extract(values), self.y.extract(values), self.z.extract(values)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadCut:
@@ -242,7 +235,7 @@ def separate_full_set(relaxed: BaseRelaxation, values: Floats) -> list[LoadCut]:
     list of LoadCut
         Tangents at the loads of the point, at most one per machine.
     """
-    item, (_, y, z) = relaxed.items, relaxed.split(values)
+    item, y, z = relaxed.items, relaxed.y.extract(values), relaxed.z.extract(values)
     every, cuts = np.arange(len(item.count)), []
     for k in range(y.shape[1]):
         load, excess = _excess(item, k, every, y, z)
@@ -273,7 +266,7 @@ def separate_prefixes(relaxed: BaseRelaxation, values: Floats) -> list[LoadCut]:
     ----------
     M. Queyranne, "Structure of a simple scheduling polyhedron", Mathematical Programming 58 (1993).
     """
-    item, (_, y, z) = relaxed.items, relaxed.split(values)
+    item, y, z = relaxed.items, relaxed.y.extract(values), relaxed.z.extract(values)
     cuts = []
     for k in range(y.shape[1]):
         there = np.flatnonzero(y[:, k] > _ZERO_SHARE)

@@ -73,15 +73,14 @@ class RelaxationSolution:
     def start(self) -> Floats:
         """[i] starts x_hat of the tasks, in the instance's time unit."""
         assert self.values is not None
-        x, _, _ = self.relaxed.split(self.values)
-        return np.asarray(x[self.relaxed.items.task_item])
+        return self.relaxed.x.extract(self.values)[self.relaxed.items.task_item]
 
     @property
     def gpu(self) -> NDArray[np.int64]:
         """[i] GPU with the largest share y_hat of the task, or one of that class of GPUs."""
         assert self.values is not None
-        _, y, _ = self.relaxed.split(self.values)
-        return np.asarray(self.relaxed.items.gpu[y.argmax(axis=1)][self.relaxed.items.task_item])
+        items, share = self.relaxed.items, self.relaxed.y.extract(self.values)
+        return np.asarray(items.gpu[share.argmax(axis=1)][items.task_item])
 
     def trace(self) -> dict[str, object]:
         """Return bound, proof, rounds and cuts of the loop, for the trace of a method."""
