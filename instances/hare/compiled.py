@@ -90,7 +90,7 @@ def arrays(instance: HareInstance) -> HareArrays:
     round_job = np.repeat(np.arange(len(jobs)), np.diff(job_rounds))
     task_round = np.repeat(np.arange(len(rounds)), np.diff(round_tasks))
     kept = {id(task): task for tasks in rounds for task in tasks}.values()
-    row = {id(task): number for number, task in enumerate(kept)}  # of the time tables
+    row = {id(task): number for number, task in enumerate(kept)}
     rows = np.array([row[id(task)] for tasks in rounds for task in tasks])
     train = _table(instance, [task.training_time for task in kept])
     sync = _table(instance, [task.synchronization_time or {} for task in kept])

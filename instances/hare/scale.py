@@ -17,12 +17,12 @@ LARGEST_HORIZON = 2**40  # steps
 LARGEST_VALUE = 2**60  # steps times whole weights
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class HareScale:
     """Whole units of an instance."""
 
     step: Fraction  # length of a step in the instance's time unit
-    weight_step: Fraction  # every weight is a multiple of it
+    weight_step: Fraction  # largest step of which every weight is a multiple
     horizon: int  # steps: some optimal schedule ends by then
 
     @property
