@@ -137,7 +137,8 @@ def relaxed_time_indexed(
     max_columns: MaxColumns = None,
 ) -> LinearProgram:
     """Build the linear relaxation of the time-indexed program."""
-    return replace(time_indexed(instance, known, max_columns=max_columns).model, integer=None)
+    program: LinearProgram = time_indexed(instance, known, max_columns=max_columns).model
+    return replace(program, integer=None)
 
 
 def time_indexed_lp(

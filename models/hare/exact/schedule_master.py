@@ -21,7 +21,7 @@ from schedgap.models.hare.integer_time import Ints
 from schedgap.solvers import Clock, EngineResult
 from schedgap.solvers.engines.highs import Relaxation
 from schedgap.solvers.programs.arrays import LinearProgram
-from schedgap.solvers.programs.builder import columns_matrix
+from schedgap.solvers.programs.builder import Entries, columns_matrix
 
 IN_USE = 1e-6  # share above which a column counts as used
 
@@ -75,7 +75,8 @@ class ScheduleMaster:
         """
         if not new:
             return
-        rows, entries, cost = len(self.capacity), [], []
+        rows, cost = len(self.capacity), []
+        entries: list[Entries] = []
         for n, item in new:
             usage = self.usage(n, item)
             used = np.flatnonzero(usage)
