@@ -1,6 +1,6 @@
 """A `hare` instance as arrays."""
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from schedgap.instances.hare.instance import HareInstance, Task, time_on
+from schedgap.instances.hare.instance import HareInstance, time_on
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -76,67 +76,47 @@ class HareArrays:
     @property
     def alike(self) -> list[tuple[int, ...]]:
         """Classes of tasks in the same round with equal times on every GPU."""
-        groups: dict[tuple[int, bytes, bytes], list[int]] = {}
-        for i in range(self.tasks):
-            key = int(self.task_round[i]), self.train[i].tobytes(), self.sync[i].tobytes()
-            groups.setdefault(key, []).append(i)
-        return [tuple(group) for group in groups.values()]
+        rows = zip(self.task_round.tolist(), self.train, self.sync, strict=True)
+        return grouped((q, train.tobytes(), sync.tobytes()) for q, train, sync in rows)
 
 
 @lru_cache(maxsize=64)
 def arrays(instance: HareInstance) -> HareArrays:
     """Return an instance as arrays; they are computed once per instance."""
-    distinct: dict[int, int] = {}  # id of a task record -> row of the time tables
-    kept: list[Task] = []
-    task_row: list[int] = []
-    task_job: list[int] = []
-    task_round: list[int] = []
-    round_tasks, job_rounds = [0], [0]
-    round_job: list[int] = []
-    for n, job in enumerate(instance.jobs):
-        for r in range(job.number_of_rounds):
-            tasks = job.tasks_of(r)
-            for task in tasks:
-                row = distinct.setdefault(id(task), len(kept))
-                if row == len(kept):
-                    kept.append(task)
-                task_row.append(row)
-            task_job += [n] * len(tasks)
-            task_round += [len(round_job)] * len(tasks)
-            round_tasks.append(len(task_row))
-            round_job.append(n)
-        job_rounds.append(len(round_job))
+    jobs = instance.jobs
+    rounds = [job.tasks_of(r) for job in jobs for r in range(job.number_of_rounds)]
+    job_rounds = _offsets([job.number_of_rounds for job in jobs])
+    round_tasks = _offsets([len(tasks) for tasks in rounds])
+    round_job = np.repeat(np.arange(len(jobs)), np.diff(job_rounds))
+    task_round = np.repeat(np.arange(len(rounds)), np.diff(round_tasks))
+    kept = {id(task): task for tasks in rounds for task in tasks}.values()
+    row = {id(task): number for number, task in enumerate(kept)}
+    rows = np.array([row[id(task)] for tasks in rounds for task in tasks])
     train = _table(instance, [task.training_time for task in kept])
     sync = _table(instance, [task.synchronization_time or {} for task in kept])
-    columns: dict[bytes, list[int]] = {}
-    for m in range(len(instance.gpus)):
-        key = train[:, m].tobytes() + sync[:, m].tobytes()
-        columns.setdefault(key, []).append(m)
-    class_gpus = tuple(tuple(gpus) for gpus in columns.values())
+    columns = zip(train.T, sync.T, strict=True)
+    class_gpus = tuple(grouped((own.tobytes(), other.tobytes()) for own, other in columns))
     gpu_class = np.empty(len(instance.gpus), dtype=np.int64)
     for k, gpus in enumerate(class_gpus):
         gpu_class[list(gpus)] = k
     first = [gpus[0] for gpus in class_gpus]
-    rows = np.array(task_row, dtype=np.int64)
     task_train, task_sync = train[rows][:, first], sync[rows][:, first]
-    arrival = np.array([job.arrival for job in instance.jobs], dtype=float)
-    bounds = np.array(round_tasks, dtype=np.int64)
-    length = np.maximum.reduceat((task_train + task_sync).min(axis=1), bounds[:-1])
+    arrival = np.array([job.arrival for job in jobs], dtype=float)
+    length = np.maximum.reduceat((task_train + task_sync).min(axis=1), round_tasks[:-1])
     before, _ = lengths_around(length, job_rounds)
-    rounds = np.array(task_round, dtype=np.int64)
     view = HareArrays(
         arrival=arrival,
-        weight=np.array([job.weight for job in instance.jobs], dtype=float),
-        job_rounds=np.array(job_rounds, dtype=np.int64),
-        round_tasks=bounds,
-        round_job=np.array(round_job, dtype=np.int64),
-        task_job=np.array(task_job, dtype=np.int64),
-        task_round=rounds,
+        weight=np.array([job.weight for job in jobs], dtype=float),
+        job_rounds=job_rounds,
+        round_tasks=round_tasks,
+        round_job=round_job,
+        task_job=round_job[task_round],
+        task_round=task_round,
         train=task_train,
         sync=task_sync,
         gpu_class=gpu_class,
         class_gpus=class_gpus,
-        head=arrival[task_job] + before[rounds],
+        head=arrival[round_job[task_round]] + before[task_round],
         critical=np.add.reduceat(length, job_rounds[:-1]),
     )
     for name in view.__slots__:
@@ -144,6 +124,19 @@ def arrays(instance: HareInstance) -> HareArrays:
         if isinstance(value, np.ndarray):
             value.setflags(write=False)
     return view
+
+
+def grouped(keys: Iterable[Hashable]) -> list[tuple[int, ...]]:
+    """Return the positions of equal keys, each group at the place of its first."""
+    groups: dict[Hashable, list[int]] = {}
+    for place, key in enumerate(keys):
+        groups.setdefault(key, []).append(place)
+    return [tuple(group) for group in groups.values()]
+
+
+def _offsets(sizes: Sequence[int]) -> Ints:
+    """Return the positions at which consecutive groups of these sizes begin, and the end."""
+    return np.append(0, np.cumsum(sizes, dtype=np.int64))
 
 
 def lengths_around(

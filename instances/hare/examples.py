@@ -42,18 +42,6 @@ def fig7(request: Request) -> Generated:
     )
 
 
-def fig10(request: Request) -> Generated:
-    """Return preset `fig10`."""
-    first = _job("n", 1, {"GPU": 5}, tasks=2) | {"model": "ResNet50"}
-    second = _job("other", 2, {"GPU": 5}) | {"model": "ResNet50", "arrival": 4}
-    fields = _instance([("GPU1", "GPU")], [first, second])
-    fields["gpu_kinds"] = [{"id": "GPU", "memory_gb": 16}]
-    fields["switching"] = {"models": {"ResNet50": MODELS["ResNet50"].switching_times()}}
-    return Generated(
-        fields, "Fig. 10 with times of our choice, for which this order is optimal", "s"
-    )
-
-
 def ce2(request: Request) -> Generated:
     """Return preset `ce2`."""
     lights = request.values["lights"]

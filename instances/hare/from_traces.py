@@ -22,8 +22,9 @@ are given, see `draw_jobs`.
 
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 from schedgap.errors import UsageError
 from schedgap.instances.generate import Generated, Request, apportion, check_settings, uniform
@@ -39,12 +40,15 @@ from schedgap.instances.hare.workload import (
     exchange_times,
     instance_of,
     stand_in,
-    table_speed,
     training_times,
 )
 from schedgap.instances.traces import TraceJob
 from schedgap.instances.traces.choice import choose
 
+DRAWN = (
+    "models and batch sizes of Table 2, times on V100 from Table 3; other speeds, model sizes,"
+    " rounds and arrivals of our choice"
+)
 REPLACED = {  # settings that have no effect with a file
     "jobs": (
         "arrival_span",
@@ -81,16 +85,18 @@ def _only_arrivals(request: Request) -> bool:
 
 
 def from_traces(request: Request, mix: Mapping[str, float]) -> Generated:
-    """Return an instance from files.
+    """Return an instance from the files of the preset, if any; what they do not give is drawn.
 
-    `request`: input of the preset, with at least one file. `mix`: share of each GPU kind if no file
-    gives them.
+    `mix`: share of each GPU kind if no file gives them.
     """
     kinds, sources = _kinds(request, mix)
     steps = measured_steps(request, kinds)
     speed = _speeds(request, kinds)
     jobs_of = _drawn if request.jobs is None or _only_arrivals(request) else _traced
     drafts, sentence = jobs_of(request, kinds, steps, speed)
+    if not (request.jobs or request.machines or request.rates):
+        source = f"drawn with seed {request.seed}: {DRAWN}"
+        return Generated(*instance_of(request, kinds, drafts, source))
     sources.insert(0, sentence)
     if request.rates is not None:
         sources.append(
@@ -129,10 +135,8 @@ def _kinds(request: Request, mix: Mapping[str, float]) -> tuple[dict[str, int], 
         ]
         shares: Mapping[str, float] = kept
     elif measured and "mix" not in request.given:
-        shares, sources = (
-            dict.fromkeys(measured, 1.0),
-            ["GPUs in equal numbers of the measured kinds"],
-        )
+        shares = dict.fromkeys(measured, 1.0)
+        sources = ["GPUs in equal numbers of the measured kinds"]
     else:
         shares, sources = mix, ["GPUs in the shares of mix"]
         known = tuple(measured) or KINDS
@@ -153,7 +157,7 @@ def _speeds(request: Request, kinds: Mapping[str, int]) -> Speed:
     def speed(model: Model, kind: str) -> float:
         if kind in part:
             return 1 + part[kind] / 1000 * (model.speedups["V100"] - 1)
-        return table_speed(model, base_kind(kind))
+        return model.speedups[base_kind(kind)]
 
     return speed
 
@@ -163,17 +167,11 @@ def _speeds(request: Request, kinds: Mapping[str, int]) -> Speed:
 JobType = tuple[str, int]  # measured job type: name, GPUs
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """Seconds of one step of a whole job on GPUs of one kind."""
+class Step(NamedTuple):
+    """Seconds of one step of a whole job on GPUs of one kind; their sum is its duration."""
 
     train: float
     sync: float
-
-    @property
-    def length(self) -> float:
-        """Duration from start to barrier."""
-        return self.train + self.sync
 
 
 Steps = Mapping[JobType, dict[str, Step] | str]  # steps by kind, or why there are none
@@ -305,7 +303,13 @@ def _traced(
         for job, drawn in zip(jobs, draw_models(request, len(jobs)), strict=True)
     ]
     rounds = draw_rounds(request, models)
-    types = [_type_of(request, job, steps, typed) for job in jobs]
+    types: list[JobType | None] = [None] * len(jobs)
+    if steps:  # the measured type of the job, or else a drawn one
+        types = [
+            (str(job.model), job.gpus) if job.model in typed
+            else draw_type(request, steps, job.gpus)
+            for job in jobs
+        ]  # fmt: skip
     weights = uniform(request.random, value["weights"], len(jobs))
     drafts = []
     for n, job in enumerate(jobs):
@@ -331,17 +335,6 @@ def _traced(
             )
         )
     return drafts, f"{sentence}: {_provenance(request, jobs, timed, typed)}"
-
-
-def _type_of(
-    request: Request, job: TraceJob, steps: Steps, typed: Collection[str]
-) -> JobType | None:
-    """Return the measured type of a job, or else a drawn one; None without rates."""
-    if not steps:
-        return None
-    if job.model is not None and job.model in typed:
-        return job.model, job.gpus
-    return draw_type(request, steps, job.gpus)
 
 
 def _seconds(job: TraceJob) -> float | None:
@@ -372,7 +365,7 @@ def _rated(
     Its steps count if its own type was measured; otherwise it has as many as fill its duration on
     the fastest kind.
     """
-    least = min(part.length for part in step.values())
+    least = min(map(sum, step.values()))
     seconds = _seconds(job)
     if own and job.steps:
         steps = float(job.steps)

@@ -12,15 +12,7 @@ import math
 from schedgap.errors import UsageError
 from schedgap.instances.generate import Generated, Request, apportion, uniform
 from schedgap.instances.hare.from_traces import check_files, from_traces
-from schedgap.instances.hare.workload import (
-    KINDS,
-    Draft,
-    arrivals,
-    cluster,
-    draw_jobs,
-    instance_of,
-    table_speed,
-)
+from schedgap.instances.hare.workload import KINDS, Draft, arrivals, cluster
 
 TRIES = 10_000  # draws of rounds and tasks before the range of tasks counts as impossible
 MIXES = {  # shares of the kinds, for setting `mix`
@@ -91,18 +83,4 @@ def paper(request: Request) -> Generated:
     mix = request.values["mix"]
     shares = MIXES[mix] if isinstance(mix, str) else mix
     check_files(request)
-    if request.jobs or request.machines or request.rates:
-        return from_traces(request, shares)
-    unknown = [kind for kind in shares if kind not in KINDS]
-    if unknown:
-        raise UsageError(
-            f"option mix: no speeds for kind '{unknown[0]}': choose among {', '.join(KINDS)}"
-        )
-    counts = apportion(request.values["gpus"], list(shares.values()))
-    kinds = {kind: count for kind, count in zip(shares, counts, strict=True) if count}
-    source = (
-        f"drawn with seed {request.seed}: models and batch sizes of Table 2, times on V100 from"
-        " Table 3; other speeds, model sizes, rounds and arrivals of our choice"
-    )
-    drafts = draw_jobs(request, kinds, table_speed)
-    return Generated(*instance_of(request, kinds, drafts, source))
+    return from_traces(request, shares)

@@ -1,5 +1,6 @@
 """The instance file of family `hare`."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
@@ -286,16 +287,11 @@ class HareInstance(Instance):
 
     def demands(self) -> tuple[str, list[float]]:
         """Return the number of tasks of each job."""
-        return "tasks", [
-            float(sum(len(job.tasks_of(r)) for r in range(job.number_of_rounds)))
-            for job in self.jobs
-        ]
+        return "tasks", [float(job.number_of_tasks) for job in self.jobs]
 
     def summary(self) -> dict[str, str]:
         """Return jobs, tasks, GPUs by kind, and the time unit."""
-        kinds: dict[str, int] = {}
-        for gpu in self.gpus:
-            kinds[gpu.kind] = kinds.get(gpu.kind, 0) + 1
+        kinds = Counter(gpu.kind for gpu in self.gpus)
         mix = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
         return {
             "jobs": str(len(self.jobs)),

@@ -3,6 +3,7 @@
 Plain Python: verifying a solution rounds its bound to the objective's grid, and loads no NumPy.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,12 +17,12 @@ LARGEST_HORIZON = 2**40  # steps
 LARGEST_VALUE = 2**60  # steps times whole weights
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class HareScale:
     """Whole units of an instance."""
 
     step: Fraction  # length of a step in the instance's time unit
-    weight_step: Fraction  # every weight is a multiple of it
+    weight_step: Fraction  # largest step of which every weight is a multiple
     horizon: int  # steps: some optimal schedule ends by then
 
     @property
@@ -45,13 +46,9 @@ def scale(instance: HareInstance) -> HareScale:
     """
     arrivals = [job.arrival for job in instance.jobs]
     weights = [job.weight for job in instance.jobs]
-    count: dict[int, int] = {}  # id of a task record -> number of tasks with these times
-    records: dict[int, Task] = {}
-    for job in instance.jobs:
-        for r in range(job.number_of_rounds):
-            for task in job.tasks_of(r):
-                count[id(task)] = count.get(id(task), 0) + 1
-                records[id(task)] = task
+    rounds = [job.tasks_of(r) for job in instance.jobs for r in range(job.number_of_rounds)]
+    records = {id(task): task for tasks in rounds for task in tasks}
+    count = Counter(id(task) for tasks in rounds for task in tasks)
     times = {key: _times(task, instance.gpus) for key, task in records.items()}
     step = common_step(
         {*arrivals, *(t for pairs in times.values() for p in pairs for t in p)}, "times"

@@ -25,14 +25,8 @@ class HareSchedule:
         place = view.task_round - view.job_rounds[view.task_job] + 1
         order = np.lexsort((number, place, view.task_job, self.gpu, self.start))
         jobs, gpus = [job.id for job in instance.jobs], [gpu.id for gpu in instance.gpus]
-        rows = zip(
-            view.task_job[order].tolist(),
-            place[order].tolist(),
-            number[order].tolist(),
-            self.gpu[order].tolist(),
-            self.start[order].tolist(),
-            strict=True,
-        )
+        columns = view.task_job, place, number, self.gpu, self.start
+        rows = zip(*(column[order].tolist() for column in columns), strict=True)
         return {
             "assignments": [
                 {"job": jobs[n], "round": r, "task": i, "gpu": gpus[m], "start": start}

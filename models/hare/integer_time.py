@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from schedgap.errors import ScaleError
 from schedgap.instances.hare import HareInstance, arrays
-from schedgap.instances.hare.compiled import lengths_around
-from schedgap.instances.hare.scale import LARGEST_VALUE, scale
+from schedgap.instances.hare.compiled import grouped, lengths_around
+from schedgap.instances.hare.scale import LARGEST_VALUE, HareScale, scale
 from schedgap.instances.scaling import as_fraction
 
 Ints = NDArray[np.int64]
@@ -27,11 +27,9 @@ Synchronization = Annotated[
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class HareSteps:
+class HareSteps(HareScale):
     """An instance in integers; index letters and order of tasks as in `HareArrays`."""
 
-    step: Fraction  # length of a step in the instance's time unit
-    weight_step: Fraction  # greatest common divisor of the weights
     arrival: Ints  # [n] steps
     weight: Ints  # [n] in weight steps, without a common divisor
     train: Ints  # [i, k] steps
@@ -39,12 +37,6 @@ class HareSteps:
     head: Ints  # [i] earliest start, steps
     tail: Ints  # [i] minimum length of the later rounds of the job, steps
     critical: Ints  # [n] L_n, critical path of the job, steps
-    horizon: int  # steps; some optimal schedule ends by then
-
-    @property
-    def grid(self) -> Fraction:
-        """Grid of the objective, in weight times the instance's time unit."""
-        return self.step * self.weight_step
 
     @property
     def critical_path_value(self) -> int:
@@ -85,6 +77,7 @@ def steps(instance: HareInstance) -> HareSteps:
     whole = HareSteps(
         step=step,
         weight_step=weight_step,
+        horizon=units.horizon,
         arrival=arrival,
         weight=weight,
         train=train,
@@ -92,7 +85,6 @@ def steps(instance: HareInstance) -> HareSteps:
         head=arrival[view.task_job] + before[view.task_round],
         tail=after[view.task_round],
         critical=np.add.reduceat(length, view.job_rounds[:-1]),
-        horizon=units.horizon,
     )
     for name in whole.__slots__:
         value = getattr(whole, name)
@@ -136,19 +128,15 @@ def latest_completions(whole: HareSteps, upper: int | None = None) -> Ints:
 def identical_jobs(instance: HareInstance) -> list[tuple[int, ...]]:
     """Return the groups of two or more jobs with equal data, each in list order."""
     view = arrays(instance)
-    groups: dict[tuple[object, ...], list[int]] = {}
-    for n in range(view.jobs):
+
+    def data(n: int) -> tuple[object, ...]:
         first, last = view.job_rounds[n], view.job_rounds[n + 1]
         tasks = slice(view.round_tasks[first], view.round_tasks[last])
-        key = (
-            view.arrival[n],
-            view.weight[n],
-            tuple(np.diff(view.round_tasks[first : last + 1]).tolist()),
-            view.train[tasks].tobytes(),
-            view.sync[tasks].tobytes(),
-        )
-        groups.setdefault(key, []).append(n)
-    return [tuple(group) for group in groups.values() if len(group) > 1]
+        sizes = np.diff(view.round_tasks[first : last + 1])
+        tables = sizes.tobytes(), view.train[tasks].tobytes(), view.sync[tasks].tobytes()
+        return view.arrival[n], view.weight[n], *tables
+
+    return [group for group in grouped(map(data, range(view.jobs))) if len(group) > 1]
 
 
 def no_schedule(instance: HareInstance, options: Mapping[str, Any]) -> str | None:

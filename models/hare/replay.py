@@ -1,5 +1,6 @@
 """The executor: run each GPU's task sequence, with or without the time to switch between jobs."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -75,7 +76,9 @@ def replay(
     paper does. Time: O(n), times the number of jobs kept on a GPU for `hare-memory`.
     """
     view = arrays(instance)
-    _require_each_task_once(instance, sequences)
+    counts = Counter(i for own in sequences for i in own)
+    if len(sequences) != view.gpus or counts != Counter(range(view.tasks)):
+        raise InputError("need one list per GPU, and each task once in all", path="sequences")
     costs = _Switches(instance, switching)
     task_job, task_round = view.task_job.tolist(), view.task_round.tolist()
     train, duration = view.train.tolist(), view.duration.tolist()
@@ -194,18 +197,3 @@ class _Switches:
                     break
                 self.resident[m].append(other)
         return cost
-
-
-def _require_each_task_once(instance: HareInstance, sequences: Sequence[Sequence[int]]) -> None:
-    total = arrays(instance).tasks
-    if len(sequences) != len(instance.gpus):
-        raise InputError(f"need {len(instance.gpus)} lists, one per GPU", path="sequences")
-    seen = [False] * total
-    for m, own in enumerate(sequences):
-        for place, i in enumerate(own):
-            if not 0 <= i < total or seen[i]:
-                said = "twice" if 0 <= i < total else "unknown"
-                raise InputError(f"task {i} is {said}", path=f"sequences[{m}][{place}]")
-            seen[i] = True
-    if not all(seen):
-        raise InputError(f"task {seen.index(False)} is missing", path="sequences")

@@ -109,7 +109,7 @@ def cutting_planes(
         if rows is None:
             end = "closed" if result.status == "optimal" else "stopped"
             break
-        program = _with_rows(program, rows)
+        program = with_rows(program, rows)
         if relaxation is not None:
             relaxation.add_rows(rows.lower, rows.upper, rows.matrix)
     return CuttingPlaneResult(
@@ -130,7 +130,7 @@ def _bound(program: LinearProgram, result: EngineResult) -> float | None:
     return proved if math.isfinite(proved) else result.bound
 
 
-def _with_rows(program: LinearProgram, rows: Rows) -> LinearProgram:
+def with_rows(program: LinearProgram, rows: Rows) -> LinearProgram:
     """Return the program with more rows and without row names."""
     return replace(
         program,

@@ -14,7 +14,6 @@ from schedgap.instances.dmlrs import instance as dmlrs
 from schedgap.instances.families import OWN
 from schedgap.instances.generate import Generated, Preset, Request, generate, presets
 from schedgap.instances.hare import generator as hare_generator
-from schedgap.instances.hare import workload as hare_workload
 from schedgap.instances.loads import LOAD
 from schedgap.instances.presets import SHARED, load_presets
 from schedgap.instances.ring import instance as ring
@@ -262,4 +261,4 @@ def test_settings_allow_what_an_instance_allows() -> None:
     assert option("dmlrs", "small", "horizon").most == dmlrs.MOST_SLOTS
     assert option("dmlrs", "paper", "batch").most == dmlrs.MOST_WORKERS
     assert option("hare", "paper", "mix").choices == tuple(hare_generator.MIXES)
-    assert option("hare", "fig7", "row").choices == hare_workload.SCHEMES
+    assert option("hare", "fig7", "row").choices == ("default", "pipeswitch", "hare")

@@ -23,6 +23,7 @@ bound for real starts.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,9 +107,16 @@ def job_plan(
     grid, paid, arrival = prices.grid, prices.cumulative(), float(view.arrival[n])
     delta, slack, count = _time_steps(view, block, n, blocks_of_rounds, float(grid[-1]), steps)
     times: Floats = arrival + delta * np.arange(count, dtype=np.float64)  # t_j
-    cache: dict[int, _PricedTasks] = {}
-    rounds = [[_priced(block, b, number, prices, paid, times, delta / (1 - slack), cache)
-               for b, number in row] for row in blocks_of_rounds]  # fmt: skip
+    step = delta / (1 - slack)  # an upper bound on the distance of consecutive times
+
+    @cache
+    def priced(b: int, tasks: int) -> _PricedTasks:
+        train, duration = block.train[b], block.train[b] + block.sync[b]
+        cost = tasks * _min_prices(train, grid, paid, times)
+        surely = np.floor(duration / step).astype(np.int64)
+        return _PricedTasks(float(tasks), train, duration, surely, cost)
+
+    rounds = [[priced(b, tasks) for b, tasks in row] for row in blocks_of_rounds]
 
     # Forward: ready[r][j] is the minimum price of r rounds if the next one starts at step j or
     # later.
@@ -171,29 +179,6 @@ def _time_steps(
     slack = 1e-12 + 8 * spacing / delta
     delta *= 1 - 2 * slack
     return delta, slack, int(np.ceil(span / delta)) + 3
-
-
-def _priced(
-    block: TaskBlocks,
-    b: int,
-    count: int,
-    prices: GpuPrices,
-    paid: Floats,
-    times: Floats,
-    step: float,
-    cache: dict[int, _PricedTasks],
-) -> _PricedTasks:
-    """Price `count` tasks of block b; `cache` holds the blocks that other rounds have priced.
-
-    `step` is an upper bound on the distance of consecutive times, rounding included.
-    """
-    if b in cache and cache[b].count == count:
-        return cache[b]
-    train, duration = block.train[b], block.train[b] + block.sync[b]
-    cost = count * _min_prices(train, prices.grid, paid, times)
-    steps = np.floor(duration / step).astype(np.int64)
-    cache[b] = _PricedTasks(float(count), train, duration, steps, cost)
-    return cache[b]
 
 
 def _min_prices(

@@ -14,6 +14,7 @@ from schedgap.models.hare.algorithms.algorithm_1 import algorithm_1
 from schedgap.models.hare.algorithms.list_wspt import list_wspt
 from schedgap.models.hare.bounds import fluid
 from schedgap.models.hare.bounds.certificates import certified
+from schedgap.models.hare.bounds.lagrangian import GpuPrices
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers import EngineResult
 from schedgap.solvers.programs.arrays import Floats
@@ -23,16 +24,23 @@ Cells = Annotated[int, "number of time cells up to the makespan of a list schedu
 
 @dataclass(frozen=True, slots=True)
 class FluidSolution:
-    """Solution of a fluid program.
-
-    `values` [j] by column are None if HiGHS was stopped. `duals` [i] by row are all 0 if HiGHS has
-    none; they too prove a bound.
-    """
+    """Solution of a fluid program; `duals` [i] by row are all 0 if HiGHS has none."""
 
     model: fluid.FluidProgram
     result: EngineResult
-    values: Floats | None
     duals: Floats
+
+    @property
+    def prices(self) -> GpuPrices:
+        """Prices of GPU time in the duals."""
+        return GpuPrices(self.model.grid, fluid.capacity_prices(self.model, self.duals))
+
+    @property
+    def note(self) -> str:
+        """Say that the prices are 0 because HiGHS gave none; else an empty string."""
+        if self.result.duals is not None:
+            return ""
+        return f"the fluid program was not solved ({self.result.status}): prices are 0"
 
 
 # Duals of an interior point suffice, since any duals prove a bound; a crossover takes longer.
@@ -58,7 +66,7 @@ def solve_fluid(instance: HareInstance, call: RunContext, cells: int) -> FluidSo
         result = replace(result, objective=result.objective * cost_scale)
     rows = len(model.program.row_lower)
     duals = np.zeros(rows) if result.duals is None else np.asarray(result.duals) * cost_scale
-    return FluidSolution(model, result, result.values, duals)
+    return FluidSolution(model, result, duals)
 
 
 def default_grid(instance: HareInstance, cells: int) -> Floats:
@@ -86,16 +94,4 @@ def fluid_lp(instance: HareInstance, call: RunContext, *, cells: Cells = 100) ->
         "grid_end": float(model.grid[-1]),
         "engine_value": result.objective,
     }
-    return MethodResult(
-        bound=bound, trace=trace, certificate=certificate, note=unsolved_note(result)
-    )
-
-
-def unsolved_note(result: EngineResult) -> str:
-    """Return a note that the prices are 0 because HiGHS gave none, else an empty string.
-
-    `result`: result of the fluid program.
-    """
-    if result.duals is not None:
-        return ""
-    return f"the fluid program was not solved ({result.status}): prices are 0"
+    return MethodResult(bound=bound, trace=trace, certificate=certificate, note=solution.note)

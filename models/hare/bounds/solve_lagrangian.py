@@ -17,14 +17,13 @@ from typing import Annotated
 from annotated_types import Ge
 
 from schedgap.instances.hare import HareInstance
-from schedgap.models.hare.bounds import fluid
 from schedgap.models.hare.bounds.certificates import (
     critical_certificate,
     lagrangian_certificate,
     priced_certificate,
 )
-from schedgap.models.hare.bounds.lagrangian import GpuPrices, PlanMaster
-from schedgap.models.hare.bounds.solve_fluid import Cells, FluidSolution, solve_fluid, unsolved_note
+from schedgap.models.hare.bounds.lagrangian import PlanMaster
+from schedgap.models.hare.bounds.solve_fluid import Cells, solve_fluid
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers import Clock
 from schedgap.solvers.programs.arrays import Floats
@@ -62,7 +61,7 @@ def lagrangian_bound(
         offer(value, priced_certificate(plans.prices(duals), value, steps=_COARSE))
 
     solution = solve_fluid(instance, replace(call, budget=call.budget.share(0.6)), min(_FEW, cells))
-    prices = fluid_prices(solution)
+    prices = solution.prices
     begin = call.clock.elapsed()
     offer(*lagrangian_certificate(instance, prices, steps=min(_COARSE, steps)))
     reserve = _LAST * (call.clock.elapsed() - begin)
@@ -70,7 +69,7 @@ def lagrangian_bound(
     if cells > _FEW and call.clock.remaining() > reserve:
         finer = solve_fluid(instance, replace(call, budget=call.budget.share(0.5)), cells)
         if finer.result.duals is not None:
-            solution, prices = finer, fluid_prices(finer)
+            solution, prices = finer, finer.prices
     remaining = call.clock.remaining() - reserve
     clock = Clock(None if math.isinf(remaining) else remaining)
     left, raised = rounds, remaining > 0
@@ -94,12 +93,4 @@ def lagrangian_bound(
         if solved.duals is not None:
             prices = plans.prices(solved.duals)
     offer(*lagrangian_certificate(instance, prices, steps=steps))
-    return MethodResult(
-        bound=best[0], trace=trace, certificate=best[1], note=unsolved_note(solution.result)
-    )
-
-
-def fluid_prices(solution: FluidSolution) -> GpuPrices:
-    """Return the prices of GPU time in the duals of a fluid program."""
-    model = solution.model
-    return GpuPrices(model.grid, fluid.capacity_prices(model, solution.duals))
+    return MethodResult(bound=best[0], trace=trace, certificate=best[1], note=solution.note)

@@ -49,11 +49,9 @@ def _bound(
 ) -> MethodResult:
     """Return the bound of a relaxation, unless it is too large for cutting planes."""
     view = arrays(instance)
-    size, unit = view.tasks * view.gpus, "tasks x GPUs"
-    if not integer:
-        size = len(view.alike) * len(view.class_gpus)
-        unit = "classes of tasks x classes of GPUs"
+    size = view.tasks * view.gpus if integer else len(view.alike) * len(view.class_gpus)
     if size > MAX_CELLS:
+        unit = "tasks x GPUs" if integer else "classes of tasks x classes of GPUs"
         return MethodResult(note=f"{size} {unit} are too many (at most {MAX_CELLS}); use fluid-lp")
     found = solve_relaxation(
         instance,

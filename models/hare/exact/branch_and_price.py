@@ -66,25 +66,6 @@ _ROOT_GAP, _NODE_GAP = 0.005, 0.1  # see `_solve`
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BranchAndPriceResult:
-    """Result of a search; it is complete if `lower` meets `upper`.
-
-    `stopped` says why it is not complete; empty otherwise. `proof` shows that nothing is better
-    than `proved`, which is `upper` where the search is complete.
-    """
-
-    schedule: HareSchedule
-    upper: int  # grid steps
-    lower: int  # grid steps
-    root: float  # bound of the root, in grid steps
-    nodes: int
-    columns: int
-    stopped: str = ""
-    proof: Proof | None = None
-    proved: float = -math.inf  # grid steps
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class _Branch:
     """Division of a node by one quantity of a job.
 
@@ -145,6 +126,10 @@ def refusal(instance: HareInstance, upper: int) -> str:
 class BranchAndPrice:
     """The search; `run` may be called once.
 
+    It is complete if `lower` meets `upper`, both in grid steps; otherwise `stopped` says why it is
+    not. `proof` shows that nothing is better than `proved`, in grid steps, which is `upper` where
+    the search is complete. `root` is the bound of the root.
+
     `budget`: its clock stops the search; list schedules are drawn with its seed. `rounding`: look
     for better schedules at every node, in addition to integral solutions. `on_incumbent`,
     `on_bound`: called with every better schedule, and with every better bound in grid steps.
@@ -173,7 +158,10 @@ class BranchAndPrice:
         self.horizon = int(ends.max())
         self.jobs = [job_data(instance, n, int(ends[n])) for n in range(self.view.jobs)]
         self.pricer = JobPricer(max(job.span for job in self.jobs))
-        self.lower, self.root, self.nodes = self.whole.critical_path_value, -math.inf, 0
+        self.lower, self.root = self.whole.critical_path_value, -math.inf
+        self.nodes, self.columns, self.stopped = 0, 0, ""
+        self.proof: Proof | None = None
+        self.proved = -math.inf
         self._pseudocosts = Pseudocosts()
         self._log = ProofLog(len(self.view.class_gpus), self.horizon)
         self._master = ScheduleMaster(
@@ -455,8 +443,8 @@ class BranchAndPrice:
 
     # --- the search --------------------------------------------------------------------------
 
-    def run(self) -> BranchAndPriceResult:
-        """Search until the bounds meet or the clock expires."""
+    def run(self) -> "BranchAndPrice":
+        """Search until the bounds meet or the clock expires, and return the search itself."""
         root = _TreeNode(-math.inf, [job.root for job in self.jobs], np.zeros(len(self.capacity)))
         end = best_first(
             root,
@@ -468,19 +456,11 @@ class BranchAndPrice:
         self._raise_lower(end.bound)
         for node in end.open:
             self._log.close(node.number, node.prices)
-        complete = self.lower >= self.upper
+        self.columns, self.proof = self._master.generated, self._log.written()
+        self.stopped = "" if self.lower >= self.upper else end.stopped
         proved = end.bound if math.isinf(end.bound) else math.ceil(end.bound)
-        return BranchAndPriceResult(
-            self.schedule,
-            self.upper,
-            self.lower,
-            self.root,
-            self.nodes,
-            self._master.generated,
-            "" if complete else end.stopped,
-            self._log.written(),
-            min(float(self.upper), proved),
-        )
+        self.proved = min(float(self.upper), proved)
+        return self
 
     def _expand(self, node: _TreeNode) -> list[_TreeNode]:
         """Solve a node and return its children, none if it is settled.

@@ -110,7 +110,12 @@ def time_indexed(
 ) -> Built:
     """Build the time-indexed program."""
     upper = _upper(instance, known)
-    _check_time_indexed(instance, upper, max_columns)
+    layout = by_start.layout(instance, upper)
+    check_size(layout.columns, max_columns)
+    if max_columns is not None and layout.entries > MAX_ENTRIES:
+        raise NotBuiltError(
+            f"too large: about {layout.entries} entries, at most {MAX_ENTRIES} are built"
+        )
     return BuiltProgram(
         by_start.build(instance, upper=upper),
         lambda values: by_start.read(values, instance, upper=upper),
@@ -125,21 +130,15 @@ def time_indexed(
     )
 
 
-def _check_time_indexed(instance: HareInstance, upper: int | None, max_columns: int | None) -> None:
-    """Raise NotBuiltError if the time-indexed program is too large for a method."""
-    layout = by_start.layout(instance, upper)
-    check_size(layout.columns, max_columns)
-    if max_columns is not None and layout.entries > MAX_ENTRIES:
-        raise NotBuiltError(
-            f"too large: about {layout.entries} entries, at most {MAX_ENTRIES} are built"
-        )
-
-
 def relaxed_time_indexed(
-    instance: HareInstance, known: Known[HareSchedule] | None = None
+    instance: HareInstance,
+    known: Known[HareSchedule] | None = None,
+    *,
+    max_columns: MaxColumns = None,
 ) -> LinearProgram:
     """Build the linear relaxation of the time-indexed program."""
-    return replace(by_start.build(instance, upper=_upper(instance, known)), integer=None)
+    program: LinearProgram = time_indexed(instance, known, max_columns=max_columns).model
+    return replace(program, integer=None)
 
 
 def time_indexed_lp(
@@ -151,12 +150,11 @@ def time_indexed_lp(
     known = Known(starting_schedule(instance))
     upper = _upper(instance, known)
     assert upper is not None
+    call.progress.phase("building the program")
     try:
-        _check_time_indexed(instance, upper, max_columns)
+        relaxed = relaxed_time_indexed(instance, known, max_columns=max_columns)
     except NotBuiltError as error:
         return MethodResult(note=str(error))
-    call.progress.phase("building the program")
-    relaxed = relaxed_time_indexed(instance, known)
     call.progress.phase("solving the relaxation")
     result = solve(relaxed, "highs", clock=call.clock, threads=call.threads, seed=call.seed)
     size = {"columns": len(relaxed.cost), "rows": len(relaxed.row_lower)}
@@ -183,10 +181,9 @@ def relaxed_prefix(instance: HareInstance) -> LinearProgram:
         for m, k in enumerate(view.gpu_class.tolist())
         for i in range(view.tasks)
     ]
-    program = relaxation_arrays.with_cuts(relaxed, cuts)
-    others = (program.row_names or ())[: -len(cuts)]
     names = [f"eq_9[{m},{i}]" for m in range(view.gpus) for i in range(view.tasks)]
-    return replace(program, row_names=[*others, *names])
+    program = relaxation_arrays.with_cuts(relaxed, cuts)
+    return replace(program, row_names=[*(relaxed.program.row_names or ()), *names])
 
 
 def fluid_lp(instance: HareInstance) -> LinearProgram:

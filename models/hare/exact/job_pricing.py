@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedgap.instances.hare import HareInstance, arrays
+from schedgap.instances.hare.compiled import grouped
 from schedgap.models.hare.integer_time import Ints, steps
 
 Floats = NDArray[np.float64]
@@ -301,7 +302,5 @@ def column(job: JobData, priced: PricedJob) -> ScheduleColumn:
 
 def _same_masks(tasks: tuple[int, ...], windows: JobWindows) -> list[tuple[int, ...]]:
     """Group the tasks of a round that share one mask; only identical tasks do."""
-    groups: dict[int, list[int]] = {}
-    for j in tasks:
-        groups.setdefault(id(windows.start[j]), []).append(j)
-    return [tuple(group) for group in groups.values()]
+    groups = grouped(id(windows.start[j]) for j in tasks)
+    return [tuple(tasks[place] for place in group) for group in groups]

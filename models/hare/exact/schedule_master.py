@@ -21,8 +21,7 @@ from schedgap.models.hare.integer_time import Ints
 from schedgap.solvers import Clock, EngineResult
 from schedgap.solvers.engines.highs import Relaxation
 from schedgap.solvers.programs.arrays import LinearProgram
-from schedgap.solvers.programs.builder import columns_matrix
-from schedgap.solvers.programs.sparse import sparse
+from schedgap.solvers.programs.builder import Entries, columns_matrix
 
 IN_USE = 1e-6  # share above which a column counts as used
 
@@ -76,22 +75,17 @@ class ScheduleMaster:
         """
         if not new:
             return
-        rows, entries, starts, cost = [], [], [0], []
+        rows, cost = len(self.capacity), []
+        entries: list[Entries] = []
         for n, item in new:
             usage = self.usage(n, item)
             used = np.flatnonzero(usage)
-            rows.append(np.append(used, len(self.capacity) + n))
-            entries.append(np.append(usage[used], 1.0))
-            starts.append(starts[-1] + len(used) + 1)
+            entries.append([(used, usage[used]), (rows + n, 1.0)])
             cost.append(float(self._jobs[n].weight * (self._jobs[n].arrival + item.barrier[-1])))
             self._pools[n].put(item, len(self._upper))
             self._upper.append(math.inf)
-        count = len(new)
-        matrix = sparse.csc_array(
-            (np.concatenate(entries), np.concatenate(rows), np.array(starts)),
-            (len(self.capacity) + len(self._jobs), count),
-        )
-        self._program.add_columns(cost, np.zeros(count), np.full(count, np.inf), matrix)
+        matrix = columns_matrix(entries, rows + len(self._jobs))
+        self._program.add_columns(cost, np.zeros(len(new)), np.full(len(new), np.inf), matrix)
 
     def usage(self, n: int, item: ScheduleColumn) -> Floats:
         """Return [k * horizon + t] the number of GPUs that a schedule occupies."""

@@ -28,14 +28,14 @@ def hare_fluid(
     `rule`: options of `place`.
     """
     solution = solve_fluid(instance, call, cells)
-    if solution.values is None:
+    model, values = solution.model, solution.result.values
+    if values is None:
         return MethodResult(note=f"the fluid program was not solved ({solution.result.status})")
     call.progress.phase("placing the tasks")
-    model = solution.model
-    start = fluid.start_times(instance, model, solution.values)
+    start = fluid.start_times(instance, model, values)
     view = arrays(instance)
     share = np.zeros((len(model.task_blocks.job), len(view.class_gpus)))  # [b, k]
-    np.add.at(share, (model.block, model.kind), solution.values[: len(model.block)])
+    np.add.at(share, (model.block, model.kind), values[: len(model.block)])
     first = np.array([gpus[0] for gpus in view.class_gpus])
     gpu = first[share.argmax(axis=1)][model.task_blocks.task_block]
     trace: dict[str, object] = {

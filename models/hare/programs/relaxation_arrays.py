@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from schedgap.instances.hare import HareArrays, HareInstance, arrays
 from schedgap.models.hare.integer_time import identical_jobs
 from schedgap.solvers.loops.cutting_planes import Rows as NewRows
+from schedgap.solvers.loops.cutting_planes import with_rows
 from schedgap.solvers.programs.arrays import Floats, LinearProgram
-from schedgap.solvers.programs.builder import ProgramBuilder
-from schedgap.solvers.programs.sparse import sparse
+from schedgap.solvers.programs.builder import Block, ProgramBuilder
 
 Ints = NDArray[np.int64]
 MAX_CUTS = 200  # per machine and round of separation, spread over all violated rows
@@ -29,19 +29,14 @@ class RelaxationItems:
     """Items and machines of the program; index letters g item, k machine."""
 
     count: Floats  # [g] number of tasks of the item
-    job: Ints  # [g]
     round: Ints  # [g] index over the rounds of all jobs
     head: Floats  # [g] earliest start
     train: Floats  # [g, k] T^c
     duration: Floats  # [g, k] T^c + T^s
-    size: Floats  # [k] number of GPUs of the machine
+    unit: Floats  # [g, k] tasks of an item per GPU of the machine, if the item's share there is 1
     gpu: Ints  # [k] one of its GPUs
+    kind: Ints  # [k] class of its GPUs
     task_item: Ints  # [i] item of each task
-
-    @property
-    def unit(self) -> Floats:
-        """[g, k] tasks of an item per GPU of the machine, if the item's share there is 1."""
-        return self.count[:, None] / self.size
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,17 +45,9 @@ class BaseRelaxation:
 
     program: LinearProgram
     items: RelaxationItems
-
-    def split(self, values: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return x [g], y [g, k] and z [g, k] of a point.
-
-        `values` [j]: values of the columns of `program`.
-        """
-        items, machines = self.items.train.shape
-        x, y, z = np.split(
-            values[: items + 2 * items * machines], [items, items + items * machines]
-        )
-        return x, y.reshape(items, machines), z.reshape(items, machines)
+    x: Block
+    y: Block
+    z: Block
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,25 +61,24 @@ class LoadCut:
 
 def _items(view: HareArrays, *, integer: bool) -> RelaxationItems:
     """Return one item per task and one machine per GPU, or per class of each for continuous y."""
-    groups: list[tuple[int, ...]] = [(i,) for i in range(view.tasks)]
-    machines: list[tuple[int, ...]] = [(m,) for m in range(view.gpus)]
-    if not integer:
-        groups, machines = view.alike, list(view.class_gpus)
-    first = np.array([group[0] for group in groups])
-    gpu = np.array([group[0] for group in machines])
-    count = np.array([len(group) for group in groups])
+    groups, machines = view.alike, list(view.class_gpus)
+    if integer:
+        groups, machines = [(i,) for i in range(view.tasks)], [(m,) for m in range(view.gpus)]
+    first, gpu = np.array([group[0] for group in groups]), np.array([gpus[0] for gpus in machines])
+    count = np.array([float(len(group)) for group in groups])
     task_item = np.empty(view.tasks, dtype=np.int64)
-    task_item[np.concatenate(groups)] = np.repeat(np.arange(len(groups)), count)
+    for g, group in enumerate(groups):
+        task_item[list(group)] = g
     kind = view.gpu_class[gpu]
     return RelaxationItems(
-        count=count.astype(float),
-        job=view.task_job[first],
+        count=count,
         round=view.task_round[first],
         head=view.head[first],
         train=view.train[first][:, kind],
         duration=view.duration[first][:, kind],
-        size=np.array([float(len(group)) for group in machines]),
+        unit=count[:, None] / [len(gpus) for gpus in machines],
         gpu=gpu,
+        kind=kind,
         task_item=task_item,
     )
 
@@ -120,9 +106,10 @@ def build(instance: HareInstance, *, limit: float, integer: bool) -> BaseRelaxat
     barrier_cost = np.zeros(view.rounds)
     barrier_cost[last] = view.weight
     grid = (items, machines)
-    x = builder.columns("x", items, lower=item.head, upper=limit).positions
-    y = builder.columns("y", grid, upper=1.0, integer=integer).positions
-    z = builder.columns("z", grid, upper=limit).positions
+    starts = builder.columns("x", items, lower=item.head, upper=limit)
+    shares = builder.columns("y", grid, upper=1.0, integer=integer)
+    products = builder.columns("z", grid, upper=limit)
+    x, y, z = starts.positions, shares.positions, products.positions
     b = builder.columns("b", view.rounds, cost=barrier_cost, upper=end).positions
     g = np.arange(items)
     row, pair = g[:, None], np.arange(y.size).reshape(grid)  # rows by item, and by item and machine
@@ -165,7 +152,7 @@ def build(instance: HareInstance, *, limit: float, integer: bool) -> BaseRelaxat
         *(f"b[{q}]" for q in range(view.rounds)),
     ]
     program = replace(builder.program(names=True), column_names=column_names)
-    return BaseRelaxation(program, item)
+    return BaseRelaxation(program, item, starts, shares, products)
 
 
 def _ordered(builder: ProgramBuilder, name: str, before: Ints, after: Ints) -> None:
@@ -198,18 +185,14 @@ def cut_rows(relaxed: BaseRelaxation, cuts: Sequence[LoadCut]) -> NewRows:
     c c' over all pairs, which is (A^2 - sum c^2) / 2. Since the square lies above its tangents,
     A^2 >= 2 A* A - A*^2, replacing A^2 by the tangent at A* gives a valid linear row.
     """
-    item = relaxed.items
-    items, machines = item.train.shape
-    builder = ProgramBuilder()
+    item, builder = relaxed.items, ProgramBuilder()
     builder.columns("column", len(relaxed.program.cost))
     terms = []
     for number, cut in enumerate(cuts):
         g, k = cut.items, cut.machine
         weight, train = item.unit[g, k] * item.train[g, k], item.train[g, k]
-        y = items + g * machines + k
-        z = y + items * machines
-        terms.append((number, y, weight * (2 * cut.load - train)))
-        terms.append((number, z, -2 * weight))
+        terms.append((number, relaxed.y.at(g, k), weight * (2 * cut.load - train)))
+        terms.append((number, relaxed.z.at(g, k), -2 * weight))
     builder.rows("eq_9", len(cuts), *terms, upper=[cut.load**2 for cut in cuts])
     rows = builder.program()
     return NewRows(rows.row_lower, rows.row_upper, rows.matrix)
@@ -220,19 +203,7 @@ def with_cuts(relaxed: BaseRelaxation, cuts: Sequence[LoadCut]) -> LinearProgram
 
     `relaxed`: the relaxation without rows (9). `cuts`: its cuts, in the order of the rows.
     """
-    if not cuts:
-        return relaxed.program
-    program, rows = relaxed.program, cut_rows(relaxed, cuts)
-    return replace(
-        program,
-        matrix=sparse.vstack([program.matrix, rows.matrix], format="csr"),
-        row_lower=np.append(program.row_lower, rows.lower),
-        row_upper=np.append(program.row_upper, rows.upper),
-        row_names=[
-            *(program.row_names or ()),
-            *(f"eq_9[{number}]" for number in range(1, len(cuts) + 1)),
-        ],
-    )
+    return with_rows(relaxed.program, cut_rows(relaxed, cuts)) if cuts else relaxed.program
 
 
 def disaggregated(cuts: Sequence[LoadCut], view: HareArrays) -> list[LoadCut]:
@@ -264,7 +235,7 @@ def separate_full_set(relaxed: BaseRelaxation, values: Floats) -> list[LoadCut]:
     list of LoadCut
         Tangents at the loads of the point, at most one per machine.
     """
-    item, (_, y, z) = relaxed.items, relaxed.split(values)
+    item, y, z = relaxed.items, relaxed.y.extract(values), relaxed.z.extract(values)
     every, cuts = np.arange(len(item.count)), []
     for k in range(y.shape[1]):
         load, excess = _excess(item, k, every, y, z)
@@ -295,7 +266,7 @@ def separate_prefixes(relaxed: BaseRelaxation, values: Floats) -> list[LoadCut]:
     ----------
     M. Queyranne, "Structure of a simple scheduling polyhedron", Mathematical Programming 58 (1993).
     """
-    item, (_, y, z) = relaxed.items, relaxed.split(values)
+    item, y, z = relaxed.items, relaxed.y.extract(values), relaxed.z.extract(values)
     cuts = []
     for k in range(y.shape[1]):
         there = np.flatnonzero(y[:, k] > _ZERO_SHARE)

@@ -32,9 +32,8 @@ from schedgap.solvers import Clock, EngineResult, solve
 from schedgap.solvers.engines.registry import find_engine
 from schedgap.solvers.engines.results import OnBound
 from schedgap.solvers.loops.cutting_planes import Rows as NewRows
-from schedgap.solvers.loops.cutting_planes import Solve, cutting_planes
+from schedgap.solvers.loops.cutting_planes import Solve, cutting_planes, with_rows
 from schedgap.solvers.programs.arrays import Floats, LinearProgram
-from schedgap.solvers.programs.sparse import sparse
 
 INTEGER_CELLS = 400  # tasks x GPUs up to which y is binary by default
 MAX_RATIO = 1e6  # between weights, or times; larger ratios exceed the tolerances of engines
@@ -74,15 +73,14 @@ class RelaxationSolution:
     def start(self) -> Floats:
         """[i] starts x_hat of the tasks, in the instance's time unit."""
         assert self.values is not None
-        x, _, _ = self.relaxed.split(self.values)
-        return np.asarray(x[self.relaxed.items.task_item])
+        return self.relaxed.x.extract(self.values)[self.relaxed.items.task_item]
 
     @property
     def gpu(self) -> NDArray[np.int64]:
         """[i] GPU with the largest share y_hat of the task, or one of that class of GPUs."""
         assert self.values is not None
-        _, y, _ = self.relaxed.split(self.values)
-        return np.asarray(self.relaxed.items.gpu[y.argmax(axis=1)][self.relaxed.items.task_item])
+        items, share = self.relaxed.items, self.relaxed.y.extract(self.values)
+        return np.asarray(items.gpu[share.argmax(axis=1)][items.task_item])
 
     def trace(self) -> dict[str, object]:
         """Return bound, proof, rounds and cuts of the loop, for the trace of a method."""
@@ -145,6 +143,7 @@ def solve_relaxation(
 def _solver(call: RunContext, clock: Clock) -> Solve:
     """Return the engine of a call with tight tolerances, for costs of any size."""
     engine = call.engine or "highs"
+    precise = _PRECISE.get(engine, dict(find_engine(engine).least))
 
     def run(program: LinearProgram) -> EngineResult:
         scale = _cost_scale(program)
@@ -154,7 +153,7 @@ def _solver(call: RunContext, clock: Clock) -> Solve:
             clock=clock,
             threads=call.threads,
             seed=call.seed,
-            options=_precise(engine, program.is_mixed),
+            options=precise | (_PRECISE_INTEGER.get(engine, {}) if program.is_mixed else {}),
         )
         return replace(
             result,
@@ -164,12 +163,6 @@ def _solver(call: RunContext, clock: Clock) -> Solve:
         )
 
     return run
-
-
-def _precise(engine: str, mixed: bool) -> dict[str, Any]:
-    """Return the tightest tolerances that are safe for an engine."""
-    linear = _PRECISE.get(engine, dict(find_engine(engine).least))
-    return linear | (_PRECISE_INTEGER.get(engine, {}) if mixed else {})
 
 
 def _cost_scale(program: LinearProgram) -> float:
@@ -217,9 +210,7 @@ def solve_with_cuts(
         with_cuts(relaxed, cuts), violated_rows, clock=clock, rounds=max_rounds, solve=solve,
         on_bound=on_bound,
     )  # fmt: skip
-    values = duals = None
-    if loop.last is not None:
-        values, duals = np.asarray(loop.last.values), loop.last.duals
+    values, duals = (None, None) if loop.last is None else (loop.last.values, loop.last.duals)
     closed = loop.end == "closed"
     return RelaxationSolution(
         relaxed, loop.program, all_cuts, values, loop.bound, closed, loop.rounds, duals
@@ -249,9 +240,8 @@ def solve_binary_with_cuts(
     """
 
     def copies(cut: LoadCut) -> list[LoadCut]:
-        times = relaxed.items.train, relaxed.items.duration
-        equal = [(table == table[:, [cut.machine]]).all(axis=0) for table in times]
-        return [replace(cut, machine=int(m)) for m in np.flatnonzero(equal[0] & equal[1])]
+        kind = relaxed.items.kind
+        return [replace(cut, machine=int(m)) for m in np.flatnonzero(kind == kind[cut.machine])]
 
     state = RelaxationSolution(relaxed, relaxed.program, list(cuts))
     best = np.inf
@@ -283,11 +273,10 @@ def solve_binary_with_cuts(
 def _with_shares(relaxed: BaseRelaxation, values: Floats) -> LinearProgram:
     """Return the linear program with y fixed to its values in a point."""
     program = relaxed.program
-    items, machines = relaxed.items.train.shape
-    y = slice(items, items + items * machines)
-    fixed = values[y] if program.integer is None else np.round(values[y])
+    shares = relaxed.y.extract(values)
+    fixed = shares.clip(0, 1) if program.integer is None else shares.round().clip(0, 1)
     lower, upper = program.lower.copy(), program.upper.copy()
-    lower[y] = upper[y] = fixed.clip(0, 1)
+    relaxed.y.extract(lower)[...] = relaxed.y.extract(upper)[...] = fixed
     return replace(program, lower=lower, upper=upper, integer=None)
 
 
@@ -311,15 +300,11 @@ def canonical_point(
     relaxed = found.relaxed
     program = _with_shares(relaxed, found.values)
     cost = np.zeros_like(program.cost)
-    cost[: len(relaxed.items.count)] = relaxed.items.count
+    relaxed.x.extract(cost)[...] = relaxed.items.count
     value = program.objective(found.values)
+    most = value + 1e-7 * max(1.0, abs(value))
     narrowed = replace(
-        program,
-        cost=cost,
-        matrix=sparse.vstack([program.matrix, sparse.csr_array(program.cost[None])], format="csr"),
-        row_lower=np.append(program.row_lower, -np.inf),
-        row_upper=np.append(program.row_upper, value + 1e-7 * max(1.0, abs(value))),
-        row_names=[*(program.row_names or ()), "fix_e28_value"],
+        with_rows(program, NewRows([-np.inf], [most], program.cost[None])), cost=cost
     )
     best = solve_with_cuts(
         replace(relaxed, program=narrowed), separate, solve, clock, cuts=found.cuts
