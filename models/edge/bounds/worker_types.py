@@ -256,7 +256,7 @@ class TypeRelaxation:
         most = np.minimum(n, capacity[:, :, 1])
         numbers = [least, most]
         for where, unit in (row for row, _ in priced if row.unit > 1 and row.where < 2):
-            for below in range(unit - 1, int(n.max()), unit):
+            for below in range(unit - 1, min(int(n.max()), int(self.capacity[where])), unit):
                 numbers.append(np.clip(below if where else n - below, least, most))
         split = [(~together, number) for number in numbers]
         for allowed, number in [(fits[:, :, 1], n), *split]:
