@@ -7,9 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, arrays
+from schedgap.instances.generate import generate
 from schedgap.models.edge import FAMILY
 from schedgap.models.edge.decisions import ModeStart
-from schedgap.models.edge.heuristics import kernel, list_search
+from schedgap.models.edge.heuristics import kernel, list_search, partial_schedule
+from schedgap.models.edge.heuristics.initial import initial_state
 from schedgap.models.edge.heuristics.kernel import KERNEL
 from schedgap.models.edge.heuristics.list_search import anneal_types
 from schedgap.models.edge.heuristics.lists import best_list, orders, place_all
@@ -18,7 +20,7 @@ from schedgap.models.edge.methods import METHODS
 from schedgap.models.edge.modes import JobMode
 from schedgap.models.edge.placements import PlacedRun
 from schedgap.models.edge.rules import check, objective
-from schedgap.models.method import Budget, RunContext
+from schedgap.models.method import Budget, NullProgress, RunContext
 from schedgap.solvers import Clock
 from schedgap.solvers.search.annealing import insert_all
 from strategies.edge import brute_force, edge_instances, instance_of, placements
@@ -215,3 +217,24 @@ def test_a_job_that_cannot_end_in_time_is_a_proof():
     short = EdgeInstance.from_data(TOY_C.to_data() | {"horizon": 4})
     outcome, _ = solved(short)
     assert outcome.infeasible and outcome.note == "job j1 cannot end by slot 4"
+
+
+def test_the_first_schedule_does_not_wait_for_compiled_code(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Loading it takes half a second, a first list of 200 jobs on 201 servers 0.08 s."""
+
+    def load(instance: EdgeInstance) -> None:
+        raise ImportError
+
+    instance, found = generate("edge", preset="medium", seed=67), []
+    assert isinstance(instance, EdgeInstance) and kernel.kernel(instance) is KERNEL
+    monkeypatch.setattr(partial_schedule, "entry", load)
+
+    class Ear(NullProgress):
+        def incumbent(self, schedule: object, objective: float) -> None:
+            found.append(objective)
+
+    with pytest.raises(ImportError):
+        initial_state(instance, RunContext({}, None, Budget(Clock(9)), Ear()))
+    assert found == [136.0]

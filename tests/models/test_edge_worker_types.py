@@ -1,6 +1,7 @@
 """Bounds by worker type: below every optimum at any prices and any number of slots."""
 
 import math
+import tracemalloc
 from unittest import mock
 
 import numpy as np
@@ -184,3 +185,21 @@ def test_of_jobs_with_more_than_half_the_workers_one_runs_at_a_time() -> None:
     assert type_bound(instance) == brute_force(instance) == 3
     with mock.patch.object(worker_types, "class_cuts", return_value=[]):
         assert type_bound(instance) == 2
+
+
+def test_cuts_of_a_small_class_are_cheap_to_price_next_to_a_large_one() -> None:
+    """A job of 20,000 workers, of which two are on an edge server, whose cut counts in pairs."""
+    servers = [
+        {"id": kind, "kind": kind, "workers": {"gpu": count}, "parameter_servers": {"cpu": 2}}
+        for kind, count in (("edge", 2), ("cloud", 20_000))
+    ]
+    instance = instance_of([{"chunks": 20_000, "epochs": 2}], servers=servers, horizon=60)
+    view = compiled(instance)
+    cuts = class_cuts(view, 0)
+    assert ClassRow(0, 2) in cuts
+    types = TypeRelaxation(view, 0, 40, 1, cuts)
+    tracemalloc.start()
+    types.bound(np.full((len(types.rows), 40), 2.0**-9))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20e6

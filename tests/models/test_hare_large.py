@@ -66,3 +66,15 @@ def test_an_instance_too_large_for_exact_searches_is_searched_and_bounded(
     assert outcome.schedule is not None and outcome.schedule.value(instance) < first
     assert outcome.certificate is not None
     assert outcome.certificate["kind"] in ("lagrangian", "critical-path")
+
+
+def test_without_time_no_bound_is_begun_that_nothing_can_stop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(exact, "MAX_TASKS", 3)
+    monkeypatch.setattr(exact, "lagrangian_stage", lambda *args, **more: pytest.fail("no time"))
+    instance = generate("hare", preset="small", seed=4)
+    [method] = [method for method in METHODS if method.name == "exact"]
+    call = RunContext(method.parse({}), None, Budget(Clock(0.0)), NullProgress())
+    outcome = FAMILY.run(method, instance, call)
+    assert outcome.schedule is not None and outcome.bound is not None

@@ -1,20 +1,25 @@
 """Searches stopped at any reading of the clock: what they claim then is true."""
 
+from collections.abc import Callable
 from itertools import islice
+from typing import Any
 
 import pytest
 
 import schedgap as sg
 from schedgap.instances.generate import generate
 from schedgap.instances.hare import HareInstance
+from schedgap.models.hare import FAMILY
 from schedgap.models.hare.baselines.gavel_fifo import gavel_fifo
 from schedgap.models.hare.bounds.certificates import check_certificate
-from schedgap.models.hare.exact import branch_and_price, stages
+from schedgap.models.hare.exact import branch_and_price, exact, stages
 from schedgap.models.hare.heuristics import initial
 from schedgap.models.hare.heuristics.local_search import LocalSearch
 from schedgap.models.hare.integer_time import steps
 from schedgap.models.hare.methods import METHODS
 from schedgap.models.method import Budget
+from schedgap.models.search_state import SearchState, StageResult
+from schedgap.solvers import Clock
 from strategies.clocks import StopAt
 from strategies.hare import brute_force, instance_of
 from strategies.hare_batch import tiny_instances
@@ -206,3 +211,22 @@ def test_thousands_of_stops_of_trees() -> None:
                 break
     print(f"{stops} stops")
     assert stops >= 10_000
+
+
+def test_a_killed_search_leaves_the_rest_of_the_time_to_cp_sat(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Branch and price is killed for its memory, for example, before its first word."""
+    run: Callable[..., StageResult | None] = SearchState.child
+
+    def child(found: SearchState, name: str, *args: Any, **more: Any) -> StageResult | None:
+        return None if name == "branch-and-price" else run(found, name, *args, **more)
+
+    monkeypatch.setattr(SearchState, "child", child)
+    monkeypatch.setattr(exact, "LATE_MOVES", 10)
+    [method] = [method for method in METHODS if method.name == "exact"]
+    judge = Judge(INTEGRAL_TOO_EARLY, 4799.0)
+    outcome = FAMILY.run(method, INTEGRAL_TOO_EARLY, judge.call(Clock(30)))
+    judge.outcome(outcome)
+    assert "cp-sat" in outcome.trace and outcome.schedule is not None
+    assert outcome.schedule.value(INTEGRAL_TOO_EARLY) == 4799

@@ -32,6 +32,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -254,12 +255,17 @@ class TypeRelaxation:
         # just below a jump upwards, or at the ends, they are least.
         least = np.maximum(0, n - capacity[:, :, 0])
         most = np.minimum(n, capacity[:, :, 1])
-        numbers = [least, most]
-        for where, unit in (row for row, _ in priced if row.unit > 1 and row.where < 2):
-            for below in range(unit - 1, int(n.max()), unit):
-                numbers.append(np.clip(below if where else n - below, least, most))
-        split = [(~together, number) for number in numbers]
-        for allowed, number in [(fits[:, :, 1], n), *split]:
+        jumps = [
+            (where, below)
+            for where, unit in (row for row, _ in priced if row.unit > 1 and row.where < 2)
+            for below in range(unit - 1, min(int(n.max()), int(self.capacity[where])), unit)
+        ]
+        numbers = chain(
+            (least, most),
+            (np.clip(below if where else n - below, least, most) for where, below in jumps),
+        )
+        split = ((~together, number) for number in numbers)
+        for allowed, number in chain([(fits[:, :, 1], n)], split):
             other = np.where(allowed, paid(number), np.inf)
             cloud, cost = np.where(other < cost, number, cloud), np.minimum(cost, other)
         cost = np.where(inside, cost + (start + d - 1 - job.arrival), np.inf)

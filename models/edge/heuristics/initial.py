@@ -5,7 +5,8 @@ import math
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.edge.bounds.job_alone import job_bound
 from schedgap.models.edge.decisions import compiled, sense
-from schedgap.models.edge.heuristics.lists import best_list
+from schedgap.models.edge.heuristics.kernel import KERNEL, LARGE
+from schedgap.models.edge.heuristics.lists import best_list, orders
 from schedgap.models.edge.heuristics.partial_schedule import PartialSchedule
 from schedgap.models.edge.placements import (
     reported_sums,
@@ -14,6 +15,9 @@ from schedgap.models.edge.placements import (
 )
 from schedgap.models.method import RunContext
 from schedgap.models.search_state import SearchState
+
+# Jobs x servers up to which a list is made before the compiled code is loaded, in half a second.
+MAX_PLAIN = 100_000
 
 
 def initial_state(instance: EdgeInstance, call: RunContext) -> SearchState:
@@ -51,6 +55,12 @@ def _offer_lists(state: SearchState, instance: EdgeInstance) -> None:
         if partial.complete or instance.is_batch:
             state.incumbent(partial.schedule())
 
+    if LARGE <= len(instance.jobs) * len(instance.servers) <= MAX_PLAIN:
+        first = PartialSchedule(instance)
+        first.insert(orders(instance)["arrival"], KERNEL.plain)
+        offer(first)
+        if state.closed:
+            return
     best_list(instance, stop=lambda: state.closed or state.call.clock.expired(), on_list=offer)
 
 

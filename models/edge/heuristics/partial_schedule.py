@@ -1,6 +1,6 @@
 """Partial schedule: placed runs of all worker types, and what they leave free, for the kernel."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -135,12 +135,12 @@ class PartialSchedule:
         apply(problem, state, j, 1)
         return True
 
-    def insert(self, order: Iterable[int]) -> None:
+    def insert(self, order: Iterable[int], run: Callable[..., int] | None = None) -> None:
         """Place jobs in order, each where it ends earliest; those that do not fit are left out.
 
-        `order`: jobs by index.
+        `order`: jobs by index. `run`: of the kernel; None: as `kernel.entry` chooses.
         """
-        run = entry(self.instance)
+        run = run or entry(self.instance)
         for i in order:
             t, j = self.row[i]
             insert_all(run, self.problems[t], self.states[t], [j], ALL)

@@ -87,7 +87,8 @@ def _bracket(instance: HareInstance, state: SearchState, synchronization: Synchr
         lagrangian(instance, state, budget)
         return
     search = first_search(instance, state)
-    if not state.closed:  # in this process, which needs no other engine: a new one starts slowly
+    # In this process, which needs no other engine: a new one starts slowly.
+    if not state.closed and not budget.clock.expired():
         state.phase("pricing GPU time")
         report = lagrangian_stage(state, instance, budget=budget.share(BRACKET_SHARE))
         state.take("lagrangian", report)

@@ -57,7 +57,7 @@ def run_cp_sat(
 
 
 def branch_and_price(instance: HareInstance, state: SearchState, budget: Budget) -> bool:
-    """Run branch and price in a child process; return whether it gave up before its time limit."""
+    """Run branch and price in a child process; return whether it ended early without an answer."""
     state.call.progress.phase("branch and price")
     result = state.child(
         "branch-and-price",
@@ -67,7 +67,9 @@ def branch_and_price(instance: HareInstance, state: SearchState, budget: Budget)
         budget=budget,
         engine="highs",
     )
-    return result is not None and result.value == "given up"
+    if result is None:  # the child was killed: at the end of the time, or for its memory
+        return not budget.clock.expired()
+    return bool(result.value == "given up")
 
 
 def branch_and_price_stage(
