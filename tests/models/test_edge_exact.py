@@ -12,6 +12,7 @@ from schedgap.instances.generate import generate
 from schedgap.models.edge import FAMILY, rules
 from schedgap.models.edge.exact import components, exact
 from schedgap.models.method import Budget, MethodResult, RunContext
+from schedgap.models.search_state import StageResult
 from schedgap.solvers import Clock
 from schedgap.solvers.proofs.checker import RefusedError
 from schedgap.solvers.proofs.prover import Proved
@@ -151,6 +152,25 @@ def test_exact_is_never_below_the_bound_by_worker_types(monkeypatch: pytest.Monk
     alone = outcome(None, "job-alone", instance).bound
     assert least is not None and alone is not None and alone < least == found.bound
     assert found.certificate is not None and found.certificate["kind"] == "type-bound"
+
+
+@pytest.mark.parametrize(("seconds", "share"), [(10.0, 0.75), (20.0, 0.6), (60.0, 0.4)])
+def test_bounds_at_full_scale_have_most_of_a_short_time(
+    seconds: float, share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[float] = []
+
+    def bounds(state: object, instance: object, *, budget: Budget) -> StageResult:
+        assert budget.clock.limit is not None
+        given.append(budget.clock.limit)
+        return StageResult(value=[])
+
+    monkeypatch.setattr(exact, "MAX_PLACES", 0)
+    monkeypatch.setattr(exact, "type_stage", bounds)
+    monkeypatch.setattr(exact, "search_lists", lambda *arguments: None)
+    call = RunContext({}, None, Budget(Clock(seconds)), Silence())
+    exact.exact(generate("edge", preset="small", seed=2), call)
+    assert given == [pytest.approx(share * seconds, rel=0.1)]
 
 
 def test_what_a_search_proves_is_refuted_afterwards() -> None:
