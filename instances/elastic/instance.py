@@ -144,9 +144,7 @@ class ElasticInstance(Instance):
 
     def demands(self) -> tuple[str, list[float]]:
         """Return the number of mini-batches of each job."""
-        return "mini-batches", [
-            float(job.epochs * job.chunks * job.batches_per_chunk) for job in self.jobs
-        ]
+        return "mini-batches", [float(job.work) for job in self.jobs]
 
     def summary(self) -> dict[str, str]:
         """Return sizes, architecture and objective."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Placement
 from schedgap.models.family import Bar, Chart, Link
-from schedgap.models.gantt import dominant_share
+from schedgap.models.gantt import Span, dominant_share, stack
 
 
 def chart(instance: ElasticInstance, schedule: Mapping[str, Any]) -> Chart:
@@ -17,13 +17,12 @@ def chart(instance: ElasticInstance, schedule: Mapping[str, Any]) -> Chart:
     Notes
     -----
     Slot t is drawn from t - 1 to t. The text of a bar says how many workers and PSs the job has on
-    the server; its height is the largest share of a resource of the server that they use. A dotted
-    line leads from each segment of a preempted job to the next.
+    the server. Its height is the largest share of a resource of the server that they use; bandwidth
+    counts only if they use nothing else. A dotted line leads from each segment of a preempted job
+    to the next.
     """
     placed = ElasticSchedule.from_data(instance, schedule)
-    runs_on: dict[str, list[tuple[Placement, str, str]]] = {
-        server.id: [] for server in instance.servers
-    }
+    spans_on: dict[str, list[Span]] = {server.id: [] for server in instance.servers}
     for job in placed.placements:
         segments = placed.segments(job)
         for number, run in enumerate(segments, 1):
@@ -31,35 +30,28 @@ def chart(instance: ElasticInstance, schedule: Mapping[str, Any]) -> Chart:
             if number > 1 and placed.restart_slots:
                 note += f" (from slot {run.start + placed.restart_slots} on, after the restart)"
             for server in {**run.workers, **run.ps}:
-                runs_on[server].append((run, job, note))
+                text = f"{job}{note} on {server}: {_counts(run, server)}"
+                share = _share(instance, run, server)
+                spans_on[server].append(Span(run.start - 1, run.end - 1, job, text, share))
     lanes: list[str] = []
     bars: list[Bar] = []
-    lane_of: dict[tuple[str, int, str], str] = {}  # job, start, server -> lane
-    for server, runs in runs_on.items():
-        free: list[int] = []  # end of the last run on each lane of this server
-        names: list[str] = []
-        for run, job, note in sorted(runs, key=lambda item: item[0].start):
-            row = next((k for k, end in enumerate(free) if end <= run.start), len(free))
-            if row == len(free):
-                free.append(0)
-                names.append(f"{server} ({row + 1})" if row else server)
-            free[row] = run.end
-            lane_of[job, run.start, server] = names[row]
-            text = f"{job}{note} on {server}: {_counts(run, server)}"
-            share = _share(instance, run, server)
-            bars.append(Bar(names[row], run.start - 1, run.end - 1, job, text, share=share))
-        lanes += names or [server]
+    lane_of: dict[tuple[str, float, str], str] = {}  # job, start, server -> lane
+    for server, spans in spans_on.items():
+        server_lanes, server_bars = stack(server, spans)
+        lanes += server_lanes
+        bars += server_bars
+        lane_of |= {(bar.group, bar.start, server): bar.lane for bar in server_bars}
     links = [
         Link(
             job,
-            lane_of[job, first.start, here],
+            lane_of[job, first.start - 1, here],
             first.end - 1,
-            lane_of[job, then.start, there],
+            lane_of[job, then.start - 1, there],
             then.start - 1,
         )
         for job in placed.placements
         for first, then in pairwise(placed.segments(job))
-        for here, there in [_nearest(first, then, list(runs_on))]
+        for here, there in [_nearest(first, then, list(spans_on))]
     ]  # fmt: skip
     return Chart(tuple(lanes), tuple(bars), "slot", tuple(links))
 
@@ -75,17 +67,17 @@ def _nearest(first: Placement, then: Placement, servers: list[str]) -> tuple[str
 
 
 def _share(instance: ElasticInstance, run: Placement, server: str) -> float:
-    """Return the largest share of a resource of a server that a run uses."""
+    """Return the largest share of a resource of a server that a run uses; see `chart`."""
     capacity = next(one.capacity for one in instance.servers if one.id == server)
-    used = dict.fromkeys(capacity, 0.0)
+    used = dict.fromkeys(instance.resources, 0.0)
     for kinds, kind, count in (
         (instance.worker_types, run.worker_type, run.workers.get(server, 0)),
         (instance.ps_types, run.ps_type, run.ps.get(server, 0)),
     ):
-        demand = next((one.demand for one in kinds if one.id == kind), {})
-        for name in capacity:
-            used[name] += count * demand.get(name, 0.0)
-    return dominant_share(used, capacity)
+        for name, amount in next((one.demand for one in kinds if one.id == kind), {}).items():
+            used[name] += count * amount
+    bandwidth = {instance.bandwidth_resource: used.pop(instance.bandwidth_resource)}
+    return dominant_share(used if any(used.values()) else bandwidth, capacity)
 
 
 def _counts(run: Placement, server: str) -> str:

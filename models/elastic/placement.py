@@ -6,7 +6,7 @@ so removing the PSs of all other servers keeps a placement feasible. The ring of
 PSs.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple, TypeVar
 
@@ -313,6 +313,53 @@ def counts(
     return dict(sorted(workers.items())), dict(ps)
 
 
+class Placed(NamedTuple):
+    """The placement of a job in one window: workers and PSs by index of server, with their cost."""
+
+    cost: float
+    workers: dict[int, int]
+    ps: dict[int, int]
+
+
+def cheapest_in_windows(
+    demand: ModeDemand,
+    omega: Floats,
+    zeta: Floats,
+    free: Floats,
+    *,
+    central: bool = False,
+    rule: Rule = "exact",
+    below: float = np.inf,
+) -> tuple[Floats, Callable[[int], Placed]]:
+    """Return [t] the least cost in each window, infinite without a placement, and the placements.
+
+    `demand`: workers and PSs of the mode. `omega`, `zeta` [t, h]: price of one worker, and of one
+    PS, in the window. `free` [t, h, r]: free amounts throughout the window. `central`: everything
+    on one server, or on at least two. `rule`: as in `ps_split`. `below`: split placements that do
+    not cost less may be left out.
+
+    Notes
+    -----
+    Source: Algorithms 4-7 for one window.
+    """
+    if central:
+        costs = central_costs(demand, omega, zeta, free)
+        least = costs.min(axis=1)
+
+        def on_one_server(t: int) -> Placed:
+            h = int(np.argmax(costs[t] <= least[t] + tie_margin(float(least[t]))))
+            ps = {} if demand.ps is None else {h: 1}
+            return Placed(float(costs[t, h]), {h: demand.workers}, ps)
+
+        return least, on_one_server
+    fill = GreedyFill(omega, fits(free, demand.worker), demand.workers)
+    if demand.ps is None:
+        found = ring_split(fill, demand.workers)
+    else:
+        found = ps_split(fill, demand, zeta, free, rule=rule, below=below)
+    return found.cost, lambda t: Placed(float(found.cost[t]), *counts(fill, demand, found, t))
+
+
 def cheapest(
     demand: ModeDemand,
     omega: Floats,
@@ -321,39 +368,15 @@ def cheapest(
     *,
     central: bool = False,
     rule: Rule = "exact",
-    fill: GreedyFill | None = None,
-) -> tuple[float, dict[int, int], dict[int, int]] | None:
-    """Return the cheapest placement in one window: its cost, workers by server, PSs by server.
+) -> Placed | None:
+    """Return the cheapest placement in one window, or None when there is none.
 
-    `demand`: workers and PSs of the mode. `omega`, `zeta` [h]: price of one worker, and of one PS,
-    in the window. `free` [h, r]: free amounts throughout the window. `central`: everything on one
-    server, or on at least two. `rule`: as in `ps_split`. `fill`: of the demand's workers in this
-    window, if it has been computed before.
-
-    Returns
-    -------
-    (float, dict, dict) or None
-        None when no such placement exists.
-
-    Notes
-    -----
-    Source: Algorithms 4-7 for one window.
+    `omega`, `zeta` [h], `free` [h, r]: of the window; all else as in `cheapest_in_windows`.
     """
-    if central:
-        cost = central_costs(demand, omega, zeta, free)
-        h = int(np.argmax(cost <= cost.min() + tie_margin(float(cost.min()))))
-        if not np.isfinite(cost[h]):
-            return None
-        return float(cost[h]), {h: demand.workers}, {} if demand.ps is None else {h: 1}
-    if fill is None:
-        fill = GreedyFill(omega[None], fits(free, demand.worker)[None], demand.workers)
-    if demand.ps is None:
-        found = ring_split(fill, demand.workers)
-    else:
-        found = ps_split(fill, demand, zeta[None], free[None], rule=rule)
-    if not np.isfinite(found.cost[0]):
-        return None
-    return float(found.cost[0]), *counts(fill, demand, found, 0)
+    cost, placed = cheapest_in_windows(
+        demand, omega[None], zeta[None], free[None], central=central, rule=rule
+    )
+    return placed(0) if np.isfinite(cost[0]) else None
 
 
 def central_costs(demand: ModeDemand, omega: Floats, zeta: Floats, free: Floats) -> Floats:

@@ -142,20 +142,14 @@ def omitted_rules(schedule: Any) -> tuple[str, ...]:
 def _read(instance: ElasticInstance, schedule: Any) -> UncheckedSchedule:
     """Return a schedule of the right shape, or raise InputError."""
     require(schedule, "object")
-    for key in schedule:
-        if key not in ("mode", "restart_slots", "jobs"):
-            raise schedule_error("unknown key", key)
     mode = schedule.get("mode", "nonpreemptive")
-    require(mode, "string", "mode")
-    if "jobs" not in schedule:
-        raise schedule_error("missing key", "jobs")
-    require(schedule["jobs"], "object", "jobs")
-    if mode == "preemptive" and "restart_slots" not in schedule:
-        raise schedule_error("missing key", "restart_slots")
     if mode == "nonpreemptive" and "restart_slots" in schedule:
         raise schedule_error("only with mode preemptive", "restart_slots")
+    needed: Shapes = {"jobs": "object", "restart_slots": "number"}
+    if mode != "preemptive":
+        needed = {"jobs": "object"}
+    require_keys(schedule, needed, {"mode": "string", "restart_slots": "number"})
     restart = schedule.get("restart_slots", 0)
-    require(restart, "number", "restart_slots")
     known = {job.id: job for job in instance.jobs}
     jobs: dict[str, list[Segment]] = {}
     unknown, split = [], []
@@ -164,12 +158,7 @@ def _read(instance: ElasticInstance, schedule: Any) -> UncheckedSchedule:
         parts: list[tuple[str, tuple[str | int, ...], Any]] = [(name, ("jobs", name), data)]
         if mode == "preemptive" or "segments" in data:
             split.append(name)
-            for key in data:
-                if key != "segments":
-                    raise schedule_error("unknown key", "jobs", name, key)
-            if "segments" not in data:
-                raise schedule_error("missing key", "jobs", name, "segments")
-            require(data["segments"], "list", "jobs", name, "segments")
+            require_keys(data, {"segments": "list"}, {}, "jobs", name)
             parts = [
                 (f"{name} segment {k + 1}", ("jobs", name, "segments", k), part)
                 for k, part in enumerate(data["segments"])
@@ -446,7 +435,6 @@ def _within_capacity(instance: ElasticInstance, runs: Sequence[Segment]) -> Iter
     slot of the largest excess.
     """
     resources = instance.resources
-    rank = {t: k for k, t in enumerate(sorted({t for run in runs for t in (run.start, run.end)}))}
     held: dict[str, list[tuple[int, int, list[float]]]] = {}  # server -> from, until, use [r]
     for run in runs:
         worker = _demand(instance.worker_types, run.worker_type)
@@ -454,13 +442,12 @@ def _within_capacity(instance: ElasticInstance, runs: Sequence[Segment]) -> Iter
         for name in {**run.workers, **(run.ps or {})}:
             y, s = run.workers.get(name, 0), (run.ps or {}).get(name, 0)
             amounts = [worker.get(r, 0.0) * y + ps.get(r, 0.0) * s for r in resources]
-            held.setdefault(name, []).append((rank[run.start], rank[run.end], amounts))
-    times = sorted(rank, key=rank.__getitem__)
+            held.setdefault(name, []).append((run.start, run.end, amounts))
     by_start = itemgetter(0)
     for server in instance.servers:
         if server.id not in held:
             continue
-        used: dict[int, list[float]] = {}  # rank of a start -> use [r] then
+        used: dict[int, list[float]] = {}  # start -> use [r] then
         running: list[tuple[int, int, list[float]]] = []
         for first, starting in groupby(sorted(held[server.id], key=by_start), key=by_start):
             running = [run for run in running if run[1] > first] + list(starting)
@@ -469,12 +456,11 @@ def _within_capacity(instance: ElasticInstance, runs: Sequence[Segment]) -> Iter
             ]
         for r, resource in enumerate(resources):
             most = server.capacity.get(resource, 0.0)
-            amount = {rank: amounts[r] for rank, amounts in used.items()}
-            worst = max(amount, key=amount.__getitem__)
-            excess = amount[worst] - most
+            amount = {start: amounts[r] for start, amounts in used.items()}
+            slot = max(amount, key=amount.__getitem__)
+            excess = amount[slot] - most
             if excess > TOLERANCE + 2 * math.ulp(most):
-                slot = times[worst]
-                message = f"{server.id}, slot {slot}: {amount[worst]:.10g} of {most:g} {resource}"
+                message = f"{server.id}, slot {slot}: {amount[slot]:.10g} of {most:g} {resource}"
                 yield Violation("V13", (server.id, resource, str(slot)), excess, message)
 
 

@@ -38,7 +38,8 @@ def test_the_toy_by_hand() -> None:
     found = run_online(TOY)
     assert found.schedule.value(TOY) == 110
     assert [(each.tau, each.base) for each in found.rounds] == [(2, 8), (4, 16)]
-    assert found.trace()[0] == {"tau": 2, "base": 8, "batch": ["j1", "j2"], "windows": [["j2"]]}
+    first = {"tau": 2, "base": 8, "batch": ["j1", "j2"], "windows": [["j2"]]}
+    assert a_online(TOY).trace["rounds"][0].items() >= first.items()
 
 
 def test_alpha_one_and_the_compact_variant_by_hand() -> None:
@@ -82,9 +83,9 @@ def test_modes_can_be_restricted() -> None:
     def single(view: ElasticCluster, job: Job) -> tuple[Mode, ...]:
         return tuple(mode for mode in job_modes(view, job) if mode.workers == 1)
 
-    run = run_online(TOY, modes_of=single)
+    run = a_online(TOY, modes_of=single)
     assert run.schedule.value(TOY) == 5 * 19 + 3 * 39
-    assert run.settings.const.kappa == pytest.approx(10 / 3)  # j1 central, 6 (11/12 + 3/4), by 3
+    assert run.trace["kappa"] == pytest.approx(10 / 3)  # j1 central, 6 (11/12 + 3/4), by 3
 
 
 def test_windows_of_a_batch_follow_each_other() -> None:
@@ -184,13 +185,13 @@ def test_decisions_do_not_depend_on_later_jobs(
         ]
         early = [
             {
-                name: run.schedule.placements[name]
-                for each in run.rounds
+                name: schedule.placements[name]
+                for each in rounds
                 if each.tau <= time
                 for window in each.windows
                 for name in (arrived_job.job.id for arrived_job, _ in window.served)
             }
-            for run in runs
+            for schedule, rounds in runs
         ]
         assert early[0] == early[1]
 

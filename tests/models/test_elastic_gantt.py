@@ -1,5 +1,7 @@
 """The picture of an `elastic` schedule shows what runs where."""
 
+import schedgap as sg
+from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.gantt import chart
 from strategies.elastic_examples import RING, TOY, TOY_SCHEDULE
 
@@ -11,6 +13,25 @@ def test_servers_are_lanes_and_slots_begin_one_earlier():
     assert (first.lane, first.start, first.end, first.group) == ("s1", 0, 3, "j1")
     assert first.text == "j1 on s1: 2 workers w1, 1 PS p1"
     assert (second.lane, second.start, second.end) == ("s2", 1, 2)
+
+
+def test_a_bar_is_as_high_as_its_share_of_the_gpus():
+    """Both jobs of the introduction use half of the bandwidth."""
+    instance = sg.generate("elastic", preset="introduction")
+    run = {"start": 1, "ps_type": "ps", "ps": {"server": 1}, "workers": {"server": 1}}
+    jobs = {
+        "A": run | {"duration": 10, "worker_type": "two"},
+        "B": run | {"duration": 15, "worker_type": "one"},
+    }
+    assert [bar.share for bar in chart(instance, {"jobs": jobs}).bars] == [2 / 3, 1 / 3]
+
+
+def test_a_parameter_server_alone_is_as_high_as_its_share_of_the_bandwidth():
+    data = TOY.to_data()
+    data["ps_types"] = [{"id": "p1", "demand": {"bandwidth": 3}}]
+    alone = TOY_SCHEDULE["jobs"]["j1"] | {"workers": {"s1": 1}, "ps": {"s2": 1}}
+    made = chart(ElasticInstance.from_data(data), {"jobs": {"j1": alone}})
+    assert [bar.share for bar in made.bars] == [0.5, 0.5]  # a GPU of two; 3 of 6
 
 
 def test_jobs_that_share_a_server_have_lanes_of_their_own():

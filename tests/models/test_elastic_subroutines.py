@@ -22,7 +22,6 @@ from schedgap.models.elastic.algorithms.guarantees import theorem_1_missed, theo
 from schedgap.models.elastic.algorithms.pricing import PricedRun, PricedServers
 from schedgap.models.elastic.algorithms.subroutines import (
     SubroutineInput,
-    SubroutinePlacement,
     best_split,
     cheapest_central,
     cheapest_ring_central,
@@ -32,7 +31,7 @@ from schedgap.models.elastic.algorithms.subroutines import (
 )
 from schedgap.models.elastic.algorithms.theorem_1 import main, study
 from schedgap.models.elastic.modes import Mode, cluster, modes
-from schedgap.models.elastic.placement import tie_margin
+from schedgap.models.elastic.placement import Placed, tie_margin
 from strategies.elastic import elastic_instances, instance_of
 from strategies.elastic_examples import BATCH, RING, THEOREM_1_PRICES, theorem_1
 
@@ -164,15 +163,15 @@ def _of_theorem_1(**server: float) -> tuple[Any, ...]:
 def test_the_literal_algorithm_4_places_no_workers() -> None:
     """With the PSs on A nothing fits, but both workers are counted off; B then gets 2 PSs, 20."""
     found = greedy_split(*_of_theorem_1(), count_afresh=False, leave_one=False)
-    assert found == SubroutinePlacement(20.0, {}, {1: 2})
+    assert found == Placed(20.0, {}, {1: 2})
 
 
 def test_theorem_1_is_false() -> None:
-    assert greedy_split(*_of_theorem_1()) == SubroutinePlacement(22.0, {0: 2}, {1: 2})
-    assert best_split(*_of_theorem_1()) == SubroutinePlacement(13.0, {0: 1, 1: 1}, {1: 1})
+    assert greedy_split(*_of_theorem_1()) == Placed(22.0, {0: 2}, {1: 2})
+    assert best_split(*_of_theorem_1()) == Placed(13.0, {0: 1, 1: 1}, {1: 1})
     small = {"gpu": 1, "cpu": 1, "bandwidth": 2}
     assert greedy_split(*_of_theorem_1(**small)) is None
-    assert best_split(*_of_theorem_1(**small)) == SubroutinePlacement(13.0, {0: 1, 1: 1}, {1: 1})
+    assert best_split(*_of_theorem_1(**small)) == Placed(13.0, {0: 1, 1: 1}, {1: 1})
 
 
 def test_a_last_worker_beside_the_parameter_servers_spoils_the_candidate() -> None:
@@ -189,13 +188,13 @@ def test_a_last_worker_beside_the_parameter_servers_spoils_the_candidate() -> No
     )
     demand = cluster(instance).demand(Mode(0, 0, 1, False, 1))
     case = demand, np.array([1.0, 5.0]), np.array([1.0, 1.0]), cluster(instance).capacity
-    assert greedy_split(*case) == SubroutinePlacement(6.0, {1: 1}, {0: 1})
+    assert greedy_split(*case) == Placed(6.0, {1: 1}, {0: 1})
     swapped = demand, np.array([5.0, 1.0]), np.array([1.0, 9.0]), cluster(instance).capacity
-    assert greedy_split(*swapped) == SubroutinePlacement(2.0, {1: 1}, {0: 1})
+    assert greedy_split(*swapped) == Placed(2.0, {1: 1}, {0: 1})
     # With the PS on the server of the worker: g = 1 = N, no PS, though no worker fits elsewhere.
     both = demand, np.ones(2), np.ones(2), np.array([[1.0, 4, 4], [1, 4, 4]])
-    assert greedy_split(*both) == SubroutinePlacement(2.0, {1: 1}, {0: 1})
-    assert greedy_split(*both, leave_one=False) == SubroutinePlacement(2.0, {0: 1}, {1: 1})
+    assert greedy_split(*both) == Placed(2.0, {1: 1}, {0: 1})
+    assert greedy_split(*both, leave_one=False) == Placed(2.0, {0: 1}, {1: 1})
 
 
 def test_the_study_shows_which_variant_fails_how() -> None:

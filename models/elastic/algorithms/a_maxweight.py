@@ -148,23 +148,32 @@ def constants(
     with np.errstate(divide="ignore"):
         per_unit = np.where(mean > 0, 1 / mean, 0.0) if normalise else np.ones(len(mean))
     unscaled = MaxWeightConstants(instance.horizon, 1.0, 1.0, per_unit, 1.0)
-    volume_ranges = []  # (weight, v_min, v_max) of each job
-    for j, job in enumerate(instance.jobs):
-        job_modes = _within(arrived_job(instance, j, modes_of).modes, instance.horizon)
-        if job_modes:
-            volumes = unscaled.volumes(view, job_modes)
-            volume_ranges.append((job.weight, float(volumes.min()), float(volumes.max())))
-    kappa = (
-        max((largest / weight for weight, _, largest in volume_ranges), default=1.0)
-        if normalise
-        else 1.0
-    )
+    ranges = volume_ranges(instance, unscaled, modes_of)
+    kappa = 1.0
+    if normalise:
+        kappa = max((largest / weight for weight, _, largest in ranges), default=1.0)
     if F is None:
-        F = max((kappa * weight / smallest for weight, smallest, _ in volume_ranges), default=1.0)
+        F = max((kappa * weight / smallest for weight, smallest, _ in ranges), default=1.0)
     F *= F_factor
     H, R = view.capacity.shape
     lam = 2 * instance.horizon * H * R * F + 1
     return MaxWeightConstants(instance.horizon, F, kappa, per_unit, lam)
+
+
+def volume_ranges(
+    instance: ElasticInstance, const: MaxWeightConstants, modes_of: ModesOf | None = None
+) -> list[tuple[float, float, float]]:
+    """Return the weight, and the least and largest volume of a mode, of each job that has modes.
+
+    Modes that exceed the horizon do not count if others do not.
+    """
+    found, view = [], cluster(instance)
+    for j, job in enumerate(instance.jobs):
+        job_modes = _within(arrived_job(instance, j, modes_of).modes, instance.horizon)
+        if job_modes:
+            volumes = const.volumes(view, job_modes)
+            found.append((job.weight, float(volumes.min()), float(volumes.max())))
+    return found
 
 
 def gamma(const: MaxWeightConstants) -> float:
@@ -241,7 +250,11 @@ def serve_batch(
     """
     priced = PricedServers.empty(view, deadline - 1)  # A3 L1: x = 0, beta = 0, delta = 0 (E35)
     served: list[tuple[ArrivedJob, PricedRun]] = []  # J_i^s
-    able = _in_order(view, jobs, const, order)
+    able = [arrived for arrived in jobs if arrived.modes]
+    if order == "density":
+        able.sort(
+            key=lambda one: (-one.job.weight / const.least_volume(view, one.modes), one.place)
+        )
     if log is not None:
         ids = [arrived.job.id for arrived in able]
         log.append({"line": "A3 L1", "event": "batch", "deadline": deadline, "jobs": ids})
@@ -265,22 +278,6 @@ def serve_batch(
         words = {"served": taken, "left": left, "weight": batch.weight}
         log.append({"line": "A3 L16", "event": "batch_end", **words})
     return batch
-
-
-def _in_order(
-    view: ElasticCluster, jobs: Sequence[ArrivedJob], const: MaxWeightConstants, order: Order
-) -> list[ArrivedJob]:
-    """Return the jobs that have a mode, in the order of the loop."""
-    able = [arrived for arrived in jobs if arrived.modes]
-    if order == "density":
-        density = {arrived.place: _density(view, arrived, const) for arrived in able}
-        able.sort(key=lambda arrived: (-density[arrived.place], arrived.place))
-    return able
-
-
-def _density(view: ElasticCluster, job: ArrivedJob, const: MaxWeightConstants) -> float:
-    """Return weight over least volume; a volume is never 0, since every worker needs bandwidth."""
-    return job.job.weight / const.least_volume(view, job.modes)
 
 
 def _cheapest(
@@ -388,9 +385,7 @@ def split_windows(instance: ElasticInstance) -> Iterator[tuple[Floats, Floats]]:
                 for rule, known in costs.items():
                     known.append(priced.costs(mode, starts, rule=rule))
         yield np.concatenate(costs["exact"]), np.concatenate(costs["repaired"])
-        best = (
-            _cheapest(priced, arrived, deadline, const, "exact", "order") if arrived.modes else None
-        )
+        best = _cheapest(priced, arrived, deadline, const, "exact", "order")
         if best is not None and const.kappa * arrived.job.weight > best.cost:
             _commit(priced, best, const)
 

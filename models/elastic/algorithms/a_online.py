@@ -91,29 +91,6 @@ class ElasticArrivals(Arriving[ArrivedJob]):
         return run._replace(start=self.may_start(shift + run.start))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AOnlineResult:
-    """Schedule and rounds of an online run, with its settings."""
-
-    settings: OnlineSettings
-    schedule: ElasticSchedule
-    rounds: tuple[ServedRound, ...]
-
-    def trace(self) -> list[dict[str, Any]]:
-        """Return the rounds as plain data."""
-        return [
-            {
-                "tau": served_round.tau,
-                "base": served_round.base,
-                "batch": [job.job.id for job in served_round.batch],
-                "windows": [
-                    [job.job.id for job, _ in window.served] for window in served_round.windows
-                ],
-            }
-            for served_round in self.rounds
-        ]
-
-
 def a_dual(
     jobs: Sequence[ArrivedJob], tau: int, settings: OnlineSettings, *, log: Log | None = None
 ) -> tuple[ServedBatch, ...]:
@@ -153,7 +130,7 @@ def a_dual(
 
 def serve_rounds(
     arrivals: ElasticArrivals, settings: OnlineSettings, *, log: Log | None = None
-) -> AOnlineResult:
+) -> tuple[ElasticSchedule, list[ServedRound]]:
     """Schedule jobs in batches, as they arrive.
 
     `arrivals`: every job must have a mode. `settings`: T, F, kappa and alpha are known beforehand,
@@ -161,7 +138,7 @@ def serve_rounds(
 
     Returns
     -------
-    AOnlineResult
+    (ElasticSchedule, list of ServedRound)
         With `compact` a round starts as soon as its time has come and the previous round has ended,
         which is never later: the decisions and the bound on every completion are the same.
 
@@ -200,7 +177,7 @@ def serve_rounds(
         if log is not None:
             words = {"round": i, "time": tau, "left": _ids(waiting)}
             log.append({"line": "A1 L10", "event": "round_end", **words})
-    return AOnlineResult(settings, ElasticSchedule(placed), tuple(rounds))  # A1 L11
+    return ElasticSchedule(placed), rounds  # A1 L11
 
 
 def _ids(jobs: Sequence[ArrivedJob]) -> list[str]:
@@ -262,7 +239,8 @@ def a_online(
     -------
     AlgorithmRun
         Its `trace`: `alpha`, `kappa`, `F`, `gamma`; `lemma_1`, whether it holds in each round; and
-        `rounds`, each with its batch, the jobs served in each window, and the alpha that it needed.
+        `rounds`, each with its batch, the jobs served in each window, and the alpha that (6)
+        requires for its batch, by the text after Theorem 5.
         No schedule where some job can never run.
 
     Notes
@@ -279,27 +257,29 @@ def a_online(
         cluster(instance), const, windows, placement, order, tie, compact, batch
     )
     log: Log | None = [] if events else None
-    run = serve_rounds(arrivals, settings, log=log)
+    schedule, rounds = serve_rounds(arrivals, settings, log=log)
     upper = partial(weight_bound, instance) if weight_bound is not None and lemma_1 else None
+    least, ratio = min(job.weight for job in instance.jobs), gamma(const)
     trace = {
-        "alpha": settings.alpha,
-        "kappa": settings.const.kappa,
-        "F": settings.const.F,
-        "gamma": gamma(settings.const),
-        "lemma_1": evaluate_lemma_1(run.rounds, settings.alpha, upper=upper),
+        "alpha": windows,
+        "kappa": const.kappa,
+        "F": const.F,
+        "gamma": ratio,
+        "lemma_1": evaluate_lemma_1(rounds, windows, upper=upper),
         "rounds": [
-            round_trace | {"alpha_needed": _alpha_needed(instance, run, served_round)}
-            for round_trace, served_round in zip(run.trace(), run.rounds, strict=True)
+            {
+                "tau": one.tau,
+                "base": one.base,
+                "batch": _ids(one.batch),
+                "windows": [_ids([job for job, _ in window.served]) for window in one.windows],
+                "alpha_needed": windows_needed(
+                    math.fsum(job.job.weight for job in one.batch), least, ratio
+                ),
+            }
+            for one in rounds
         ],
     }
-    return AlgorithmRun(run.schedule, tuple(log or ()), trace)
-
-
-def _alpha_needed(instance: ElasticInstance, run: AOnlineResult, served_round: ServedRound) -> int:
-    """Return the alpha that (6) requires for the batch of a round, by the text after Theorem 5."""
-    total = math.fsum(one.job.weight for one in served_round.batch)
-    least = min(job.weight for job in instance.jobs)
-    return windows_needed(total, least, gamma(run.settings.const))
+    return AlgorithmRun(schedule, tuple(log or ()), trace)
 
 
 def lemma_1_of_run(instance: ElasticInstance, **options: Any) -> dict[str, object]:
@@ -314,12 +294,12 @@ def lemma_1_of_run(instance: ElasticInstance, **options: Any) -> dict[str, objec
         `failed`, the rounds for which it is not.
     """
     claim = "value <= 4 alpha optimum, if each round serves the best window's weight (Lemma 1)"
-    if instance.is_batch:
-        failed = ["not evaluated: needs objective weighted_completion"]
-        return {"claim": claim, "factor": None, "holds": False, "failed": failed}
-    trace = a_online(instance, **options).trace
+    trace = {} if instance.is_batch else a_online(instance, **options).trace
     if "lemma_1" not in trace:
-        failed = ["not evaluated: some job can never run"]
+        why = (
+            "needs objective weighted_completion" if instance.is_batch else "some job can never run"
+        )
+        failed = [f"not evaluated: {why}"]
         return {"claim": claim, "factor": None, "holds": False, "failed": failed}
     failed = [f"not shown for the round of tau = {tau}" for tau in trace["lemma_1"]["short"]]
     factor = 4.0 * trace["alpha"]

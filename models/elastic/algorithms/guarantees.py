@@ -21,6 +21,7 @@ from schedgap.models.elastic.algorithms.a_maxweight import (
     gamma,
     serve_batch,
     split_windows,
+    volume_ranges,
 )
 from schedgap.models.elastic.algorithms.pricing import PricedServers
 from schedgap.models.elastic.modes import cluster, modes
@@ -89,7 +90,9 @@ def failed_assumptions(
     `rule`: how split placements are found.
     """
     log, checks = math.log2(const.lam), []
-    low, high = _weight_by_volume(instance, const)
+    ranges = volume_ranges(instance, const)
+    low = min((const.kappa * weight / most for weight, _, most in ranges), default=1.0)
+    high = max((const.kappa * weight / least for weight, least, _ in ranges), default=1.0)
     close = 1e-9
     checks.append(
         (
@@ -119,19 +122,6 @@ def failed_assumptions(
     return [words for words, fails in checks if fails]
 
 
-def _weight_by_volume(instance: ElasticInstance, const: MaxWeightConstants) -> tuple[float, float]:
-    """Return the least and greatest kappa w / volume over the modes that end by the horizon."""
-    view, ratios = cluster(instance), []
-    for j, job in enumerate(instance.jobs):
-        job_modes = modes(instance, j)
-        job_modes = (
-            tuple(mode for mode in job_modes if mode.duration <= instance.horizon) or job_modes
-        )
-        volumes = const.volumes(view, job_modes)
-        ratios += [const.kappa * job.weight / volume for volume in volumes.tolist()]
-    return min(ratios, default=1.0), max(ratios, default=1.0)
-
-
 def _largest_share(instance: ElasticInstance) -> float:
     """Return the largest share of a server's resource that the workers of a mode, or a PS, use."""
     view, largest = cluster(instance), 0.0
@@ -154,15 +144,10 @@ def _overflow_factor(instance: ElasticInstance, const: MaxWeightConstants) -> fl
     """Return the F for which the price lambda / 2 of one server and slot exceeds every weight."""
     view = cluster(instance)
     used = [mode for j in range(len(instance.jobs)) for mode in modes(instance, j)]
-    types = {("worker", mode.worker_type) for mode in used}
-    types |= {("ps", mode.ps_type) for mode in used if mode.ps_type is not None}
-    demands = [
-        (view.worker_demand if role == "worker" else view.ps_demand)[k] * const.per_unit
-        for role, k in types
-    ]
-    smallest = min(
-        (float(demand[demand > 0].min()) for demand in demands if (demand > 0).any()), default=1.0
-    )
+    demands = [view.worker_demand[mode.worker_type] for mode in used]
+    demands += [view.ps_demand[mode.ps_type] for mode in used if mode.ps_type is not None]
+    scaled = np.array(demands).reshape(-1, len(const.per_unit)) * const.per_unit
+    smallest = float(scaled[scaled > 0].min()) if (scaled > 0).any() else 1.0
     heaviest = max(job.weight for job in instance.jobs)
     H, R = view.capacity.shape
     return float((const.kappa * heaviest / smallest + 0.5) / (instance.horizon * H * R))

@@ -17,14 +17,10 @@ from schedgap.models.elastic.algorithms.pricing_bounds import CostLowerBounds
 from schedgap.models.elastic.modes import ElasticCluster, Mode, cluster, modes
 from schedgap.models.elastic.placement import (
     Floats,
-    GreedyFill,
     Ints,
+    Placed,
     Rule,
-    central_costs,
-    counts,
-    fits,
-    ps_split,
-    ring_split,
+    cheapest_in_windows,
     tie_margin,
 )
 
@@ -151,8 +147,8 @@ class PricedServers:
 
     def _price_starts(
         self, mode: Mode, rows: Ints, rule: Rule, below: float
-    ) -> tuple[Floats, Callable[[int], tuple[dict[int, int], dict[int, int]]]]:
-        """Return the costs of a mode at starts given as rows, and the workers and PSs of the t-th.
+    ) -> tuple[Floats, Callable[[int], Placed]]:
+        """Return the costs of a mode at starts given as rows, and the placement at the t-th.
 
         Costs of `below` or more may be left out.
         """
@@ -162,22 +158,9 @@ class PricedServers:
         zeta = np.zeros_like(omega)
         if mode.ps_type is not None:
             zeta = _weigh(price, view.ps_demand[mode.ps_type])
-        demand = view.demand(mode)
-        if mode.central:
-            costs = central_costs(demand, omega, zeta, free)
-            least = costs.min(axis=1)
-
-            def on_one_server(t: int) -> tuple[dict[int, int], dict[int, int]]:
-                h = int(np.argmax(costs[t] <= least[t] + tie_margin(float(least[t]))))
-                return {h: mode.workers}, {} if mode.ps_type is None else {h: 1}
-
-            return least, on_one_server
-        fill = GreedyFill(omega, fits(free, demand.worker), demand.workers)
-        if demand.ps is None:
-            found = ring_split(fill, demand.workers)
-        else:
-            found = ps_split(fill, demand, zeta, free, rule=rule, below=below)
-        return found.cost, lambda t: counts(fill, demand, found, t)
+        return cheapest_in_windows(
+            view.demand(mode), omega, zeta, free, central=mode.central, rule=rule, below=below
+        )
 
     def costs(self, mode: Mode, starts: Ints, *, rule: Rule = "exact") -> Floats:
         """Return the least cost of a mode at each start slot; infinite where it does not fit.
@@ -192,7 +175,9 @@ class PricedServers:
         `start`: slot, from 1. `rule`: how split placements are found.
         """
         cost, place = self._price_starts(mode, np.array([start - 1]), rule, np.inf)
-        return PricedRun(float(cost[0]), mode, start, *place(0)) if np.isfinite(cost[0]) else None
+        return (
+            PricedRun(float(cost[0]), mode, start, *place(0)[1:]) if np.isfinite(cost[0]) else None
+        )
 
     def cheapest(
         self,
@@ -267,7 +252,7 @@ class PricedServers:
             least = float(costs.min())
             if least < (np.inf if best is None else best.cost - tie_margin(best.cost)):
                 i = int(np.argmax(costs <= least + tie_margin(least)))
-                best = PricedRun(float(costs[i]), mode, int(block[i]) + 1, *place(i))
+                best = PricedRun(float(costs[i]), mode, int(block[i]) + 1, *place(i)[1:])
                 if best.cost <= bound + tie_margin(bound):
                     break
         return best

@@ -6,31 +6,22 @@ E16, E17, ... are the paper's errata as numbered in `paper.toml`.
 """
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from schedgap.instances.elastic import Job
 from schedgap.models.elastic.algorithms.pricing import PricedRun
-from schedgap.models.elastic.modes import ElasticCluster, Mode, batch_slots
+from schedgap.models.elastic.modes import ElasticCluster, Mode, batch_slots, usable_types
 from schedgap.models.elastic.placement import (
     TOLERANCE,
     Floats,
     ModeDemand,
+    Placed,
     fits,
     ps_needed,
     tie_margin,
 )
-
-
-class SubroutinePlacement(NamedTuple):
-    """Workers and PSs by index of server, with their cost."""
-
-    cost: float
-    workers: dict[int, int]
-    ps: dict[int, int]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,7 +50,7 @@ def greedy_split(
     *,
     count_afresh: bool = True,
     leave_one: bool = True,
-) -> SubroutinePlacement | None:
+) -> Placed | None:
     """Return the placement that lines 8-33 of Algorithm 4 choose in one window.
 
     Parameters
@@ -79,7 +70,7 @@ def greedy_split(
 
     Returns
     -------
-    SubroutinePlacement or None
+    Placed or None
         None when it finds no placement.
 
     Notes
@@ -90,7 +81,7 @@ def greedy_split(
     assert demand.ps is not None
     N, b, B = demand.workers, demand.bandwidth, demand.ps_bandwidth
     fit = fits(free, demand.worker)
-    best: SubroutinePlacement | None = None
+    best: Placed | None = None
     rest = N  # A4 L6: N^
     servers = np.argsort(omega, kind="stable").tolist()  # A4 L8
     for n in servers:  # A4 L9
@@ -113,9 +104,7 @@ def greedy_split(
             continue  # A4 L26-L27: the cost is infinite
         cost = float(sum(omega[k] * y[k] for k in servers) + zeta[n] * s)  # A4 L28-L29
         if best is None or cost < best.cost - tie_margin(best.cost):  # A4 L30
-            best = SubroutinePlacement(
-                cost, {k: y[k] for k in sorted(y) if y[k]}, {n: s}
-            )  # A4 L31-L32
+            best = Placed(cost, {k: y[k] for k in sorted(y) if y[k]}, {n: s})  # A4 L31-L32
     return best  # A4 L33
 
 
@@ -128,25 +117,23 @@ def cheapest_split(given: SubroutineInput, job: Job) -> PricedRun | None:
     """
     view = given.view
     best: PricedRun | None = None  # A4 L1-L2: omega is given
-    for m in _worker_types(view, job):  # A4 L3
-        for p in _ps_types(view, job):  # A4 L4
-            needed = job.work * float(batch_slots(view, job, m, p, np.array([1]), False)[0])
-            for L in _durations(needed, job.chunks, given.deadline):  # A4 L5
-                N = max(1, math.ceil((needed - TOLERANCE) / L))  # A4 L6
-                mode = Mode(m, p, N, False, L)
-                for start in range(1, given.deadline - L + 1):  # A4 L7
-                    price, free = given.window(start, L)
-                    placement = greedy_split(
-                        view.demand(mode),
-                        price @ view.worker_demand[m],
-                        price @ view.ps_demand[p],
-                        free,
-                    )  # A4 L8-L33
-                    best = _better(best, placement, mode, start)
-                # A4 L34
-            # A4 L35
-        # A4 L36
-    # A4 L37
+    for m, p in usable_types(view, job):  # A4 L3-L4
+        needed = job.work * float(batch_slots(view, job, m, p, np.array([1]), False)[0])
+        for L in _durations(needed, job.chunks, given.deadline):  # A4 L5
+            N = max(1, math.ceil((needed - TOLERANCE) / L))  # A4 L6
+            mode = Mode(m, p, N, False, L)
+            for start in range(1, given.deadline - L + 1):  # A4 L7
+                price, free = given.window(start, L)
+                placement = greedy_split(
+                    view.demand(mode),
+                    price @ view.worker_demand[m],
+                    price @ view.ps_demand[p],
+                    free,
+                )  # A4 L8-L33
+                best = _better(best, placement, mode, start)
+            # A4 L34
+        # A4 L35
+    # A4 L36-L37
     return best  # A4 L38
 
 
@@ -157,22 +144,21 @@ def cheapest_central(given: SubroutineInput, job: Job) -> PricedRun | None:
     """
     view = given.view
     best: PricedRun | None = None  # A5 L1-L2: omega is given
-    for m in _worker_types(view, job):  # A5 L3
-        for p in _ps_types(view, job):
-            needed = job.work * float(batch_slots(view, job, m, p, np.array([1]), True)[0])
-            for L in _durations(needed, job.chunks, given.deadline):
-                N = max(1, math.ceil((needed - TOLERANCE) / L))
-                mode = Mode(m, p, N, True, L)
-                for start in range(1, given.deadline - L + 1):
-                    price, free = given.window(start, L)
-                    omega, zeta = price @ view.worker_demand[m], price @ view.ps_demand[p]
-                    for h in range(len(omega)):  # A5 L4
-                        placement = None  # A5 L5
-                        if (free[h] >= N * view.worker_units[m] + view.ps_units[p]).all():
-                            cost = float(N * omega[h] + zeta[h])
-                            placement = SubroutinePlacement(cost, {h: N}, {h: 1})  # A5 L6
-                        best = _better(best, placement, mode, start)  # A5 L7-L10
-                    # A5 L11
+    for m, p in usable_types(view, job):  # A5 L3
+        needed = job.work * float(batch_slots(view, job, m, p, np.array([1]), True)[0])
+        for L in _durations(needed, job.chunks, given.deadline):
+            N = max(1, math.ceil((needed - TOLERANCE) / L))
+            mode = Mode(m, p, N, True, L)
+            for start in range(1, given.deadline - L + 1):
+                price, free = given.window(start, L)
+                omega, zeta = price @ view.worker_demand[m], price @ view.ps_demand[p]
+                for h in range(len(omega)):  # A5 L4
+                    placement = None  # A5 L5
+                    if (free[h] >= N * view.worker_units[m] + view.ps_units[p]).all():
+                        cost = float(N * omega[h] + zeta[h])
+                        placement = Placed(cost, {h: N}, {h: 1})  # A5 L6
+                    best = _better(best, placement, mode, start)  # A5 L7-L10
+                # A5 L11
     # A5 L12
     return best  # A5 L13
 
@@ -184,7 +170,7 @@ def cheapest_ring_central(given: SubroutineInput, job: Job) -> PricedRun | None:
     """
     view = given.view
     best: PricedRun | None = None  # A6 L1-L2
-    for m in _worker_types(view, job):  # A6 L3
+    for m, _ in usable_types(view, job):  # A6 L3
         for N in range(1, job.chunks + 1):  # A6 L4
             mode = _ring_mode(view, job, m, N, central=True)  # A6 L5
             for start in range(1, given.deadline - mode.duration + 1):  # A6 L6
@@ -194,9 +180,7 @@ def cheapest_ring_central(given: SubroutineInput, job: Job) -> PricedRun | None:
                     y = min(int(fit[h]), N)  # A6 L10
                     placement = None  # A6 L11-L12
                     if y >= N:
-                        placement = SubroutinePlacement(
-                            float(N * omega[h]), {h: N}, {}
-                        )  # A6 L13-L15
+                        placement = Placed(float(N * omega[h]), {h: N}, {})  # A6 L13-L15
                     best = _better(best, placement, mode, start)  # A6 L16-L18
                 # A6 L19
             # A6 L20
@@ -212,7 +196,7 @@ def cheapest_ring_split(given: SubroutineInput, job: Job) -> PricedRun | None:
     """
     view = given.view
     best: PricedRun | None = None  # A7 L1-L2
-    for m in _worker_types(view, job):  # A7 L3
+    for m, _ in usable_types(view, job):  # A7 L3
         for N in range(1, job.chunks + 1):  # A7 L4
             mode = _ring_mode(view, job, m, N, central=False)  # A7 L5
             for start in range(1, given.deadline - mode.duration + 1):  # A7 L6
@@ -228,21 +212,12 @@ def cheapest_ring_split(given: SubroutineInput, job: Job) -> PricedRun | None:
                 placement = None  # A7 L14-L15
                 if rest == 0 and len(y) > 1:  # E18: a split placement has two servers
                     cost = float(sum(omega[h] * count for h, count in y.items()))
-                    placement = SubroutinePlacement(cost, dict(sorted(y.items())), {})  # A7 L16-L18
+                    placement = Placed(cost, dict(sorted(y.items())), {})  # A7 L16-L18
                 best = _better(best, placement, mode, start)  # A7 L19-L21
             # A7 L22
         # A7 L23
     # A7 L24
     return best  # A7 L25
-
-
-def _worker_types(view: ElasticCluster, job: Job) -> Iterable[int]:
-    return (m for m, name in enumerate(view.worker_types) if name in job.train_time)
-
-
-def _ps_types(view: ElasticCluster, job: Job) -> Iterable[int]:
-    assert isinstance(job.update_time, dict)
-    return [p for p, name in enumerate(view.ps_types) if name in job.update_time]
 
 
 def _durations(needed: float, chunks: int, deadline: int) -> range:
@@ -259,19 +234,17 @@ def _ring_mode(view: ElasticCluster, job: Job, m: int, workers: int, *, central:
 
 
 def _better(
-    best: PricedRun | None, placement: SubroutinePlacement | None, mode: Mode, start: int
+    best: PricedRun | None, placement: Placed | None, mode: Mode, start: int
 ) -> PricedRun | None:
     """Return the cheaper schedule; the earlier one when the costs are equal (E21)."""
     if placement is None or (
         best is not None and not placement.cost < best.cost - tie_margin(best.cost)
     ):
         return best
-    return PricedRun(placement.cost, mode, start, placement.workers, placement.ps)
+    return PricedRun(placement.cost, mode, start, *placement[1:])
 
 
-def best_split(
-    demand: ModeDemand, omega: Floats, zeta: Floats, free: Floats
-) -> SubroutinePlacement | None:
+def best_split(demand: ModeDemand, omega: Floats, zeta: Floats, free: Floats) -> Placed | None:
     """Return the cheapest placement of exactly N workers on >= 2 servers, by enumeration.
 
     All numbers of workers and PSs on all servers are tried, with PSs on any number of servers; for
@@ -308,7 +281,7 @@ def best_split(
     counts = [
         {h: int(count) for h, count in enumerate(row.tolist()) if count} for row in (y[a], s[c])
     ]
-    return SubroutinePlacement(float(cost[a, c]), *counts)
+    return Placed(float(cost[a, c]), *counts)
 
 
 def _grid(most: int, hosts: int) -> Floats:

@@ -9,29 +9,18 @@ from functools import partial
 
 import numpy as np
 
-from schedgap.models.elastic.algorithms.subroutines import (
-    SubroutinePlacement,
-    best_split,
-    greedy_split,
-)
-from schedgap.models.elastic.placement import Floats, ModeDemand, cheapest
+from schedgap.models.elastic.algorithms.subroutines import best_split, greedy_split
+from schedgap.models.elastic.placement import Floats, ModeDemand, Placed, cheapest
 from schedgap.models.study import main as study_command
 
 Case = tuple[ModeDemand, Floats, Floats, Floats]  # demand, omega [h], zeta [h], free [h, r]
 
 
-def _exact(
-    demand: ModeDemand, omega: Floats, zeta: Floats, free: Floats
-) -> SubroutinePlacement | None:
-    found = cheapest(demand, omega, zeta, free)
-    return None if found is None else SubroutinePlacement(*found)
-
-
-VARIANTS: dict[str, Callable[[ModeDemand, Floats, Floats, Floats], SubroutinePlacement | None]] = {
+VARIANTS: dict[str, Callable[[ModeDemand, Floats, Floats, Floats], Placed | None]] = {
     "literal": partial(greedy_split, count_afresh=False, leave_one=False),
     "count afresh (E16)": partial(greedy_split, leave_one=False),
     "repaired (E16, E17)": greedy_split,
-    "exact": _exact,
+    "exact": cheapest,
 }
 
 
@@ -89,7 +78,7 @@ def study(number: int, seed: int) -> list[VariantResult]:
     return rows
 
 
-def _is_placement(demand: ModeDemand, found: SubroutinePlacement) -> bool:
+def _is_placement(demand: ModeDemand, found: Placed) -> bool:
     """Return whether all workers are placed, with the PSs on at least two servers."""
     whole = sum(found.workers.values()) == demand.workers
     return whole and len({*found.workers, *found.ps}) >= 2

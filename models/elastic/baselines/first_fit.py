@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from schedgap.instances.elastic import Job, Placement
+from schedgap.instances.elastic import Job
 from schedgap.models.elastic.algorithms.a_maxweight import MaxWeightConstants
 from schedgap.models.elastic.modes import ElasticCluster, Mode, durations
 from schedgap.models.elastic.placement import Floats, cheapest
@@ -43,13 +43,6 @@ class JobPlacement(NamedTuple):
             used[h] = amounts
         return used
 
-    def placement(self, view: ElasticCluster, start: int, duration: int) -> Placement:
-        """Return a run on these servers.
-
-        `start`, `duration`: first slot and number of slots.
-        """
-        return view.place(self.mode._replace(duration=duration), start, self.workers, self.ps)
-
 
 def first_fit(
     view: ElasticCluster, job: Job, m: int, p: int | None, workers: int, free: Floats
@@ -65,5 +58,5 @@ def first_fit(
         found = cheapest(view.demand(mode), position, position, free, central=central)
         if found is not None:
             d = durations(view, job, m, p, np.array([workers]), central)[0]
-            return JobPlacement(mode._replace(duration=int(d)), found[1], found[2])
+            return JobPlacement(mode._replace(duration=int(d)), *found[1:])
     return None

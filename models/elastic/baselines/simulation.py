@@ -72,7 +72,9 @@ class ActiveJob:
             lost = self.lost()
             done = max(0, now - self.since - lost)
             self.left = max(0.0, self.left - (done * self.rate(view) if done else 0.0))
-            self.segments.append(self.held.placement(view, self.since, now - self.since))
+            mode, workers, ps = self.held
+            mode = mode._replace(duration=now - self.since)
+            self.segments.append(view.place(mode, self.since, workers, ps))
         self.held, self.waits_since = None, now
 
 

@@ -15,7 +15,6 @@ S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, "Optimization by simulated annealing
 (1983).
 """
 
-from collections.abc import Callable
 from itertools import product
 from typing import Annotated, Any, NamedTuple
 
@@ -35,7 +34,6 @@ from schedgap.models.elastic.placement import Floats
 from schedgap.models.elastic.programs.columns import runs_from, schedule_of
 from schedgap.models.method import Budget, MethodResult, RunContext
 from schedgap.models.search_state import SearchState
-from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.search.annealing import anneal
 
 LP_SHARE = 0.4  # fraction of the time for the relaxation
@@ -136,7 +134,8 @@ def search(
     _, made = anneal(
         entry(instance), partial.problem._replace(keys=np.stack(keys)), partial.state,
         genes=GENES, most=MAX_REMOVED, hot=HOT, cold=COLD, moves=moves * len(instance.jobs),
-        seed=call.seed, enough=state.lower, stop=call.clock.expired, spent=_spent(call.clock),
+        seed=call.seed, enough=state.lower, stop=call.clock.expired,
+        spent=call.clock.share(1).spent,
         on_better=lambda plan, value: state.incumbent(schedule_of(instance, partial.runs(plan))),
     )  # fmt: skip
     why = f"{moves} moves for each job"
@@ -145,11 +144,3 @@ def search(
     elif call.clock.expired():
         why = "out of time"
     return {"moves": made, "end": why}
-
-
-def _spent(clock: Clock) -> Callable[[], float]:
-    """Return a function that returns the elapsed share of the time from now to the limit."""
-    start, end = clock.elapsed(), clock.limit
-    if end is None or end <= start:
-        return lambda: 0.0
-    return lambda: min(1.0, (clock.elapsed() - start) / (end - start))

@@ -54,8 +54,7 @@ def build(
     H, R = range(len(view.servers)), range(len(view.scale))
     model = cp_model.CpModel()
     tasks: dict[tuple[int, int], list[tuple[cp_model.IntervalVar, cp_model.IntVar]]] = {}
-    terms_of_ends, terms_of_presence = [], []
-    pooled: list[list[tuple[cp_model.IntervalVar, cp_model.IntVar]]] = [[] for _ in R]
+    value: cp_model.LinearExprT = 0
     for j in range(len(instance.jobs)):
         options = modes(instance, j)
         first, last = span.first[j], span.end[j]
@@ -78,10 +77,10 @@ def build(
             model.add(duration == mode.duration).only_enforce_if(z[k])
         if instance.is_batch:
             run = model.new_optional_interval_var(start, duration, end, present, f"run[{j}]")
-            terms_of_presence.append((present, -weight[j]))
+            value -= weight[j] * present
         else:
             run = model.new_interval_var(start, duration, end, f"run[{j}]")
-            terms_of_ends.append((end, weight[j]))
+            value += weight[j] * end
         # used_hr = sum_m e_mr y_hm + sum_p z_pr s_hp is the demand of the interval on server h.
         y, s = _placement(model, instance, j, z)
         for h in H:
@@ -96,19 +95,13 @@ def build(
             if any(least_use):
                 used = model.new_int_var(0, max(least_use), f"all[{j},{r}]")
                 model.add(used == sum(a * var for a, var in zip(least_use, z, strict=True)))
-                pooled[r].append((run, used))
+                tasks.setdefault((len(H), r), []).append((run, used))
+    # The last row is cut_pool, a valid inequality: all servers together hold what all jobs use.
+    capacity = np.vstack([whole.capacity, whole.capacity.sum(axis=0)])
     for (h, r), members in sorted(tasks.items()):
         model.add_cumulative(
-            [run for run, _ in members], [used for _, used in members], int(whole.capacity[h, r])
+            [run for run, _ in members], [used for _, used in members], int(capacity[h, r])
         )
-    for r in R:  # cut_pool: valid inequality, all servers together hold what all jobs use
-        if pooled[r]:
-            model.add_cumulative(
-                [run for run, _ in pooled[r]],
-                [used for _, used in pooled[r]],
-                int(whole.capacity[:, r].sum()),
-            )
-    value = sum(factor * var for var, factor in (terms_of_ends or terms_of_presence))
     if least is not None:
         model.add(value >= least)
     if most is not None:

@@ -8,61 +8,46 @@ from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.method import Lazy
 from schedgap.models.program import Narrowed, Program
 
-_BOTH = {  # shared by the printed program and its linearisation
-    "y": "job server worker_type",
-    "s": "job server ps_type",
-    "psat": "job server",
-    "cen": "job server",
-    "eq_2a": "job",
-    "eq_7a": "job",
-    "eq_2d": "job",
-    "eq_2d_all": "job server",
-    "eq_2e": "job",
-    "lin_ps_on": "job server ps_type",
-    "eq_2i": "job server",
-    "eq_2h": "server resource slot",
-}
-_PRINTED = _BOTH | {
-    "x": "job slot",
-    "d": "job",
-    "q": "job",
-    "some": "job",
-    "of_type": "job worker_type",
-    "of_ps": "job ps_type",
-    "runs": "job slot",
-    "work": "job",
-    "lin_work": "job",
-    "eq_7b": "job",
-    "eq_2b": "job",
-    "eq_2b_only": "job server worker_type",
-    "eq_2g": "job",
-    "eq_2c": "job",
-    "eq_2c_only": "job server ps_type",
-    "eq_2d_ps": "job server server",
-    "eq_2f": "job",
-    "eq_2m": "job",
-    "eq_2k": "job",
-    "lin_started": "job slot",
-    "lin_ended": "job slot",
-}
-_LINEARISED = _BOTH | {
-    "X": "job mode slot",
-    "x": "job mode slot",
-    "USED": "job server resource slot",
-    "u": "job server resource slot",
-    "eq_2b": "job worker_type",
-    "eq_2c": "job server ps_type",
-    "eq_2d_ps": "job server",
-    "lin_ps_there": "job server",
-    "lin_usage": "job server resource slot",
-    "cut_alone": "job server resource",
-}
-_COLUMNS = {
-    "x": "run",
-    "eq_8a": "server resource slot",
-    "eq_8b": "job",
-    "eq_2a": "job",
-}
+
+def _indices(names: Mapping[str, str]) -> dict[str, str]:
+    """Return what the indices of each variable and row stand for.
+
+    `names`: the names, by what their indices stand for.
+    """
+    return {name: kinds for kinds, listed in names.items() for name in listed.split()}
+
+
+_BOTH = _indices(  # shared by the printed program and its linearisation
+    {
+        "job": "eq_2a eq_7a eq_2d eq_2e",
+        "job server": "psat cen eq_2d_all eq_2i",
+        "job server worker_type": "y",
+        "job server ps_type": "s lin_ps_on",
+        "server resource slot": "eq_2h",
+    }
+)
+_PRINTED = _BOTH | _indices(
+    {
+        "job": "d q some work lin_work eq_7b eq_2b eq_2g eq_2c eq_2f eq_2m eq_2k",
+        "job slot": "x runs lin_started lin_ended",
+        "job worker_type": "of_type",
+        "job ps_type": "of_ps",
+        "job server worker_type": "eq_2b_only",
+        "job server ps_type": "eq_2c_only",
+        "job server server": "eq_2d_ps",
+    }
+)
+_LINEARISED = _BOTH | _indices(
+    {
+        "job mode slot": "X x",
+        "job server resource slot": "USED u lin_usage",
+        "job worker_type": "eq_2b",
+        "job server ps_type": "eq_2c",
+        "job server": "eq_2d_ps lin_ps_there",
+        "job server resource": "cut_alone",
+    }
+)
+_COLUMNS = {"x": "run", "eq_8a": "server resource slot", "eq_8b": "job", "eq_2a": "job"}
 _DUAL = {"u": "job", "delta": "server resource slot", "eq_9a": "run"}
 
 
