@@ -32,7 +32,7 @@ from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.search.annealing import anneal
 
 _FEW = 15  # jobs from which on the search is compiled
-_MOVES, _FEW_MOVES = 2000, 100  # of each job for a target, compiled or not
+_MOVES, _FEW_MOVES = 2000, 100  # moves of a job for a target, compiled or not
 _MANY, _TURN = 40, 0.1
 _MORE_SERVERS = 2  # that a ring may use beyond the fewest possible
 _COOLING = 0.002  # final over initial temperature
