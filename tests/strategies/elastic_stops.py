@@ -97,7 +97,7 @@ SWITCHES: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
         patch.setattr(prove, "MANY_RUNS", 9),
     )[0],
     "coarse first": lambda patch: patch.setattr(exact, "FEW_MODE_STARTS", 0),
-    "no refutation": lambda patch: patch.setattr(exact, "_refute", lambda *args: None),
+    "no refutation": lambda patch: patch.setattr(exact, "refute", lambda *args: None),
 }
 WAYS: tuple[tuple[str, ...], ...] = (
     (),

@@ -14,22 +14,19 @@ bounds from values that are refuted.
 """
 
 import math
-from collections.abc import Mapping
 
 from schedgap.instances.edge import EdgeInstance
-from schedgap.models.edge.decisions import compiled, sense
-from schedgap.models.edge.exact.build_programs import cp_sat
-from schedgap.models.edge.exact.components import components_stage, type_stage
-from schedgap.models.edge.exact.neighborhoods import improve
-from schedgap.models.edge.exact.prove import prove_goal
+from schedgap.models.edge.decisions import compiled
+from schedgap.models.edge.exact.components import type_stage
+from schedgap.models.edge.exact.stages import (
+    refute,
+    refute_components,
+    search_intervals,
+    search_lists,
+    search_neighborhoods,
+)
 from schedgap.models.edge.heuristics.initial import initial_state
-from schedgap.models.edge.heuristics.list_search import anneal_types
-from schedgap.models.edge.heuristics.lists import best_list, orders, place_all
-from schedgap.models.edge.heuristics.partial_schedule import PartialSchedule
-from schedgap.models.edge.placements import runs_from_schedule
-from schedgap.models.method import Budget, MethodResult, RunContext
-from schedgap.models.program import Known, program_stage
-from schedgap.models.refute import refute_stage
+from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.search_state import SearchState
 
 # Fractions of the time for lists and for neighbourhoods before the worker types; for each after.
@@ -59,33 +56,33 @@ def _search(instance: EdgeInstance, state: SearchState) -> str:
     if places > MAX_PLACES and not instance.is_batch:
         # In this process, which loads no second engine: a child would take seconds to start.
         short = budget.share(SHORT_SHARE, most=SHORT_SECONDS)
-        limit = max(budget.share(SCALE_SHARE), short, key=lambda each: each.clock.remaining())
+        limit = max(budget.share(SCALE_SHARE), short, key=lambda limit: limit.clock.remaining())
         found = state.take("type-bound", type_stage(state, instance, budget=limit))
         means = {job: start for bound in found.value for job, start in bound.starts.items()}
         search_lists(instance, state, budget, 100, math.inf, means)
         return "too large for an exact search: lists to the end of the time"
     if places <= FEW_PLACES:
-        _refute(instance, state, budget.share(FIRST_SHARE, most=FIRST_SECONDS), step=1.0)
+        refute(instance, state, budget.share(FIRST_SHARE, most=FIRST_SECONDS), step=1.0)
     if not state.closed and not instance.is_batch:
         search_lists(instance, state, budget.share(LIST_SHARE), moves=20, patience=1)
     if not state.closed and instance.is_batch and places <= MAX_PLACES:
-        _search_intervals(instance, state, budget.share(BATCH_SHARE))
+        search_intervals(instance, state, budget.share(BATCH_SHARE))
     elif not state.closed and len(instance.jobs) <= FEW_JOBS:
-        _search_intervals(instance, state, budget.share(FIRST_SHARE, most=FIRST_SECONDS))
+        search_intervals(instance, state, budget.share(FIRST_SHARE, most=FIRST_SECONDS))
     elif not state.closed and not instance.is_batch:
-        _search_neighborhoods(instance, state, budget.share(NEIGHBORHOOD_SHARE))
+        search_neighborhoods(instance, state, budget.share(NEIGHBORHOOD_SHARE))
     starts = None
     if not state.closed:
-        starts = _refute_components(instance, state, budget.share(COMPONENT_SHARE))
+        starts = refute_components(instance, state, budget.share(COMPONENT_SHARE))
     if not state.closed and not instance.is_batch:
         search_lists(instance, state, budget.share(LAST_SHARE), 40, 3, starts)
-        _search_neighborhoods(instance, state, budget.share(LAST_SHARE))
+        search_neighborhoods(instance, state, budget.share(LAST_SHARE))
     if not state.closed and len({job.worker_type for job in instance.jobs}) > 1:
-        _refute(instance, state, budget.share(REFUTE_SHARE), step=REFUTE_STEP)
+        refute(instance, state, budget.share(REFUTE_SHARE), step=REFUTE_STEP)
     if places > MAX_PLACES:
         return "too large for an exact search"
     if not state.closed and not budget.clock.expired():
-        _search_intervals(instance, state, budget)
+        search_intervals(instance, state, budget)
     return ""
 
 
@@ -94,83 +91,3 @@ def _places(instance: EdgeInstance) -> int:
     view = compiled(instance)
     servers = (view.workers > 0).sum(axis=0)
     return sum(int(servers[task.worker_type]) for task in view.tasks)
-
-
-def search_lists(
-    instance: EdgeInstance,
-    state: SearchState,
-    budget: Budget,
-    moves: int,
-    patience: float,
-    starts: Mapping[int, float] | None = None,
-) -> None:
-    """Build list schedules and improve the best one by annealing.
-
-    `state`: receives the schedules. `moves`: for each job in the first round; each round has twice
-    as many. `patience`: rounds in a row without improvement after which it ends. `starts`: a slot
-    for each job (index), for one more order.
-    """
-    state.call.progress.phase("lists")
-    partial = PartialSchedule(instance)
-    if state.schedule is None:
-        _, partial = best_list(instance)
-    else:
-        for run in runs_from_schedule(instance, state.schedule):
-            partial.place(run)
-    if starts is not None:
-        by_start = place_all(instance, orders(instance, starts)["starts"])
-        partial = min(partial, by_start, key=lambda each: each.value)
-    if partial.complete:
-        state.incumbent(partial.schedule())
-    anneal_types(
-        partial,
-        budget.clock.share(1.0),
-        moves=moves,
-        patience=patience,
-        seed=budget.seed,
-        stop=lambda: state.closed,
-        on_better=state.incumbent,
-    )
-
-
-def _search_neighborhoods(instance: EdgeInstance, state: SearchState, budget: Budget) -> None:
-    """Improve the incumbent, if there is one and the gap is open."""
-    if not state.closed and state.schedule is not None:
-        state.call.progress.phase("large neighborhoods")
-        arguments = improve, instance, state.schedule
-        state.child("neighborhoods", *arguments, budget=budget, engine="cp-sat")
-
-
-def _refute_components(
-    instance: EdgeInstance, state: SearchState, budget: Budget
-) -> dict[int, float] | None:
-    """Refute better values by worker type; return the starts of the jobs in the best schedules."""
-    state.call.progress.phase("refuting better values by worker type")
-    arguments = components_stage, instance, state.schedule
-    found = state.child("components", *arguments, budget=budget, engine="highs")
-    return None if found is None else found.value
-
-
-def _refute(instance: EdgeInstance, state: SearchState, budget: Budget, step: float) -> None:
-    """Refute better values of all jobs; `step`: as for `refute_stage`."""
-    state.call.progress.phase("refuting better values")
-    state.child(
-        "refute",
-        refute_stage,
-        instance,
-        prove_goal,
-        state.lower,
-        state.upper,
-        sense=sense(instance),
-        step=step,
-        budget=budget,
-        engine="highs",
-    )
-
-
-def _search_intervals(instance: EdgeInstance, state: SearchState, budget: Budget) -> None:
-    """Solve the interval model by CP-SAT, from the incumbent on."""
-    state.call.progress.phase("CP-SAT on intervals")
-    known, options = Known(state.schedule, state.lower), {"max_intervals": None}
-    program = cp_sat, instance, known, options, "cp-sat"
-    state.child("cp-sat", program_stage, *program, budget=budget, engine="cp-sat")

@@ -6,32 +6,30 @@ prover refutes values from the bound of column generation up to the incumbent's,
 schedules on its way. Where that leaves a gap, a local search and CP-SAT have the rest of the time.
 """
 
-import math
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.bounds import schedule_lp
 from schedgap.models.elastic.bounds.solve_relaxations import schedule_lp_bound
-from schedgap.models.elastic.exact.build_programs import cp_sat
-from schedgap.models.elastic.exact.prove import prove_goal
+from schedgap.models.elastic.exact.stages import (
+    interval_size,
+    method_stage,
+    refute,
+    search_intervals,
+    variables,
+)
 from schedgap.models.elastic.heuristics.initial import initial_state, starting_schedule
 from schedgap.models.elastic.heuristics.lp_guided import lists_by_prices, lp_guided
 from schedgap.models.elastic.modes import modes
-from schedgap.models.elastic.programs.whole_numbers import exact_integers
-from schedgap.models.elastic.proof import MAX_SERVERS, weight_unit
-from schedgap.models.elastic.time_windows import windows
-from schedgap.models.method import Budget, MethodResult, Progress, RunContext
-from schedgap.models.program import Known, program_stage
-from schedgap.models.refute import refute_stage
-from schedgap.models.search_state import Relay, SearchState, StageProgress, StageResult
+from schedgap.models.elastic.proof import MAX_SERVERS
+from schedgap.models.method import MethodResult, RunContext
+from schedgap.models.search_state import SearchState
 
 # Shares of the remaining time, and upper limits in seconds.
 FIRST_SHARE, FIRST_SECONDS = 0.2, 3.0  # each of the two searches at the beginning
 PRICES_SHARE = 0.1  # bounds and lists by the prices of a relaxation
 REFUTE_SHARE = 0.8  # refuting better values
-STEP = 0.2  # a refuted goal is raised by this share of the gap to the incumbent
 RELAXED_SHARE = 0.5  # each of the two relaxations, one of which guides list schedules
 # Sizes.
 REFUTED_SIZE = 500  # up to this size of the interval model, better values are refuted at once
@@ -58,15 +56,15 @@ def exact(instance: ElasticInstance, call: RunContext) -> MethodResult:
 
 def _search(instance: ElasticInstance, state: SearchState) -> str:
     """Run the stages until the gap is closed; return why it is not."""
-    budget, size = state.call.budget, _interval_size(instance, state)
+    budget, size = state.call.budget, interval_size(instance, state)
     if size <= REFUTED_SIZE:
-        _refute(instance, state, budget.share(FIRST_SHARE, most=FIRST_SECONDS))
+        refute(instance, state, budget.share(FIRST_SHARE, most=FIRST_SECONDS))
     if not _over(state):
         lists_by_prices(instance, state, budget.share(PRICES_SHARE))
     if size <= FIRST_SIZE and not _over(state):
-        _intervals(instance, state, budget.share(FIRST_SHARE, most=FIRST_SECONDS))
+        search_intervals(instance, state, budget.share(FIRST_SHARE, most=FIRST_SECONDS))
     if len(instance.servers) <= MAX_SERVERS and not _over(state):
-        _refute(instance, state, budget.share(REFUTE_SHARE))
+        refute(instance, state, budget.share(REFUTE_SHARE))
     if _over(state):
         return ""
     slots = schedule_lp.priced_slots(instance, state.schedule)
@@ -81,79 +79,14 @@ def _search(instance: ElasticInstance, state: SearchState) -> str:
             share = budget if size > MAX_SIZE else budget.share(RELAXED_SHARE)
             state.child(name, method_stage, instance, METHODS[name], budget=share, engine="highs")
     if not _over(state) and size <= MAX_SIZE:
-        _intervals(instance, state, budget)
+        search_intervals(instance, state, budget)
     return note
 
 
 def _is_large(instance: ElasticInstance) -> bool:
     """Return whether neither the prover nor CP-SAT is asked."""
-    return len(instance.servers) > MAX_SERVERS and _variables(instance) > MAX_SIZE
+    return len(instance.servers) > MAX_SERVERS and variables(instance) > MAX_SIZE
 
 
 def _over(state: SearchState) -> bool:
     return state.closed or "refute" in state.proofs or state.call.clock.expired()
-
-
-def _refute(instance: ElasticInstance, state: SearchState, budget: Budget) -> None:
-    """Refute all values below the incumbent's, or find better schedules."""
-    state.call.progress.phase("refuting better values")
-    state.child(
-        "refute",
-        refute_stage,
-        instance,
-        prove_goal,
-        state.lower,
-        state.upper,
-        sense=-1 if instance.is_batch else 1,
-        grid=float(weight_unit(instance)),
-        step=STEP,
-        lowers=True,
-        budget=budget,
-        engine="highs",
-    )
-
-
-def _interval_size(instance: ElasticInstance, state: SearchState) -> float:
-    """Return the size of the interval model; infinite where it cannot be in integers."""
-    value = None if state.schedule is None else state.schedule.value(instance)
-    span = windows(instance, value)
-    assert span is not None
-    try:
-        exact_integers(instance, span)
-    except ScaleError:
-        return math.inf
-    return _variables(instance)
-
-
-def _variables(instance: ElasticInstance) -> int:
-    """Return the size of the interval model."""
-    pairs = len(instance.worker_types) * (1 + len(instance.ps_types))
-    whole = sum(len(modes(instance, j)) for j in range(len(instance.jobs)))
-    return whole + len(instance.jobs) * len(instance.servers) * pairs
-
-
-def _intervals(instance: ElasticInstance, state: SearchState, budget: Budget) -> None:
-    """Search with CP-SAT on intervals, between the bound and the incumbent."""
-    known = Known(state.schedule, state.lower)
-    one = {"interleave_search": True} if budget.threads == 1 else None  # neighbourhoods, too
-    state.child(
-        "cp-sat", program_stage, cp_sat, instance, known, {}, "cp-sat", one,
-        budget=budget, engine="cp-sat",
-    )  # fmt: skip
-
-
-def method_stage(
-    progress: StageProgress,
-    instance: ElasticInstance,
-    run: Callable[[ElasticInstance, RunContext], MethodResult],
-    *,
-    budget: Budget,
-) -> StageResult:
-    """Run another method as a stage.
-
-    `progress`: receives its schedules and bounds.
-    """
-    own: Progress = Relay(progress, lambda bound: -bound) if instance.is_batch else progress
-    result = run(instance, RunContext({}, "highs", budget, own))
-    trace = {"bound": result.bound} | dict(result.trace)
-    return StageResult(infeasible=result.infeasible, trace=trace)
