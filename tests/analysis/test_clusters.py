@@ -3,7 +3,6 @@
 import os
 import signal
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +18,6 @@ from schedgap.analysis.runners.request import Limits
 from schedgap.analysis.solving.choices import Choice
 from schedgap.errors import UsageError
 
-pytestmark = pytest.mark.skipif(  # not imported here, where all test processes would load it
-    find_spec("distributed") is None, reason="needs the extra 'cluster'"
-)
 INSTANCES = [sg.generate("hare", preset="small", seed=seed) for seed in (1, 2, 3)]
 METHODS = ["srtf", "job-alone", "lp"]  # the last needs HiGHS
 
