@@ -30,7 +30,7 @@ def wait(send, folder):  # for data of this process: the other one leaves none
         time.sleep(0.1)
 
 if __name__ == "__main__":
-    run_child("top:wait", os.path.dirname(__file__), limit=30).result()
+    run_child("top:wait", os.path.dirname(__file__), limit=100).result()
     os.kill(os.getpid(), 9)
 """
 
