@@ -11,13 +11,43 @@ resource-constrained project scheduling", European Journal of Operational Resear
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from schedgap.instances.instance import Instance
-from schedgap.models.method import Budget
+from schedgap.models.method import Budget, S
 from schedgap.models.proofs import excluded_objective, excluded_value, proof_width
-from schedgap.models.search_state import ProofProgress, StageResult
+from schedgap.models.search_state import ProofProgress, SearchState, StageResult
 from schedgap.solvers.proofs.checker import RefusedError
 from schedgap.solvers.proofs.prover import Proved
+
+
+def refute(
+    state: SearchState[S],
+    instance: Instance,
+    prove_goal: Callable[..., Proved],
+    budget: Budget,
+    *,
+    lower: float | None = None,
+    **options: Any,
+) -> bool:
+    """Refute values better than the incumbent's in a child process; return whether none is left.
+
+    `prove_goal`: of the family. `lower`: the bound from which it starts, by default the state's.
+    `options`: `sense`, `grid`, `step` and `lowers` of `refute_stage`.
+    """
+    state.phase("refuting better values")
+    known = state.lower if lower is None else lower, state.upper
+    state.child(
+        "refute",
+        refute_stage,
+        instance,
+        prove_goal,
+        *known,
+        budget=budget,
+        engine="highs",
+        **options,
+    )
+    return "refute" in state.proofs
 
 
 def refute_stage(

@@ -10,7 +10,7 @@ import schedgap as sg
 from schedgap.instances.edge import EdgeInstance
 from schedgap.instances.generate import generate
 from schedgap.models.edge import FAMILY, rules
-from schedgap.models.edge.exact import components, exact, stages
+from schedgap.models.edge.exact import components, exact
 from schedgap.models.method import Budget, MethodResult, RunContext
 from schedgap.models.search_state import StageResult
 from schedgap.solvers import Clock
@@ -146,7 +146,7 @@ def test_exact_is_never_below_the_bound_by_worker_types(monkeypatch: pytest.Monk
     jobs = [{"epochs": 2 + k, "transfer_delay": {"s": 0}} for k in range(4)]
     instance = instance_of(jobs, servers=servers, horizon=20)
     monkeypatch.setattr(components, "GoalSearch", refused)
-    monkeypatch.setattr(stages, "prove_goal", refused)
+    monkeypatch.setattr(exact, "prove_goal", refused)
     least = outcome(None, "type-bound", instance).bound
     found, _ = stopped(instance, "exact", StopAt(10**9))
     alone = outcome(None, "job-alone", instance).bound

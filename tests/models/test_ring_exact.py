@@ -230,6 +230,8 @@ def test_many_jobs_are_searched_before_a_program_repeats_the_bound(
     """The lists end at 27; the longest job takes 23 slots, which a search attains."""
     instance = generate("ring", preset="medium", seed=22)
     monkeypatch.setattr(exact, "MANY_JOBS", len(instance.jobs))
+    monkeypatch.setattr(exact, "EARLY_SECONDS", 600.0)
+    monkeypatch.setattr(exact, "EARLY_SHARE", 1.0)
     outcome = run(EXACT, instance)
     assert outcome.bound == outcome.schedule.makespan == 23
     assert "local-search" in outcome.trace and "pattern-lp" not in outcome.trace

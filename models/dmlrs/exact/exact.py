@@ -27,7 +27,7 @@ from schedgap.models.dmlrs.heuristics.search_stages import (
     repeat_search,
 )
 from schedgap.models.method import Budget, MethodResult, RunContext
-from schedgap.models.refute import refute_stage
+from schedgap.models.refute import refute
 from schedgap.models.search_state import SearchState
 from schedgap.solvers.engines.availability import is_installed
 
@@ -101,21 +101,9 @@ def _refute(
 
     `step`: as for `refute_stage`.
     """
-    state.call.progress.phase("refuting better utilities")
-    state.child(
-        "refute",
-        refute_stage,
-        instance,
-        prove_goal,
-        state.certified,
-        state.upper,
-        sense=-1,
-        grid=0.0,
-        step=step,
-        budget=budget,
-        engine="highs",
-    )
-    if "refute" not in state.proofs:
+    if not refute(
+        state, instance, prove_goal, budget, lower=state.certified, sense=-1, grid=0.0, step=step
+    ):
         return False
     assert state.upper is not None
     state.bound(final_bound(instance, state.upper))

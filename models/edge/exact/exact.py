@@ -16,10 +16,10 @@ bounds from values that are refuted.
 import math
 
 from schedgap.instances.edge import EdgeInstance
-from schedgap.models.edge.decisions import compiled
+from schedgap.models.edge.decisions import compiled, sense
 from schedgap.models.edge.exact.components import type_stage
+from schedgap.models.edge.exact.prove import prove_goal
 from schedgap.models.edge.exact.stages import (
-    refute,
     refute_components,
     search_intervals,
     search_lists,
@@ -27,6 +27,7 @@ from schedgap.models.edge.exact.stages import (
 )
 from schedgap.models.edge.heuristics.initial import initial_state
 from schedgap.models.method import MethodResult, RunContext
+from schedgap.models.refute import refute
 from schedgap.models.search_state import SearchState
 
 # Fractions of the time for lists and for neighbourhoods before the worker types; for each after.
@@ -62,7 +63,8 @@ def _search(instance: EdgeInstance, state: SearchState) -> str:
         search_lists(instance, state, budget, 100, math.inf, means)
         return "too large for an exact search: lists to the end of the time"
     if places <= FEW_PLACES:
-        refute(instance, state, budget.share(FIRST_SHARE, most=FIRST_SECONDS), step=1.0)
+        first = budget.share(FIRST_SHARE, most=FIRST_SECONDS)
+        refute(state, instance, prove_goal, first, sense=sense(instance))
     if not state.closed and not instance.is_batch:
         search_lists(instance, state, budget.share(LIST_SHARE), moves=20, patience=1)
     if not state.closed and instance.is_batch and places <= MAX_PLACES:
@@ -78,7 +80,8 @@ def _search(instance: EdgeInstance, state: SearchState) -> str:
         search_lists(instance, state, budget.share(LAST_SHARE), 40, 3, starts)
         search_neighborhoods(instance, state, budget.share(LAST_SHARE))
     if not state.closed and len({job.worker_type for job in instance.jobs}) > 1:
-        refute(instance, state, budget.share(REFUTE_SHARE), step=REFUTE_STEP)
+        share = budget.share(REFUTE_SHARE)
+        refute(state, instance, prove_goal, share, sense=sense(instance), step=REFUTE_STEP)
     if places > MAX_PLACES:
         return "too large for an exact search"
     if not state.closed and not budget.clock.expired():

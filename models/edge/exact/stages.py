@@ -3,18 +3,15 @@
 from collections.abc import Mapping
 
 from schedgap.instances.edge import EdgeInstance
-from schedgap.models.edge.decisions import sense
 from schedgap.models.edge.exact.build_programs import cp_sat
 from schedgap.models.edge.exact.components import components_stage
 from schedgap.models.edge.exact.neighborhoods import improve
-from schedgap.models.edge.exact.prove import prove_goal
 from schedgap.models.edge.heuristics.list_search import anneal_types
 from schedgap.models.edge.heuristics.lists import best_list, orders, place_all
 from schedgap.models.edge.heuristics.partial_schedule import PartialSchedule
 from schedgap.models.edge.placements import runs_from_schedule
 from schedgap.models.method import Budget
 from schedgap.models.program import Known, program_stage
-from schedgap.models.refute import refute_stage
 from schedgap.models.search_state import SearchState
 
 
@@ -71,23 +68,6 @@ def refute_components(
     arguments = components_stage, instance, state.schedule
     found = state.child("components", *arguments, budget=budget, engine="highs")
     return None if found is None else found.value
-
-
-def refute(instance: EdgeInstance, state: SearchState, budget: Budget, step: float) -> None:
-    """Refute better values of all jobs; `step`: as for `refute_stage`."""
-    state.call.progress.phase("refuting better values")
-    state.child(
-        "refute",
-        refute_stage,
-        instance,
-        prove_goal,
-        state.lower,
-        state.upper,
-        sense=sense(instance),
-        step=step,
-        budget=budget,
-        engine="highs",
-    )
 
 
 def search_intervals(instance: EdgeInstance, state: SearchState, budget: Budget) -> None:

@@ -15,7 +15,7 @@ from schedgap.models.elastic.bounds.solve_relaxations import schedule_lp_bound
 from schedgap.models.elastic.exact.stages import (
     interval_size,
     method_stage,
-    refute,
+    refute_values,
     search_intervals,
     variables,
 )
@@ -58,13 +58,13 @@ def _search(instance: ElasticInstance, state: SearchState) -> str:
     """Run the stages until the gap is closed; return why it is not."""
     budget, size = state.call.budget, interval_size(instance, state)
     if size <= REFUTED_SIZE:
-        refute(instance, state, budget.share(FIRST_SHARE, most=FIRST_SECONDS))
+        refute_values(instance, state, budget.share(FIRST_SHARE, most=FIRST_SECONDS))
     if not _over(state):
         lists_by_prices(instance, state, budget.share(PRICES_SHARE))
     if size <= FIRST_SIZE and not _over(state):
         search_intervals(instance, state, budget.share(FIRST_SHARE, most=FIRST_SECONDS))
     if len(instance.servers) <= MAX_SERVERS and not _over(state):
-        refute(instance, state, budget.share(REFUTE_SHARE))
+        refute_values(instance, state, budget.share(REFUTE_SHARE))
     if _over(state):
         return ""
     slots = schedule_lp.priced_slots(instance, state.schedule)

@@ -13,29 +13,16 @@ from schedgap.models.elastic.proof import weight_unit
 from schedgap.models.elastic.time_windows import windows
 from schedgap.models.method import Budget, MethodResult, Progress, RunContext
 from schedgap.models.program import Known, program_stage
-from schedgap.models.refute import refute_stage
+from schedgap.models.refute import refute
 from schedgap.models.search_state import Relay, SearchState, StageProgress, StageResult
 
 STEP = 0.2  # a refuted goal is raised by this share of the gap to the incumbent
 
 
-def refute(instance: ElasticInstance, state: SearchState, budget: Budget) -> None:
+def refute_values(instance: ElasticInstance, state: SearchState, budget: Budget) -> None:
     """Refute all values below the incumbent's, or find better schedules."""
-    state.call.progress.phase("refuting better values")
-    state.child(
-        "refute",
-        refute_stage,
-        instance,
-        prove_goal,
-        state.lower,
-        state.upper,
-        sense=-1 if instance.is_batch else 1,
-        grid=float(weight_unit(instance)),
-        step=STEP,
-        lowers=True,
-        budget=budget,
-        engine="highs",
-    )
+    sense, grid = -1 if instance.is_batch else 1, float(weight_unit(instance))
+    refute(state, instance, prove_goal, budget, sense=sense, grid=grid, step=STEP, lowers=True)
 
 
 def interval_size(instance: ElasticInstance, state: SearchState) -> float:

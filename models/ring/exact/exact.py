@@ -12,20 +12,18 @@ R. Klein, A. Scholl, "Computing lower bounds by destructive improvement: an appl
 resource-constrained project scheduling", European Journal of Operational Research 112 (1999).
 """
 
-from collections.abc import Callable
-
 from schedgap.instances.ring import RingInstance
-from schedgap.models.method import Budget, MethodResult, RunContext
-from schedgap.models.refute import refute_stage
-from schedgap.models.ring.bounds.solve_bounds import run_pattern_lp
-from schedgap.models.ring.exact.interval_stages import destructive_bound_stage, relaxation_stage
+from schedgap.models.method import MethodResult, RunContext
+from schedgap.models.refute import refute
 from schedgap.models.ring.exact.prove import prove_goal
+from schedgap.models.ring.exact.stages import (
+    bound_by_patterns,
+    refute_makespans,
+    relax,
+    search_locally,
+)
 from schedgap.models.ring.heuristics.initial import initial_state, settled_result
-from schedgap.models.ring.heuristics.local_search import search_stage
-from schedgap.models.ring.programs.concurrent_sets import concurrent_sets
-from schedgap.models.ring.programs.intervals import MOST_SETS, Detail
-from schedgap.models.ring.rates import rate_table
-from schedgap.models.search_state import SearchState, StageProgress, StageResult
+from schedgap.models.search_state import SearchState
 
 FEW_JOBS = 15  # up to which better makespans are refuted first
 MANY_JOBS, MANY_PAIRS = 40, 300_000  # from so many jobs, or jobs x servers on, CP-SAT is left out
@@ -35,7 +33,6 @@ BOUND_SHARE, BOUND_SECONDS = 0.18, 15.0
 SEARCH_SHARE, SEARCH_SECONDS = 0.4, 60.0
 RELAX_SHARE, RELAX_SECONDS = 0.2, 6.0  # the relaxation by pairs of rings
 REFUTE_SHARE, REFUTE_SECONDS = 0.2, 5.0  # the search of `proof.py`, at the beginning
-LARGE_JOBS_WORK = 0.8  # share of the work from which jobs that no server can host prevail
 
 
 def exact(instance: RingInstance, call: RunContext) -> MethodResult:
@@ -43,93 +40,26 @@ def exact(instance: RingInstance, call: RunContext) -> MethodResult:
     call.progress.phase("bounds and list schedules")
     state = initial_state(instance, call)
     state.checkable_only = True
-    if end := settled_result(instance, state):
-        return end
-    jobs, budget = len(instance.jobs), call.budget
+    if settled_result(instance, state) is None:
+        _search(instance, state)
+    return settled_result(instance, state) or state.outcome()
+
+
+def _search(instance: RingInstance, state: SearchState) -> None:
+    """Search until the gap is closed or time is up."""
+    jobs, budget = len(instance.jobs), state.call.budget
     many = jobs >= MANY_JOBS or jobs * len(instance.servers) > MANY_PAIRS
-    if jobs <= FEW_JOBS and not many:
-        _refute(instance, state, budget.share(REFUTE_SHARE, most=REFUTE_SECONDS))
     if many:  # the bound may be reached already
-        _search(instance, state, budget.share(EARLY_SHARE, most=EARLY_SECONDS))
-    if state.closed:
-        return state.outcome()
-    bounding = budget.share(BOUND_SHARE, most=BOUND_SECONDS)
-    state.child("pattern-lp", pattern_bound_stage, instance, budget=bounding, engine="highs")
-    if end := settled_result(instance, state):
-        return end
-    searching = budget if many else budget.share(SEARCH_SHARE, most=SEARCH_SECONDS)
-    _search(instance, state, searching)
-    if many or state.closed:
-        return state.outcome()
-    call.progress.phase("contention between pairs of rings")
-    relaxing = budget.share(RELAX_SHARE, most=RELAX_SECONDS)
-    _run_cp_sat(instance, state, "pair-contention", relaxation_stage, relaxing)
-    if state.closed:
-        return state.outcome()
-    call.progress.phase("refuting makespans")
-    detail: Detail = "sets" if _large_jobs_prevail(instance) else "pairs"
-    _run_cp_sat(instance, state, "makespans", destructive_bound_stage, budget, detail)
-    return state.outcome()
-
-
-def _refute(instance: RingInstance, state: SearchState, budget: Budget) -> None:
-    """Refute all makespans below the incumbent's, or find better schedules."""
-    state.call.progress.phase("refuting better makespans")
-    interval = state.lower, state.upper
-    state.child(
-        "refute", refute_stage, instance, prove_goal, *interval, budget=budget, engine="highs"
-    )
-
-
-def _search(instance: RingInstance, state: SearchState, budget: Budget) -> None:
-    """Run the local search from the incumbent."""
-    state.call.progress.phase("local search")
-    state.child(
-        "local-search",
-        search_stage,
-        instance,
-        state.schedule,
-        int(state.lower),
-        rounds=20,
-        budget=budget,
-    )
-
-
-def _large_jobs_prevail(instance: RingInstance) -> bool:
-    """Return whether jobs that no server can host have most of the work, and few run at once.
-
-    Relaxations without contention may then be weak, while the program by concurrent sets is small
-    and often solved at once.
-    """
-    table = rate_table(instance)
-    work = [size * d for size, d in zip(table.size, table.best_slots, strict=True)]
-    large = [j for j, n in enumerate(table.fewest_servers) if n > 1]
-    few_sets = concurrent_sets(table, large, MOST_SETS) is not None
-    return few_sets and sum(work[j] for j in large) >= LARGE_JOBS_WORK * sum(work)
-
-
-def _run_cp_sat(
-    instance: RingInstance,
-    state: SearchState,
-    name: str,
-    stage: Callable[..., StageResult],
-    budget: Budget,
-    *more: Detail,
-) -> None:
-    """Run a stage with CP-SAT in a child process, from the present incumbent and bound."""
-    lower = int(state.lower)
-    state.child(name, stage, instance, state.schedule, lower, *more, budget=budget, engine="cp-sat")
-
-
-def pattern_bound_stage(
-    state: StageProgress, instance: RingInstance, *, budget: Budget
-) -> StageResult:
-    """Run `pattern-lp`, the linear relaxations, as a stage.
-
-    `state`: receiver of the bounds.
-    """
-    call = RunContext({}, "highs", budget, state)
-    result = run_pattern_lp(instance, call)
-    if result.certificate is not None:
-        state.bound(result.certificate["value"], result.certificate)
-    return StageResult(trace={"bound": result.bound, "seconds": round(budget.clock.elapsed(), 3)})
+        search_locally(instance, state, budget.share(EARLY_SHARE, most=EARLY_SECONDS))
+    elif jobs <= FEW_JOBS:
+        refute(state, instance, prove_goal, budget.share(REFUTE_SHARE, most=REFUTE_SECONDS))
+    if not state.closed:
+        bound_by_patterns(instance, state, budget.share(BOUND_SHARE, most=BOUND_SECONDS))
+    if settled_result(instance, state) is not None:
+        return
+    share = budget if many else budget.share(SEARCH_SHARE, most=SEARCH_SECONDS)
+    search_locally(instance, state, share)
+    if not many and not state.closed:
+        relax(instance, state, budget.share(RELAX_SHARE, most=RELAX_SECONDS))
+    if not many and not state.closed:
+        refute_makespans(instance, state, budget)
