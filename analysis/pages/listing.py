@@ -205,8 +205,8 @@ def rounding(name: str) -> str:
         return ""
     return (
         "All objectives of an instance can lie on a grid, such as the integers. A bound is then "
-        "rounded to the next point of the grid: it remains a bound on the optimum, but it can "
-        "exceed the value of its relaxation, which is `bound_before_rounding` in the trace."
+        "rounded to the next point of the grid. It remains a bound on the optimum, but it can "
+        "exceed the value of its relaxation. The trace has that value as `bound_before_rounding`."
     )
 
 
