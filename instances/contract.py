@@ -27,8 +27,8 @@ class Guard:
     accept : callable
         Returns the result in its proper form, or raises TypeError.
     fresh : bool
-        Whether the instance, the first argument, is read again from its data: what was computed
-        from it and changed since has no part in a verdict.
+        Whether the instance, the first argument, is read again from its data. Then no cached value
+        that was changed since can influence a verdict.
     passes : tuple of type
         Further errors that pass.
     """

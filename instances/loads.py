@@ -1,9 +1,9 @@
 """Instances under a given offered load: work demanded over capacity in the arrival span.
 
-Each family says in its module `load` what these are: `work` is the time that the whole cluster
-needs for all jobs if nothing is lost, and `span` the time in which they arrive; their ratio is the
-load. It is reached by multiplying the times between arrivals by one number. Where all jobs
-are there at the start, or whole slots are too coarse, the instance gets fewer machines. The jobs
+The module `load` of each family defines both. `work` is the time that the whole cluster needs for
+all jobs if nothing is lost. `span` is the time in which the jobs arrive. The load is the ratio of
+the two. It is reached by multiplying the times between arrivals by one number. Where all jobs are
+there at the start, or whole slots are too coarse, the instance gets fewer machines. The jobs
 themselves never change.
 """
 

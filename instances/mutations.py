@@ -1,9 +1,8 @@
 """Random changes of instance files that keep them valid: the moves of a search over instances.
 
-A family says in `instances/<family>/mutations.py`, one of another package with
-`Family.mutations`, what may change. A number is scaled, moved by
-one, or replaced by a small integer or by the number of another entry of its list; an entry of a
-list (a job, a machine) is removed, doubled or exchanged with another one.
+A family says in `instances/<family>/mutations.py`, one of another package with `Family.mutations`,
+what may change. A number is scaled, moved by one, or replaced by a small integer or by the number
+of another entry of its list. An entry of a list (a job, a machine) is removed, doubled or moved.
 """
 
 import copy

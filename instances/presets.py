@@ -182,11 +182,12 @@ def load_presets(file: str | os.PathLike[str]) -> Generator:
     """Return the presets in a TOML file, such as `instances/hare/presets.toml`.
 
     `default` and `default_with_files` are names of presets. `settings` says what each setting is:
-    the fields of `Option`. `presets` has a table for each preset: its summary, and `make`, the
-    function "package.module:function" that makes an instance, or `fields`, the keys of the one
-    instance, with `source` and perhaps `time_unit`. Its `settings` are in the order of lists, each
-    with its default ("none" for None), or with a table of what differs in this preset. Whatever
-    the table of a preset with `like` leaves out is as in the preset of that name.
+    the fields of `Option`. `presets` has a table for each preset. The table has a summary, and
+    `make`, the function "package.module:function" that makes an instance. A preset of one instance
+    has `fields` instead, the keys of the instance, with `source` and perhaps `time_unit`. Its
+    `settings` are in the order of lists, each with its default ("none" for None), or with a table
+    of what differs in this preset. Whatever the table of a preset with `like` leaves out is as in
+    the preset of that name.
 
     Parameters
     ----------

@@ -286,10 +286,9 @@ def json_data(value: Item) -> Item:
 def plain(value: object) -> Any:
     """Convert Python data with records, NumPy numbers and pandas tables to JSON data.
 
-    A table becomes a list of objects, one for each row, without the cells that are missing; a
-    column `training_time.fast` becomes the key `fast` of an object `training_time`, and an index
-    with a name becomes a column. Other values that are not JSON are kept, and validation
-    reports them.
+    A table becomes a list of objects, one for each row, without missing cells. A column
+    `training_time.fast` becomes the key `fast` of an object `training_time`. An index with a name
+    becomes a column. Other values that are not JSON are kept, and validation reports them.
 
     Raises
     ------

@@ -44,11 +44,10 @@ class Verdict:
     """Result of verifying a schedule or a solution; false if it is not feasible.
 
     `objective` is recomputed from the schedule. `relaxed` names rules of the program that the
-    schedule declares not to obey. `bound_status` and `optimality_status` say whether the claims of
-    a solution were evaluated again (`checked`), could not be (`unchecked`), or are wrong
-    (`refuted`); they are None if nothing is claimed. A claim of infeasibility counts as a claim of
-    optimality. `claims` says the same as text, one line for each claim. `family` and
-    `instance_sha256` name the instance.
+    schedule declares not to obey. `bound_status` and `optimality_status` are `checked` if the claim
+    was evaluated again, `unchecked` if it could not be, and `refuted` if it is wrong. They are None
+    if nothing is claimed. A claim of infeasibility counts as a claim of optimality. `claims` says
+    the same as text, one line for each claim. `family` and `instance_sha256` name the instance.
     """
 
     feasible: bool

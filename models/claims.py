@@ -14,9 +14,10 @@ The file lists what the paper says of its figures, in the order of the paper:
 
 A part has the keys of its sentence, unless it has its own. An entry is one claim for each of its
 figures and each name in `each`, which `{figure}` and `{each}` stand for. A name with "(ours)" makes
-the claim ours. `test.by` names a comparison of `models/figure.py` or of the family's `figures.py`:
-a function with the other keys of `test` as arguments that returns a claim, or from a draw a number.
-A number is multiplied by `times` and compared with all thresholds in `test`.
+the claim ours. `test.by` names a comparison of `models/figure.py` or of the family's `figures.py`.
+A comparison is a function with the other keys of `test` as arguments. It returns a claim. Or it has
+a further argument `draw` and returns a number. The number is multiplied by `times` and compared
+with all thresholds in `test`.
 """
 
 import os
@@ -112,7 +113,7 @@ def load_claims(
                 for number, name in product(entry.figures, entry.each):
                     found.setdefault(number, []).append(_claim(entry, number, name, known))
     except (InputError, TypeError, ValueError) as error:
-        if getattr(error, "file", ""):  # not read at all
+        if getattr(error, "file", ""):  # the file could not be read
             raise
         raise InputError(str(error), path=where, file=os.fspath(file)) from None
     return {number: tuple(claims) for number, claims in found.items()}

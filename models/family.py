@@ -39,8 +39,8 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.+-]*")  # method names: commands separate by
 class Bar:
     """One bar of a Gantt chart; times in the unit of the chart.
 
-    A bar that uses a part of its lane's machine has this share of the height of the lane, in
-    (0, 1], and begins at `offset`, in [0, 1), below its upper edge.
+    A bar may use a part of its lane's machine. It then has this share of the height of the lane, in
+    (0, 1]. It begins at `offset`, in [0, 1), below the lane's upper edge.
     """
 
     lane: str
@@ -119,12 +119,12 @@ class Family(Generic[I, S]):
     metrics : callable
         Further numbers on an instance and a schedule by name, shown with the objective.
     null_schedule : callable
-        The empty schedule of an instance where it is always feasible, else None; reported when a
+        The empty schedule of an instance if it is always feasible, else None; reported when a
         method stops without a schedule.
     past : callable or None
         From an instance, a schedule and a time to what the schedule does before that time, as a
-        list of mappings; None where all jobs are there from the start. A schedule of any shape may
-        be given, and any error may be raised.
+        list of mappings. None if all jobs are there from the start. A schedule of any shape may be
+        given, and any error may be raised.
     check_certificate : callable or None
         The bound that a certificate proves for an instance, evaluated again.
     programs : mapping
@@ -140,8 +140,8 @@ class Family(Generic[I, S]):
     generator : Generator or None
         The presets of a family of another package.
     mutations : Space or None
-        What a search for worst cases may change in instances of a family of another package; by
-        default all numbers, and the lists of records with an id up to six entries.
+        What a search for worst cases may change in instances of a family of another package. By
+        default, this is all numbers, and the lists of records with an id up to six entries.
     """
 
     name: str

@@ -35,8 +35,8 @@ class NotApplicableError(MissingValueError):
 class Draw:
     """The measured values of one draw of a figure.
 
-    `values` maps (measure, series, position) to a value, in the order of the axis, or to None where
-    it could not be measured; `objective` is the measure that is meant if none is named.
+    `values` maps (measure, series, position) to a value, in the order of the axis, or to None if it
+    could not be measured. `objective` is the default measure.
     """
 
     objective: str
@@ -154,19 +154,19 @@ class Point:
 class Experiment:
     """One figure of a paper.
 
-    `x` and `objective` label the axes; `metrics` names further figures of the schedules
-    (`Family.metrics`), each shown in a separate chart, and so does `measures`, with a function for
-    each: from the instance, the schedule as JSON data and the method's trace to a number, None
-    where it is not known. `draw` generates the points when they are needed. The methods in
-    `brackets` run on every instance too; they give the best known schedule and a bound as
-    additional series.
+    `x` and `objective` label the axes. `metrics` names further numbers on the schedules
+    (`Family.metrics`), each shown in a separate chart. `measures` names more such numbers, with a
+    function for each. This function takes the instance, the schedule as JSON data and the method's
+    trace. It returns a number, or None if the number is not known. `draw` generates the points when
+    they are needed. The methods in `brackets` run on every instance too; they give the best known
+    schedule and a bound as additional series.
 
-    With `ratio`, the chart of the objective shows ratios to the optimum, as the paper does: of each
-    series the range between its ratio to the best known schedule and that to the bound.
+    With `ratio`, the chart of the objective shows ratios to the optimum, as the paper does. It
+    shows the range between the ratio to the best known schedule and the ratio to the bound.
 
-    `setting` names parameters that the paper does not state, with the values at which this copy of
-    the figure is drawn; it is empty at our defaults. Several experiments with one figure and
-    different settings show where a claim holds.
+    `setting` names parameters that the paper does not state, and their values in this copy of the
+    figure. It is empty at our defaults. Several experiments with one figure and different settings
+    show where a claim holds.
     """
 
     family: str
@@ -207,8 +207,9 @@ def curves(
     seeds : iterable of int
         Seeds of the instances, one draw each.
     make : callable, or mapping of callables
-        Takes a seed and a position on the axis and returns the instance; None if the workload has
-        none there, and nothing is measured on this draw. A mapping has one for each series.
+        Takes a seed and a position on the axis and returns the instance. If the workload has none
+        there, it returns None, and nothing is measured on this draw. A mapping has one for each
+        series.
     methods : mapping
         Method by name of the series.
     **figure
@@ -276,9 +277,9 @@ def best(
 ) -> Claim:
     """Return the claim that a series is better than all others: somewhere, and nowhere worse.
 
-    Its number is the difference to the best of the others in percent, where it is least
-    favourable; a series that is better everywhere has a negative one if lower is better. A draw on
-    which all values are zero compares nothing and is not measured.
+    Its number is the difference to the best of the others in percent, at the least favourable
+    position. If lower is better, a series that is better everywhere has a negative number. A draw
+    on which all values are zero compares nothing and is not measured.
 
     Parameters
     ----------

@@ -64,10 +64,10 @@ class Guarantee:
     the method options named in `options` as keywords; if another option is changed, nothing is
     guaranteed. `verdict` says whether the claim is true; `tests` show it. With `ours`, the
     assumptions are not the paper's, and an instance that fails them may refute the claim. `measure`
-    is for a claim that is not on a schedule's value: from an instance to the factor by which the
-    claim is missed there, 1 if it is kept; `near`, from an instance on which it is kept to how
-    close it comes to being missed, from 0 to 1, guides a search that would otherwise see the same
-    value everywhere. `ratio` says whether the claim is on a method's ratio to the optimum."""
+    is for a claim that is not on a schedule's value. It returns the factor by which an instance
+    misses the claim, or 1 if the claim holds. `near` guides a search among instances on which the
+    claim holds. It returns how close an instance comes to missing the claim, from 0 to 1. `ratio`
+    says whether the claim is on a method's ratio to the optimum."""
 
     __pydantic_config__ = STRICT
 

@@ -63,14 +63,15 @@ def refute_stage(
     lowers: bool = False,
     budget: Budget,
 ) -> StageResult:
-    """Refute values below `upper`; each schedule that is found instead lowers it.
+    """Refute values below `upper`; a better schedule that the prover finds lowers `upper`.
 
     `progress`: receives schedules and bounds. `prove_goal`: of the family. `lower`, `upper`: known
     bound, and value of the incumbent; None without one. Both are in the units of the search state,
-    `sense` times the objective's. `grid`: of the values; 0 without one. `step`: how far the
-    next bound to be proved lies above the last one, as a part of the first gap; with 1, the
-    incumbent is tried at once. `lowers`: so it is, too, but the prover may lower the goal to its
-    `least`, at first without limit, then by all but `step` of the gap that is left.
+    `sense` times the objective's. `grid`: of the values; 0 without one. `step`: how far the next
+    bound to be proved lies above the last one, as a fraction of the first gap. With 1, the first
+    goal is the value below the incumbent. `lowers`: the first goal is that value, too, but the
+    prover may lower it to `least`. At first `least` has no limit. Then the prover must prove a
+    fraction `step` of the gap that is left.
     """
     lowering: dict[str, float] = {"least": -math.inf} if lowers else {}
     nodes, rounds, note = 0, 0, ""

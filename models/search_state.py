@@ -133,9 +133,9 @@ class SearchState(StageProgress[S]):
     reported : float
         The best bound that an engine claims and nothing confirms.
     checkable_only : bool
-        Whether a bound is reported and returned only if it can be evaluated again, by a certificate
-        or a proof; unless it closes the gap, or a search was exhaustive. The trace names a better
-        one, `reported_bound`.
+        Whether a bound counts only if a certificate or a proof supports it. There are two
+        exceptions: a bound that closes the gap, and the bound of an exhaustive search. The trace
+        names a better one, `reported_bound`.
     infeasible : bool
         Whether a stage proved that there is no schedule.
     proofs : list of str
@@ -439,8 +439,8 @@ def solve_program(
 ) -> tuple[EngineResult, StageResult]:
     """Solve one program in this process; schedules and bounds are reported at once.
 
-    Where an engine ends with "optimal" or "infeasible" and no proved bound supports it, the program
-    is solved a second time in another way before the claim is believed
+    An engine's "optimal" or "infeasible" counts only if a proved bound supports it. Otherwise the
+    program is solved a second time in another way, which has to agree
     (`schedgap.solvers.engines.confirm`).
 
     `progress`: receives schedules and bounds. `program`: as `schedgap.solvers.engines.solve` takes

@@ -222,7 +222,7 @@ def _solved(
     def proved(value: float) -> None:
         bound, reports.bound = made.stated(value), max(reports.bound, value)
         if bound is not None:
-            # Not confirmed: of an engine that is killed, a bound proves no optimum.
+            # The bound counts as not confirmed: if the engine is killed, it proves no optimum.
             send(("bound", build + now() - started, bound, None, False))
 
     result = _by_engine(

@@ -44,8 +44,8 @@ OPTIONS = (
     Option("confirm", "bool", False, "whether the engine must repeat its answer without presolve"),
     Option("engine_options", "text", "", "options of the engine that differ from the default"),
 )
-# Options by which our adapters depart from an engine's defaults for the sake of right answers: a
-# benchmark measures the engine as its authors ship it.
+# Our adapters change these defaults of an engine to get right answers. A benchmark changes them
+# back, because it measures the engine as its authors ship it.
 DEFAULTS: dict[str, dict[str, object]] = {"highs": {"mip_allow_restart": True}}
 Settings = tuple[tuple[str, object], ...]
 

@@ -86,10 +86,10 @@ def compare(
 ) -> Run:
     """Run methods on instances, store the results in a run folder, and return the run.
 
-    Tasks whose results are in the folder already are not run again, nor are those that smaller
-    limits did not disturb; results of other code or of other versions stay, but do not count.
-    Several processes may work on one folder. If a run is killed, only its unfinished tasks are
-    lost. In a notebook, a bar shows how many tasks are finished.
+    A task does not run again if the folder has its result, or a result that smaller limits did not
+    disturb. Results of other code or of other versions stay, but do not count. Several processes
+    may work on one folder. If a run is killed, only its unfinished tasks are lost. In a notebook, a
+    bar shows how many tasks are finished.
 
     Parameters
     ----------

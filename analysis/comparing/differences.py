@@ -20,10 +20,10 @@ RELATIVE = 1e-9  # difference of numbers that counts as none
 class Differences:
     """What differs between two runs.
 
-    `rows` has a row for each outcome, status, objective, bound or kind of proof that differs;
-    `common` is the number of tasks that both have, `only` those that one has alone, and `time` the
-    geometric mean of the second run's seconds divided by the first's, over the common tasks of at
-    least 0.1 s (`timed` of them).
+    `rows` has a row for each outcome, status, objective, bound or kind of proof that differs.
+    `common` counts the tasks of both runs, and `only` the tasks of the first or the second run
+    alone. `time` is the geometric mean of the second run's seconds divided by the first's. It is
+    over the `timed` common tasks of at least 0.1 s.
     """
 
     rows: pd.DataFrame
@@ -36,9 +36,9 @@ class Differences:
 def differences(first: StoredRun, second: StoredRun) -> Differences:
     """Return what differs between two runs.
 
-    Two records are of one task if instance, method with engine and options, and seed agree; of
-    several such records in a run the best counts: one that did not fail, and of those the one with
-    the smaller gap.
+    Two records are of one task if instance, method with engine and options, and seed agree. If a
+    run has several such records, the best one counts: a record that did not fail, with the smallest
+    gap.
     """
     before, after = _by_task(first), _by_task(second)
     common = [task for task in before if task in after]

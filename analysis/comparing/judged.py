@@ -42,7 +42,7 @@ class Known:
     family: str
     sha256: str
     problem: str
-    scale: Scale | None  # None for a verdict, which does not say
+    scale: Scale | None  # None for a verdict, which stores no scale
     objective: float | None
     bound: float | None
     relaxed: bool
@@ -264,9 +264,9 @@ def ratio(solution: Reference, *references: Reference | Run) -> RatioInterval:
 
     The optimum lies between the best of the bounds and the best of the schedules. The ratio is
     objective / optimum for minimization and optimum / objective for maximization. Nothing counts
-    that is not verified: a solution that was read from a file or made by hand is verified here, and
-    its bound counts only if its certificate or its proof holds. The results of a run count as in
-    its tables.
+    that is not verified. This function verifies a solution that was read from a file or made by
+    hand. The bound of such a solution counts only if its certificate or its proof holds. The
+    results of a run count as in its tables.
 
     Parameters
     ----------

@@ -56,8 +56,8 @@ class Run(StoredRun):
     def verify(self, *, strict: bool = False) -> list[str]:
         """Verify every stored solution again and describe each violation.
 
-        Schedules, objectives, statuses, certified bounds and proofs are checked against the
-        instances, and claims against the schedules of other methods; nothing else in the folder is
+        The instances decide whether schedules, objectives, statuses, certified bounds and proofs
+        are correct. Schedules of other methods may refute claims. Nothing else in the folder is
         trusted. The list is empty if all are correct.
 
         Parameters
@@ -299,8 +299,8 @@ class Run(StoredRun):
         Parameters
         ----------
         by : {"objective", "seconds", "factor"}
-            Whether a step is a ratio to the best known schedule, a time, or the factor by which a
-            method is slower than the fastest one on the instance.
+            What a step is: a ratio to the best known schedule, a time, or a time divided by the
+            fastest method's time on the instance.
         methods : collection of str, optional
             Names of the methods to compare; by default all.
         """

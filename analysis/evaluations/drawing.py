@@ -254,8 +254,9 @@ def _methods(experiment: Experiment, names: Collection[str]) -> dict[str, str]:
 def shown_rows(experiment: Experiment, measure: str, numbers: Sequence[Row]) -> list[Row]:
     """Return the values that the chart of one measure shows.
 
-    If the figure is one of ratios, these are the ratios of the objective to the best known schedule
-    and, where it is not proved optimal, to the bound: the ratio to the optimum is between them.
+    In a figure of ratios, a value is the ratio of the objective to the best known schedule. If that
+    schedule is not proved optimal, a second value is the ratio to the bound. The ratio to the
+    optimum is between the two.
 
     `measure`: one of the measures in `numbers`. `numbers`: as returned by `experiments.rows`.
     """

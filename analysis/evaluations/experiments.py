@@ -194,8 +194,9 @@ def _position(text: str) -> float | str:
 def written(run: StoredRun) -> dict[str, tuple[Experiment, list[Row]]]:
     """Return the figures whose CSV files are in the folders of a run, with their values, by file.
 
-    The values are computed from the records if a run was killed or got more records, if there are
-    several folders, or if a file lacks a measure of the figure.
+    The values are read from the files. There are three cases in which they are computed from the
+    records: a run was killed or got more records, there are several folders, or a file lacks a
+    measure.
     """
     files = {
         file.name: file
@@ -217,8 +218,8 @@ def written(run: StoredRun) -> dict[str, tuple[Experiment, list[Row]]]:
 def _is_current(run: StoredRun, file: Path) -> bool:
     """Return whether no record was added to a run, or removed, after a file was written.
 
-    `cp -a` and `rsync -a` add records and then set the time of modification of the folder back, but
-    not the time of its last change of any kind.
+    `cp -a` and `rsync -a` add records and then set the folder's time of modification (mtime) back.
+    They cannot set its time of change (ctime) back.
     """
     tasks = run.folders[0].tasks.stat()
     return max(tasks.st_mtime_ns, tasks.st_ctime_ns) <= file.stat().st_mtime_ns

@@ -43,11 +43,10 @@ class Row(NamedTuple):
 class Judgement:
     """What the measured values say of a claim.
 
-    The claim was evaluated on `n_measured` of `n_replications` and holds on `held` of them. It
-    does not apply to `n_not_applicable` of the others; on the rest a value is missing. `numbers`
-    are the values of `Claim.measure`, in increasing order. `mean` says whether it holds for the
-    means of the values over these replications, as a paper would plot them; None if that cannot be
-    evaluated.
+    The claim was evaluated on `n_measured` of `n_replications` and holds on `held` of them. It does
+    not apply to `n_not_applicable` of the others; on the rest a value is missing. `numbers` are the
+    values of `Claim.measure`, in increasing order. `mean`: whether the claim holds for the means
+    over these replications, as a paper would plot them; None if it cannot be evaluated.
     """
 
     experiment: Experiment
@@ -194,8 +193,8 @@ def judge_claims(experiment: Experiment, rows: Sequence[Row]) -> list[Judgement]
     """Return a judgement for each claim of a figure.
 
     A claim is reproduced if it holds on at least nine tenths of the replications to which it
-    applies, refuted if it holds on at most one tenth, and mixed otherwise. If fewer than half of
-    them could be measured, there is no verdict.
+    applies. It is refuted if it holds on at most one tenth, and mixed otherwise. If fewer than half
+    of them could be measured, there is no verdict.
     """
     measured = replications(experiment, rows)
     return [_judgement(experiment, claim, measured) for claim in experiment.claims]

@@ -377,7 +377,7 @@ def is_model(value: object) -> bool:
 
 def _solved(model: Any, instance: Instance, seed: int, clock: Clock) -> Any:
     """Solve a model of the instance; its schedule counts, and its bound does not."""
-    # By name, because this module must not import programs.
+    # The import is by name, because this module must not import `programs`.
     programs = importlib.import_module("schedgap.analysis.programs.solve_model")
     limits = Limits(None if clock.limit is None else max(0.1, clock.remaining()))
     runner = programs.ChangedModel(model).prepare(instance, Request(limits=limits, seed=seed))

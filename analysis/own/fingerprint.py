@@ -117,9 +117,9 @@ def installed(module: str | None) -> bool:
 def function_hash(function: object) -> tuple[str, set[str]]:
     """Return a hash of a function with all that it refers to, and the user's modules among it.
 
-    The hash covers the compiled code, defaults, the variables of enclosing functions, and the
-    global variables that the function reads, such as other functions and data. File names, line
-    numbers and comments do not count.
+    The hash covers the compiled code, the defaults, and the variables of enclosing functions. It
+    also covers the global variables that the function reads, such as other functions and data. File
+    names, line numbers and comments do not count.
 
     `function`: a function, or any other callable object.
     """

@@ -46,11 +46,11 @@ def online(function: Callable[..., Any]) -> Online:
     """Make a function an online algorithm, which is called whenever jobs arrive.
 
     It is called as `function(view, now, plan)`. `view` is the instance with the jobs that have
-    arrived so far, and no other job; `now` the time of the arrival; `plan` the data of the schedule
-    that it returned last, or None. It returns a schedule of the jobs in `view`: what lies before
-    `now` must be as in `plan`, and what lies later may be changed at the next arrival. A parameter
-    `state` receives a dict that is kept from call to call; options, `seed` and `clock` are as for
-    other functions.
+    arrived so far, and no other job. `now` is the time of the arrival. `plan` is the data of the
+    schedule that the function returned last, or None. The function returns a schedule of the jobs
+    in `view`. Before `now` the schedule must agree with `plan`. Later parts may be changed at the
+    next arrival. A parameter `state` receives a dict that is kept from call to call. Options,
+    `seed` and `clock` are as for other functions.
 
     Parameters
     ----------

@@ -101,8 +101,9 @@ def models(of: str | Instance | None = None) -> Listing:
     """Return a row for each program of one family or of all families.
 
     The keys are family, model, also (further names), kind (exact, relaxation, dual or subproblem),
-    equations (of the paper; empty for a program of ours) and summary; for an instance also rows,
-    columns, integers (integer columns) and nonzeros, and note where it cannot be built.
+    equations (of the paper; empty for a program of ours) and summary. For an instance, further keys
+    are rows, columns, integers (integer columns) and nonzeros. If a program cannot be built, note
+    gives the reason.
 
     `of`: a family, or an instance whose programs are built; by default all families.
     """
@@ -204,8 +205,8 @@ def rounding(name: str) -> str:
         return ""
     return (
         "All objectives of an instance can lie on a grid, such as the integers. A bound is then "
-        "rounded to the next point of the grid: it remains a bound on the optimum, but it can "
-        "exceed the value of its relaxation, which is `bound_before_rounding` in the trace."
+        "rounded to the next point of the grid. It remains a bound on the optimum, but it can "
+        "exceed the value of its relaxation. The trace has that value as `bound_before_rounding`."
     )
 
 
@@ -221,8 +222,8 @@ _BEGINNERS = {
 def beginners(name: str) -> tuple[str, ...]:
     """Return the few methods of a family to start with.
 
-    For a family of another package these are the first exact method, the paper's first algorithm,
-    the first algorithm that is not the paper's, and the first baseline.
+    For a family of another package these are the first method of each kind: exact, algorithm of the
+    paper, other algorithm, and baseline.
     """
     if name in _BEGINNERS:
         return _BEGINNERS[name]

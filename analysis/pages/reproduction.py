@@ -238,7 +238,7 @@ def page(data: Path) -> str:
 
 
 INTRODUCTION = f"""\
-Each paper says in words what its figures show. Which of these sentences come out again, if one
+Each paper says in words what its figures show. Which of these sentences hold again if one
 implements the paper from its text?
 
 An example: the ring paper says of its Figure 4 that its algorithm has the smallest average
@@ -253,12 +253,12 @@ The rule:
 - A sentence has a *part* for each rival or figure that it names. A part is *reproduced* if it holds
   on at least nine tenths of the replications, *refuted* if it holds on at most one tenth, and else
   *mixed*.
-- The words *(judged: ...)* in a row name our test, where the paper's words leave it open. "Much
-  larger (judged: larger)" holds where the value is larger.
-- A replication on which a value is missing does not count. Nor does one to which a part does not
-  apply. An example: the ring paper explains why the curve of its Figure 5 falls, rises and falls
-  again. The explanation does not apply to a replication whose curve only falls.
-- A part that says that something has an effect fails where it has none.
+- The words *(judged: ...)* in a row name our test, if the paper's words leave it open. "Much larger
+  (judged: larger)" holds if the value is larger.
+- A replication does not count if a value is missing, or if the part does not apply to it. An
+  example: the ring paper explains why the curve of its Figure 5 falls, rises and falls again. The
+  explanation does not apply to a replication whose curve only falls.
+- A part that claims an effect fails on a replication without this effect.
 - We scan parameters that a paper does not state. A part that is reproduced at one setting and
   refuted at our defaults, or the other way round, is *mixed*. If nothing is judged at our defaults,
   the verdict at the other settings counts.
@@ -272,8 +272,8 @@ The rule:
 - *Not testable*: the page gives the reason.
 - *Not measured*: fewer than half of the replications to which it applies were measured, or it
   applies to none.
-- Rows that a paper, or our copy of it, does not state, and rows on variants of ours, stand in
-  tables of their own. They are counted apart, as *not stated* and *ours*, not as sentences.
+- Separate tables have the rows that a paper, or our copy of it, does not state, and the rows on our
+  variants. They count as *not stated* and *ours*, not as sentences.
 
 The column *measured* first counts the replications. It then says whether the sentence holds for
 their means, as a paper plots them, if the verdict does not say so. It ends with the number that the

@@ -8,12 +8,12 @@ from schedgap.models.family import family
 
 HEAD = """# Steps of the papers' algorithms
 
-`sg.solve(instance, "sjf-bco")` runs an algorithm in a child process and verifies its schedule. To
-take one apart (to print what each step sees, to change a step and call the next one), import its
-functions from `schedgap.steps.<family>`. They run in your process, unverified: give their
-schedules to `sg.judge`. `help(function)` says what arguments and results are; the
-[notebooks](../notebooks) use them. Algorithms with `events` return what they did, step by step,
-with the line of the printed pseudocode.
+`sg.solve(instance, "sjf-bco")` runs an algorithm in a child process and verifies its schedule. You
+can also print what each step sees, or change a step and call the next one: import the algorithm's
+functions from `schedgap.steps.<family>`. They run in your process, unverified, so give their
+schedules to `sg.judge`. `help(function)` describes arguments and results. The
+[notebooks](../notebooks) show examples. Algorithms with `events` return their steps one by one,
+each with its line of the printed pseudocode.
 
 `make docs` writes this page from the source.
 """

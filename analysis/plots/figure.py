@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FORMATS = (".pdf", ".svg", ".png")
 AUTOMATIC = ("", "plotly_mimetype")  # renderers that nobody chose
-DOTS = 150  # per inch, of the picture in a notebook
+DOTS = 150  # dots per inch of the picture in a notebook
 FITTING = "width: 100%; max-width: 800px"  # style of a picture in a notebook
 ALT = "Figure; with a network and scripts it is interactive"
 NO_PICTURE = "<p>This figure needs scripts and a network.</p>"
@@ -52,9 +52,9 @@ class Figure(go.Figure):  # type: ignore[misc]
 
     Without a chosen renderer, Plotly gives notebooks data that `jupyter nbconvert --to html` and
     notebooks without Plotly's extension leave out. This figure also gives them a PDF, for
-    `jupyter nbconvert --to latex`, and HTML: a picture, which the interactive figure replaces as
-    soon as plotly.js has been loaded from its server. Without a network, or without scripts, the
-    picture remains. A renderer that was chosen, by `plotly.io.renderers.default` or
+    `jupyter nbconvert --to latex`, and HTML. The HTML is a picture, which the interactive figure
+    replaces after plotly.js has been loaded from its server. Without a network, or without scripts,
+    the picture remains. A renderer that was chosen, by `plotly.io.renderers.default` or
     PLOTLY_RENDERER, is used.
 
     Parameters
@@ -126,7 +126,7 @@ class Figure(go.Figure):  # type: ignore[misc]
             return super()._repr_mimebundle_(include, exclude, validate, **kwargs)
         data = plotly.io.renderers["plotly_mimetype"].to_mimebundle(self.to_plotly_json())
         picture, paper = self._picture("png"), self._picture("pdf")
-        if paper:  # no PNG: JupyterLab would show that instead of the interactive figure
+        if paper:  # JupyterLab would show a PNG instead of the interactive figure
             data["application/pdf"] = paper
         return {**data, "text/html": self._page(picture), "text/plain": repr(type(self))}
 

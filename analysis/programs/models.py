@@ -75,8 +75,9 @@ def model(
     instance : Instance
         Source of the data of the program.
     name : str
-        A program as listed by `models(family)`: "paper" is the paper's program, "dual" its dual and
-        "rounded" the relaxation that the paper's algorithm rounds, where there is one.
+        A program as listed by `models(family)`. "paper" is the paper's program. Some families also
+        have "dual", the dual of the program, and "rounded", the relaxation that the paper's
+        algorithm rounds.
     relax : bool
         Whether to make all variables continuous: the linear relaxation, if the rows are linear.
     narrow : bool

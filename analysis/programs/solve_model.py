@@ -47,8 +47,8 @@ class ProgramSolution(Solution):
     """Result of a program from `model`, changed or not.
 
     A changed program is another problem: its bound is in `program`, and `bound` stays None. The
-    schedule counts if it obeys all rules of the instance, and `objective` is then its value for the
-    instance; otherwise `broken` names the rules that it breaks, and `gantt` marks where.
+    schedule counts if it obeys all rules of the instance; `objective` is then its value for the
+    instance. Otherwise `broken` names the rules that it breaks, and `gantt` marks where.
     """
 
     _violations: tuple[Violation, ...] = PrivateAttr(default=())  # by the partial schedule
@@ -260,9 +260,9 @@ class ModelRunner(Runner):
     ) -> tuple[Any, float | None, tuple[Violation, ...], tuple[str, ...]]:
         """Return the schedule of the values, its objective, and what is wrong if that is None.
 
-        The values as they are come first: the schedule then obeys constraints of the user. If they
-        break a rule, a schedule with the same decisions counts if it is no worse than the program
-        says, because then only the engine's tolerance broke the rule.
+        The values are first taken as they are, because the schedule then obeys constraints of the
+        user. If they break a rule, a schedule with the same decisions may count. It counts if it is
+        no worse than the objective of the program: then only the engine's tolerance broke the rule.
 
         `stated`: objective of the program; None without values.
         """

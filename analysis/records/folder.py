@@ -1,11 +1,15 @@
 """Run folders: one file per task, written atomically.
 
-`tasks/<key>.json` is the record of one task, `instances/<sha256>.json` the instance it refers to,
-`sessions/<id>.json` the computer and the time of a call of `compare`, `logs/<key>.log.gz` the log
-of the engine that a benchmark ran. Run folders can be copied,
-and merged by copying. A key has two parts: a hash of everything that determines the result
-(instance, method, engine, options, seed, versions, code), which is the same in every folder, and
-one of the limits and the session.
+A run folder has these files:
+
+- `tasks/<key>.json`: the record of one task;
+- `instances/<sha256>.json`: the instance to which a record refers;
+- `sessions/<id>.json`: the computer and the time of a call of `compare`;
+- `logs/<key>.log.gz`: the log of the engine that a benchmark ran.
+
+Run folders can be copied, and merged by copying. A key has two parts. The first is a hash of
+everything that determines the result: instance, method, engine, options, seed, versions, code. It
+is the same in every folder. The second is a hash of the limits and the session.
 """
 
 import gzip
@@ -67,8 +71,8 @@ class TaskRecord(Record):
 
     `outcome` is `done`, `skipped` (the method does not support the instance), or the kind of
     failure. A method that was killed may still have a solution. `label` is the method with its
-    non-default engine and options; `progress` has points (seconds, objective, bound); `relaxed`
-    are the rules that the schedule does not have to obey. Limits are in seconds and MB.
+    non-default engine and options. `progress` has points (seconds, objective, bound). `relaxed` are
+    the rules that the schedule does not have to obey. Limits are in seconds and MB.
 
     `task` is the part of `key` without limits and session. `started` is in ISO format. Wall-clock
     seconds are in the solution. `cpu_seconds` and `peak_memory_mb` count the method with all its
@@ -76,17 +80,17 @@ class TaskRecord(Record):
 
     The clock of a task stands still while its process starts and loads modules: `load_seconds`.
     `seconds` of the solution is what follows, without `confirm_seconds`, in which an engine's
-    answer is confirmed by other solves. For a method that is one run of an engine, it is the sum
-    of `build_seconds` and `engine_seconds`; elsewhere `engine_seconds` is the sum over all runs of
-    engines. `verify_seconds`: rules, certificate and proof. `start_seconds`: of older records.
-    `limited`: whether the time limit may have had an influence. `own`: whether the method is the
-    user's own, whose invalid schedules contradict nothing. `reused`: key of the record, under
-    smaller limits, whose result this is. Fields that older versions did not write are empty.
+    answer is confirmed by other solves. For a method that is one run of an engine, it is the sum of
+    `build_seconds` and `engine_seconds`. For other methods `engine_seconds` is the sum over all
+    runs of engines. `verify_seconds`: rules, certificate and proof. `start_seconds`: of older
+    records. `limited`: whether the time limit may have had an influence. `own`: whether the method
+    is the user's own, whose invalid schedules contradict nothing. `reused`: key of the record,
+    under smaller limits, whose result this is. Fields that older versions did not write are empty.
 
-    Of a benchmark of engines (`formulation` is the name of the program that an engine solved):
-    `threads` and `permutation` (0: rows and columns as built); `pinned`, the cores to which the
-    process was bound; `workers`, how many tasks ran at a time; `log`, the file in `logs`;
-    `statistics`, what the engine reports of its search.
+    Records of a benchmark of engines have further fields. `formulation` is the name of the program
+    that an engine solved. `permutation` is 0 for rows and columns as built. `pinned` are the cores
+    to which the process was bound, and `workers` is the number of tasks at a time. `log` is the
+    file in `logs`. `statistics` are the engine's statistics of its search.
     """
 
     key: str
@@ -246,8 +250,8 @@ class Folder:
     def store(self, record: Mapping[str, Any]) -> dict[str, Any]:
         """Write a record atomically, and before it the files that it names; return its data.
 
-        `record`: JSON data of a `TaskRecord`; in `proof` the JSON data of a proof file, if there is
-        one; in `log` the text of an engine's log.
+        `record`: JSON data of a `TaskRecord`. `proof` has the JSON data of a proof file, if there
+        is one, and `log` the text of an engine's log.
         """
         data, file = dict(record), self.task_file(record["key"])
         if data.get("log"):

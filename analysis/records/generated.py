@@ -17,9 +17,9 @@ def generator_settings(run: StoredRun) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row for each instance, indexed by its name in the run, with the columns `instance_seed`
-        and those settings that some instance of its preset was given; elsewhere they have the
-        preset's default. Empty for instances that were not generated.
+        A row for each instance, indexed by its name in the run. The columns are `instance_seed` and
+        the settings that some instance of the preset was given; other instances have the preset's
+        default. Empty for instances that were not generated.
     """
     facts = {name: _facts(run.facts[sha256]) for sha256, name in run.names.items()}
     given: dict[tuple[str, str], dict[str, None]] = {}

@@ -1,9 +1,10 @@
 """Guarantees of the papers on the instances of a run, kept in the run folder.
 
 Some are evaluated on a run of the algorithm, or on all modes of all jobs, which takes long for
-hundreds of instances. The file `guarantees.json` in the run folder has the results by source code,
-instance, method and options, and a check sum: results of other source code and a file that was
-edited or damaged are not used, and go when it is written again. It may be deleted at any time.
+hundreds of instances. The file `guarantees.json` in the run folder stores the results by source
+code, instance, method and options, and a check sum. Results of other source code do not count, nor
+does a file that was edited or damaged. The next write removes them. The file may be deleted at any
+time.
 """
 
 import hashlib

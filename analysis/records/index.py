@@ -1,9 +1,9 @@
 """An index of the records of a large run folder, which saves reading all of them.
 
 The file `index.jsonl` in the run folder has a line for each record, with the values of its row but
-no long progress, and a line for each instance: how it was generated. Lines are valid for one size
-and time of change of the file; the files themselves remain the truth, and the index may be deleted
-at any time. Values that many records have in common are on separate lines. Each line begins
+no long progress. It has a line for each instance: how it was generated. A line is valid for one
+size and time of change of the file that it describes. The files decide, and the index may be
+deleted at any time. Values that many records have in common are on separate lines. Each line begins
 with a check sum: an index that was damaged or edited is made again.
 """
 
@@ -102,8 +102,8 @@ class Index:
         Returns
         -------
         dict
-            `family`, a part of `meta` (`META`) and `switches` of each file, as they are in it; the
-            file may not be an instance with this hash.
+            `family`, a part of `meta` (`META`) and `switches` of each file, as they are in the
+            file. Nothing checks that the file is an instance with this hash.
 
         Raises
         ------
@@ -141,7 +141,7 @@ class Index:
                     self._read_lines(lines)
                     count += len(lines)
             self._lines = count
-        except (OSError, ValueError, TypeError, LookupError):  # none, or not of this program
+        except (OSError, ValueError, TypeError, LookupError):  # no index, or another program's file
             for cache in (self._known, self._common, self._facts):
                 cache.clear()
 

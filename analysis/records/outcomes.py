@@ -21,9 +21,10 @@ class Tasks:
     """What is known of `k` tasks, as arrays [k].
 
     `outcome`, `kind` and `status` are texts; `status` is empty without a solution. `relaxed`:
-    whether the schedule need not obey all rules of the problem; `evidence`: the word for what the
-    bound rests on, empty without a solution; `largest`: whether the objective is to be maximized.
-    NaN without an objective, a bound, a grid, and in `best` without a schedule of any method.
+    whether the schedule need not obey all rules of the problem. `evidence`: the word for the
+    evidence of the bound, empty without a solution. `largest`: whether the objective is to be
+    maximized. NaN without an objective, a bound, a grid, and in `best` without a schedule of any
+    method.
     """
 
     outcome: Texts
@@ -39,7 +40,7 @@ class Tasks:
 
     @property
     def claims(self) -> Mask:
-        """Whether a method says that its schedule is optimal, or that there is none."""
+        """Whether a method reports that its schedule is optimal, or that there is none."""
         claimed: Mask = np.isin(self.status, CLAIMS)
         return claimed
 

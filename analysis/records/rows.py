@@ -21,10 +21,10 @@ Point = tuple[float, float | None, float | None]  # seconds, objective, bound
 class TaskRow(NamedTuple):
     """A record as a flat row; the fields from `method` on have the same values in many records.
 
-    `file` is the record's. `instance`, `family`, `sha256` and `grid` describe its
-    instance. `status`, `objective`, `bound`, `seconds` and `proof` (the kind of proof that is
-    claimed) are None without a solution, and `evidence`, what the bound rests on, is empty. The
-    other fields: see `TaskRecord`.
+    `file` is the record's. `instance`, `family`, `sha256` and `grid` describe its instance. `proof`
+    is the kind of proof that is claimed, and `evidence` what the bound rests on. Without a
+    solution, `status`, `objective`, `bound`, `seconds` and `proof` are None, and `evidence` is
+    empty. The other fields: see `TaskRecord`.
     """
 
     file: str
@@ -131,9 +131,8 @@ class TaskRow(NamedTuple):
     def answers(self, limits: Limits) -> bool:
         """Return whether the task would have the same result under these limits.
 
-        `limits`: other limits. A proof, and a method that ended by itself long before its time
-        limit, count for all larger time limits; memory limits count only for tasks that exceed
-        them.
+        `limits`: other limits. A proof counts for all larger time limits, and so does a method that
+        ended by itself long before its limit. Memory limits count only for tasks that exceed them.
         """
         if self.limits == limits:
             return True

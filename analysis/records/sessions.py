@@ -33,8 +33,8 @@ Reference = Annotated[tuple[float, float], Field(strict=False)]  # (Unix time, s
 class Session(Record):
     """A computer, when a session on it began, and the times of its reference tasks.
 
-    `memory_mb` is what the computer has; `load` the average number of running processes in the
-    last minute, at the start; `references` are pairs of Unix time and seconds.
+    `memory_mb` is the computer's memory. `load` is the average number of running processes in the
+    minute before the start. `references` are pairs of Unix time and seconds.
     """
 
     version: int = 1

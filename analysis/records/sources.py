@@ -36,8 +36,8 @@ def family_hash(name: str) -> str:
     """Return a hash of the source that can change the results of a family's methods.
 
     It covers the family, what families share, the solvers, the class of the instances, and the
-    verification of results; not what only describes, draws or generates. The hash is kept until
-    `family_hash.cache_clear()`.
+    verification of results. It does not cover code that only describes, draws or generates. The
+    hash is kept until `family_hash.cache_clear()`.
     """
     if name not in _codes:
         digest = hashlib.sha256()

@@ -26,7 +26,7 @@ class Form(NamedTuple):
 FORMS = (Form("wide", 530, 30, 202, 56), Form("narrow", 340, 44, 8, 8))
 TOP, BOTTOM = 8, 40
 TICKS = (1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
-MIN_DISTANCE = 34  # between the labels of two ticks
+MIN_DISTANCE = 34  # least distance of the labels of two ticks, in pixels
 
 
 def overview_figure(rows: Sequence[Row]) -> Markup | None:

@@ -213,9 +213,9 @@ def _over_time(
 def explorer(report: ReportData) -> tuple[list[dict[str, Any]], list[str]]:
     """Return the progress and schedules of instances, and notes on what is left out.
 
-    Up to `MAX_INSTANCES` are shown, those on which the algorithms are farthest from the optimum,
-    with up to `MAX_BARS` bars: instances with small schedules first and, within an instance, the
-    best schedule and algorithms first.
+    Up to `MAX_INSTANCES` instances are shown, those on which the algorithms are farthest from the
+    optimum. There are at most `MAX_BARS` bars. Instances with small schedules come first and,
+    within an instance, the best schedule and algorithms.
 
     `report`: what the report shows.
     """

@@ -124,9 +124,9 @@ class Row:
 class Means:
     """Ratios of a method over its own instances of the unmodified problem.
 
-    `mean` and `worst` are over the `n` instances with a finite ratio; of all `instances` that it
-    tried, `scheduled` have a schedule of each repetition, `wrong` a wrong result and `infinite` an
-    infinite ratio (x/0). `sense` is the first instance's.
+    `mean` and `worst` are over the `n` instances with a finite ratio. The method tried `instances`:
+    `scheduled` of them have a schedule of each repetition, `wrong` a wrong result, and `infinite`
+    an infinite ratio (x/0). `sense` is the first instance's.
     """
 
     mean: Pair

@@ -22,9 +22,10 @@ class Scale:
     """Sense of an objective and the grid on which its optimum lies; compares objectives and bounds.
 
     On a grid, values are compared as integers: the numbers of their grid points. A value stands for
-    a grid point if it differs from that point by round-off only: 1e-9 of a step or four units in
-    the last place, and never more than a quarter of a step. From 2^53 steps on, no bound meets an
-    objective. Without a grid, an objective and a bound meet if they differ by 1e-6 of the larger.
+    a grid point if it differs from this point by round-off only. Round-off is 1e-9 of a step or
+    four units in the last place, and never more than a quarter of a step. From 2^53 steps on, no
+    bound meets an objective. Without a grid, an objective and a bound meet if they differ by 1e-6
+    of the larger.
 
     Attributes
     ----------

@@ -28,12 +28,16 @@ def verify(
 ) -> Verdict:
     """Verify that a solution obeys the rules of its family and makes no wrong claim.
 
-    In addition to the family's rules for the schedule, these rules concern the claims: `objective`
-    (it equals the recomputed value), `bound` (the schedule does not refute it), `status` (it
-    follows from the numbers), `certificate` (evaluated again from the instance, it gives a bound at
-    least as strong) and `proof` (its tree excludes every better value). A claim that cannot be
-    evaluated again is not a violation; see `bound_status`, `optimality_status` and `claims` of the
-    verdict.
+    In addition to the family's rules for the schedule, these rules concern the claims:
+
+    - `objective`: it equals the recomputed value.
+    - `bound`: the schedule does not refute it.
+    - `status`: it follows from the numbers.
+    - `certificate`: evaluated again from the instance, it gives a bound at least as strong.
+    - `proof`: its tree excludes every better value.
+
+    A claim that cannot be evaluated again is not a violation; see `bound_status`,
+    `optimality_status` and `claims` of the verdict.
 
     Parameters
     ----------

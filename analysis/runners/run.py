@@ -130,8 +130,8 @@ class MethodRun:
         """Return the best bound of the method and its certificate, if it has one.
 
         A bound reported during the run may be better than the final one. If the method was killed,
-        a bound that an engine reported and no second run confirmed counts as well, unless it would
-        prove the schedule optimal.
+        an engine's bound that no second run confirmed counts as well, unless it would prove the
+        schedule optimal.
         """
         result, sense = self.result, scale.sense
         if result is not None:

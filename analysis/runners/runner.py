@@ -39,9 +39,9 @@ class Runner(ABC):
     """A method with its engine, options, seed and limits, on an instance.
 
     `Choice.runner` prepares it, `run` runs the method in a child process, and `solution` verifies
-    what it has found. There is a subclass for each kind of method: methods that a family
-    lists (`NamedRunner`), users' methods (`own/`), changed models (`programs/`), and the programs
-    of a benchmark (`benchmarks/`).
+    what it has found. Each kind of method has a subclass: methods that a family lists
+    (`NamedRunner`), users' methods (`own/`), changed models (`programs/`), and programs of a
+    benchmark (`benchmarks/`).
     """
 
     instance: Instance
@@ -400,7 +400,7 @@ class NamedRunner(Runner):
                 self.instance,
                 interrupt=terms["interrupt"],
             )
-            if reply.outcome in ("error", "crash"):  # for example, the disk is full
+            if reply.outcome in ("error", "crash"):  # for example because the disk is full
                 kernel.give_up()
         return run_child(
             f"{_CHILD}:run_method",

@@ -20,13 +20,13 @@ from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.proofs.tree import Proof
 
 Effort = Literal["auto", "off"] | float
-"""`auto`: as long as the search took, and 30 s if it was shorter; where a certificate meets the
-objective, as long as the search took, at least 1 s and at most 10 s. A number: so many seconds.
-`off`: only say what is known, by a proof of the search itself if it has one."""
+"""`auto`: as long as the search took, but at least 30 s. If a certificate meets the objective, at
+least 1 s and at most 10 s. A number: this number of seconds. `off`: look for no proof, but keep a
+proof that the search itself has written."""
 
 AUTO_SECONDS = 30.0  # trees of dmlrs's preset medium need up to 17 s, searches 10
 LEAST_SECONDS = 1.0  # least time for a check, and if a certificate meets the objective
-MOST_SECONDS = 10.0  # if a certificate meets the objective
+MOST_SECONDS = 10.0  # most time for a tree if a certificate meets the objective
 CHECK_SECONDS = 60.0  # limit for checking a written proof, also after the time limit
 FEW_NODES = 100  # larger proofs are checked in a child process
 TREE_SHARE = 0.7  # share of the time if a complete search or two engines can follow

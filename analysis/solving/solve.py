@@ -62,10 +62,10 @@ def solve(
         The instance to solve, its file, or its name in the record book, such as 'hare-a1'.
     method : str, callable, Own or ConcreteModel
         Name or alias, as listed by `schedgap.methods(family)`, with options as in
-        `hare:gpu_rule=finish`; or a method of your own: a function from an instance to a schedule
-        or its data, `FILE.py:FUNCTION`, or `cmd:PROGRAM ARGUMENTS` (docs/own-algorithms.md); or a
-        model from `schedgap.model`, changed or not (docs/programs.md). The bound of a changed
-        model is none of the instance.
+        `hare:gpu_rule=finish`. It may be a method of your own: a function from an instance to a
+        schedule or its data, `FILE.py:FUNCTION`, or `cmd:PROGRAM ARGUMENTS`
+        (docs/own-algorithms.md). It may also be a model from `schedgap.model`, changed or not
+        (docs/programs.md). The bound of a changed model is not a bound for the instance.
     engine : str, optional
         One of the method's engines; by default its first.
     time_limit, memory_limit : float, optional
@@ -74,8 +74,8 @@ def solve(
     seed : int, optional
         Random seed, >= 0.
     proof : "auto", "off" or float
-        Time to look for a proof that an optimum is one, after the search: "auto", as long as the
-        search took, or 30 s if it was shorter, within the time limit; or a number of seconds.
+        Time to look for a proof of an optimum after the search. "auto" is as long as the search
+        took, but at least 30 s, within the time limit. A number is in seconds.
     on_message : callable, optional
         Called with ("incumbent", seconds, objective, schedule), ("bound", seconds, value) or
         ("phase", seconds, text) while the method runs; then no bar is shown.

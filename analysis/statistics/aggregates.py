@@ -32,11 +32,11 @@ _RANKS = {name: rank for rank, name in enumerate(RESULTS)}  # better ones first
 def by_instance(records: pd.DataFrame) -> pd.DataFrame:
     """Return a table with a row for each method and instance: its repetitions together.
 
-    Seeds are repetitions, and so are several records of one seed. Of these, those with a schedule
-    count; a seed without any leaves its instance without a mean, because a mean over the seeds
-    that went well would describe another experiment. So does a seed one of whose records is wrong,
-    whatever the others say. If a method was skipped for lack of an engine or a licence, and ran
-    elsewhere, the records that ran count alone.
+    Seeds are repetitions, and so are several records of one seed. Of these, the records with a
+    schedule count. If a seed has no schedule, its instance has no mean: a mean over the successful
+    seeds would describe another experiment. So does a seed one of whose records is wrong, whatever
+    the others say. If a method was skipped for lack of an engine or a licence, and ran elsewhere,
+    the records that ran count alone.
 
     `records`: a row for each record, as returned by `schedgap.analysis.statistics.tables.records`.
 
@@ -47,10 +47,10 @@ def by_instance(records: pd.DataFrame) -> pd.DataFrame:
         family), sense, tasks (records), repetitions (seeds), result (the worst of all seeds; of
         one seed the best, unless one is wrong), scheduled, optimal (reported at least),
         optimal_certified (certified at least), optimal_proved, completed (by all repetitions),
-        level (0 if answered, 1 if not, 2 if
-        wrong), objective (for maximization the harmonic mean: its ratio to any reference is then
-        the mean ratio), ratio_low, ratio_high, bound_low, bound_high (means of ratios), worst_low,
-        worst_high, seconds, at_limit, par2 (means, in seconds), slowest.
+        level (0 if answered, 1 if not, 2 if wrong), objective (for maximization the harmonic mean:
+        its ratio to any reference is then the mean ratio), ratio_low, ratio_high, bound_low,
+        bound_high (means of ratios), worst_low, worst_high, seconds, at_limit, par2 (means, in
+        seconds), slowest.
     """
     key = [*GROUP, "method", "instance"]
     columns = ["kind", "rank", "sense"]

@@ -52,11 +52,10 @@ def pairs(
     that schedule outside the program, or solve a variant of it, are compared with each other only
     if they solve the same one.
 
-    `by`: what is compared: the schedules; or the seconds of exact methods until they claim an
-    optimum or infeasibility, where times that differ by less than 10 % are a tie. `by_preset`:
-    whether each preset has its own rows; otherwise `preset` is empty. `methods`: names of the
-    methods to compare; by default all. They are the family of comparisons whose p are adjusted
-    together.
+    `by`: what is compared: the schedules, or the seconds of exact methods until they report an
+    optimum or infeasibility. Times that differ by less than 10 % are a tie. `by_preset`: whether
+    each preset has its own rows; otherwise `preset` is empty. `methods`: names of the methods to
+    compare; by default all. The p-values of all pairs of these methods are adjusted together.
 
     Returns
     -------
@@ -189,18 +188,19 @@ def virtual_best(
 ) -> pd.DataFrame:
     """Return what each method contributes to the virtual best, the best method on each instance.
 
-    `by`: what is compared: objectives, as ratios to the best of the run, without bounds; or the
-    seconds of exact methods until they claim an optimum or infeasibility. `by_preset`: whether each
-    preset has its own rows; otherwise `preset` is empty. `shift`: of the geometric means of
-    seconds, in seconds, > 0. `methods`: names of the methods to compare; by default all.
+    `by`: what is compared. Objectives are compared as ratios to the best of the run, without
+    bounds. Seconds are the times until exact methods report an optimum or infeasibility.
+    `by_preset`: whether each preset has its own rows; otherwise `preset` is empty. `shift`: of the
+    geometric means of seconds, in seconds, > 0. `methods`: names of the methods to compare; by
+    default all.
 
     Returns
     -------
     DataFrame
         Columns: family, preset, problem, method, kind, by, instances (tried by some method), and
         the columns of `schedgap.analysis.statistics.estimators.virtual_best`. `contribution` is the
-        factor by which the virtual best is worse without the method, where another has an answer;
-        `only` counts the instances where no other has one.
+        factor by which the virtual best is worse without the method, over the instances that
+        another method answered. `only` counts the instances that no other method answered.
     """
     rows = []
     for names, group in groups(instances(run), by_preset=by_preset, methods=methods):
@@ -249,21 +249,22 @@ def profile(
     A performance profile compares each method with the best known schedules only, not with another
     method; for two methods see `pairs`.
 
-    `by`: whether a step is a ratio to the best known schedule, the wall-clock seconds until a
-    method completed its task (`schedgap.analysis.records.outcomes.Tasks.completed`), or the factor
-    by which it is slower than the fastest method on the instance. `methods`: names of the
-    methods to compare; by default all.
+    `by`: what a step is. `objective`: a ratio to the best known schedule. `seconds`: the wall-clock
+    seconds until a method completed its task. `factor`: these seconds divided by the seconds of the
+    fastest method on the instance. For completed tasks see
+    `schedgap.analysis.records.outcomes.Tasks.completed`. `methods`: names of the methods to
+    compare; by default all.
 
     Returns
     -------
     DataFrame
-        Columns family, problem, kind, method, ratio (or seconds), share, n: on the fraction `share`
+        Columns family, problem, kind, method, ratio (or seconds), share, n. On the fraction `share`
         of the n instances, the method has a schedule within the factor `ratio` of the best known
         one, or has completed its task after `seconds`. Then unanswered and wrong (fractions that
-        the method never reaches, because it has no schedule, or a wrong answer). Schedules with
-        an infinite ratio (x/0) are not reached either. A method that reaches no instance has one
-        row, with share 0 and without a ratio (or seconds); methods all of whose schedules lie
-        outside the program have none.
+        the method never reaches, because it has no schedule, or a wrong answer). Schedules with an
+        infinite ratio (x/0) are not reached either. A method that reaches no instance has one row,
+        with share 0 and without a ratio (or seconds). A method has no row if all its schedules
+        relax rules of the problem.
     """
     column = "ratio" if by == "objective" else by
     rows = []
@@ -317,9 +318,9 @@ def integrals(
     The primal integral is over the gap between the incumbent and the optimum, the dual integral
     over the gap between the bound and the optimum. Each is an interval if the optimum is not
     proved. The primal-dual integral, over the gap between the two, needs no optimum. A gap is in
-    [0, 1] and 1 as long as there is no incumbent or no bound. They are means over all instances
-    that any method of the group tried, with a gap of 1 throughout where a method has no answer, a
-    wrong one, or has not tried.
+    [0, 1] and 1 as long as there is no incumbent or no bound. The integrals are means over all
+    instances that any method of the group tried. A method without an answer, or with a wrong one,
+    has a gap of 1 throughout.
 
     `by_preset`: whether each preset has its own rows; otherwise `preset` is empty. `methods`: names
     of the methods to compare; by default all.

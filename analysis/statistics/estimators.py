@@ -64,10 +64,10 @@ def shifted_geometric_mean(values: ArrayLike, shift: float) -> float:
 class Confidence(NamedTuple):
     """A 95 % confidence interval, and how it was computed.
 
-    `method` is `BCa`; `ABC`, its approximation without resampling, for more than `MANY` values;
-    `percentile`, where the bias correction or the acceleration of BCa is not
-    defined; `constant`, if all values are equal; or empty, if there are too few values (`FEWEST`):
-    the ends are NaN.
+    `method` is `BCa`, or `ABC`, its approximation without resampling, for more than `MANY` values.
+    It is `percentile` if the bias correction or the acceleration of BCa is not defined, and
+    `constant` if all values are equal. With fewer than `FEWEST` values it is empty, and the ends
+    are NaN.
     """
 
     low: float
@@ -144,8 +144,8 @@ def _analytic(sample: Array) -> Confidence:
 def paired_ratios(a: ArrayLike, b: ArrayLike, sense: str | Sequence[str] = "min") -> Array:
     """Return how many times worse a is than b, pair by pair; less than 1 where a is better.
 
-    The ratio is a / b for minimization and b / a for maximization. 0/0 is 1 and x/0 is infinite; a
-    ratio of two objectives with different signs, or with negative ones, is NaN.
+    The ratio is a / b for minimization and b / a for maximization. 0/0 is 1 and x/0 is infinite. A
+    ratio with a negative objective is NaN.
 
     `a`, `b` [k]: objectives of two methods on the same instances; NaN without a schedule. `sense`
     [k]: sense of the objective.
@@ -163,10 +163,10 @@ def paired_ratios(a: ArrayLike, b: ArrayLike, sense: str | Sequence[str] = "min"
 class Paired:
     """Comparison of two methods a and b on the same instances.
 
-    `wins`, `ties`, `losses` and `neither` (no answer of either) count the instances, from the
-    view of a. An instance that only one of them answered is a win of that one: `unanswered` counts
-    those that only a failed to answer, `unanswered_other` those that only b did. `ratio` is the
-    geometric mean, over the `n` instances with two schedules, of how many times worse a is than b;
+    `wins`, `ties`, `losses` and `neither` (no answer of either) count the instances, from the view
+    of a. If only one method answered an instance, it wins there. `unanswered` counts the instances
+    that only b answered, `unanswered_other` the instances that only a answered. `ratio` is the
+    geometric mean of how many times worse a is than b, over the `n` instances with two schedules.
     `low` and `high` are the ends of its 95 % interval, computed by `interval` (`Confidence`).
     `undefined` counts the pairs of schedules without a finite, positive ratio (such as x/0), which
     are wins or losses and not in the mean. `p` is the p-value of the Wilcoxon signed-rank test on
@@ -199,10 +199,10 @@ def paired(
     """Compare two methods pair by pair, by objectives alone: no bound is needed.
 
     `a`, `b` [k]: objectives of two methods on the same instances; NaN without a schedule. `sense`
-    [k]: sense of the objective. `levels` [k]: for each method: 0 where it answered (a schedule, or
-    that there is none), 1 where it did not, 2 where its answer is wrong. A lower level wins,
-    whatever the objectives. By default, methods answered where there is a schedule. `tie`: relative
-    difference up to which two objectives count as a tie.
+    [k]: sense of the objective. `levels` [k], for each method: 0 for an answer (a schedule, or
+    infeasibility), 1 for no answer, 2 for a wrong answer. A lower level wins, whatever the
+    objectives. By default, every schedule is an answer. `tie`: relative difference up to which two
+    objectives count as a tie.
     """
     first, second = np.asarray(a, float), np.asarray(b, float)
     level_a, level_b = (
@@ -280,9 +280,9 @@ def holm(p: ArrayLike) -> Array:
 def common_set(finite: pd.DataFrame, share: float = SHARE) -> tuple[list[str], list[str]]:
     """Return the instances on which all compared methods have a value, and these methods.
 
-    Methods are added in the order of the number of their instances, then of the columns. One that
-    has values on so few instances that less than `share` of all would be left is not compared: a
-    method that fails nearly everywhere must decide nothing about the others.
+    Methods are added in the order of the number of their instances, then of the columns. A method
+    is not compared if it would leave less than `share` of all instances. A method that fails nearly
+    everywhere must not decide about the others.
 
     `finite`: whether a method has a value on an instance. Of equally many, the first columns come
     first. `share`: in [0, 1], of the instances on which some method has a value.

@@ -34,10 +34,10 @@ _LATEX = {
 def export(frame: pd.DataFrame, format: Format, file: Path | str | None = None) -> str | bytes:
     """Return a table as text or, for Parquet, as bytes; write it if a file is given.
 
-    CSV and Parquet have all columns and digits. LaTeX (with booktabs) and Markdown are for
-    readers: a summary has the columns that the terminal shows; in other tables, both ends of an
-    interval are in one column and rounded outwards, numbers have four digits, and columns that are
-    empty, or constant and technical, are left out. Kinds of methods stand apart in LaTeX.
+    CSV and Parquet have all columns and digits. LaTeX (with booktabs) and Markdown are for readers.
+    A summary has the columns that the terminal shows. In other tables, one column has both ends of
+    an interval, rounded outwards, and numbers have four digits. Columns that are empty, or constant
+    and technical, are left out. Kinds of methods stand apart in LaTeX.
 
     `frame`: such as returned by `Run.table`, `Run.summary` or `Run.pairs`. `format`: the format.
     Parquet needs the extra `data`. `file`: where to write it.

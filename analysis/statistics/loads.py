@@ -28,8 +28,9 @@ COLUMNS = [
 def by_load(run: StoredRun) -> pd.DataFrame:
     """Return a table with three rows for each family, trace and load.
 
-    `run`: the run. Instances without a load, modified problems, and schedules that need not obey
-    all rules or are wrong are left out; repetitions are aggregated inside an instance.
+    `run`: the run. The table leaves out instances without a load, modified problems, wrong
+    schedules, and schedules that need not obey all rules. Repetitions are aggregated inside an
+    instance.
 
     Returns
     -------

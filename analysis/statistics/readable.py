@@ -29,9 +29,9 @@ def as_html(run: StoredRun) -> str:
 def by_family(frame: pd.DataFrame, own: pd.DataFrame | None = None) -> pd.DataFrame:
     """Return a summary as text cells with a row for each of the papers' algorithms.
 
-    Algorithms with equal ratios share a row. Beside each algorithm stand, of its family, the
-    heuristic (algorithm of ours or baseline) with the smallest and the one with the greatest mean
-    ratio, over the instances that the compared methods have in common.
+    Algorithms with equal ratios share a row. Each row also has two heuristics of the family: the
+    one with the smallest mean ratio, and the one with the greatest. A heuristic is a baseline or an
+    algorithm of ours. Its mean is over the instances that the compared methods have in common.
 
     `frame`: as returned by `summary` with `by_preset=False`. `own`: the same with `common=False`;
     then n and the ratios of the papers' algorithms are over all instances of each.

@@ -24,14 +24,14 @@ def summary(
     """Return a table with a row for each family, preset and method.
 
     Repetitions (several seeds, or records) are aggregated inside an instance first: all counts and
-    means are over instances. The means of one family and preset are over the same instances, those
-    on which all compared methods have a finite ratio; a method without a ratio on so many of them
-    that less than half would remain is not compared and has no mean (n is 0).
+    means are over instances. The means of one family and preset are over the same instances, on
+    which all compared methods have a finite ratio. A method is not compared if it would leave less
+    than half of the instances. Such a method has no mean (n is 0).
 
     `by_preset`: whether each preset has its own rows; otherwise `preset` is empty. `common`:
-    whether means are over the common set of instances; otherwise each method has means over its own
-    instances, which are not comparable where n differs. `methods`: names of the methods to compare;
-    by default all.
+    whether means are over the common set of instances. Otherwise each method has means over its own
+    instances; these are not comparable if n differs. `methods`: names of the methods to compare; by
+    default all.
 
     Returns
     -------

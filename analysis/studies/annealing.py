@@ -1,7 +1,7 @@
 """Simulated annealing over instance files; runs in child processes.
 
-A chain changes its instance at random (`instances/mutations.py`) and accepts a lower score with a
-probability that falls over the chain's steps; then it restarts from a new random instance, or from
+A chain changes its instance at random (`instances/mutations.py`). It accepts a lower score with a
+probability that falls over the chain's steps. Then it restarts from a new random instance, or from
 the best one [1].
 
 References

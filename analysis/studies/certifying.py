@@ -43,8 +43,8 @@ SECOND_EXACT_METHOD: Mapping[
 }
 
 
-LEAST_SECONDS = 5.0  # for the method, even if no time is left
-QUICK_SECONDS = 2.0  # for each method whose schedule replaces the optimum, even if none is left
+LEAST_SECONDS = 5.0  # the tested method's least time, even if no time is left
+QUICK_SECONDS = 2.0  # the same for each method whose schedule replaces the optimum
 QUICK_SHARE = 0.3  # share of the time for other schedules if the optimum is not proved
 
 

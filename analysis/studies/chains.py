@@ -125,8 +125,8 @@ class State:
     def repeats(self, enough: float) -> int | None:
         """Return a number of evaluations after which a search finds `first` again.
 
-        It is None if a chain was stopped before as many, after which it could have found a better
-        instance, or if a chain was killed.
+        It is None if a chain was killed, or was stopped earlier, because the chain could then have
+        found a better instance.
         """
         _, score = self.first(enough)
         count = min(

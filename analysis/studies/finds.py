@@ -20,7 +20,14 @@ PathLike = str | os.PathLike[str]
 
 _SHOWN = 3  # faults in a table
 _FILES = ("instance", "find", "search")  # files of a folder, besides one for each method
-_FACTS = ("claim", "faults", "instance", "not certified", "objective", "search")  # no methods
+_FACTS = (
+    "claim",
+    "faults",
+    "instance",
+    "not certified",
+    "objective",
+    "search",
+)  # keys that are not methods
 _LED = "found_score and curve: a value below 1 says how nearly the claim is missed"
 
 

@@ -1,8 +1,9 @@
 """Scores of instances: how far a method is from the best schedule known.
 
-A score counts only for schedules that the family's rules accept. For a minimised objective it is
-the method's value over the least value of any schedule known, and hence at most the ratio to the
-optimum, whatever else is not known. A method that does not end within its limit has no score.
+A score counts only for schedules that the family's rules accept. For a minimised objective the
+score is the method's value over the least value of any known schedule. It is hence at most the
+ratio to the optimum, even if the optimum is not known. A method that does not end within its limit
+has no score.
 """
 
 import math

@@ -1,7 +1,7 @@
 """Smaller instances of the same score; runs in a child process.
 
-Entries are removed and numbers simplified as long as a floor of the score is kept, until no single
-change does so (1-minimality of delta debugging [1]).
+The search removes entries and simplifies numbers as long as the score stays above a floor. It ends
+if no single change does so (1-minimality of delta debugging [1]).
 
 References
 ----------

@@ -83,14 +83,15 @@ def worst_case(
         Name of the family.
     method : str, callable or Own
         The method, whose schedules should be bad: its name, or a method of your own in any of the
-        forms that `solve` accepts. Instances on which it fails, breaks a rule or needs more than
-        5 s do not count, and `WorstCase.faults` tells of them.
+        forms that `solve` accepts. Instances on which it fails, breaks a rule or needs more than 5
+        s do not count; `WorstCase.faults` lists them.
     against : str, callable or Own
-        "exact" (the optimum, certified by two exact methods at the end), "bound" (the optimum,
-        between the best schedule known and a bound), or a method (the ratio of the two).
+        "exact": the optimum, certified by two exact methods at the end. "bound": the optimum as an
+        interval, between the best known schedule and a bound. A method: the ratio of the two
+        methods.
     guarantee : str, optional
-        A claim of the paper, such as "theorem_5": the ratio over the claimed factor is maximised,
-        and the search ends when it is 5 % above 1.
+        A claim of the paper, such as "theorem_5". The search maximises the ratio over the claimed
+        factor, and ends when this is 5 % above 1.
     preset, settings : str, mapping, optional
         Of `generate`, for the instances from which the search starts.
     jobs : int, optional
@@ -229,9 +230,9 @@ def worst_grid(
     Returns
     -------
     pandas.DataFrame
-        The ratios: one row for each method, one column for each method it is compared with. A
-        number above 1 in a row says that the method of the row can be worse by this factor; NaN,
-        that no instance with a ratio was found.
+        The ratios: one row for each method, one column for each method it is compared with. An
+        entry is a factor by which the row's method can be worse than the column's method. NaN: the
+        search found no instance with a ratio.
 
     References
     ----------

@@ -35,9 +35,9 @@ SOURCES = {  # format -> short name of the trace
 class Cluster:
     """The cluster of a family on which the jobs run, small enough for exact methods.
 
-    A slot is so long that the whole cluster needs about `slots` of them for all jobs; `drawn` are
-    settings for jobs that are not from a file, and `reference` is a first length of a slot in
-    seconds, from which the one used is computed (None: the times of the instance are seconds).
+    A slot is so long that the whole cluster needs about `slots` slots for all jobs. `drawn` are
+    settings for jobs that are not from a file. `reference` is a first length of a slot in seconds,
+    from which the final length is computed; None if the times of the instance are seconds.
     """
 
     settings: Mapping[str, object]

@@ -1,7 +1,7 @@
 """The job and cluster files of Tiresias, and of projects that use its format.
 
 Source: Gu et al., NSDI 2019. Muri (Zhao et al., SIGCOMM 2022) adds the times of an iteration and of
-its stages, and has all times in milliseconds; the column `iteration_time` identifies such files.
+its stages. All its times are in milliseconds. The column `iteration_time` identifies such files.
 """
 
 from schedgap.errors import InputError

@@ -1,9 +1,9 @@
 """Best-first branch and bound whose bound is valid at any moment, and pseudocosts for its branches.
 
 The nodes of branch and price, or of branch and cut, differ from family to family; the loop does
-not. A node is settled in two ways only: by its bound, if the incumbent meets it, or by
-children that together hold every schedule of it. A node whose work is interrupted is settled by
-neither, and stays open with the best bound that it has reached.
+not. There are two ways to settle a node. Either the incumbent meets its bound, or its children
+together contain every schedule of the node. A node whose work is interrupted is not settled. It
+stays open with the best bound that it has reached.
 
 References
 ----------

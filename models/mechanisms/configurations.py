@@ -1,9 +1,9 @@
 """Configurations of a server: which numbers of items fit on it together.
 
 A configuration is a vector of numbers of items of each kind whose demands together keep to the
-capacity in every resource. All that a server can hold at one time lies below a maximal one, so a
-linear program over maximal configurations sees what rows for single resources do not: that two
-items of 3 GPUs do not share a server of 5 by halves.
+capacity in every resource. Everything that a server can hold at one time lies below a maximal
+configuration. So a linear program over maximal configurations sees more than rows for single
+resources. For example, it sees that two items of 3 GPUs do not share a server of 5 by halves.
 
 References
 ----------
@@ -68,7 +68,8 @@ def maximal_configurations(
         count, free = np.repeat(count, ways, axis=0), np.repeat(free, ways, axis=0)
         count[:, k] = number
         free -= number[:, None] * demand[k]
-    # With half the allowance to spare: the larger one is found whatever the order of sums.
+    # Half of the allowance suffices to grow: then the order of sums does not decide which
+    # configurations are maximal.
     grows = np.zeros(len(count), dtype=bool)
     for one in demand:
         grows |= (free - one >= slack / 2).all(axis=1)

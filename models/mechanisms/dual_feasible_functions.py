@@ -1,8 +1,9 @@
 """Dual-feasible (superadditive) functions: sizes changed so that whatever fits still fits.
 
-If f(m) + f(n) <= f(m + n) and f is >= 0, then items of sizes n_1, n_2, ... that fit on a server of
-capacity W satisfy sum f(n_i) <= f(W). With f(n) = n this is the capacity row. Other f see what it
-does not: f = (0, 0, 1, 1) says that a server of 4 holds one item of size 3, not four thirds of one.
+Let f >= 0 and f(m) + f(n) <= f(m + n). Then items of sizes n_1, n_2, ... that fit on a server of
+capacity W satisfy sum f(n_i) <= f(W). With f(n) = n this is the capacity row. Other f can be
+stronger. For example, f = (0, 0, 1, 1) shows that a server of 4 holds one item of size 3, not four
+thirds of one.
 
 References
 ----------

@@ -1,9 +1,9 @@
 """A restricted master: rows by name, columns that a pricing problem adds, prices read by name.
 
-A linear program with too many columns is solved over some of them, the restricted master; its dual
-prices are handed to a pricing problem, which returns columns of negative reduced cost and a
-Lagrangian bound. The loop and its dual stabilisation are `solvers.loops.column_generation`; here
-stands how a family says what its rows and columns are.
+A linear program with too many columns is solved over some of them: the restricted master. A pricing
+problem takes the master's dual prices. It returns columns of negative reduced cost and a Lagrangian
+bound. The loop and its dual stabilisation are in `solvers.loops.column_generation`. With this
+module, a family describes its rows and columns.
 
 References
 ----------

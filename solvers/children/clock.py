@@ -129,7 +129,7 @@ def was_limited() -> None:
 def limited() -> bool:
     """Return whether a time limit may have had an influence on this task.
 
-    That is so if a clock, or a share of one, has used up its budget, or if a method asked which
-    fraction it has spent. Otherwise a larger limit gives the same result.
+    It may if a clock, or a share of one, has used up its budget. It may also if a method asked
+    which fraction it has spent. Otherwise a larger limit gives the same result.
     """
     return now() >= _reached

@@ -68,8 +68,8 @@ _START = (
 class ChildResult:
     """Result of a function in a child process.
 
-    `error` is the exception itself if it is a SchedgapError or a ContradictionError; otherwise it
-    is a text: the traceback or, after a crash, the signal and the end of the standard error.
+    `error` is the exception itself if it is a SchedgapError or a ContradictionError. Other errors
+    are a text: the traceback or, after a crash, the signal and the end of the standard error.
     """
 
     outcome: ChildOutcome
@@ -116,16 +116,16 @@ def run_child(
     `function`: "package.module:function", importable with this process's `sys.path`. Objects that
     it sends with `send(object)` are passed to `on_message` in order, even if it is killed later.
     `*args`, `**kwargs`: further arguments of the function. `limit`: limit in seconds, without
-    imports. The function should stop by itself; it is killed with all its children at most max(1.2
-    s, 6 %) later. In a child's child, imports and the start of the process count too: it is killed
-    at most max(0.9 s, 4.8 %) after the limit of this call. `memory_mb`: limit of the resident
-    memory of the child and its children in MB; beyond it they are killed. `on_message`: called in
-    this thread. If it raises, the child is killed and the exception propagates. `engine`: the
-    engine that the function loads, or None. It is imported before the function starts, and an idle
-    process of an earlier call with the same engine is used if there is one. `helpers`: engines for
-    which the child process starts child processes before the function starts, and a module that
-    these load. `interrupt`: for calls from a thread, which does not receive Ctrl-C: when set, the
-    child is killed and KeyboardInterrupt is raised.
+    imports. The function should stop by itself. If it does not, it is killed with all its children
+    at most max(1.2 s, 6 %) later. For a child of a child, imports and the start of the process
+    count, too. Such a child is killed at most max(0.9 s, 4.8 %) after the limit of this call.
+    `memory_mb`: limit of the resident memory of the child and its children in MB; beyond it they
+    are killed. `on_message`: called in this thread. If it raises, the child is killed and the
+    exception propagates. `engine`: the engine that the function loads, or None. It is imported
+    before the function starts, and an idle process of an earlier call with the same engine is used
+    if there is one. `helpers`: engines for which the child process starts child processes before
+    the function starts, and a module that these load. `interrupt`: for calls from a thread, which
+    does not receive Ctrl-C: when set, the child is killed and KeyboardInterrupt is raised.
 
     Returns
     -------
@@ -261,7 +261,7 @@ class _Worker:
                     root = _Usage(mb, own)
                 total = _Usage(total.mb + mb, total.cpu + own + ended)
         self.peak_mb = max(self.peak_mb, total.mb)
-        if total.cpu >= self.last.cpu:  # otherwise it is ending
+        if total.cpu >= self.last.cpu:  # CPU time falls only while processes end
             self.last = _Usage(total.mb, total.cpu, root.mb, root.cpu)
         return total.mb
 
@@ -290,8 +290,8 @@ class _Worker:
     def spent(self) -> tuple[float, float]:
         """Return the task's CPU seconds, and its peak of the memory in MB.
 
-        The second is the memory of a new process plus what the task added, without the memory that
-        a reused process still holds from earlier tasks.
+        The peak is the memory of a new process plus what the task added. Memory that a reused
+        process still holds from earlier tasks does not count.
         """
         peak = self.peak_mb
         if self.bare_mb is not None:

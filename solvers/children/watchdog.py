@@ -1,9 +1,10 @@
 """End what a user's method has started when the process that runs it is killed, on Linux.
 
-A child process dies with its parent, but what a method in it has started does not: nobody is left
-to end it. Each process that runs methods of the users' own has a watchdog, a small process that
-waits for the end of a pipe and then kills every process that carries the mark of its owner in its
-environment, which children inherit. This file is also its program, which imports nothing else.
+A child process dies with its parent, but processes that a method in it has started do not: nobody
+is left to end them. So each process that runs users' methods has a watchdog, a small process that
+waits for the end of a pipe. The watchdog then kills every process whose environment contains the
+mark of the watchdog's owner; children inherit this mark. This file is also the watchdog's program,
+which imports nothing else.
 """
 
 import atexit

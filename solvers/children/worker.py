@@ -100,7 +100,7 @@ def _receive(tasks: IO[bytes], inbox: list[bytes], ready: threading.Semaphore) -
         while (task := read_frame(tasks)) is not None:
             inbox.append(task)
             ready.release()
-    finally:  # also if the function has closed the pipe
+    finally:  # runs also if the function has closed the pipe
         _end_descendants()
         os._exit(0)
 

@@ -2,10 +2,10 @@
 
 Engines can be wrong without any sign. Presolve, restarts and tolerances have each made HiGHS 1.15.1
 miss an optimum, and so has the presolve of CP-SAT 9.15, although it computes with integers.
-Presolve is the common cause. Neither another seed nor a smaller tolerance helps: on one ordinary
-program HiGHS is wrong at 1e-9 with every seed and right at 1e-6, on another it is the reverse;
-CP-SAT returns 50 instead of 48 with every seed if progress is counted in units of 1e9. Therefore a
-search without presolve must agree.
+Presolve is the common cause. Neither another seed nor a smaller tolerance helps. On one ordinary
+program HiGHS is wrong at 1e-9 with every seed and right at 1e-6; on another program it is the
+reverse. CP-SAT returns 50 instead of 48 with every seed if progress is counted in units of 1e9.
+Therefore a search without presolve must agree.
 """
 
 import math
@@ -60,8 +60,8 @@ def confirm(
     Returns
     -------
     EngineResult
-        One of two results that agree. If no two agree, the best solution without a bound and with
-        status `feasible` or `unknown`.
+        One of two results that agree. If no two agree, the best solution without a bound; its
+        status is `feasible` or `unknown`.
     str
         What was repeated and how it ended, for the trace; contains "differently" if answers differ.
     """

@@ -29,7 +29,7 @@ _DECIDED: dict[str, Literal["infeasible", "unbounded"]] = {
 }
 # HiGHS has one scheduler per process, which is reset before each run.
 _ONE_AT_A_TIME = threading.RLock()
-_greeted: list[bool] = []  # not empty once HiGHS has printed its banner into nothing
+_greeted: list[bool] = []  # filled when HiGHS has printed its banner, which goes nowhere
 # With these statuses, the program is solved again from scratch without presolve.
 _UNDECIDED = (
     "kUnboundedOrInfeasible",

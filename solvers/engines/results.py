@@ -55,9 +55,9 @@ class EngineResult:
 
     The status follows from the numbers: `optimal` only if objective and bound meet (1e-6 relative,
     or within one step of the objective's grid). `bound` is a valid finite bound or None. `values`
-    is an array by column for programs as arrays and by variable index for CP-SAT; for Pyomo and
-    cvxpy it is None, because the values are stored in the model. `duals` are the dual values of
-    a linear program, by row (arrays) or constraint name (Pyomo). `info["contradiction"]` is set if
+    is an array: by column for programs as arrays, and by variable index for CP-SAT. For Pyomo and
+    cvxpy it is None, because the values are stored in the model. `duals` are the dual values of a
+    linear program, by row (arrays) or constraint name (Pyomo). `info["contradiction"]` is set if
     the engine's bound lies past its own incumbent; the bound is then dropped. `statistics` has a
     value for each of `STATISTICS`, None if the engine does not report it.
     """

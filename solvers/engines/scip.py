@@ -25,7 +25,7 @@ def solve_request(program: LinearProgram, request: Request) -> EngineResult:
     import pyscipopt
 
     model = pyscipopt.Model()
-    model.hideOutput()  # not the log file
+    model.hideOutput()  # hides the terminal's output, but not the log file
     if request.log is not None:
         model.setLogfile(str(request.log))
     if not program.is_mixed:
@@ -86,7 +86,7 @@ def _pass(model: "pyscipopt.Model", program: LinearProgram) -> tuple[list[Any], 
     ]
     matrix = program.matrix
     start, place, entry = (p.tolist() for p in (matrix.indptr, matrix.indices, matrix.data))
-    rows, kept = [], not program.is_mixed  # otherwise rows of one entry turn into bounds
+    rows, kept = [], not program.is_mixed  # modifiable rows of one entry do not turn into bounds
     for i, both in enumerate(zip(low, high, strict=True)):
         # Entries one by one take a third of the time of an expression that has all of them.
         row = model.addCons(ExprCons(Expr({Term(columns[0]): 0.0}), *both), modifiable=kept)

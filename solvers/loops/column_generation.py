@@ -1,8 +1,8 @@
 """Column generation with a restricted master in HiGHS, dual smoothing and Lagrangian bounds.
 
 Each round solves the restricted master, asks the family's pricing for columns of negative reduced
-cost at its dual values, or at a convex combination of these and the dual values of the best bound
-(Wentges smoothing), and adds the columns. The best Lagrangian bound is kept.
+cost, and adds these columns. The pricing uses the master's dual values, or a convex combination of
+these and the dual values of the best bound (Wentges smoothing). The best Lagrangian bound is kept.
 
 References
 ----------
@@ -42,10 +42,10 @@ class Priced:
     """Result of the pricing problem at given dual values.
 
     `bound` is the Lagrangian bound at these dual values, a lower bound on the master over *all*
-    columns. With right-hand sides b_i and one convexity row per block, it is sum_i y_i b_i + sum
-    over blocks of min over columns (cost - sum_i y_i entry_i), without the dual value of the
-    block's convexity row. It must follow from the dual values alone, because certificates evaluate
-    it again. It is -inf if the pricing is heuristic.
+    columns. Let b_i be the right-hand sides, and let each block have one convexity row. Then the
+    bound is sum_i y_i b_i + sum over blocks of min over columns (cost - sum_i y_i entry_i). It does
+    not use the dual values of the convexity rows. It must follow from the dual values alone,
+    because certificates evaluate it again. It is -inf if the pricing is heuristic.
     """
 
     columns: Columns | None
@@ -59,9 +59,10 @@ Pricing = Callable[[Floats], Priced | None]  # None if the time is up
 class ColumnGenerationResult:
     """Result of column generation.
 
-    `end` is `closed` if no column improves the master or master and bound meet, `stopped` by the
-    clock or the limit on rounds, or `infeasible` if the restricted master is (artificial columns
-    avoid this). `prices` are the dual values that certify `bound`.
+    `end` is `closed` if no column improves the master, or if master and bound meet. It is `stopped`
+    after the clock or the limit on rounds has stopped the loop. It is `infeasible` if the
+    restricted master is infeasible, which artificial columns avoid. `prices` are the dual values
+    that certify `bound`.
     """
 
     end: Literal["closed", "stopped", "infeasible"]

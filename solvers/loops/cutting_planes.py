@@ -40,9 +40,9 @@ Solve = Callable[[LinearProgram], EngineResult]
 class CuttingPlaneResult:
     """Result of the cutting-plane loop.
 
-    `end` is `closed` if the last point is optimal and violates no row, `stopped` by the clock or
-    the limit on rounds or at a point that violates no row but is not proved optimal, or
-    `infeasible`. `bound` is the best bound of all rounds; each is valid, because rows are only
+    `end` is `closed` if the last point is optimal and violates no row. It is `stopped` if clock or
+    rounds are used up, or at a point that violates no row but is not proved optimal. Otherwise it
+    is `infeasible`. `bound` is the best bound of all rounds; each is valid, because rows are only
     added. For a linear program it is computed from the dual values. `last` is the last result with
     a point, and `program` the program of that round, with which its dual values can be certified.
     """

@@ -193,17 +193,17 @@ def safe_bound(program: LinearProgram, duals: ArrayLike) -> float:
     Returns
     -------
     float
-        sum_i (y_i > 0 ? row_lower_i : row_upper_i) y_i + sum_j min(rc_j lower_j, rc_j upper_j)
-        + offset with rc = cost - y A, minus a bound on all rounding errors. It is -inf if a column
-        with an infinite bound has a reduced cost of the wrong sign, even if only by round-off;
-        therefore give columns finite bounds where a certificate is needed.
+        sum_i (y_i > 0 ? row_lower_i : row_upper_i) y_i + sum_j min(rc_j lower_j, rc_j upper_j) +
+        offset with rc = cost - y A, minus a bound on all rounding errors. It is -inf if a column
+        with an infinite bound has a reduced cost of the wrong sign, even if only by round-off. Give
+        columns finite bounds if a certificate is needed.
 
     Notes
     -----
     The bound follows from weak duality. Dual values below 1e-150 count as 0. The rounding error of
-    a sum of n products is at most about n eps times the sum of the absolute products (Higham 2002);
-    we subtract twice that. If a column has an infinite bound, the sign of its reduced cost decides
-    and is computed exactly.
+    a sum of n products is at most about n eps times the sum of the absolute products (Higham 2002).
+    We subtract twice this amount. If a column has an infinite bound, the sign of its reduced cost
+    decides and is computed exactly.
     """
     price = np.array(duals, dtype=np.float64)
     price[~np.isfinite(price) | (np.abs(price) < _SMALL)] = 0.0

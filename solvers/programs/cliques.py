@@ -1,6 +1,6 @@
 """Cliques of large weight in a graph, for separating clique inequalities.
 
-If at most one of the columns of a clique can be 1, then their sum is at most 1; a clique whose
+If at most one column of a clique can be 1, the sum of the columns is at most 1. A clique whose
 fractional values add up to more gives a violated inequality.
 
 References
@@ -28,7 +28,7 @@ def heavy_cliques(
 
     Notes
     -----
-    For each vertex, branch and bound searches for the heaviest clique that contains it; a branch is
+    For each vertex, branch and bound searches for the heaviest clique that contains it. A branch is
     pruned if the total weight of its remaining candidates is too small. After `effort` steps the
     search stops, so a returned clique need not be the heaviest one.
     """

@@ -1,8 +1,8 @@
 """Indices of Pyomo models by name, and linear programs as Pyomo models.
 
 Builders count jobs, tasks and machines from 0. `rename_indices` replaces these numbers in a built
-model by the names that an instance gives them: `y[0, 2]` becomes `y['j1', 1, 1, 'GPU3']`;
-rows, expressions and values stay the same objects.
+model by the names in the instance. For example, `y[0, 2]` becomes `y['j1', 1, 1, 'GPU3']`. Rows,
+expressions and values stay the same objects.
 """
 
 import re
@@ -81,8 +81,8 @@ def rename_indices(model: "pyo.ConcreteModel", indices: Indices) -> None:
 
     Notes
     -----
-    Pyomo has no public way to rename an index, so this sets the dictionary of a component, the
-    index of its members, and its index set. The version of Pyomo is pinned in `pyproject.toml`.
+    Pyomo has no public way to rename an index. So this function sets the dictionary of a component,
+    the index of its members, and its index set. The version of Pyomo is pinned in `pyproject.toml`.
     """
     import pyomo.core as pyo
 

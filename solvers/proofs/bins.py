@@ -12,7 +12,7 @@ covering problems", Journal of Artificial Intelligence Research 28 (2007).
 
 from collections.abc import Callable, Iterator, Sequence
 
-Vector = tuple[int, ...]  # by resource [r], or by kind of unit [k]
+Vector = tuple[int, ...]  # indexed by resource [r], or by kind of unit [k]
 
 
 class OutOfTimeError(Exception):
@@ -91,9 +91,8 @@ class BinCompletion:
     def _fillings(self, remaining: Vector, bins: Vector) -> Iterator[tuple[int, Vector]]:
         """Yield type and contents of a next bin that takes a unit of the first remaining kind."""
         need, capacity = self._sum(remaining, self.units), self._sum(bins, self.capacities)
-        spare = tuple(
-            b - a for a, b in zip(need, capacity, strict=True)
-        )  # at most so much may stay free in a bin
+        # A bin may leave at most this free.
+        spare = tuple(b - a for a, b in zip(need, capacity, strict=True))
         if min(spare) < 0:
             return
         rest = [(0,) * len(need)]  # [k] demand of all units of this kind and the later ones

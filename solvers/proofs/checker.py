@@ -118,10 +118,10 @@ def check_tree(
 ) -> Checked:
     """Check that a tree proves the search space to be empty, and return its size.
 
-    `proof`: `vectors`: list of what `excess` and `reduce` take. `tree`: its nodes in preorder, each
-    either `{"v": k}`, closed by vector k; or `{"empty": true}`, closed without prices; or `{"b":
-    branch}`, followed by the nodes of its parts. In each, `"fix": [k, ...]` may name vectors by
-    which the region is reduced first. `seconds`: time limit.
+    `proof`: `vectors`: list of what `excess` and `reduce` take. `tree`: the nodes in preorder. A
+    node is `{"v": k}`, closed by vector k; or `{"empty": true}`, closed without prices; or
+    `{"b": branch}`, followed by the nodes of its parts. In each node, `"fix": [k, ...]` may name
+    vectors that reduce the region first. `seconds`: time limit.
 
     Raises
     ------
@@ -223,14 +223,14 @@ class ProgramSpace:
     """The solutions of an integer program with cost x <= goal; regions are boxes.
 
     A vector is `{"o": o, "d": [[i, y_i], ...]}` with o >= 0: o times the objective minus the sum of
-    y_i times row i. It shows that o cost x >= sum_i y_i side_i + sum_j r_j x_j with
-    r = o cost - sum_i y_i a_i, where y_i > 0 uses the lower side of row i and y_i < 0 the upper
-    side. In a box, the minimum of r_j x_j is at one of the two bounds of x_j. With o = 0, this is a
-    Farkas certificate that the box has no solution.
+    y_i times row i. Let r = o cost - sum_i y_i a_i. Then o cost x >= sum_i y_i side_i + sum_j r_j
+    x_j. Here side_i is the lower side of row i if y_i > 0, and the upper side if y_i < 0. In a box,
+    the minimum of r_j x_j is at one of the two bounds of x_j. With o = 0, this is a Farkas
+    certificate that the box has no solution.
 
-    A branch is `["var", j, at]`, x_j <= at or x_j > at; or `["row", i, at]` on a row of which at
-    most one column is 1: in the first part the columns after the first `at` are 0, in the second
-    part the first `at` columns are 0.
+    A branch `["var", j, at]` divides into x_j <= at and x_j > at. A branch `["row", i, at]` is on a
+    row of which at most one column is 1. In the first part the columns after the first `at` are 0,
+    in the second part the first `at` columns are 0.
     """
 
     def __init__(self, program: IntegerProgram) -> None:

@@ -83,10 +83,11 @@ def _bits(columns: Sequence[int], width: int) -> int:
 class SlotCut:
     """Derives cuts from some rows together: the most that one column of each job can be worth.
 
-    Data: `rows`, rows with coefficients >= 0 and an upper side, such as the rows of a server in a
-    slot; `worth`, pairs of an amount in each of these rows and an integer. A column is worth
-    the most of the pairs with amounts up to its own. Listing the sums of amounts of one column of
-    each job that the rows allow gives the largest worth of all.
+    The data of a cut are `rows` and `worth`. `rows` are rows with coefficients >= 0 and an upper
+    side, such as the rows of a server in a slot. `worth` are pairs of an amount in each of these
+    rows and an integer. A column is worth the largest integer of the pairs whose amounts are at
+    most its own. Listing the sums of amounts of one column of each job that the rows allow gives
+    the largest worth of all.
 
     `job`: of each column, 0 or 1; at most one column of each job is 1.
     """

@@ -3,11 +3,11 @@
 For programs that would be too large, or slow, with all runs. Like the checker, this module uses
 Python's integers only.
 
-Lemma (pool). Let prices p >= 0 of a unit of each capacity in each slot be given, L_j the least cost
-of job j plus what its run pays (or 0 for a job that may stay out), and L = sum L_j - sum p C. A
-schedule with a run of job j at price L_j + x has a value of at least L + x. So a run with
-x > goal - L is in no schedule of value <= goal. The same holds with o >= 0 times all costs and the
-goal, which makes prices whole. What a run pays may be taken too low.
+Lemma (pool). Let p >= 0 be prices of a unit of each capacity C in each slot. Let L_j be the least
+sum of a run's cost and what the run pays, over the runs of job j. If the job may stay out, L_j is
+at most 0. Let L = sum L_j - sum p C. A schedule with a run of job j at price L_j + x has a value of
+at least L + x. So a run with x > goal - L is in no schedule of value <= goal. The same holds with o
+>= 0 times all costs and the goal, which makes prices whole. What a run pays may be taken too low.
 """
 
 from abc import ABC, abstractmethod
@@ -156,7 +156,7 @@ class Prices:
     def slack(self, goal: int, least: Sequence[int]) -> int:
         """Return o times the goal less the bound of the prices; the lemma's o (goal - L).
 
-        `least` [job]: o times the cost of a run, and what it pays at least; of the cheapest run, or
-        0 if the job may stay out.
+        `least` [job]: the least of o times a run's cost plus what the run pays. It is at most 0 if
+        the job may stay out.
         """
         return self.o * goal - sum(least) + self.paid

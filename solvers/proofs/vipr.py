@@ -217,7 +217,7 @@ class _Conflicts:
         within = ((row, [j for j in columns if j in row.entries]) for row in rows)
         self._rows = [(row, own, self.bits(own)) for row, own in within if len(own) > 1]
         self._over: dict[tuple[int, int], int] = {}
-        # Of each row, the columns any two of which exceed it.
+        # `heavy` has the columns of each row of which any two exceed the row.
         self.heavy = [
             self.bits(j for j in own if row.entries[j] > 0 and 2 * row.entries[j] > row.side)
             for row, own, _ in self._rows
@@ -570,9 +570,9 @@ class _Certificate:
     def _cover(self, part: _Part, row: _Row, sets: Sequence[tuple[Iterable[int], _Row]]) -> _Row:
         """Derive that one of some sets, which together exceed a row, has no column.
 
-        Each set comes with a row of at most one of its columns. With w_k the least weight in set k
-        and v the largest w_k, 1/v times the row and 1 - w_k/v times the row of each set give at
-        most |sets| - (sum of w_k - side)/v for the columns of all sets.
+        Each set comes with a row of at most one of its columns. Let w_k be the least weight in set
+        k, and v the largest w_k. Add 1/v times the row and 1 - w_k/v times the row of each set. The
+        sum limits the columns of all sets to |sets| - (sum of w_k - side)/v.
         """
         weights = [min(row.entries.get(j, 0) for j in columns) for columns, _ in sets]
         share = 1 / Fraction(max([1, *weights]))

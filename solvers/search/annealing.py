@@ -61,8 +61,9 @@ def anneal(
     all have the first gene. `shifts`, `mutation`: shares of the moves that shift a job in the
     order, and that draw another gene. `enough`: a value at which it ends, for example a bound.
     `stop`: returns True when time is up. `spent`: returns the elapsed share of the time, in [0, 1]:
-    with a time limit, cooling follows the time. `on_better`: receives a better plan, which it must
-    not keep, with its value; if this takes long, only some of them, but always the last one.
+    with a time limit, cooling follows the time. `on_better`: receives better plans, which it must
+    not keep, with their values. If this takes long, it receives only some of them, but always the
+    last one.
     """
     rng = np.random.default_rng(seed)
     old, best = copied(state.plan), copied(state.plan)

@@ -1,8 +1,8 @@
 """Kernels: searches that run as Python, or compiled by numba once on each machine.
 
-Compiled code is stored in a folder whose name is a hash of everything that went into it, because
-numba itself looks for changes in the file of the entry only. numba reads its index of the folder by
-pickle, so a folder into which others can write is not used.
+Compiled code is stored in a folder whose name is a hash of everything that went into the code. The
+reason is that numba looks for changes only in the file of the entry. Numba reads its index of the
+folder by pickle. So a folder into which others can write is not used.
 """
 
 import hashlib

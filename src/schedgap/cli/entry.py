@@ -45,7 +45,7 @@ def _options(
 
 _received: list[int] = []  # signals that asked the process to end
 _PATIENCE = 10.0  # seconds in which a repeated Ctrl-C does not disturb what the first one started
-_first: list[float] = []  # when Ctrl-C was pressed
+_first: list[float] = []  # time of the first Ctrl-C
 
 
 def _interrupt(_number: int, _frame: object) -> None:
@@ -172,10 +172,9 @@ def main() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(
-                errors="replace"
-            )  # a character that the terminal lacks is shown as '?'
-    with contextlib.suppress(ValueError):  # not the main thread
+            # The terminal shows '?' for a character that it lacks.
+            stream.reconfigure(errors="replace")
+    with contextlib.suppress(ValueError):  # signals need the main thread
         signal.signal(signal.SIGTERM, _terminate)
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # SIGINT is not ignored
             signal.signal(signal.SIGINT, _interrupt)

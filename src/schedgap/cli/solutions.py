@@ -138,10 +138,10 @@ def verify(
     """Check a schedule and the claims made about it.
 
     The exit code is 1 if the schedule breaks a rule or a claim is refuted, and 0 otherwise. The
-    rules follow the paper and share no code with the methods. Each claim gets one of four words:
-    `reported` (only the method or its engine says so), `certified` (the bound was evaluated again
-    from its certificate), `PROVED` (every leaf of a proof tree was checked), or `refuted`.
-    Certificate and proof are files written with the solution.
+    rules follow the paper and share no code with the methods. Each claim gets one of four words.
+    `reported`: only the method or its engine says so. `certified`: the bound was evaluated again
+    from its certificate. `PROVED`: every leaf of a proof tree was checked. `refuted`: the claim is
+    wrong. Certificate and proof are files written with the solution.
 
     With a run folder, every solution in it is checked in this way.
     """

@@ -45,8 +45,8 @@ def warn_if_capped(workers: int | None) -> None:
 def comparing() -> Iterator[Any]:
     """Show a progress bar, proved optima, widest gap and remaining time during a comparison.
 
-    If standard error is not a terminal, there is a line for each finished task instead; with many
-    tasks, one for each task that failed and for every tenth part. Yields the callback for
+    If standard error is not a terminal, a line for each finished task replaces the bar. With many
+    tasks, there is a line for each failed task and for every tenth part. Yields the callback for
     `compare`.
     """
     if not sys.stderr.isatty():
@@ -223,7 +223,7 @@ def run(result: "Run", *, as_json: bool, every: bool = False, stored: bool = Tru
     """Print a run: summary table, headline, failures, and contradictions in red.
 
     The table has a row for each preset and method. As text and with several families, the findings
-    come first, and the table has a row for each algorithm of the papers, or with `every` for each
+    come first. The table then has a row for each algorithm of the papers, or with `every` for each
     method.
 
     `as_json`: whether to print JSON instead of text. `every`: whether to print all methods of

@@ -67,8 +67,9 @@ def close(left: float, right: float) -> bool:
 def number(truth: Callable[[], float], hint: str = "", **mistakes: Any) -> Judge:
     """Judge a number.
 
-    `hint`: how to find the number. `mistakes`: reason -> wrong number that has this reason; a
-    reason is the value of the keyword, a pair of the number (or a function) and the sentence.
+    `hint`: how to find the number. `mistakes`: each keyword names a typical mistake. Its value is a
+    pair: the wrong number (or a function that returns it), and the sentence that explains the
+    mistake.
     """
 
     def judge(answer: object) -> str:
