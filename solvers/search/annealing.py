@@ -46,7 +46,7 @@ def anneal(
     shifts: float = 0.0,
     mutation: float = 1.0,
     seed: int = 0,
-    enough: float = -math.inf,
+    target: float = -math.inf,
     stop: Callable[[], bool] = lambda: False,
     spent: Callable[[], float] = lambda: 0.0,
     on_better: Callable[[Any, float], None] = lambda plan, value: None,
@@ -59,7 +59,7 @@ def anneal(
     `cold`: first and last temperature, relative to the mean cost of a job. `moves`: most moves.
     `memory`: order and genes of the jobs, overwritten; by default their starts give the order, and
     all have the first gene. `shifts`, `mutation`: shares of the moves that shift a job in the
-    order, and that draw another gene. `enough`: a value at which it ends, for example a bound.
+    order, and that draw another gene. `target`: a value at which it ends, for example a bound.
     `stop`: returns True when time is up. `spent`: returns the elapsed share of the time, in [0, 1]:
     with a time limit, cooling follows the time. `on_better`: receives better plans, which it must
     not keep, with their values. If this takes long, it receives only some of them, but always the
@@ -81,7 +81,7 @@ def anneal(
         end = time.perf_counter()
         return end + (end - begin) / _REPORTS
 
-    while made < moves and values[1] > enough + 1e-9 * abs(values[1]) and not stop():
+    while made < moves and values[1] > target + 1e-9 * abs(values[1]) and not stop():
         count, begin = min(count, moves - made), time.perf_counter()
         cooling = np.array([hot, cold, spent(), made, moves])
         run(

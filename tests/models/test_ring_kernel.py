@@ -33,7 +33,7 @@ def moved(instance: RingInstance, seed: int, moves: int, run: Any, convert: Any)
     kernel.run_all(problem, state)
     best, _ = anneal(
         run, problem, state, genes=np.zeros((1, 1)), most=0, hot=9.0, cold=1.0, moves=moves,
-        seed=seed, enough=0.0,
+        seed=seed, target=0.0,
     )  # fmt: skip
     return lists, state, best
 

@@ -117,7 +117,7 @@ def test_the_search_finds_the_optimum_of_a_few_jobs() -> None:
     for shifts in (0.0, 1.0):
         _, _, values = searched(KERNEL.plain, jobs, 1, 400, shifts=shifts)
         assert values[0] > values[-1] == least
-    _, _, values = searched(KERNEL.plain, jobs, 1, 10**9, enough=float(least))
+    _, _, values = searched(KERNEL.plain, jobs, 1, 10**9, target=float(least))
     assert values[-1] == least  # the search ends there
     looks = iter([False, False, True])
     searched(KERNEL.plain, jobs, 1, 10**9, stop=lambda: next(looks))

@@ -89,7 +89,7 @@ def anneal_types(
                 shifts=SHIFTS,
                 mutation=MUTATION,
                 seed=seed + done,
-                enough=float(problem.alone.sum()),
+                target=float(problem.alone.sum()),
                 stop=functools.partial(ended, own),
                 spent=own.spent,
                 on_better=functools.partial(report, t),

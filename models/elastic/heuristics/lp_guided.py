@@ -134,7 +134,7 @@ def search(
     _, made = anneal(
         entry(instance), partial.problem._replace(keys=np.stack(keys)), partial.state,
         genes=GENES, most=MAX_REMOVED, hot=HOT, cold=COLD, moves=moves * len(instance.jobs),
-        seed=call.seed, enough=state.lower, stop=call.clock.expired,
+        seed=call.seed, target=state.lower, stop=call.clock.expired,
         spent=call.clock.share(1).spent,
         on_better=lambda plan, value: state.incumbent(schedule_of(instance, partial.runs(plan))),
     )  # fmt: skip

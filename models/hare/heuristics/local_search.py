@@ -222,7 +222,7 @@ class LocalSearch:
             shifts=SHIFTS,
             mutation=MUTATION,
             seed=self._seed,
-            enough=total(self._problem.alone),
+            target=total(self._problem.alone),
             stop=clock.expired,
             spent=lambda: min(1.0, (clock.elapsed() - begin) / remaining) if remaining else 1.0,
             on_better=lambda plan, value: self._offer(self._schedule(plan)),

@@ -191,7 +191,7 @@ def local_search(
             found, _ = anneal(
                 run, aimed, state, genes=np.zeros((1, 1)), most=0, hot=temperature,
                 cold=temperature * _COOLING, moves=moves * jobs * number,
-                seed=int(rng.integers(2**31)), enough=0.0, stop=share.expired, spent=share.spent,
+                seed=int(rng.integers(2**31)), target=0.0, stop=share.expired, spent=share.spent,
                 on_better=take,
             )  # fmt: skip
             plan = state.plan
