@@ -81,51 +81,34 @@ def build(instance: DmlrsInstance, *, cuts: bool = True) -> "ConcreteModel":
     one = [(i, t, h) for i, t in slots for h in range(H) if by_job[i].internal[h]]
     split = [(i, t) for i, t in slots if by_job[i].external]
     on = [(i, t, h) for i, t in split for h in range(H)]
-    max_ps = {
-        (p.index, h): ps_needed(float(view.ratio[p.index]), p.internal[h])
-        for p in jobs
-        for h in range(H)
-    }
     model.z = pyo.Var(one, domain=pyo.Binary, doc="job i is on machine h alone in slot t")
-    model.wI = pyo.Var(
-        one,
-        domain=pyo.NonNegativeIntegers,
-        bounds=lambda model, i, t, h: (0, by_job[i].internal[h]),
-        doc="its workers there",
-    )
-    model.sI = pyo.Var(
-        one,
-        domain=pyo.NonNegativeIntegers,
-        bounds=lambda model, i, t, h: (0, max_ps[i, h]),
-        doc="its PSs there",
-    )
     model.e = pyo.Var(split, domain=pyo.Binary, doc="job i is on several machines in slot t")
-    model.wE = pyo.Var(
-        on,
-        domain=pyo.NonNegativeIntegers,
-        bounds=lambda model, i, t, h: (0, by_job[i].workers[h]),
-        doc="its workers on machine h then",
-    )
-    model.sE = pyo.Var(
-        on,
-        domain=pyo.NonNegativeIntegers,
-        bounds=lambda model, i, t, h: (0, by_job[i].ps[h]),
-        doc="its PSs on machine h then",
-    )
 
-    model.eq_4_workers = pyo.Constraint(
-        one,
-        rule=lambda model, i, t, h: model.wI[i, t, h] <= by_job[i].internal[h] * model.z[i, t, h],
-    )
-    model.eq_4_ps = pyo.Constraint(
-        one, rule=lambda model, i, t, h: model.sI[i, t, h] <= max_ps[i, h] * model.z[i, t, h]
-    )
-    model.eq_4_each_worker = pyo.Constraint(
-        on, rule=lambda model, i, t, h: model.wE[i, t, h] <= by_job[i].workers[h] * model.e[i, t]
-    )
-    model.eq_4_each_ps = pyo.Constraint(
-        on, rule=lambda model, i, t, h: model.sE[i, t, h] <= by_job[i].ps[h] * model.e[i, t]
-    )
+    def add_units(
+        name: str, row: str, doc: str, keys: list[Any], most: Callable[[int, int], int]
+    ) -> None:
+        """Add workers or PSs [i, t, h], up to most(i, h), and the row (4) that allows a mode."""
+        bounds = {(i, t, h): (0, most(i, h)) for i, t, h in keys}
+        units = pyo.Var(keys, domain=pyo.NonNegativeIntegers, bounds=bounds, doc=doc)
+        model.add_component(name, units)
+        rows = pyo.Constraint(
+            keys,
+            rule=lambda model, i, t, h: (
+                units[i, t, h] <= most(i, h) * (model.z[i, t, h] if keys is one else model.e[i, t])
+            ),
+        )
+        model.add_component(row, rows)
+
+    add_units("wI", "eq_4_workers", "its workers there", one, lambda i, h: by_job[i].internal[h])
+    add_units(
+        "sI", "eq_4_ps", "its PSs there", one,
+        lambda i, h: ps_needed(float(view.ratio[i]), by_job[i].internal[h]),
+    )  # fmt: skip
+    add_units(
+        "wE", "eq_4_each_worker", "its workers on machine h then", on,
+        lambda i, h: by_job[i].workers[h],
+    )  # fmt: skip
+    add_units("sE", "eq_4_each_ps", "its PSs on machine h then", on, lambda i, h: by_job[i].ps[h])
     model.eq_4 = pyo.Constraint(
         split,
         doc="at most the batch of workers",
@@ -140,16 +123,15 @@ def build(instance: DmlrsInstance, *, cuts: bool = True) -> "ConcreteModel":
     }
     if instance.ps_rule == "at_least":
         slope = {p.index: ps_slope(instance, p.index) for p in jobs}
-        model.eq_2_inside = pyo.Constraint(
-            one,
-            doc="PSs enough for the workers",
-            rule=lambda model, *key: inside[key][0] <= slope[key[0]] * inside[key][1],
-        )
-        model.eq_2 = pyo.Constraint(
-            split,
-            doc="PSs enough for the workers",
-            rule=lambda model, *key: across[key][0] <= slope[key[0]] * across[key][1],
-        )
+        for name, units in (("eq_2_inside", inside), ("eq_2", across)):
+            row = pyo.Constraint(
+                list(units),
+                doc="PSs enough for the workers",
+                rule=lambda model, *key, units=units: (
+                    units[key][0] <= slope[key[0]] * units[key][1]
+                ),
+            )
+            model.add_component(name, row)
     else:
         _add_exact_ratio(model, instance, inside, across)
     model.eq_6 = pyo.Constraint(
