@@ -31,6 +31,7 @@ from schedgap.models.dmlrs.slot_options import SlotOption, job_at_arrival
 from schedgap.models.dmlrs.throughput import bundles, first_completions, mode_limits
 from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster
 from schedgap.models.method import Budget
+from schedgap.solvers import Clock
 from schedgap.solvers.loops.column_generation import ColumnGenerationResult
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -75,22 +76,22 @@ def payoff(instance: DmlrsInstance, i: int, cost: Floats) -> float:
     return float((utility - lower).max(initial=0.0))
 
 
-def grid_bound(instance: DmlrsInstance, prices: Floats, grid: int) -> float:
-    """Return the bound on the optimum that prices prove.
+def price_all(
+    instance: DmlrsInstance, prices: Floats, grid: int, clock: Clock
+) -> tuple[float, dict[int, CheapestPlans]] | None:
+    """Return the bound that prices prove, and each job's cheapest plans; None if time was up.
 
     `prices` [t, r]: prices >= 0 of the resources. `grid`: steps of the work, >= 1.
     """
-    payoffs = []
+    capacity = arrays(instance).capacity_milli.sum(axis=0) / 1000
+    terms, plans = (prices * capacity).ravel().tolist(), {}
     for i, first in enumerate(first_completions(instance)):
         if first <= instance.horizon:
-            payoffs.append(payoff(instance, i, cheapest(instance, i, prices, grid).cost))
-    return _dual_value(instance, prices, payoffs)
-
-
-def _dual_value(instance: DmlrsInstance, prices: Floats, payoffs: list[float]) -> float:
-    """Return sum p C + sum lambda, rounded up."""
-    capacity = arrays(instance).capacity_milli.sum(axis=0) / 1000
-    return math.fsum([*(prices * capacity).ravel().tolist(), *payoffs]) * (1 + 8 * _EPS)
+            if clock.expired():
+                return None
+            plans[i] = cheapest(instance, i, prices, grid)
+            terms.append(payoff(instance, i, plans[i].cost))
+    return math.fsum(terms) * (1 + 8 * _EPS), plans
 
 
 def generate(
@@ -99,7 +100,7 @@ def generate(
     grid: int,
     budget: Budget,
     prices: Floats | None = None,
-    on_bound: Callable[[float, Floats], None] | None = None,
+    on_bound: Callable[[float, Floats], None] = lambda bound, prices: None,
 ) -> ColumnGenerationResult:
     """Solve the master; its `bound` and `prices` are for minus the sum of utilities.
 
@@ -121,17 +122,18 @@ def generate(
             found |= dict(zip(capacity.positions[t - 1].tolist(), demand.tolist(), strict=True))
         return {row: value for row, value in found.items() if value} | {row_of[column.job]: 1.0}
 
-    best = [-math.inf]
+    best = [math.inf]
 
     def pricing(duals: Floats) -> Priced | None:
         at = resource_prices(instance, duals)
-        columns: list[JobColumn] = []
-        payoffs = []
-        for i in jobs:
-            if budget.clock.expired():
-                return None
-            plans = cheapest(instance, i, at, grid)
-            payoffs.append(payoff(instance, i, plans.cost))
+        priced = price_all(instance, at, grid, budget.clock)
+        if priced is None:
+            return None
+        bound, columns = priced[0], []
+        if bound < best[0]:
+            best[0] = bound
+            on_bound(bound, at)
+        for i, plans in priced[1].items():
             arrival = int(view.arrival[i])
             lead = first_completions(instance)[i] - arrival
             for k, plan in plans.plans.items():
@@ -140,17 +142,13 @@ def generate(
                 if view.utility[i, f] - plans.cost[k] > 1e-9 - duals[row_of[i]]:
                     options = {arrival + s: option for s, option in plan.items()}
                     columns.append(JobColumn(i, arrival + f, options))
-        bound = -_dual_value(instance, at, payoffs)
-        if on_bound is not None and bound > best[0]:
-            best[0] = bound
-            on_bound(-bound, at)
         fresh = None
         if columns:
             cost = [
                 -float(view.utility[c.job, c.completion - view.arrival[c.job]]) for c in columns
             ]
             fresh = master.columns(cost, [entries(column) for column in columns], columns)
-        return Priced(fresh, bound)
+        return Priced(fresh, -bound)
 
     return master.solve(
         pricing,
