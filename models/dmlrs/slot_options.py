@@ -102,7 +102,6 @@ class SlotState:
     job: JobAtArrival
     free: Ints  # [h, r] free capacity C - rho, thousandths
     price: Floats  # [h, r] for one unit of the resource
-    first: int = 0  # the first slot in this state, from 1; 0 if it is not known
 
     @cached_property
     def worker_price(self) -> Floats:

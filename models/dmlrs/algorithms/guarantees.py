@@ -24,7 +24,7 @@ import numpy as np
 from schedgap.instances.dmlrs import INTERNAL, DmlrsInstance, arrays
 from schedgap.instances.dmlrs.compiled import Ints
 from schedgap.models.dmlrs.algorithms.prices import PriceRange, declared, final_range, of_jobs
-from schedgap.models.dmlrs.algorithms.rounding_gain import GainParameters, gain_parameters
+from schedgap.models.dmlrs.algorithms.rounding_gain import gain_parameters
 from schedgap.models.dmlrs.slot_options import JobAtArrival, candidates
 from schedgap.models.dmlrs.throughput import FULL, machine_limits, ps_needed
 from schedgap.models.method import AlgorithmRun
@@ -196,11 +196,9 @@ def rounding(
         failed.append("R2: delta < 1; with delta = 1 the claim is vacuous")
     if gain == "packing":
         parameters = [gain_parameters(instance, job, delta) for job in candidates(instance)]
-        vacuous = [
-            job_parameters for job_parameters in parameters if job_parameters.packing is None
-        ]
+        vacuous = [each for each in parameters if each.packing is None]
         if vacuous:
-            low, high = (f"{width:.3g}" for width in _ends(vacuous))
+            low, high = (f"{end(each.W_a for each in vacuous):.3g}" for end in (min, max))
             failed.append(
                 f"R3: W_a > ln(3 (R H + 1) / delta) = {vacuous[0].log:.3g}; for {len(vacuous)} of "
                 f"{len(parameters)} jobs it is {low} to {high}, and the claim is vacuous"
@@ -235,11 +233,6 @@ def complexity(instance: DmlrsInstance, **free: object) -> dict[str, Any]:
         "if each Theta(t, v) is computed once"
     )
     return {"claim": claim, "factor": None, "holds": True, "failed": []}
-
-
-def _ends(parameters: list[GainParameters]) -> tuple[float, float]:
-    """Return the least and the largest W_a."""
-    return min(each.W_a for each in parameters), max(each.W_a for each in parameters)
 
 
 def conditions(instance: DmlrsInstance, run: AlgorithmRun) -> dict[str, Any]:

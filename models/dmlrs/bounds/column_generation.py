@@ -114,26 +114,20 @@ def generate(
     once = master.rows("once", len(jobs), upper=1)
     row_of = dict(zip(jobs, once.positions.tolist(), strict=True))
 
-    def entries(column: JobColumn) -> dict[int, float]:
-        own = bundles(instance, column.job)
-        found: dict[int, float] = {}
+    def cost_and_entries(column: JobColumn) -> tuple[float, dict[int, float]]:
+        own, found = bundles(instance, column.job), {row_of[column.job]: 1.0}
         for t, option in column.options.items():
             demand = own.demand[int(np.searchsorted(own.workers, option.workers))]
             found |= dict(zip(capacity.positions[t - 1].tolist(), demand.tolist(), strict=True))
-        return {row: value for row, value in found.items() if value} | {row_of[column.job]: 1.0}
-
-    best = [math.inf]
+        utility = float(view.utility[column.job, column.completion - view.arrival[column.job]])
+        return -utility, {row: value for row, value in found.items() if value}
 
     def pricing(duals: Floats) -> Priced | None:
-        at = resource_prices(instance, duals)
-        priced = price_all(instance, at, grid, budget.clock)
+        priced = price_all(instance, resource_prices(instance, duals), grid, budget.clock)
         if priced is None:
             return None
-        bound, columns = priced[0], []
-        if bound < best[0]:
-            best[0] = bound
-            on_bound(bound, at)
-        for i, plans in priced[1].items():
+        (bound, plans_of), columns = priced, []
+        for i, plans in plans_of.items():
             arrival = int(view.arrival[i])
             lead = first_completions(instance)[i] - arrival
             for k, plan in plans.plans.items():
@@ -142,13 +136,10 @@ def generate(
                 if view.utility[i, f] - plans.cost[k] > 1e-9 - duals[row_of[i]]:
                     options = {arrival + s: option for s, option in plan.items()}
                     columns.append(JobColumn(i, arrival + f, options))
-        fresh = None
-        if columns:
-            cost = [
-                -float(view.utility[c.job, c.completion - view.arrival[c.job]]) for c in columns
-            ]
-            fresh = master.columns(cost, [entries(column) for column in columns], columns)
-        return Priced(fresh, -bound)
+        if not columns:
+            return Priced(None, -bound)
+        cost, entries = zip(*map(cost_and_entries, columns), strict=True)
+        return Priced(master.columns(cost, entries, columns), -bound)
 
     return master.solve(
         pricing,
@@ -156,6 +147,7 @@ def generate(
         duals=None if prices is None else master.duals({capacity: -prices}),
         seed=budget.seed,
         threads=budget.threads,
+        on_bound=lambda bound, duals: on_bound(-bound, resource_prices(instance, duals)),
     ).result
 
 

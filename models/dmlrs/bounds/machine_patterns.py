@@ -253,18 +253,16 @@ def generate_patterns(
     receives each better bound on the sum of utilities, with its item prices [t, k].
     """
     layout = PatternMaster(instance)
-    best = math.inf
+
+    def item_prices(duals: Floats) -> Floats:
+        price = prices_at_most(layout.item_rows, duals)
+        return np.where(price > MIN_PRICE, price, 0.0)
 
     def pricing(duals: Floats) -> Priced | None:
-        nonlocal best
-        price = prices_at_most(layout.item_rows, duals)
-        price = np.where(price > MIN_PRICE, price, 0.0)
+        price = item_prices(duals)
         evaluation = evaluate_prices(layout, price, budget.clock)
         if evaluation is None:
             return None
-        if evaluation.bound < best:
-            best = evaluation.bound
-            on_bound(best, price)
         columns = _patterns(layout, evaluation.patterns, price, duals)
         for i, cheapest in evaluation.plans.items():
             job = job_at_arrival(instance, i)
@@ -285,6 +283,7 @@ def generate_patterns(
         duals=layout.master.duals({layout.item_rows: -(prices @ (layout.demand / 1000).T)}),
         seed=budget.seed,
         threads=budget.threads,
+        on_bound=lambda bound, duals: on_bound(-bound, item_prices(duals)),
     )
 
 

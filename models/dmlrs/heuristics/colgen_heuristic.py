@@ -40,7 +40,7 @@ def colgen_heuristic(
         if not is_too_large(instance):  # else there is time for few columns, if any
             budget = call.budget.share(COLUMN_TIME_SHARE)
             prices = solve_columns(state, instance, prices, grid=grid, budget=budget)
-        rounds = math.inf if moves is None else 1
+        rounds = 1 if moves else math.inf
         search(state, instance, prices, moves=moves or MOVES, rounds=rounds)
     elif not state.closed:
         note = "the fluid program was not solved"
