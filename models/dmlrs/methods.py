@@ -33,10 +33,11 @@ def _scaled(
 
 
 _exact = partial(_scaled, repeat=True)
-_solved = partial(SolveProgram, initial=_at("heuristics.initial:initial_state"))
+_solved = partial(SolveProgram, initial=_at("bounds.solve_relaxations:initial_state"))
 _run_pd_ors = _at("algorithms.solve_pd_ors:run_pd_ors")
 _PD_ORS = _at("algorithms.pd_ors:pd_ors")  # with its options
 _PD_ORS_GREEDY = partial(_PD_ORS, gain=None, delta=None, rounds=None, ps_row=None)  # not these
+_KERNEL = "schedgap.models.dmlrs.heuristics.kernel"
 _EVALUATION = "Numerical results; completed by us"
 
 METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
@@ -44,14 +45,16 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
     Method("exact", "exact", _exact("exact.exact:exact"),
            "schedules by columns and neighbourhoods, better ones by CP-SAT (HiGHS if it is not "
            "installed) with slots packed in turn, then refutation",
-           "(2)-(7)", ours=True, engines=("highs",), child_engines=("cp-sat",), seeded=True),
+           "(2)-(7)", ours=True, engines=("highs",), child_engines=("cp-sat",), seeded=True,
+           kernel=_KERNEL),
     Method("milp-machine", "exact", _exact(_solved(_at("exact.build_programs:milp_machine"))),
            "the paper's program, linearised, machine by machine",
            "(2)-(7)", engines=MIXED_ENGINES, seeded=True),
     Method("lbbd", "exact", _exact("exact.build_programs:lbbd"),
            "logic-based Benders decomposition: better and better schedules with all machines "
            "merged, slots packed in turn",
-           "(2)-(7)", ours=True, engines=("cp-sat", *LINEAR_ENGINES), seeded=True),
+           "(2)-(7)", ours=True, engines=("cp-sat", *LINEAR_ENGINES), seeded=True,
+           kernel=_KERNEL),
     # bounds
     Method("fluid-lp", "bound", _scaled("bounds.solve_relaxations:fluid_lp"),
            "all machines merged, divisible workers; the bound is evaluated from the prices with "
@@ -89,15 +92,14 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
            "Algorithm 4, lines 8-11", ours=True, engines=("highs",),
            options=Keywords(_PD_ORS, _at("algorithms.lp_rounding:lp_rounding")), online=True,
            seeded=True),
-    Method("density", "algorithm", _scaled("heuristics.density:density"),
+    Method("density", "algorithm", _scaled("heuristics.search_stages:density"),
            "offline greedy: jobs by utility per share of the cluster, each completed as early as "
            "possible",
-           "(2)-(7)", ours=True),
+           "(2)-(7)", ours=True, kernel=_KERNEL),
     Method("colgen-heuristic", "algorithm",
            _scaled("heuristics.colgen_heuristic:colgen_heuristic"),
-           "offline: column generation, an integer program over the columns, large-neighbourhood "
-           "search",
-           "(2)-(9)", ours=True, engines=("highs",), seeded=True),
+           "offline: column generation for prices, large-neighbourhood search at these prices",
+           "(2)-(9)", ours=True, engines=("highs",), seeded=True, kernel=_KERNEL),
     # the paper's baselines
     Method("fifo", "baseline", Algorithm(_at("baselines.fifo:fifo")),
            "first come, first served, each job with as many workers as it can use",

@@ -88,6 +88,13 @@ def job_at_arrival(instance: DmlrsInstance, j: int) -> JobAtArrival:
     )
 
 
+def candidates(instance: DmlrsInstance) -> list[JobAtArrival]:
+    """Return the jobs that can be completed, by arrival."""
+    jobs = [job_at_arrival(instance, j) for j in range(len(instance.jobs))]
+    possible = (job for job in jobs if job.first <= instance.horizon)
+    return sorted(possible, key=lambda job: job.arrival)
+
+
 @dataclass(frozen=True, eq=False)
 class SlotState:
     """A slot with its free capacity and its prices, from the point of view of one job."""
@@ -95,7 +102,6 @@ class SlotState:
     job: JobAtArrival
     free: Ints  # [h, r] free capacity C - rho, thousandths
     price: Floats  # [h, r] for one unit of the resource
-    first: int = 0  # the first slot in this state, from 1; 0 if it is not known
 
     @cached_property
     def worker_price(self) -> Floats:

@@ -49,17 +49,6 @@ def ps_needed(ratio: float, workers: int) -> int:
     return max(1, math.ceil(workers / ratio - ROUNDING)) if workers else 0
 
 
-def is_allowed(instance: DmlrsInstance, ratio: float, workers: int) -> bool:
-    """Return whether a job may have n workers; with `ps_rule` exact, only multiples of gamma.
-
-    `ratio`: gamma >= 1, workers per PS. `workers`: n >= 1.
-    """
-    if instance.ps_rule == "at_least":
-        return True
-    whole = round(workers / ratio)
-    return whole >= 1 and abs(workers / ratio - whole) < ROUNDING
-
-
 def min_worker_slots(needed: float) -> int:
     """Return the least number of worker-slots, all in one mode, that completes a job.
 
@@ -84,12 +73,13 @@ def progress(instance: DmlrsInstance, i: int, internal: int, external: int) -> f
 
 @lru_cache(maxsize=4096)
 def bundles(instance: DmlrsInstance, i: int) -> Bundles:
-    """Return the bundles of job i."""
+    """Return the bundles of job i; with `ps_rule` exact, n is a multiple of gamma."""
     view = arrays(instance)
-    ratio = float(view.ratio[i])
-    allowed = [k for k in range(1, int(view.batch[i]) + 1) if is_allowed(instance, ratio, k)]
-    workers = np.array(allowed, dtype=np.int64)
-    ps = np.array([ps_needed(ratio, k) for k in allowed], dtype=np.int64)
+    workers, ratio = np.arange(1, int(view.batch[i]) + 1), float(view.ratio[i])
+    if instance.ps_rule == "exact":
+        whole = np.round(workers / ratio)
+        workers = workers[(whole >= 1) & (np.abs(workers / ratio - whole) < ROUNDING)]
+    ps = np.array([ps_needed(ratio, n) for n in workers.tolist()], dtype=np.int64)
     demand = workers[:, None] * view.worker_milli[i] + ps[:, None] * view.ps_milli[i]
     job_bundles = Bundles(workers, ps, demand)
     for array in (workers, ps, demand):

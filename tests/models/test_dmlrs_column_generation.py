@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from schedgap.errors import InputError
 from schedgap.models.dmlrs.bounds.certificate_data import price_certificate
 from schedgap.models.dmlrs.bounds.certificates import check_certificate
-from schedgap.models.dmlrs.bounds.column_generation import generate, grid_bound, resource_prices
+from schedgap.models.dmlrs.bounds.column_generation import generate, price_all, resource_prices
 from schedgap.models.method import Budget
 from schedgap.solvers import Clock
 from strategies.dmlrs import dmlrs_instances, optimum
@@ -24,7 +24,7 @@ def test_bounds_hold_and_meet_the_master(instance, grid):
     found = generate(instance, grid=grid, budget=Budget(Clock(30)))
     assert found.end == "closed" and -found.bound >= optimum(instance) - 1e-6
     assert found.bound == pytest.approx(found.objective, rel=1e-5, abs=1e-5)
-    again = grid_bound(instance, resource_prices(instance, found.prices), grid)
+    again, _ = price_all(instance, resource_prices(instance, found.prices), grid, Clock())
     assert again == pytest.approx(-found.bound)
 
 

@@ -15,11 +15,11 @@ from schedgap.models.dmlrs.bounds.machine_patterns import (
     evaluate_prices,
     generate_patterns,
 )
+from schedgap.models.dmlrs.bounds.solve_relaxations import initial_state
 from schedgap.models.dmlrs.exact import exact as exact_module
 from schedgap.models.dmlrs.exact import logic_based_benders
 from schedgap.models.dmlrs.exact.exact import exact
 from schedgap.models.dmlrs.exact.logic_based_benders import benders_stage
-from schedgap.models.dmlrs.heuristics.initial import initial_state
 from schedgap.models.mechanisms.knapsack import NodeBudget
 from schedgap.models.method import Budget, NullProgress, RunContext
 from schedgap.solvers import Clock
@@ -299,7 +299,8 @@ def test_exact_decides_with_cp_sat_or_highs(monkeypatch, installed):
     instance = instance_of(jobs, [{"gpu": 3, "cpu": 9}] * 2, horizon=1)
     prices = np.zeros((1, len(instance.resources)))
     monkeypatch.setattr(exact_module, "is_installed", lambda engine: installed)
-    for stage in ("fluid_stage", "column_stage"):
+    monkeypatch.setattr(exact_module, "search", lambda *args, **settings: None)
+    for stage in ("list_stage", "solve_columns"):
         monkeypatch.setattr(exact_module, stage, lambda *args, **settings: prices)
     monkeypatch.setattr(exact_module, "generate_patterns", lambda *args, **settings: None)
     monkeypatch.setattr(exact_module, "_refute", lambda *args, **settings: False)

@@ -1,4 +1,4 @@
-"""Boards, placements and the heuristics on them: what fits, what it takes, and what it is worth."""
+"""The kernel and the heuristics on it: what fits, what it takes, and what it is worth."""
 
 import numpy as np
 import pytest
@@ -8,17 +8,14 @@ from hypothesis import strategies as st
 import schedgap as sg
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, arrays
 from schedgap.models.dmlrs import rules
-from schedgap.models.dmlrs.bounds.column_generation import JobColumn, generate
-from schedgap.models.dmlrs.heuristics import colgen_heuristic
-from schedgap.models.dmlrs.heuristics.column_choice import schedule_from_columns, with_full_work
-from schedgap.models.dmlrs.heuristics.density import densities, insert_by_density
-from schedgap.models.dmlrs.heuristics.large_neighborhoods import improve
-from schedgap.models.dmlrs.heuristics.partial_schedule import PartialSchedule
-from schedgap.models.dmlrs.heuristics.placing import place, slot_limits
-from schedgap.models.dmlrs.slot_options import SlotOption
-from schedgap.models.dmlrs.throughput import FULL, bundles, progress, ps_needed
+from schedgap.models.dmlrs.heuristics import colgen_heuristic, kernel, partial_schedule
+from schedgap.models.dmlrs.heuristics.kernel import KERNEL
+from schedgap.models.dmlrs.heuristics.partial_schedule import PartialSchedule, densities
+from schedgap.models.dmlrs.heuristics.search_stages import GENES
+from schedgap.models.dmlrs.throughput import bundles, ps_needed
 from schedgap.models.method import Budget, NullProgress, RunContext
 from schedgap.solvers import Clock
+from schedgap.solvers.search.annealing import anneal
 from strategies.dmlrs import dmlrs_instances, optimum
 from strategies.dmlrs_examples import TOY, TOY_2, instance_of, job
 from strategies.dmlrs_methods import run
@@ -37,53 +34,83 @@ def judged(instance, schedule):
     return rules.objective(instance, data)
 
 
+def all_jobs(instance):
+    """The jobs that can be completed, as the kernel has them."""
+    return PartialSchedule(instance, free(instance))
+
+
 @settings(max_examples=27, **QUIET)
 @given(dmlrs_instances(max_machines=3), st.data())
 def test_what_is_said_to_fit_fits_and_no_more_inside(instance, data):
-    view = arrays(instance)
+    made, view = all_jobs(instance), arrays(instance)
+    problem, state = made.problem, made.state
     left = [data.draw(st.integers(0, int(c))) for c in view.capacity_milli.ravel()]
     room = np.array(left).reshape(view.capacity_milli.shape)
-    value = np.array([data.draw(st.sampled_from([0.0, 1.0])) for _ in instance.resources]) + 1e-6
-    for i in range(len(instance.jobs)):
-        width = slot_limits(instance, i, room[None]).max_workers[0]
+    state.free[0] = room.T
+    for j, i in enumerate(problem.job.tolist()):
+        own = bundles(instance, i)
+        kernel.measure(problem, state, j, 0, int(problem.most[j]))
+        width = state.width[0].tolist()
         for mode in (INTERNAL, EXTERNAL):
-            for n in bundles(instance, i).workers.tolist():
-                counts = place(instance, i, room, n, mode, value)
-                assert (counts is not None) == (n <= width[mode])
-                if counts is None:
-                    continue
-                ps = ps_needed(float(view.ratio[i]), n)
-                assert tuple(map(sum, zip(*counts.values(), strict=True))) == (n, ps)
-                assert mode == EXTERNAL or len(counts) == 1
-                for h, (w, s) in counts.items():
+            for n in own.workers[own.workers <= width[mode]].tolist():
+                state.plan.used[j] = 0
+                kernel.place(problem, state, j, 0, n, mode, 0.0)
+                entries = [each[j, : state.plan.used[j]].tolist() for each in state.plan[4:]]
+                _, machines, workers, ps = entries
+                assert (sum(workers), sum(ps)) == (n, ps_needed(float(view.ratio[i]), n))
+                assert len(set(machines)) == len(machines)
+                assert mode == EXTERNAL or len(machines) == 1
+                for h, w, s in zip(machines, workers, ps, strict=True):
                     assert (w * view.worker_milli[i] + s * view.ps_milli[i] <= room[h]).all()
         whole = [
-            n for n, d in zip(
-                bundles(instance, i).workers, bundles(instance, i).demand_milli, strict=True
-            ) if (d <= room).all(axis=1).any()
+            n for n, d in zip(own.workers, own.demand_milli, strict=True)
+            if (d <= room).all(axis=1).any()
         ]  # fmt: skip
         assert width[INTERNAL] == max(whole, default=0)
 
 
-@settings(max_examples=35, **QUIET)
+def searched(run, instance, prices, seed):
+    """Entries, free capacity and loss after some moves."""
+    made = PartialSchedule(instance, prices)
+    made.insert_by_density(0.3, Clock())
+    best, _ = anneal(
+        run, made.problem, made.state, genes=GENES, most=3, hot=0.3, cold=0.03,
+        moves=15 if len(made.problem.job) else 0, seed=seed,
+    )  # fmt: skip
+    return made, best
+
+
+@settings(max_examples=25, **QUIET)
 @given(dmlrs_instances(max_jobs=4, max_machines=3), st.data())
-def test_a_board_counts_what_is_on_it(instance, data):
-    board, total = PartialSchedule(instance), arrays(instance).capacity_milli
+def test_what_is_free_is_what_the_jobs_leave(instance, data):
     drawn = st.lists(st.sampled_from([0, 0.1, 1, 5]), min_size=free(instance).size)
     prices = np.resize(data.draw(drawn), free(instance).shape)
-    for i in data.draw(st.lists(st.integers(0, len(instance.jobs) - 1), max_size=8)):
-        if i in board.plans:
-            board.remove(i)
-        else:
-            board.insert(i, prices)
+    made, best = searched(KERNEL.plain, instance, prices, data.draw(st.integers(0, 99)))
     view = arrays(instance)
-    room = np.tile(total, (instance.horizon, 1, 1))
-    for i, plan in board.plans.items():
+    room = np.tile(view.capacity_milli, (instance.horizon, 1, 1))
+    for i, plan in made.schedule().plans(instance).items():
         for slot, counts in plan.items():
             for h, (w, s) in counts.items():
                 room[slot - 1, h] -= w * view.worker_milli[i] + s * view.ps_milli[i]
-    assert (board.free == room).all() and (room >= 0).all()
-    assert board.value() == pytest.approx(judged(instance, board.schedule()))
+    assert (made.state.free == room.transpose(0, 2, 1)).all() and (room >= 0).all()
+    assert made.value == pytest.approx(judged(instance, made.schedule()))
+    again = PartialSchedule(instance, prices, made.schedule().plans(instance))
+    assert (again.state.free == made.state.free).all()
+    assert again.value == pytest.approx(made.value)
+    found = made.best - best.cost.sum()
+    assert found == pytest.approx(judged(instance, made.schedule(best)))
+
+
+@pytest.mark.slow
+@settings(max_examples=40, **QUIET)
+@given(dmlrs_instances(max_jobs=4, max_machines=3), st.integers(0, 99))
+def test_compiled_or_not_the_moves_are_the_same(instance, seed):
+    KERNEL.compile()
+    assert KERNEL.is_ready
+    found = [searched(run, instance, free(instance), seed) for run in (KERNEL.plain, KERNEL.fast)]
+    schedules = [(made.schedule(), made.schedule(best)) for made, best in found]
+    assert schedules[0] == schedules[1]
+    assert len(KERNEL.fast.signatures) <= 1  # a type that is not the sample's compiles in silence
 
 
 def test_density_by_hand():
@@ -107,57 +134,34 @@ def test_density_on_the_toys():
 
 def test_dear_slots_are_left_to_others():
     """j1 needs 2 slots of one machine; at 9 for a GPU in slot 1 it is later, and not in vain."""
-    board, prices = PartialSchedule(TOY_2), free(TOY_2)
+    prices = free(TOY_2)
     prices[0, 0] = 9.0
-    assert board.insert(0, prices) and sorted(board.plans[0]) == [2, 3]  # worth 1, for nothing
+    made = PartialSchedule(TOY_2, prices)
+    made.insert([0])
+    assert sorted(made.schedule().plans(TOY_2)[0]) == [2, 3]  # worth 1, for nothing
     prices[:, 0] = 9.0
-    assert not board.insert(1, prices)  # worth 9, for 2 x 2 x 9
-
-
-def test_a_column_gets_the_workers_that_it_lacks():
-    """TOY's j1 needs 4 worker-slots inside, 2 on a machine at most: 2 + 1 lacks one, in slot 2."""
-    two, one = (SlotOption(0.0, n, True, {}) for n in (2, 1))
-    whole = with_full_work(TOY, JobColumn(0, 2, {1: two, 2: one}))
-    assert whole is not None and [o.workers for o in whole.options.values()] == [2, 2]
-    assert with_full_work(TOY, JobColumn(0, 2, {1: two})) is None
-
-
-def test_a_choice_of_columns_leaves_out_what_does_not_fit():
-    """TOY_2: one machine for j1 in 1-2 or j3 in 2-3, worth 3 or 9; j1 then fits in 1 and 4: 1."""
-    two = SlotOption(0.0, 2, True, {})
-    columns = [JobColumn(0, 2, {1: two, 2: two}), JobColumn(1, 3, {2: two, 3: two})]
-    budget = Budget(Clock(30))
-    board = schedule_from_columns(TOY_2, columns, free(TOY_2), 1.0, budget=budget)
-    assert sorted(board.plans) == [0, 1] and board.value() == 10
-    nobody = schedule_from_columns(
-        TOY_2, columns[:1], free(TOY_2) + 99, 0.4, budget=budget
-    )  # no room; too dear
-    assert nobody.plans == {}
-
-
-@settings(max_examples=30, **QUIET)
-@given(dmlrs_instances(max_jobs=4))
-def test_columns_are_completed(instance):
-    for column in generate(instance, grid=3, budget=Budget(Clock(30))).tags:
-        whole = with_full_work(instance, column)
-        if whole is None:
-            continue
-        assert (whole.job, whole.completion) == (column.job, column.completion)
-        total = [0, 0]
-        for slot, offer in whole.options.items():
-            total[not offer.internal] += offer.workers
-            assert offer.workers >= column.options[slot].workers
-        assert progress(instance, whole.job, *total) >= FULL
+    made = PartialSchedule(TOY_2, prices)
+    made.insert([1])
+    assert made.schedule().admitted == ()  # worth 9, for 2 x 2 x 9
 
 
 def test_parameter_servers_stand_where_the_workers_leave_room():
     """Two workers of 2 CPUs fill m1; m2 has a CPU left, and m3, of more, takes the other PS."""
     one = job("j1", 1, [1.0] * 4, worker_ps_ratio=1.0, worker_demand={"gpu": 1, "cpu": 2})
     rooms = [{"gpu": 2, "cpu": 4}, {"gpu": 0, "cpu": 1}, {"gpu": 0, "cpu": 5}]
-    instance = instance_of([one], rooms)
-    room = arrays(instance).capacity_milli
-    placed = place(instance, 0, room, 2, EXTERNAL, np.ones(2))
-    assert placed == {0: (2, 0), 1: (0, 1), 2: (0, 1)}
+    made = all_jobs(instance_of([one], rooms))
+    kernel.measure(made.problem, made.state, 0, 0, 2)
+    kernel.place(made.problem, made.state, 0, 0, 2, EXTERNAL, 0.0)
+    entries = [each[0, :3].tolist() for each in made.state.plan[4:]]
+    assert sorted(zip(*entries, strict=True)) == [(0, 0, 2, 0), (0, 1, 0, 1), (0, 2, 0, 1)]
+
+
+def test_a_plan_without_room_for_its_entries_is_not_there(monkeypatch):
+    """One allocation has room; j1 takes two machines in two slots."""
+    monkeypatch.setattr(partial_schedule, "MAX_ENTRIES", 1)
+    made = all_jobs(TOY)
+    made.insert([0, 1, 2])
+    assert made.schedule().admitted == () and made.value == 0
 
 
 @settings(max_examples=19, **QUIET)
@@ -179,25 +183,15 @@ def test_the_heuristic_solves_the_toys(instance, best):
 def test_a_heuristic_without_a_limit_goes_on_while_it_helps(monkeypatch):
     instance = sg.generate("dmlrs", preset="small", seed=1)  # the bound of columns is above
     monkeypatch.setattr(colgen_heuristic, "MOVES", 5)
-    for moves, ended in ((None, "2 rounds in a row found nothing better"), (7, "after 7 moves")):
+    for moves, ended in ((None, "3 rounds in a row found nothing better"), (7, "after 7 moves")):
         call = RunContext({}, "highs", Budget(), NullProgress())
         found = colgen_heuristic.colgen_heuristic(instance, call, grid=20, moves=moves)
         assert found.trace["search_ended"] == ended
 
 
 def test_a_seed_repeats_the_search():
-    boards = []
-    for seed in (1, 1, 2):
-        board = PartialSchedule(TOY)
-        insert_by_density(board, free(TOY), clock=Clock())
-        steps = []
-        last = improve(
-            board, free(TOY), moves=40, budget=Budget(seed=seed),
-            on_better=lambda better, steps=steps: steps.append(better.value()),
-        )  # fmt: skip
-        assert steps == sorted(set(steps)) and last.value() == steps[-1] > board.value()
-        boards.append(steps)
-    assert boards[0] == boards[1]
+    found = [searched(KERNEL.plain, TOY, free(TOY), seed)[0].schedule() for seed in (1, 1)]
+    assert found[0] == found[1]
 
 
 def test_a_stopped_heuristic_has_a_bound():

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from schedgap.models.dmlrs import proof
 from schedgap.models.dmlrs.bounds.machine_patterns import generate_patterns
+from schedgap.models.dmlrs.bounds.solve_relaxations import initial_state
 from schedgap.models.dmlrs.exact import exact, packing
 from schedgap.models.dmlrs.exact.logic_based_benders import benders_stage
 from schedgap.models.dmlrs.exact.packing import minimal_infeasible_subset, pack
-from schedgap.models.dmlrs.heuristics.initial import initial_state
 from schedgap.models.method import Budget, NullProgress, RunContext
 from schedgap.solvers import Clock
 from schedgap.solvers.proofs.bins import OutOfTimeError

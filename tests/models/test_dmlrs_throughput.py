@@ -7,7 +7,6 @@ from schedgap.instances.dmlrs import DmlrsInstance, arrays, worker_slots
 from schedgap.models.dmlrs.throughput import (
     bundles,
     first_completions,
-    is_allowed,
     machine_limits,
     max_external_workers,
     progress,
@@ -54,8 +53,9 @@ def test_parameter_servers_are_rounded_up(ratio, workers, ps):
 def test_the_exact_rule_allows_only_multiples():
     exact = DmlrsInstance.from_data({**TOY.to_data(), "ps_rule": "exact"})
     assert bundles(exact, 0).workers.tolist() == [2, 4] and bundles(exact, 0).ps.tolist() == [1, 2]
-    assert [n for n in range(1, 11) if is_allowed(exact, 2.5, n)] == [5, 10]
-    assert not is_allowed(exact, 1e12, 1)
+    for ratio, allowed in ((2.5, [5, 10]), (1e12, [])):
+        one = job("j", 1, [1.0] * 4, batch_size=10, worker_ps_ratio=ratio)
+        assert bundles(instance_of([one], ps_rule="exact"), 0).workers.tolist() == allowed
     none = instance_of([job("j", 1, [1.0] * 4, batch_size=1)], ps_rule="exact")
     assert bundles(none, 0).workers.tolist() == [] and machine_limits(none).internal.tolist() == [
         [0, 0]

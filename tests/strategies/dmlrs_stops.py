@@ -9,9 +9,11 @@ import pytest
 
 from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule
 from schedgap.models.dmlrs import rules
+from schedgap.models.dmlrs.bounds import solve_relaxations
 from schedgap.models.dmlrs.bounds.certificates import check_certificate
 from schedgap.models.dmlrs.exact import exact
-from schedgap.models.dmlrs.heuristics import column_choice, initial, search_stages
+from schedgap.models.dmlrs.heuristics import search_stages
+from schedgap.models.dmlrs.heuristics.partial_schedule import PartialSchedule
 from schedgap.models.method import Budget, MethodResult, RunContext
 from schedgap.models.search_state import SearchState
 from strategies.clocks import StopAt
@@ -68,12 +70,10 @@ def started(patch: pytest.MonkeyPatch, start: str, best: DmlrsSchedule) -> None:
     patch.setattr(exact, "MOVES", 3)
     if start == "usual":
         return
-    patch.setattr(search_stages, "insert_by_density", lambda *args, **rest: None)
-    patch.setattr(search_stages, "improve", lambda board, *args, **rest: board)
-    patch.setattr(column_choice, "insert_by_density", lambda *args, **rest: None)
-    patch.setattr(column_choice, "_place_column", lambda *args, **rest: None)
+    patch.setattr(PartialSchedule, "insert_by_density", lambda *args: None)
+    patch.setattr(search_stages, "anneal", lambda *args, **rest: None)
     if start == "best":
-        patch.setattr(initial, "SearchState", _knowing(best))
+        patch.setattr(solve_relaxations, "SearchState", _knowing(best))
 
 
 def _knowing(best: DmlrsSchedule) -> Any:

@@ -46,7 +46,7 @@ class PricedCluster:
         for t in range(job.arrival - 1, len(self.load)):
             key = self.load[t].tobytes(), self.price[t].tobytes()
             if key not in by_state:
-                slot = SlotState(job, self.capacity - self.load[t], self.price[t], t + 1)
+                slot = SlotState(job, self.capacity - self.load[t], self.price[t])
                 by_state[key] = undominated(job, options(slot))
             rows.append(by_state[key])
         return rows

@@ -16,7 +16,6 @@ ends at no more than D_0 + alpha kappa PD-ORS, and it bounds the optimum if
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -25,8 +24,8 @@ import numpy as np
 from schedgap.instances.dmlrs import INTERNAL, DmlrsInstance, arrays
 from schedgap.instances.dmlrs.compiled import Ints
 from schedgap.models.dmlrs.algorithms.prices import PriceRange, declared, final_range, of_jobs
-from schedgap.models.dmlrs.algorithms.rounding_gain import GainParameters, gain_parameters
-from schedgap.models.dmlrs.slot_options import JobAtArrival, job_at_arrival
+from schedgap.models.dmlrs.algorithms.rounding_gain import gain_parameters
+from schedgap.models.dmlrs.slot_options import JobAtArrival, candidates
 from schedgap.models.dmlrs.throughput import FULL, machine_limits, ps_needed
 from schedgap.models.method import AlgorithmRun
 
@@ -78,7 +77,7 @@ def constants(instance: DmlrsInstance, prices: PriceRange) -> PrimalDualConstant
     if prices.smallest > 0:
         growth = np.log(prices.largest / prices.smallest)
     share, steepest, one_job, overflow = 0.0, 0.0, 0.0, math.inf
-    for job in _candidates(instance):
+    for job in candidates(instance):
         extremes = machine_demand(instance, job)
         best = float(job.utility[job.first - job.arrival])
         one_job = max(one_job, _internal_utility(instance, job))
@@ -100,14 +99,6 @@ def constants(instance: DmlrsInstance, prices: PriceRange) -> PrimalDualConstant
         one_job,
         overflow,
     )
-
-
-def _candidates(instance: DmlrsInstance) -> Iterator[JobAtArrival]:
-    """Yield the jobs that can be completed."""
-    for j in range(len(instance.jobs)):
-        job = job_at_arrival(instance, j)
-        if job.first <= instance.horizon:
-            yield job
 
 
 def _internal_utility(instance: DmlrsInstance, job: JobAtArrival) -> float:
@@ -143,7 +134,7 @@ def competitive(
     """
     given = declared(instance, price_floor) if prices in (None, "declared") else None
     price_range = given or of_jobs(
-        list(_candidates(instance)),
+        candidates(instance),
         instance.horizon,
         arrays(instance).capacity_milli,
         floor=price_floor,
@@ -204,12 +195,10 @@ def rounding(
     if delta >= 1:
         failed.append("R2: delta < 1; with delta = 1 the claim is vacuous")
     if gain == "packing":
-        parameters = [gain_parameters(instance, job, delta) for job in _candidates(instance)]
-        vacuous = [
-            job_parameters for job_parameters in parameters if job_parameters.packing is None
-        ]
+        parameters = [gain_parameters(instance, job, delta) for job in candidates(instance)]
+        vacuous = [each for each in parameters if each.packing is None]
         if vacuous:
-            low, high = (f"{width:.3g}" for width in _ends(vacuous))
+            low, high = (f"{end(each.W_a for each in vacuous):.3g}" for end in (min, max))
             failed.append(
                 f"R3: W_a > ln(3 (R H + 1) / delta) = {vacuous[0].log:.3g}; for {len(vacuous)} of "
                 f"{len(parameters)} jobs it is {low} to {high}, and the claim is vacuous"
@@ -244,11 +233,6 @@ def complexity(instance: DmlrsInstance, **free: object) -> dict[str, Any]:
         "if each Theta(t, v) is computed once"
     )
     return {"claim": claim, "factor": None, "holds": True, "failed": []}
-
-
-def _ends(parameters: list[GainParameters]) -> tuple[float, float]:
-    """Return the least and the largest W_a."""
-    return min(each.W_a for each in parameters), max(each.W_a for each in parameters)
 
 
 def conditions(instance: DmlrsInstance, run: AlgorithmRun) -> dict[str, Any]:
@@ -290,7 +274,7 @@ def rounding_odds(instance: DmlrsInstance, delta: float) -> dict[str, Any]:
     delta : float
         In (0, 1].
     """
-    parameters = [gain_parameters(instance, job, delta) for job in _candidates(instance)]
+    parameters = [gain_parameters(instance, job, delta) for job in candidates(instance)]
     if not parameters or len(instance.machines) == 1:
         return {}
 

@@ -142,8 +142,20 @@ class Rounding:
             self.counts["draws_failed"] += not fits.any()  # A4 L11 (E13)
             drawn = trials[int(fits.argmax())] if fits.any() else None
             if self.observe is not None:
-                self._report(slot, machines, (n, m), gain, problem.program.objective(values),
-                             trials, fits)  # fmt: skip
+                packed, bound = _packed(slot, machines, trials), 3 * gain / self.delta
+                needed = n, m if self.ps_row else 0
+                covered = (trials.sum(axis=2) >= needed).all(axis=1)
+                cost = trials[:, 0] @ slot.worker_price[machines]
+                cost += trials[:, 1] @ slot.ps_price[machines]
+                lp = problem.program.objective(values)
+                self.observe(
+                    RoundedProblem(
+                        slot, n, m, gain, bound, lp,
+                        float(cost[int(fits.argmax())]) if fits.any() else None,
+                        len(trials), int((~packed).sum()), int((~covered).sum()),
+                        int((~fits).sum()), int((cost > bound * lp * (1 + 1e-9)).sum()),
+                    )
+                )  # fmt: skip
             if drawn is not None:
                 pairs = zip(machines.tolist(), drawn[0].tolist(), drawn[1].tolist(), strict=True)
                 options.append(slot.option({h: (w, s) for h, w, s in pairs}))
@@ -160,33 +172,6 @@ class Rounding:
         if self.gain == "cover":
             return cover_gain(min(n, m), self.delta, 2)
         return float(self.gain)
-
-    def _report(
-        self,
-        slot: SlotState,
-        machines: Ints,
-        bundle: tuple[int, int],
-        gain: float,
-        lp: float,
-        trials: Ints,
-        fits: NDArray[np.bool_],
-    ) -> None:
-        """Hand the outcome of one problem to `observe`."""
-        assert self.observe is not None
-        n, m = bundle
-        workers, ps = trials[:, 0], trials[:, 1]
-        packed = _packed(slot, machines, trials)
-        covered = (workers.sum(axis=1) >= n) & (ps.sum(axis=1) >= (m if self.ps_row else 0))
-        cost = workers @ slot.worker_price[machines] + ps @ slot.ps_price[machines]
-        bound = 3 * gain / self.delta
-        self.observe(
-            RoundedProblem(
-                slot, n, m, gain, bound, lp,
-                float(cost[int(fits.argmax())]) if fits.any() else None,
-                len(trials), int((~packed).sum()), int((~covered).sum()), int((~fits).sum()),
-                int((cost > bound * lp * (1 + 1e-9)).sum()),
-            )
-        )  # fmt: skip
 
 
 def _packed(slot: SlotState, machines: Ints, trials: Ints) -> NDArray[np.bool_]:

@@ -144,13 +144,10 @@ def _placed(
         return None
     steps = np.round(program.steps.extract(values)).astype(int).tolist()
     chosen = {}
-    for a, i in enumerate(jobs):
-        k = int(np.searchsorted(bundles(instance, i).workers, program.step[a] * steps[a]))
-        chosen[i] = (
-            (int(bundles(instance, i).workers[k]), int(bundles(instance, i).ps[k]))
-            if steps[a]
-            else (0, 0)
-        )
+    for i, step, number in zip(jobs, program.step, steps, strict=True):
+        own = bundles(instance, i)
+        k = int(np.searchsorted(own.workers, step * number))
+        chosen[i] = (int(own.workers[k]), int(own.ps[k])) if number else (0, 0)
     return pack(instance, chosen, before)
 
 

@@ -23,9 +23,8 @@ def price_certificate(prices: Floats, grid: int | None = None) -> dict[str, Any]
     `prices` [t, r]: prices of the resources, all machines merged. `grid`: steps of the work at
     which jobs are priced; None prices them with fractional bundles.
     """
-    if grid is None:
-        return {"kind": "prices", "prices": _nonzero_rows(prices)}
-    return {"kind": "grid-prices", "grid": grid, "prices": _nonzero_rows(prices)}
+    kind = {"kind": "prices"} if grid is None else {"kind": "grid-prices", "grid": grid}
+    return {**kind, "prices": _nonzero_rows(prices)}
 
 
 def item_price_certificate(prices: Floats) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from schedgap.instances.dmlrs.compiled import Floats
 from schedgap.instances.records import Many
 from schedgap.models.certificates import Certificate, proved, read
 from schedgap.models.dmlrs.bounds.certificate_data import MAX_GRID, is_too_fine
-from schedgap.models.dmlrs.bounds.column_generation import grid_bound
+from schedgap.models.dmlrs.bounds.column_generation import price_all
 from schedgap.models.dmlrs.bounds.machine_patterns import (
     MAX_ROWS,
     MAX_WORKERS,
@@ -102,7 +102,7 @@ def _bound(instance: DmlrsInstance, record: Certificate) -> float:
         if int(arrays(instance).batch.max(initial=0)) > MAX_WORKERS:
             raise ValueError(f"item prices of jobs with more than {MAX_WORKERS} workers")
         layout = PatternMaster(instance)
-        if layout.rows > MAX_ROWS:
+        if layout.master.height > MAX_ROWS:
             raise ValueError(f"item prices of more than {MAX_ROWS} rows")
         evaluation = evaluate_prices(layout, _dense(record.prices, T, len(layout.items)), Clock())
         assert evaluation is not None
@@ -112,7 +112,9 @@ def _bound(instance: DmlrsInstance, record: Certificate) -> float:
     if isinstance(record, GridPriceCertificate):
         if is_too_fine(instance, record.grid):
             raise ValueError(f"a grid of {record.grid} parts is too fine")
-        return grid_bound(instance, prices, record.grid)
+        priced = price_all(instance, prices, record.grid, Clock())
+        assert priced is not None
+        return priced[0]
     return priced_bound(instance, prices)
 
 

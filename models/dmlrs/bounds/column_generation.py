@@ -31,6 +31,7 @@ from schedgap.models.dmlrs.slot_options import SlotOption, job_at_arrival
 from schedgap.models.dmlrs.throughput import bundles, first_completions, mode_limits
 from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster
 from schedgap.models.method import Budget
+from schedgap.solvers import Clock
 from schedgap.solvers.loops.column_generation import ColumnGenerationResult
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -75,22 +76,22 @@ def payoff(instance: DmlrsInstance, i: int, cost: Floats) -> float:
     return float((utility - lower).max(initial=0.0))
 
 
-def grid_bound(instance: DmlrsInstance, prices: Floats, grid: int) -> float:
-    """Return the bound on the optimum that prices prove.
+def price_all(
+    instance: DmlrsInstance, prices: Floats, grid: int, clock: Clock
+) -> tuple[float, dict[int, CheapestPlans]] | None:
+    """Return the bound that prices prove, and each job's cheapest plans; None if time was up.
 
     `prices` [t, r]: prices >= 0 of the resources. `grid`: steps of the work, >= 1.
     """
-    payoffs = []
+    capacity = arrays(instance).capacity_milli.sum(axis=0) / 1000
+    terms, plans = (prices * capacity).ravel().tolist(), {}
     for i, first in enumerate(first_completions(instance)):
         if first <= instance.horizon:
-            payoffs.append(payoff(instance, i, cheapest(instance, i, prices, grid).cost))
-    return _dual_value(instance, prices, payoffs)
-
-
-def _dual_value(instance: DmlrsInstance, prices: Floats, payoffs: list[float]) -> float:
-    """Return sum p C + sum lambda, rounded up."""
-    capacity = arrays(instance).capacity_milli.sum(axis=0) / 1000
-    return math.fsum([*(prices * capacity).ravel().tolist(), *payoffs]) * (1 + 8 * _EPS)
+            if clock.expired():
+                return None
+            plans[i] = cheapest(instance, i, prices, grid)
+            terms.append(payoff(instance, i, plans[i].cost))
+    return math.fsum(terms) * (1 + 8 * _EPS), plans
 
 
 def generate(
@@ -99,7 +100,7 @@ def generate(
     grid: int,
     budget: Budget,
     prices: Floats | None = None,
-    on_bound: Callable[[float, Floats], None] | None = None,
+    on_bound: Callable[[float, Floats], None] = lambda bound, prices: None,
 ) -> ColumnGenerationResult:
     """Solve the master; its `bound` and `prices` are for minus the sum of utilities.
 
@@ -113,25 +114,20 @@ def generate(
     once = master.rows("once", len(jobs), upper=1)
     row_of = dict(zip(jobs, once.positions.tolist(), strict=True))
 
-    def entries(column: JobColumn) -> dict[int, float]:
-        own = bundles(instance, column.job)
-        found: dict[int, float] = {}
+    def cost_and_entries(column: JobColumn) -> tuple[float, dict[int, float]]:
+        own, found = bundles(instance, column.job), {row_of[column.job]: 1.0}
         for t, option in column.options.items():
             demand = own.demand[int(np.searchsorted(own.workers, option.workers))]
             found |= dict(zip(capacity.positions[t - 1].tolist(), demand.tolist(), strict=True))
-        return {row: value for row, value in found.items() if value} | {row_of[column.job]: 1.0}
-
-    best = [-math.inf]
+        utility = float(view.utility[column.job, column.completion - view.arrival[column.job]])
+        return -utility, {row: value for row, value in found.items() if value}
 
     def pricing(duals: Floats) -> Priced | None:
-        at = resource_prices(instance, duals)
-        columns: list[JobColumn] = []
-        payoffs = []
-        for i in jobs:
-            if budget.clock.expired():
-                return None
-            plans = cheapest(instance, i, at, grid)
-            payoffs.append(payoff(instance, i, plans.cost))
+        priced = price_all(instance, resource_prices(instance, duals), grid, budget.clock)
+        if priced is None:
+            return None
+        (bound, plans_of), columns = priced, []
+        for i, plans in plans_of.items():
             arrival = int(view.arrival[i])
             lead = first_completions(instance)[i] - arrival
             for k, plan in plans.plans.items():
@@ -140,17 +136,10 @@ def generate(
                 if view.utility[i, f] - plans.cost[k] > 1e-9 - duals[row_of[i]]:
                     options = {arrival + s: option for s, option in plan.items()}
                     columns.append(JobColumn(i, arrival + f, options))
-        bound = -_dual_value(instance, at, payoffs)
-        if on_bound is not None and bound > best[0]:
-            best[0] = bound
-            on_bound(-bound, at)
-        fresh = None
-        if columns:
-            cost = [
-                -float(view.utility[c.job, c.completion - view.arrival[c.job]]) for c in columns
-            ]
-            fresh = master.columns(cost, [entries(column) for column in columns], columns)
-        return Priced(fresh, bound)
+        if not columns:
+            return Priced(None, -bound)
+        cost, entries = zip(*map(cost_and_entries, columns), strict=True)
+        return Priced(master.columns(cost, entries, columns), -bound)
 
     return master.solve(
         pricing,
@@ -158,6 +147,7 @@ def generate(
         duals=None if prices is None else master.duals({capacity: -prices}),
         seed=budget.seed,
         threads=budget.threads,
+        on_bound=lambda bound, duals: on_bound(-bound, resource_prices(instance, duals)),
     ).result
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
-from schedgap.instances.dmlrs.compiled import Floats, Ints
+from schedgap.instances.dmlrs.compiled import Floats
 from schedgap.models.dmlrs.throughput import first_completions, mode_limits
 from schedgap.solvers.programs.arrays import LinearProgram
 from schedgap.solvers.programs.builder import Block, ProgramBuilder
@@ -36,21 +36,6 @@ class FluidRelaxation:
         """
         prices: Floats = np.maximum(0.0, -self.capacity.extract(duals))
         return prices
-
-
-def _with_capacity(instance: DmlrsInstance) -> tuple[ProgramBuilder, Block]:
-    """Return a builder with the rows of (5), and these rows."""
-    builder, total = ProgramBuilder(), arrays(instance).capacity_milli.sum(axis=0) / 1000
-    return builder, builder.rows("capacity", (instance.horizon, len(total)), upper=total)
-
-
-def _add_demand(
-    builder: ProgramBuilder, rows: Ints, columns: Ints, modes: list[tuple[float, Floats]]
-) -> None:
-    """Add the demand of columns [slot, mode] to the rows of (5) [slot, r]."""
-    demand = np.array([demand for _, demand in modes])  # [mode, r]
-    used = demand.any(axis=0)
-    builder.add(rows[:, None, used], columns[:, :, None], demand[:, used])
 
 
 def full_width_modes(instance: DmlrsInstance, i: int) -> list[tuple[float, Floats]]:
@@ -77,7 +62,8 @@ def build(instance: DmlrsInstance, *, names: bool = False) -> FluidRelaxation:
     `names`: whether columns and rows have names.
     """
     view, T = arrays(instance), instance.horizon
-    builder, capacity = _with_capacity(instance)
+    builder, total = ProgramBuilder(), view.capacity_milli.sum(axis=0) / 1000
+    capacity = builder.rows("capacity", (T, len(total)), upper=total)  # (5)
     for i, first in enumerate(first_completions(instance)):
         if first > T:
             continue
@@ -90,7 +76,10 @@ def build(instance: DmlrsInstance, *, names: bool = False) -> FluidRelaxation:
         upper[:, 0] = np.where(slots < slots[-1], np.inf, 2.0)
         own = builder.columns(f"W_q[{i}]", upper.shape, upper=upper).positions
         W, q = own[:, 0], own[:, 1:]
-        _add_demand(builder, capacity.positions[arrival - 1 :], q, modes)
+        demand = np.array([each for _, each in modes])  # [mode, r]
+        used = demand.any(axis=0)
+        own_rows = capacity.positions[arrival - 1 :, None, used]
+        builder.add(own_rows, q[:, :, None], demand[:, used])
         # rows of a slot: the first two kinds below, in slots before f0; then also the last two
         count = 2 + (slots >= lead) + (slots > lead)
         begin = np.cumsum(count) - count

@@ -101,26 +101,11 @@ class PatternMaster:
             [p.workers * view.worker_milli[p.job] + p.ps * view.ps_milli[p.job] for p in self.items]
         ).reshape(len(self.items), len(instance.resources))
         self.arrival = view.arrival[[item.job for item in self.items]]  # [k]
-        self.max_count = [self._max_count(item) for item in self.items]  # [k]
         self.master: RestrictedMaster[JobColumn | MachinePattern] = RestrictedMaster()
         self.item_rows = self.master.rows("items", (T, len(self.items)), upper=0)
         self.type_rows = self.master.rows("types", (T, len(self.machines)), upper=self.machines)
-        self.job_rows = self.master.rows("jobs", len(self.jobs), upper=1)
-        self._row_of_job: dict[int, int] = dict(
-            zip(self.jobs, self.job_rows.positions.tolist(), strict=True)
-        )
-
-    @property
-    def rows(self) -> int:
-        """Number of rows of the master."""
-        return self.master.height
-
-    def _max_count(self, item: PatternItem) -> int:
-        """Return the largest number of an item that a job has in a slot."""
-        if item.inside:
-            return 1
-        own = bundles(self.instance, item.job)
-        return int((own.workers if item.workers else own.ps)[-1])
+        job_rows = self.master.rows("jobs", len(self.jobs), upper=1).positions.tolist()
+        self.job_row: dict[int, int] = dict(zip(self.jobs, job_rows, strict=True))
 
     def options(self, i: int, price: Floats) -> list[list[SlotOption]]:
         """Return the options of job i in each slot from its arrival on, at their prices.
@@ -169,10 +154,12 @@ class PatternMaster:
                     own.append(Option(value, demand, (k, 1)))
                 continue
             copies = min(b // a for a, b in zip(demand, capacity.tolist(), strict=True) if a)
+            own_bundles = bundles(self.instance, self.items[k].job)
+            most = int((own_bundles.workers if self.items[k].workers else own_bundles.ps)[-1])
             choices.append(
                 [
                     Option(n * value, tuple(n * a for a in demand), (k, n))
-                    for n in range(1, min(copies, self.max_count[k]) + 1)
+                    for n in range(1, min(copies, most) + 1)
                 ]
             )
         bound, names = multiple_choice_knapsack(
@@ -191,8 +178,8 @@ class PatternMaster:
         ps = self.index[PatternItem(item.job, 0, 1, False)]
         return bool(price[k] <= item.workers * price[worker] + item.ps * price[ps])
 
-    def entries(self, column: JobColumn | MachinePattern) -> dict[int, float]:
-        """Return the coefficients of a column of the master, by row.
+    def column(self, column: JobColumn | MachinePattern) -> tuple[float, dict[int, float]]:
+        """Return the cost of a column of the master, and its coefficients by row.
 
         `column`: a job's plan needs items, a machine's pattern supplies them.
         """
@@ -201,8 +188,9 @@ class PatternMaster:
             own = items[column.slot - 1]
             entries = {int(own[k]): -float(n) for k, n in enumerate(column.numbers) if n}
             entries[int(self.type_rows.at(column.slot - 1, column.type))] = 1.0
-            return entries
-        i, own_bundles, entries = column.job, bundles(self.instance, column.job), {}
+            return 0.0, entries
+        i, view = column.job, arrays(self.instance)
+        own_bundles, entries = bundles(self.instance, i), {self.job_row[i]: 1.0}
         for slot, option in column.options.items():
             own, n = items[slot - 1], option.workers
             m = int(own_bundles.ps[np.searchsorted(own_bundles.workers, n)])
@@ -211,28 +199,13 @@ class PatternMaster:
             else:
                 entries[int(own[self.index[PatternItem(i, 1, 0, False)]])] = float(n)
                 entries[int(own[self.index[PatternItem(i, 0, 1, False)]])] = float(m)
-        entries[self.job_row(i)] = 1.0
-        return entries
-
-    def cost(self, column: JobColumn | MachinePattern) -> float:
-        """Return minus the utility of a plan; 0 for a pattern."""
-        if isinstance(column, MachinePattern):
-            return 0.0
-        view = arrays(self.instance)
-        return -float(view.utility[column.job, column.completion - view.arrival[column.job]])
-
-    def job_row(self, i: int) -> int:
-        """Return the row of job i.
-
-        `i`: index of a job that can be completed.
-        """
-        return self._row_of_job[i]
+        return -float(view.utility[i, column.completion - view.arrival[i]]), entries
 
 
 def is_too_large(instance: DmlrsInstance) -> bool:
     """Return whether an instance has too many workers in a slot, or too many rows, for prices."""
     most = int(arrays(instance).batch.max(initial=0))
-    return most > MAX_WORKERS or PatternMaster(instance).rows > MAX_ROWS
+    return most > MAX_WORKERS or PatternMaster(instance).master.height > MAX_ROWS
 
 
 class PriceEvaluation(NamedTuple):
@@ -280,32 +253,28 @@ def generate_patterns(
     receives each better bound on the sum of utilities, with its item prices [t, k].
     """
     layout = PatternMaster(instance)
-    best = math.inf
+
+    def item_prices(duals: Floats) -> Floats:
+        price = prices_at_most(layout.item_rows, duals)
+        return np.where(price > MIN_PRICE, price, 0.0)
 
     def pricing(duals: Floats) -> Priced | None:
-        nonlocal best
-        price = prices_at_most(layout.item_rows, duals)
-        price = np.where(price > MIN_PRICE, price, 0.0)
+        price = item_prices(duals)
         evaluation = evaluate_prices(layout, price, budget.clock)
         if evaluation is None:
             return None
-        if evaluation.bound < best:
-            best = evaluation.bound
-            on_bound(best, price)
         columns = _patterns(layout, evaluation.patterns, price, duals)
         for i, cheapest in evaluation.plans.items():
             job = job_at_arrival(instance, i)
             for k, plan in cheapest.plans.items():
                 # reduced cost: price of the plan + price of the job's row - utility < 0
-                if job.utility[k] - cheapest.cost[k] > MIN_PRICE - duals[layout.job_row(i)]:
+                if job.utility[k] - cheapest.cost[k] > MIN_PRICE - duals[layout.job_row[i]]:
                     options = {job.arrival + s: option for s, option in plan.items()}
                     columns.append(JobColumn(i, job.arrival + k, options))
-        fresh = None
-        if columns:
-            cost = [layout.cost(column) for column in columns]
-            entries = [layout.entries(column) for column in columns]
-            fresh = layout.master.columns(cost, entries, columns)
-        return Priced(fresh, -evaluation.bound)
+        if not columns:
+            return Priced(None, -evaluation.bound)
+        cost, entries = zip(*map(layout.column, columns), strict=True)
+        return Priced(layout.master.columns(cost, entries, columns), -evaluation.bound)
 
     layout.master.solve(
         pricing,
@@ -314,6 +283,7 @@ def generate_patterns(
         duals=layout.master.duals({layout.item_rows: -(prices @ (layout.demand / 1000).T)}),
         seed=budget.seed,
         threads=budget.threads,
+        on_bound=lambda bound, duals: on_bound(-bound, item_prices(duals)),
     )
 
 

@@ -23,7 +23,6 @@ linear relaxation by lower convex hulls.
 """
 
 import math
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -36,23 +35,15 @@ REQUIRED_WORK = 1 - 1e-8  # D, just below the fraction of the work that complete
 _EPS = float(np.finfo(np.float64).eps)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BundleOptions:
-    """Progress and demand of the bundles that a job may have in one slot, by k."""
-
-    advance: Floats  # [k], fractions of the job's work
-    demand: Floats  # [k, r]
-
-
-def bundle_options(instance: DmlrsInstance, i: int) -> BundleOptions:
-    """Return the bundles of job i that fit the empty cluster, in both modes."""
+def bundle_options(instance: DmlrsInstance, i: int) -> tuple[Floats, Floats]:
+    """Return progress [k] and demand [k, r] of the bundles of job i on the empty cluster."""
     job_bundles, needed = bundles(instance, i), arrays(instance).needed[i]
     advance, demand = [], []
     for mode, width in enumerate(mode_limits(instance, i)):
         fits = job_bundles.workers <= width
         advance.append(job_bundles.workers[fits] / needed[mode])
         demand.append(job_bundles.demand[fits])
-    return BundleOptions(np.concatenate(advance), np.concatenate(demand))
+    return np.concatenate(advance), np.concatenate(demand)
 
 
 def priced_bound(instance: DmlrsInstance, prices: Floats) -> float:
@@ -85,15 +76,15 @@ def payoff(instance: DmlrsInstance, i: int, prices: Floats) -> float:
     first, arrival = first_completions(instance)[i], int(view.arrival[i])
     if first > instance.horizon:
         return best
-    options = bundle_options(instance, i)
-    costs = prices[arrival - 1 :] @ options.demand.T  # [t - arrival, k]
-    steps = [_hull_steps(options.advance, cost) for cost in costs]
+    advance, demand = bundle_options(instance, i)
+    costs = prices[arrival - 1 :] @ demand.T  # [t - arrival, k]
+    steps = [_hull_steps(advance, cost) for cost in costs]
     for f in range(first, instance.horizon + 1):
         utility = float(view.utility[i, f - arrival])
         if utility <= best:
             break  # utilities only fall
         slots = f - arrival + 1
-        best = max(best, utility - least_cost(options.advance, costs[:slots], steps[:slots]))
+        best = max(best, utility - least_cost(advance, costs[:slots], steps[:slots]))
     return best
 
 

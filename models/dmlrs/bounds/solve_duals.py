@@ -18,8 +18,8 @@ from schedgap.models.dmlrs.algorithms.pd_ors import Across, pd_ors
 from schedgap.models.dmlrs.algorithms.prices import final_prices
 from schedgap.models.dmlrs.baselines.oasis import oasis
 from schedgap.models.dmlrs.bounds.certificate_data import is_too_fine, price_certificate
-from schedgap.models.dmlrs.bounds.job_alone import NO_PRICES, alone_bound
-from schedgap.models.dmlrs.bounds.solve_relaxations import certified
+from schedgap.models.dmlrs.bounds.certificates import check_certificate
+from schedgap.models.dmlrs.bounds.solve_relaxations import bounded_state, report_value
 from schedgap.models.dmlrs.programs import dual
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers import solve
@@ -49,20 +49,22 @@ def dual_online(
 
     `options`: for the run; OASiS has only `prices` and `price_floor`.
     """
-    call.progress.bound(alone_bound(instance), NO_PRICES)
+    state = bounded_state(instance, call)
     if of == "oasis":
         shared = {key: options[key] for key in ("prices", "price_floor") if key in options}
         run = oasis(instance, **shared, clock=call.clock)
     else:
         run = pd_ors(instance, **options, across=_ACROSS[of], seed=call.seed, clock=call.clock)
+    state.trace |= run.trace
     if call.clock.expired():
-        return certified(instance, NO_PRICES, "stopped: every job alone", **run.trace)
+        return state.outcome("stopped: every job alone")
     call.progress.phase("pricing at full capacity")
     too_fine = is_too_fine(instance, GRID)
     prices = merged_prices(instance, final_prices(instance, run))
     certificate = price_certificate(prices, None if too_fine else GRID)
     note = "too large for whole bundles: priced with fractional ones" if too_fine else ""
-    return certified(instance, certificate, note, **run.trace)
+    report_value(state, instance, check_certificate(instance, certificate), certificate)
+    return state.outcome(note)
 
 
 def merged_prices(instance: DmlrsInstance, prices: Floats) -> Floats:
@@ -76,22 +78,19 @@ def merged_prices(instance: DmlrsInstance, prices: Floats) -> Floats:
 
 def dual_10(instance: DmlrsInstance, call: RunContext) -> MethodResult:
     """Solve the dual with a row for every schedule, and evaluate its prices."""
-    call.progress.bound(alone_bound(instance), NO_PRICES)
+    state = bounded_state(instance, call)
     call.progress.phase("building a row for every schedule")
     try:
         model = dual.build(instance)
     except UsageError as error:
-        return certified(instance, NO_PRICES, str(error))
+        return state.outcome(str(error))
     result = solve(
         model, call.engine or "highs", clock=call.clock, threads=call.threads, seed=call.seed
     )
     prices = np.zeros((instance.horizon, len(instance.resources)))
     for (t, r), price in model.p.items():
         prices[t - 1, r - 1] = max(0.0, price.value or 0.0)
-    return certified(
-        instance,
-        price_certificate(prices, GRID),
-        "stopped: every job alone" if result.objective is None else "",
-        rows=len(model.schedules),
-        relaxation=result.objective,
-    )
+    certificate = price_certificate(prices, GRID)
+    report_value(state, instance, check_certificate(instance, certificate), certificate)
+    state.trace |= {"rows": len(model.schedules), "relaxation": result.objective}
+    return state.outcome("stopped: every job alone" if result.objective is None else "")

@@ -5,11 +5,10 @@ from typing import Annotated
 from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule
 from schedgap.models.dmlrs import proof
 from schedgap.models.dmlrs.bounds import fluid
-from schedgap.models.dmlrs.bounds.solve_relaxations import MaxColumns
+from schedgap.models.dmlrs.bounds.solve_relaxations import MaxColumns, initial_state
 from schedgap.models.dmlrs.bounds.utility_sums import attained
 from schedgap.models.dmlrs.exact.logic_based_benders import benders_stage
-from schedgap.models.dmlrs.heuristics.density import density
-from schedgap.models.dmlrs.heuristics.initial import initial_state
+from schedgap.models.dmlrs.heuristics.search_stages import density
 from schedgap.models.dmlrs.programs import printed
 from schedgap.models.dmlrs.utility_scaling import ENGINE_TOLERANCE
 from schedgap.models.method import MethodResult, RunContext

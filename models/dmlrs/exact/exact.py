@@ -1,10 +1,10 @@
 """The method `exact` (ours): a good schedule, better ones by CP-SAT, then refuted values.
 
-1. The fluid program and heuristics give a schedule. On small instances, trees then refute all
-   better values at once.
+1. Lists of jobs at the prices of the fluid program, and annealing, give a schedule. On small
+   instances, trees then refute all better values at once.
 2. CP-SAT looks for better schedules with all machines merged, until there are none. Trees prove it.
-3. If CP-SAT does not end, columns of jobs and machine patterns give bounds and better schedules.
-   Trees prove better bounds.
+3. If CP-SAT does not end, columns of jobs and machine patterns give bounds, and trees prove better
+   ones. Large instances have the columns only. Annealing takes the rest of the time.
 
 References
 ----------
@@ -17,22 +17,23 @@ from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.models.dmlrs import proof
 from schedgap.models.dmlrs.bounds.certificate_data import item_price_certificate
 from schedgap.models.dmlrs.bounds.machine_patterns import generate_patterns, is_too_large
-from schedgap.models.dmlrs.bounds.solve_relaxations import MaxColumns
+from schedgap.models.dmlrs.bounds.solve_relaxations import (
+    MaxColumns,
+    initial_state,
+    report_bound,
+    solve_columns,
+)
 from schedgap.models.dmlrs.exact.logic_based_benders import benders_stage, final_bound
 from schedgap.models.dmlrs.exact.prove import prove_goal
-from schedgap.models.dmlrs.heuristics.initial import initial_state, report_bound
-from schedgap.models.dmlrs.heuristics.search_stages import (
-    column_stage,
-    fluid_stage,
-    repeat_search,
-)
+from schedgap.models.dmlrs.heuristics.search_stages import list_stage, search
 from schedgap.models.method import Budget, MethodResult, RunContext
 from schedgap.models.refute import refute
 from schedgap.models.search_state import SearchState
 from schedgap.solvers.engines.availability import is_installed
 
 MOVES = 80  # moves of the first search, per job
-SEARCH_TIME, BENDERS_TIME, PATTERN_TIME, PROOF_TIME = 0.1, 0.7, 0.4, 0.95  # shares of the time left
+# Shares of the time left.
+SEARCH_TIME, BENDERS_TIME, COLUMN_TIME, PATTERN_TIME, PROOF_TIME = 0.1, 0.7, 0.3, 0.4, 0.95
 GRID = 3000  # steps of the work, for columns with all machines merged
 PROOF_STEP = 0.25  # share of the gap that is left for the trees, from one bound to the next
 REFUTE_SECONDS = 1.0  # for a proof that the first schedules are optimal
@@ -47,20 +48,22 @@ def exact(
     if state.closed:
         return state.outcome()
     moves = MOVES * len(instance.jobs)
-    prices = fluid_stage(state, instance, moves=moves, time_share=SEARCH_TIME)
-    if prices is None or state.closed:
+    prices = list_stage(state, instance)
+    if prices is None:
+        return state.outcome()
+    search(state, instance, prices, moves=moves, rounds=1, time_share=SEARCH_TIME)
+    if state.closed:
         return state.outcome()
     large = proof.size(instance) > max_columns or is_too_large(instance)
-    budget = call.budget.share(SEARCH_TIME, most=REFUTE_SECONDS)
-    if not large and _refute(state, instance, budget):
-        return state.outcome()
-    if not large and _search(state, instance):
-        _refute(state, instance, call.budget.share(PROOF_TIME))
-        return state.outcome()
-    prices = column_stage(
-        state, instance, prices, grid=GRID, moves=moves // 2, time_share=SEARCH_TIME
-    )
-    if not large and not state.closed:
+    if not large:
+        if _refute(state, instance, call.budget.share(SEARCH_TIME, most=REFUTE_SECONDS)):
+            return state.outcome()
+        if _search(state, instance):
+            _refute(state, instance, call.budget.share(PROOF_TIME))
+            return state.outcome()
+    budget = call.budget.share(COLUMN_TIME)
+    prices = solve_columns(state, instance, prices, grid=GRID, budget=budget)
+    if not large:
         call.progress.phase("generating patterns")
         generate_patterns(
             instance,
@@ -73,7 +76,7 @@ def exact(
         budget = call.budget.share(PROOF_TIME)
         if state.closed or _refute(state, instance, budget, step=PROOF_STEP):
             return state.outcome()
-    repeat_search(state, instance, prices, moves=10 * moves)
+    search(state, instance, prices, moves=10 * moves)
     return state.outcome("too large to decide: bounded and searched only" if large else "")
 
 

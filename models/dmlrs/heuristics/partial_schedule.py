@@ -1,150 +1,172 @@
-"""Partial schedules, into which jobs are inserted one by one at good payoff (ours).
-
-A job takes the slots of least cost for its progress, each at its largest number of workers and the
-last one at the least that suffices. It completes in the slot where its utility minus that cost is
-largest.
+"""Partial schedules: the plans of some jobs, and what they leave free, for the kernel.
 
 References
 ----------
-R. Kolisch, "Serial and parallel resource-constrained project scheduling methods revisited: theory
-and computation", European Journal of Operational Research 90 (1996): schedules built serially.
+Y. Toyoda, "A simplified algorithm for obtaining approximate solutions to zero-one programming
+problems", Management Science 21 (1975): greedy by value over a weighted sum of resources.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 import numpy as np
 
-from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, DmlrsInstance, DmlrsSchedule, arrays
-from schedgap.instances.dmlrs.compiled import Floats, Ints
-from schedgap.models.dmlrs.heuristics.placing import Counts, place, slot_limits
-from schedgap.models.dmlrs.throughput import FULL, bundles, first_completions, progress
+from schedgap.instances.dmlrs import (
+    EXTERNAL,
+    INTERNAL,
+    DmlrsInstance,
+    DmlrsSchedule,
+    Plan,
+    arrays,
+)
+from schedgap.instances.dmlrs.compiled import Floats
+from schedgap.models.dmlrs.heuristics import kernel
+from schedgap.models.dmlrs.throughput import (
+    bundles,
+    first_completions,
+    max_external_workers,
+    mode_limits,
+)
+from schedgap.solvers import Clock
+from schedgap.solvers.search.annealing import insert_all
 
-BASE_PRICE = 1e-6  # price of free capacity without a price, per capacity of the cluster
+MAX_ENTRIES = 10_000_000  # largest size of an array
 
-Plan = dict[int, Counts]  # what a job holds, by slot from 1
+
+def densities(instance: DmlrsInstance) -> Floats:
+    """Return u(f0 - a) / (N sum_r (alpha + beta / gamma) / C) of each job [i].
+
+    C is the capacity of all machines; N is for work across machines, if the job can run so. 0 for a
+    job that no schedule completes.
+    """
+    view = arrays(instance)
+    capacity = np.maximum(view.capacity.sum(axis=0), 1e-3)
+    density = np.zeros(len(instance.jobs))
+    for i, first in enumerate(first_completions(instance)):
+        if first <= instance.horizon:
+            mode = EXTERNAL if max_external_workers(instance, i) else INTERNAL
+            unit_demand = view.worker_demand[i] + view.ps_demand[i] / view.ratio[i]
+            cluster_share = float(view.needed[i, mode] * (unit_demand / capacity).sum())
+            density[i] = view.utility[i, first - view.arrival[i]] / cluster_share
+    return density
+
+
+@lru_cache(maxsize=16)
+def _problem(instance: DmlrsInstance) -> kernel.Problem:
+    """Return the jobs that can be completed, without prices."""
+    view, first = arrays(instance), np.array(first_completions(instance), dtype=np.int64)
+    job = np.flatnonzero(first <= instance.horizon)
+    most = np.array([max(mode_limits(instance, i)) for i in job.tolist()], dtype=np.int64)
+    width = min(int(most.max(initial=1)), max(1, MAX_ENTRIES // max(1, len(job))))
+    number = np.arange(width + 1)
+    down, servers = (np.zeros((len(job), len(number)), dtype=np.int64) for _ in range(2))
+    for j, i in enumerate(job.tolist()):
+        own = bundles(instance, i)
+        place = np.searchsorted(own.workers, number, side="right")
+        down[j], servers[j] = np.append(0, own.workers)[place], np.append(0, own.ps)[place]
+    density = densities(instance)[job]
+    return kernel.Problem(
+        alone=np.zeros(len(job)),
+        keys=np.stack([-density, view.arrival[job].astype(float)]),
+        job=job,
+        arrival=view.arrival[job] - 1,
+        lead=first[job] - view.arrival[job],
+        utility=view.utility[job],
+        needed=view.needed[job],
+        ratio=view.ratio[job],
+        worker=view.worker_milli[job].astype(float),
+        ps=view.ps_milli[job].astype(float),
+        most=np.minimum(most, down[:, -1]),
+        down=down,
+        servers=servers,
+        price=np.zeros((instance.horizon, len(instance.resources))),
+    )
+
+
+def _state(problem: kernel.Problem, instance: DmlrsInstance) -> kernel.State:
+    """Return the state without jobs."""
+    view, T, H, jobs = arrays(instance), instance.horizon, len(instance.machines), len(problem.job)
+    most = int((problem.most + problem.servers[:, -1]).max(initial=1))
+    entries = max(1, min(T * min(H, most), MAX_ENTRIES // max(1, jobs)))
+    rows, none = (jobs, entries), np.zeros(T, dtype=np.int64)
+    plan = kernel.Plan(
+        start=problem.arrival.astype(float),
+        end=(problem.arrival + problem.lead).astype(float),
+        cost=problem.utility[np.arange(jobs), problem.lead],
+        used=np.zeros(jobs, dtype=np.int64),
+        slot=np.zeros(rows, dtype=np.int64),
+        machine=np.zeros(rows, dtype=np.int64),
+        workers=np.zeros(rows, dtype=np.int64),
+        ps=np.zeros(rows, dtype=np.int64),
+    )
+    return kernel.State(
+        plan,
+        free=np.tile(view.capacity_milli.T.astype(float), (T, 1, 1)),
+        inside=np.zeros((T, H)),
+        alone=np.zeros((T, H)),
+        beside=np.zeros((T, H)),
+        width=np.zeros((T, 2), dtype=np.int64),
+        mode=none.copy(),
+        progress=np.zeros(T),
+        cost=np.zeros(T),
+        order=none.copy(),
+        chosen=none,
+    )
 
 
 class PartialSchedule:
-    """Free capacity of the cluster and plans of the scheduled jobs; jobs can be removed again.
+    """Plans of some jobs, and the capacity that they leave free.
 
-    `free` [t, h, r] is in thousandths. `plans`: of the jobs that are scheduled at the start.
+    `prices` [t, r]: prices of the resources at which jobs are inserted. `plans`: of the jobs that
+    are scheduled at the start.
     """
 
-    def __init__(self, instance: DmlrsInstance, plans: Mapping[int, Plan] | None = None) -> None:
+    def __init__(
+        self, instance: DmlrsInstance, prices: Floats, plans: Mapping[int, Plan] | None = None
+    ) -> None:
         self.instance = instance
-        self.free: Ints = np.tile(arrays(instance).capacity_milli, (instance.horizon, 1, 1))
-        self.plans: dict[int, Plan] = {}
+        self.problem = _problem(instance)._replace(price=prices / 1000)
+        self.state = _state(self.problem, instance)
+        self.best = float(self.state.plan.cost.sum())  # value if no job lost any utility
+        self._row = {i: j for j, i in enumerate(self.problem.job.tolist())}
         for i, plan in (plans or {}).items():
-            self.add(i, plan)
-
-    def copy(self) -> "PartialSchedule":
-        """Return an independent copy."""
-        other = PartialSchedule(self.instance)
-        other.free, other.plans = self.free.copy(), dict(self.plans)
-        return other
-
-    def schedule(self) -> DmlrsSchedule:
-        """Return the schedule of the scheduled jobs."""
-        return DmlrsSchedule.of_plans(self.instance, self.plans)
-
-    def value(self) -> float:
-        """Return the sum of the utilities."""
-        return sum(self.utility(i) for i in self.plans)
-
-    def utility(self, i: int) -> float:
-        """Return the utility of a scheduled job."""
-        view = arrays(self.instance)
-        return float(view.utility[i, max(self.plans[i]) - view.arrival[i]])
-
-    def add(self, i: int, plan: Plan) -> None:
-        """Schedule a job.
-
-        `plan`: workers and PSs by slot, from 1, and machine; it must fit the free capacity.
-        """
-        self.plans[i] = plan
-        self._change(i, plan, -1)
-
-    def remove(self, i: int) -> None:
-        """Remove a job."""
-        self._change(i, self.plans.pop(i), 1)
-
-    def _change(self, i: int, plan: Plan, sign: int) -> None:
-        """Add the demand of a plan, times a sign, to the free capacity."""
-        view = arrays(self.instance)
-        units = sign * np.stack([view.worker_milli[i], view.ps_milli[i]])
-        for slot, counts in plan.items():
-            self.free[slot - 1, list(counts)] += np.array(list(counts.values())) @ units
-
-    def insert(self, i: int, prices: Floats) -> bool:
-        """Schedule a job with a plan of positive payoff; return whether one was found.
-
-        `prices` [t, r]: prices of the resources in the payoff.
-
-        Notes
-        -----
-        Not always the plan of largest payoff. Ties: the earliest completion. Time: O(T H R + T^2).
-        """
-        first, arrival = first_completions(self.instance)[i], int(arrays(self.instance).arrival[i])
-        if first > self.instance.horizon:
-            return False
-        free = self.free[arrival - 1 :]
-        max_workers = slot_limits(self.instance, i, free).max_workers
-        slot_prices = prices[arrival - 1 :]
-        chosen = self._best_slots(i, max_workers, slot_prices, first - arrival)
-        plan, worker_slots = {}, [0, 0]
-        for k in chosen.tolist():
-            if k != chosen[-1]:
-                mode = self._faster_mode(i, max_workers[k])
-                n = int(max_workers[k, mode])
-            else:
-                mode, n = self._last_slot(i, worker_slots, max_workers[k])
-            worker_slots[mode] += n
-            counts = place(self.instance, i, free[k], n, mode, slot_prices[k] + BASE_PRICE)
-            assert counts is not None
-            plan[arrival + k] = counts
-        if plan:
-            self.add(i, plan)
-        return bool(plan)
-
-    def _best_slots(self, i: int, max_workers: Ints, prices: Floats, lead: int) -> Ints:
-        """Return the slots of the best payoff that do the work, the most expensive last."""
-        view, job_bundles = arrays(self.instance), bundles(self.instance, i)
-        progress_by_mode = max_workers / view.needed[i]
-        progress_of = progress_by_mode.max(axis=1)
-        usable = np.flatnonzero(progress_of > 0)
-        workers = max_workers[usable, progress_by_mode[usable].argmax(axis=1)]
-        demand = job_bundles.demand_milli[np.searchsorted(job_bundles.workers, workers)] / 1000
-        cost = np.zeros(len(progress_of))
-        cost[usable] = (prices[usable] * demand).sum(axis=1)
-        order = usable[np.argsort(cost[usable] / progress_of[usable], kind="stable")]
-        best_payoff, chosen = 0.0, order[:0]
-        for k in range(lead, len(progress_of)):
-            utility = float(view.utility[i, k])
-            if utility <= best_payoff:
-                break  # utilities only fall
-            slots = order[order <= k]
-            cumulative = np.cumsum(progress_of[slots])
-            end = int(np.searchsorted(cumulative, FULL))
-            if end == len(slots):
+            own, j = self.state.plan, self._row[i]
+            rows = [(t - 1, h, *counts) for t, held in plan.items() for h, counts in held.items()]
+            if len(rows) > own.slot.shape[1]:
                 continue
-            excess = max(0.0, float((cumulative[end] - 1) / progress_of[slots[end]]))
-            price_paid = float(cost[slots[: end + 1]].sum() - excess * cost[slots[end]])
-            if utility - price_paid > best_payoff:
-                best_payoff, chosen = utility - price_paid, slots[: end + 1]
-        return chosen
+            own.used[j] = len(rows)
+            for array, values in zip(own[4:], np.array(rows).T, strict=True):
+                array[j, : len(rows)] = values
+            slots, utility = own.slot[j, : len(rows)], self.problem.utility[j]
+            own.start[j], own.end[j] = slots.min(), slots.max()
+            own.cost[j] -= utility[slots.max() - self.problem.arrival[j]]
+            kernel.apply(self.problem, self.state, j, 1)
 
-    def _faster_mode(self, i: int, max_workers: Ints) -> int:
-        """Return the mode in which the largest number of workers makes more progress."""
-        return int((max_workers / arrays(self.instance).needed[i]).argmax())
+    def insert(self, jobs: Iterable[int], share: float = 1.0, clock: Clock | None = None) -> None:
+        """Insert jobs in order, each where it pays best at a share of the prices."""
+        run = kernel.entry(self.instance)
+        for i in jobs:
+            if clock is not None and clock.expired():
+                break
+            insert_all(run, self.problem, self.state, [self._row[i]], (share, 1.0))
 
-    def _last_slot(self, i: int, worker_slots: list[int], max_workers: Ints) -> tuple[int, int]:
-        """Return mode and least number of workers that end the work; on one machine if possible."""
-        workers = bundles(self.instance, i).workers
-        for mode in (INTERNAL, EXTERNAL):
-            for n in workers[workers <= max_workers[mode]].tolist():
-                total = [*worker_slots]
-                total[mode] += n
-                if progress(self.instance, i, *total) >= FULL:
-                    return mode, n
-        mode = self._faster_mode(i, max_workers)
-        return mode, int(max_workers[mode])
+    def insert_by_density(self, share: float, clock: Clock) -> None:
+        """Insert the jobs that are not scheduled, densest first; ties in list order."""
+        rows = np.argsort(self.problem.keys[0], kind="stable")
+        self.insert(self.problem.job[rows[self.state.plan.used[rows] == 0]].tolist(), share, clock)
+
+    @property
+    def value(self) -> float:
+        """Sum of the utilities."""
+        return self.best - float(self.state.plan.cost.sum())
+
+    def schedule(self, plan: kernel.Plan | None = None) -> DmlrsSchedule:
+        """Return the schedule of a plan of the kernel, by default the current one."""
+        plan = plan or self.state.plan
+        plans: dict[int, dict[int, dict[int, tuple[int, int]]]] = {}
+        for j in np.flatnonzero(plan.used).tolist():
+            entries = np.stack([array[j, : plan.used[j]] for array in plan[4:]], axis=1)
+            own = plans[int(self.problem.job[j])] = {}
+            for t, h, workers, ps in entries.tolist():
+                own.setdefault(t + 1, {})[h] = workers, ps
+        return DmlrsSchedule.of_plans(self.instance, plans)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from schedgap.instances.dmlrs import STEP
-from schedgap.instances.dmlrs.compiled import Floats, Ints
+from schedgap.instances.dmlrs.compiled import Ints
 from schedgap.models.dmlrs.slot_options import SlotState
 from schedgap.solvers.programs.arrays import LinearProgram
 from schedgap.solvers.programs.builder import Block, ProgramBuilder
@@ -21,18 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AcrossMachines:
-    """Problem (23) on machines [k], as arrays and with the places of its columns and rows."""
+    """Problem (23) on machines [k], as arrays and with the places of its cover rows."""
 
     program: LinearProgram
-    columns: tuple[Block, Block]  # w [k], s [k]
     cover_rows: Ints  # positions of the rows eq_25_26 and fix_e3, whose lower sides are n and m(n)
-
-    def counts(self, values: Floats) -> Floats:
-        """Return workers and PSs [2, k] of a solution.
-
-        `values` [j]: by column.
-        """
-        return np.stack([block.extract(values) for block in self.columns])
 
 
 def build(
@@ -68,7 +60,7 @@ def build(
         builder.rows("fix_e3", 1, (0, s.positions, 1.0), lower=ps),
     )
     cover_rows = np.concatenate([block.positions for block in covers])
-    return AcrossMachines(builder.program(names=names), (w, s), cover_rows)
+    return AcrossMachines(builder.program(names=names), cover_rows)
 
 
 def _capacity_rows(

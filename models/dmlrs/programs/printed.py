@@ -6,8 +6,8 @@ never increases the utility. Workers of the mode across machines may all be on o
 program then counts less work for them than (3) does, so both have the same optimum.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule, arrays
@@ -24,45 +24,18 @@ if TYPE_CHECKING:
     from pyomo.environ import ConcreteModel
 
 
-Work = Mapping[int, tuple[Any, Any]]  # by slot: worker-slots on a single machine, and across
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _CandidateJob:
-    """A job that some schedule may complete, with limits on its workers and PSs in a slot."""
-
-    index: int
-    arrival: int
-    first: int  # f0, its earliest possible completion
-    internal: Sequence[int]  # [h] most workers with their PSs on the machine
-    external: int  # most workers across machines; 0 if impossible
-    workers: Sequence[int]  # [h] most workers on the machine
-    ps: Sequence[int]  # [h] most PSs on the machine
-
-
-def _candidate_jobs(instance: DmlrsInstance) -> list[_CandidateJob]:
-    """Return the jobs that may be admitted."""
-    limits = machine_limits(instance)
-    return [
-        _CandidateJob(
-            i,
-            instance.jobs[i].arrival,
-            first,
-            limits.internal[i].tolist(),
-            max_external_workers(instance, i),
-            limits.workers[i].tolist(),
-            limits.ps[i].tolist(),
-        )
-        for i, first in enumerate(first_completions(instance))
-        if first <= instance.horizon
-    ]
+def _candidates(instance: DmlrsInstance) -> dict[int, int]:
+    """Return f0, the earliest possible completion, of each job that some schedule completes."""
+    first = enumerate(first_completions(instance))
+    return {i: f0 for i, f0 in first if f0 <= instance.horizon}
 
 
 def size(instance: DmlrsInstance) -> int:
     """Return an upper limit on the number of columns."""
     T, H = instance.horizon, len(instance.machines)
     each = 5 * H + 1 + (0 if instance.ps_rule == "at_least" else H + 1)
-    return sum((T - p.arrival + 1) * each + T - p.first + 1 for p in _candidate_jobs(instance))
+    first = _candidates(instance)
+    return sum((T - instance.jobs[i].arrival + 1) * each + T - f0 + 1 for i, f0 in first.items())
 
 
 def build(instance: DmlrsInstance, *, cuts: bool = True) -> "ConcreteModel":
@@ -72,65 +45,72 @@ def build(instance: DmlrsInstance, *, cuts: bool = True) -> "ConcreteModel":
     """
     import pyomo.core as pyo
 
-    view, jobs = arrays(instance), _candidate_jobs(instance)
-    T, H = instance.horizon, len(instance.machines)
-    by_job = {p.index: p for p in jobs}
+    view, limits, first = arrays(instance), machine_limits(instance), _candidates(instance)
+    T, H, R = instance.horizon, len(instance.machines), len(instance.resources)
+    arrival = {i: instance.jobs[i].arrival for i in first}
+    single, workers, ps = (
+        each.tolist() for each in (limits.internal, limits.workers, limits.ps)
+    )  # [i][h] most workers with their PSs, workers, PSs
+    several = {i: max_external_workers(instance, i) for i in first}
     model = pyo.ConcreteModel(name=instance.name)
-    _add_completions(model, instance, jobs)
-    slots = [(p.index, t) for p in jobs for t in range(p.arrival, T + 1)]
-    one = [(i, t, h) for i, t in slots for h in range(H) if by_job[i].internal[h]]
-    split = [(i, t) for i, t in slots if by_job[i].external]
-    on = [(i, t, h) for i, t in split for h in range(H)]
-    max_ps = {
-        (p.index, h): ps_needed(float(view.ratio[p.index]), p.internal[h])
-        for p in jobs
-        for h in range(H)
-    }
-    model.z = pyo.Var(one, domain=pyo.Binary, doc="job i is on machine h alone in slot t")
-    model.wI = pyo.Var(
-        one,
-        domain=pyo.NonNegativeIntegers,
-        bounds=lambda model, i, t, h: (0, by_job[i].internal[h]),
-        doc="its workers there",
+    model.y = pyo.Var(
+        [(i, f) for i, f0 in first.items() for f in range(f0, T + 1)],
+        domain=pyo.Binary,
+        doc="job i is complete by slot f",
     )
-    model.sI = pyo.Var(
-        one,
-        domain=pyo.NonNegativeIntegers,
-        bounds=lambda model, i, t, h: (0, max_ps[i, h]),
-        doc="its PSs there",
-    )
-    model.e = pyo.Var(split, domain=pyo.Binary, doc="job i is on several machines in slot t")
-    model.wE = pyo.Var(
-        on,
-        domain=pyo.NonNegativeIntegers,
-        bounds=lambda model, i, t, h: (0, by_job[i].workers[h]),
-        doc="its workers on machine h then",
-    )
-    model.sE = pyo.Var(
-        on,
-        domain=pyo.NonNegativeIntegers,
-        bounds=lambda model, i, t, h: (0, by_job[i].ps[h]),
-        doc="its PSs on machine h then",
+    model.objective = pyo.Objective(
+        expr=pyo.quicksum(
+            float(view.utility[i, f - arrival[i]]) * y for (i, f), y in model.y.items()
+        ),
+        sense=pyo.maximize,
+        doc="sum of utilities of the admitted jobs",
     )
 
-    model.eq_4_workers = pyo.Constraint(
-        one,
-        rule=lambda model, i, t, h: model.wI[i, t, h] <= by_job[i].internal[h] * model.z[i, t, h],
+    def running(i: int, t: int) -> Any:
+        """Return sum_{f >= t} y_if, which is 1 if job i may run in slot t."""
+        return sum(model.y[i, f] for f in range(max(t, first[i]), T + 1))
+
+    model.lin_once = pyo.Constraint(
+        list(first),
+        doc="a job is admitted at most once",
+        rule=lambda model, i: running(i, 1) <= 1,
     )
-    model.eq_4_ps = pyo.Constraint(
-        one, rule=lambda model, i, t, h: model.sI[i, t, h] <= max_ps[i, h] * model.z[i, t, h]
+    slots = [(i, t) for i in first for t in range(arrival[i], T + 1)]
+    one = [(i, t, h) for i, t in slots for h in range(H) if single[i][h]]
+    split = [(i, t) for i, t in slots if several[i]]
+    on = [(i, t, h) for i, t in split for h in range(H)]
+    model.z = pyo.Var(one, domain=pyo.Binary, doc="job i is on machine h alone in slot t")
+    model.e = pyo.Var(split, domain=pyo.Binary, doc="job i is on several machines in slot t")
+
+    def add_units(
+        name: str, row: str, doc: str, keys: list[Any], most: Callable[[int, int], int]
+    ) -> None:
+        """Add workers or PSs [i, t, h], up to most(i, h), and the row (4) that allows a mode."""
+        bounds = {(i, t, h): (0, most(i, h)) for i, t, h in keys}
+        units = pyo.Var(keys, domain=pyo.NonNegativeIntegers, bounds=bounds, doc=doc)
+        model.add_component(name, units)
+        rows = pyo.Constraint(
+            keys,
+            rule=lambda model, i, t, h: (
+                units[i, t, h] <= most(i, h) * (model.z[i, t, h] if keys is one else model.e[i, t])
+            ),
+        )
+        model.add_component(row, rows)
+
+    add_units("wI", "eq_4_workers", "its workers there", one, lambda i, h: single[i][h])
+    add_units(
+        "sI", "eq_4_ps", "its PSs there", one,
+        lambda i, h: ps_needed(float(view.ratio[i]), single[i][h]),
+    )  # fmt: skip
+    add_units(
+        "wE", "eq_4_each_worker", "its workers on machine h then", on, lambda i, h: workers[i][h]
     )
-    model.eq_4_each_worker = pyo.Constraint(
-        on, rule=lambda model, i, t, h: model.wE[i, t, h] <= by_job[i].workers[h] * model.e[i, t]
-    )
-    model.eq_4_each_ps = pyo.Constraint(
-        on, rule=lambda model, i, t, h: model.sE[i, t, h] <= by_job[i].ps[h] * model.e[i, t]
-    )
+    add_units("sE", "eq_4_each_ps", "its PSs on machine h then", on, lambda i, h: ps[i][h])
     model.eq_4 = pyo.Constraint(
         split,
         doc="at most the batch of workers",
         rule=lambda model, i, t: (
-            sum(model.wE[i, t, h] for h in range(H)) <= by_job[i].external * model.e[i, t]
+            sum(model.wE[i, t, h] for h in range(H)) <= several[i] * model.e[i, t]
         ),
     )
     inside = {key: (model.wI[key], model.sI[key]) for key in one}
@@ -139,152 +119,70 @@ def build(instance: DmlrsInstance, *, cuts: bool = True) -> "ConcreteModel":
         for i, t in split
     }
     if instance.ps_rule == "at_least":
-        slope = {p.index: ps_slope(instance, p.index) for p in jobs}
-        model.eq_2_inside = pyo.Constraint(
-            one,
-            doc="PSs enough for the workers",
-            rule=lambda model, *key: inside[key][0] <= slope[key[0]] * inside[key][1],
-        )
-        model.eq_2 = pyo.Constraint(
-            split,
-            doc="PSs enough for the workers",
-            rule=lambda model, *key: across[key][0] <= slope[key[0]] * across[key][1],
-        )
+        slope = {i: ps_slope(instance, i) for i in first}
+        for name, units in (("eq_2_inside", inside), ("eq_2", across)):
+            row = pyo.Constraint(
+                list(units),
+                doc="PSs enough for the workers",
+                rule=lambda model, *key, units=units: (
+                    units[key][0] <= slope[key[0]] * units[key][1]
+                ),
+            )
+            model.add_component(name, row)
     else:
         _add_exact_ratio(model, instance, inside, across)
     model.eq_6 = pyo.Constraint(
-        [(i, t) for i, t in slots if by_job[i].external or any(by_job[i].internal)],
+        slots,
         doc="one mode in a slot, and none after completion",
         rule=lambda model, i, t: (
-            sum(model.z[i, t, h] for h in range(H) if by_job[i].internal[h])
-            + (model.e[i, t] if by_job[i].external else 0)
-            <= _running(model, instance, i, t)
+            sum(model.z[i, t, h] for h in range(H) if single[i][h])
+            + (model.e[i, t] if several[i] else 0)
+            <= running(i, t)
         ),
     )
-    work = {
-        p.index: {
-            t: (
-                sum(model.wI[p.index, t, h] for h in range(H) if p.internal[h]),
-                across[p.index, t][0] if p.external else 0,
-            )
-            for t in range(p.arrival, T + 1)
-        }
-        for p in jobs
+    work = {  # worker-slots on a single machine, and across machines
+        (i, t): (
+            sum(model.wI[i, t, h] for h in range(H) if single[i][h]),
+            across[i, t][0] if several[i] else 0,
+        )
+        for i, t in slots
     }
-    _add_work(model, instance, jobs, work, cuts=cuts)
-
-    def demand(i: int, t: int, h: int, r: int) -> Any:
-        alpha, beta = float(view.worker_demand[i, r]), float(view.ps_demand[i, r])
-        if not alpha and not beta:
-            return 0
-        pairs = ((model.wI, model.sI), (model.wE, model.sE))
-        held = [(w[i, t, h], s[i, t, h]) for w, s in pairs if (i, t, h) in w]
-        return sum(alpha * w + beta * s for w, s in held)
-
-    _add_capacity(model, instance, jobs, demand)
-    return model
-
-
-def _add_completions(
-    model: "ConcreteModel", instance: DmlrsInstance, jobs: list[_CandidateJob]
-) -> None:
-    """Add y_if, the objective, and the rows of at most one completion for each job.
-
-    `model`: gets `y`, `objective` and `lin_once`.
-    """
-    import pyomo.core as pyo
-
-    T, view = instance.horizon, arrays(instance)
-    model.y = pyo.Var(
-        [(job.index, f) for job in jobs for f in range(job.first, T + 1)],
-        domain=pyo.Binary,
-        doc="job i is complete by slot f",
-    )
-    model.objective = pyo.Objective(
-        expr=pyo.quicksum(
-            float(view.utility[i, f - view.arrival[i]]) * y for (i, f), y in model.y.items()
-        ),
-        sense=pyo.maximize,
-        doc="sum of utilities of the admitted jobs",
-    )
-    model.lin_once = pyo.Constraint(
-        [job.index for job in jobs],
-        doc="a job is admitted at most once",
-        rule=lambda model, i: _running(model, instance, i, 1) <= 1,
-    )
-
-
-def _running(model: "ConcreteModel", instance: DmlrsInstance, i: int, t: int) -> Any:
-    """Return sum_{f >= t} y_if, which is 1 if job i may run in slot t.
-
-    `model`: with `y`.
-    """
-    return sum(model.y[i, f] for f in range(t, instance.horizon + 1) if (i, f) in model.y)
-
-
-def _add_work(
-    model: "ConcreteModel",
-    instance: DmlrsInstance,
-    jobs: list[_CandidateJob],
-    work: Mapping[int, Work],
-    *,
-    cuts: bool,
-) -> None:
-    """Add (3) for each slot in which a job may be complete; the rows of slot T are the printed one.
-
-    `model`: with `y`; gets `eq_3`. `work`: by job and slot, the worker-slots on a single machine
-    and across machines, as expressions. `cuts`: whether to add the rows of slots before T.
-    """
-    import pyomo.core as pyo
-
-    T = instance.horizon
-    by_job = {job.index: job for job in jobs}
-    rows = {job.index: work_rows(instance, job.index) for job in jobs}
+    rows = {i: work_rows(instance, i) for i in first}
 
     def enough(model: "ConcreteModel", i: int, t: int, k: int) -> Any:
-        job, (internal, external, least) = by_job[i], rows[i][k]
+        internal, external, least = rows[i][k]
         done = pyo.quicksum(
-            internal * work[i][s][0] + external * work[i][s][1] for s in range(job.arrival, t + 1)
+            internal * work[i, s][0] + external * work[i, s][1] for s in range(arrival[i], t + 1)
         )
-        complete = sum(model.y[i, f] for f in range(job.first, t + 1))
-        return done >= least * complete
+        return done >= least * sum(model.y[i, f] for f in range(first[i], t + 1))
 
-    slots = [
-        (job.index, t, k)
-        for job in jobs
-        for t in range(job.first if cuts else T, T + 1)
-        for k in range(len(rows[job.index]))
-    ]
-    model.eq_3 = pyo.Constraint(slots, rule=enough, doc="a complete job has done its work")
-
-
-def _add_capacity(
-    model: "ConcreteModel",
-    instance: DmlrsInstance,
-    jobs: list[_CandidateJob],
-    demand: Callable[[int, int, int, int], Any],
-) -> None:
-    """Add (5).
-
-    `model`: gets `eq_5`. `demand`: from job i, slot t, machine h and resource r to the demand
-    there: an expression, or 0.
-    """
-    import pyomo.core as pyo
-
-    T, H, R = instance.horizon, len(instance.machines), len(instance.resources)
-    capacity = arrays(instance).capacity
-    uses: dict[tuple[int, int, int], Any] = {}
-    for t in range(1, T + 1):
-        for h in range(H):
-            for r in range(R):
-                terms = [demand(job.index, t, h, r) for job in jobs if t >= job.arrival]
-                uses[h, t, r] = sum(term for term in terms if not isinstance(term, int))
-    rows = [key for key, used in uses.items() if not isinstance(used, int)]
-    model.eq_5 = pyo.Constraint(
-        rows,
-        doc="capacity of each machine, slot and resource",
-        rule=lambda model, h, t, r: uses[h, t, r] <= float(capacity[h, r]),
+    model.eq_3 = pyo.Constraint(  # the rows of slot T are the printed one
+        [
+            (i, t, k)
+            for i in first
+            for t in range(first[i] if cuts else T, T + 1)
+            for k in range(len(rows[i]))
+        ],
+        rule=enough,
+        doc="a complete job has done its work",
     )
+    uses = {}
+    alpha, beta = view.worker_demand.tolist(), view.ps_demand.tolist()
+    for t, h, r in product(range(1, T + 1), range(H), range(R)):
+        held = [
+            alpha[i][r] * w[i, t, h] + beta[i][r] * s[i, t, h]
+            for i in first
+            for w, s in ((model.wI, model.sI), (model.wE, model.sE))
+            if (i, t, h) in w and (alpha[i][r] or beta[i][r])
+        ]
+        if held:
+            uses[h, t, r] = sum(held)
+    model.eq_5 = pyo.Constraint(
+        list(uses),
+        doc="capacity of each machine, slot and resource",
+        rule=lambda model, h, t, r: uses[h, t, r] <= float(view.capacity[h, r]),
+    )
+    return model
 
 
 def _add_exact_ratio(

@@ -16,7 +16,7 @@ from schedgap.models.dmlrs.algorithms.best_schedule import PricedCluster
 from schedgap.models.dmlrs.algorithms.pd_ors import pd_ors
 from schedgap.models.dmlrs.algorithms.prices import declared, final_load, of_jobs
 from schedgap.models.dmlrs.programs import across_machines, printed
-from schedgap.models.dmlrs.slot_options import JobAtArrival, SlotState, job_at_arrival
+from schedgap.models.dmlrs.slot_options import JobAtArrival, SlotState, candidates
 from schedgap.models.dmlrs.throughput import FULL
 
 if TYPE_CHECKING:
@@ -54,9 +54,8 @@ class JobSubproblem:
 
 def arriving(instance: DmlrsInstance) -> int | None:
     """Return the index of the last job to arrive that can be completed; None if there is none."""
-    jobs = [job_at_arrival(instance, j) for j in range(len(instance.jobs))]
-    candidates = [job for job in jobs if job.first <= instance.horizon]
-    return max(candidates, key=lambda job: (job.arrival, job.index)).index if candidates else None
+    jobs = candidates(instance)
+    return jobs[-1].index if jobs else None
 
 
 def last_to_arrive(instance: DmlrsInstance) -> JobSubproblem:
@@ -67,20 +66,17 @@ def last_to_arrive(instance: DmlrsInstance) -> JobSubproblem:
     UsageError
         When no job can be completed.
     """
-    candidates = [job_at_arrival(instance, j) for j in range(len(instance.jobs))]
-    candidates = sorted(
-        (job for job in candidates if job.first <= instance.horizon), key=lambda j: j.arrival
-    )
-    if not candidates:
+    jobs = candidates(instance)
+    if not jobs:
         raise UsageError("no program: no job can be completed")
     data = instance.to_data()
-    data["jobs"] = [data["jobs"][job.index] for job in candidates[:-1]]
+    data["jobs"] = [data["jobs"][job.index] for job in jobs[:-1]]
     before = DmlrsInstance.from_data(data)
     load = final_load(before, pd_ors(before, across="greedy"))
     capacity = arrays(instance).capacity_milli
-    prices = declared(instance) or of_jobs(candidates, instance.horizon, capacity)
+    prices = declared(instance) or of_jobs(jobs, instance.horizon, capacity)
     return JobSubproblem(
-        instance, candidates[-1], PricedCluster(capacity, load, prices.price(load, capacity))
+        instance, jobs[-1], PricedCluster(capacity, load, prices.price(load, capacity))
     )
 
 
@@ -176,7 +172,10 @@ def build_19(slot: SlotState, inside: int, across: int) -> "ConcreteModel":
         [n for n, _ in pairs if n >= across and H > 1],
         domain=pyo.Binary, doc="n workers on several machines",
     )  # fmt: skip
-    _add_places(model, slot)
+    for name, most, what in zip("ws", slot.max_units, ("workers", "PSs"), strict=True):
+        bounds = {h: (0, int(units)) for h, units in enumerate(most)}
+        doc, domain = f"{what} on machine h, of several", pyo.NonNegativeIntegers
+        model.add_component(name, pyo.Var(range(H), domain=domain, bounds=bounds, doc=doc))
     model.eq_20 = pyo.Constraint(
         expr=sum(model.vI.values()) + sum(model.vE.values()) == 1,
         doc="one choice of those that train v samples",
@@ -228,17 +227,3 @@ def build_22(slot: SlotState, workers: int) -> "ConcreteModel":
         ),
     )
     return model
-
-
-def _add_places(model: "ConcreteModel", slot: SlotState) -> None:
-    """Add w_h and s_h, the workers and PSs on each machine in the mode across machines."""
-    import pyomo.core as pyo
-
-    for name, max_units, what in zip("ws", slot.max_units, ("workers", "PSs"), strict=True):
-        var = pyo.Var(
-            range(len(slot.free)),
-            domain=pyo.NonNegativeIntegers,
-            bounds=lambda model, h, max_units=max_units: (0, int(max_units[h])),
-            doc=f"{what} on machine h, of several",
-        )
-        model.add_component(name, var)
