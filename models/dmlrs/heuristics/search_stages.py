@@ -72,7 +72,7 @@ def search(
             cold=COLD,
             moves=moves * 2**done if len(partial.problem.job) else 0,
             seed=state.call.seed + done,
-            enough=partial.best + state.lower,
+            target=partial.best + state.lower,
             stop=own.expired,
             spent=own.spent,
             on_better=lambda plan, value, at=partial: state.incumbent(at.schedule(plan)),
