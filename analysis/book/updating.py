@@ -151,9 +151,9 @@ def _enter(book: Book, offers: Offers, scale: Scale, folder: Path) -> list[Chang
     return list(changed.changes[: len(better)])
 
 
-def _is_better(scale: Scale, offer: Offer, known: Entry) -> bool:
-    """Return whether an offer improves what is known."""
-    old = known.side(offer.side)
+def _is_better(scale: Scale, offer: Offer, entry: Entry) -> bool:
+    """Return whether an offer improves an entry of the book."""
+    old = entry.side(offer.side)
     if old is None:
         return True
     if offer.side == "bound":

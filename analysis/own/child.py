@@ -444,7 +444,7 @@ def _kind(value: object) -> str:
     return "None" if value is None else f"a value of type {type(value).__name__}"
 
 
-def _fail(error: BaseException, what: str = "") -> NoReturn:
+def _fail(error: BaseException, prefix: str = "") -> NoReturn:
     """Raise an error of the user's code as one of ours, with the place and the traceback."""
     if isinstance(error, MemoryError):
         raise error
@@ -456,7 +456,7 @@ def _fail(error: BaseException, what: str = "") -> NoReturn:
     except BaseException:  # noqa: BLE001 - its own text fails
         said = ""
     text = f"{type(error).__name__}{': ' if said else ''}{said[:500]}{place}"
-    failure = OwnMethodError(what + text)
+    failure = OwnMethodError(prefix + text)
     with suppress(Exception):
         failure.add_note("".join(traceback.format_exception(error))[-10_000:])
     raise failure from None
@@ -495,8 +495,8 @@ class _Output:
 
 def _run_command(command: Command, instance: Instance, call: Call) -> tuple[str, float]:
     names = {"seed": str(call.seed)}
-    for what in ("instance", "schedule"):
-        names[what] = str(Path(call.folder, f"{what}.json"))
+    for name in ("instance", "schedule"):
+        names[name] = str(Path(call.folder, f"{name}.json"))
     data = json.dumps(instance.to_data()).encode()
     by_file, to_file = command.mentions("instance"), command.mentions("schedule")
     if by_file:
@@ -541,9 +541,9 @@ def _dies_with_its_parent() -> Callable[[], None]:
     return lambda: library.prctl(pr_set_pdeathsig, signal.SIGKILL, 0, 0, 0)
 
 
-def _filled(word: str, names: Mapping[str, str]) -> str:
+def _filled(argument: str, names: Mapping[str, str]) -> str:
     """Return an argument with the placeholders replaced, and `{word}` for `{{word}}`."""
-    return _PLACE.sub(lambda found: names[found[1]] if found[1] else found[0][1:-1], word)
+    return _PLACE.sub(lambda found: names[found[1]] if found[1] else found[0][1:-1], argument)
 
 
 def _feed(stream: IO[bytes], data: bytes) -> None:

@@ -140,7 +140,7 @@ def _tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def _lines(name: str, file: str, word: str) -> tuple[int, int]:
+def _lines(name: str, file: str, label: str) -> tuple[int, int]:
     """Return the first and last line of what builds the rows of a name, or of a function.
 
     They are 0 if the file has no such statement.
@@ -153,11 +153,11 @@ def _lines(name: str, file: str, word: str) -> tuple[int, int]:
                 ast.Assign(targets=[ast.Attribute(attr=own)])
                 | ast.FunctionDef(name=own)
                 | ast.ClassDef(name=own)
-            ) if own == word:
+            ) if own == label:
                 return node.lineno, node.end_lineno or node.lineno
             case ast.Expr() | ast.Assign() | ast.For():
                 inside = (each.value for each in ast.walk(node) if isinstance(each, ast.Constant))
-                if word in inside:
+                if label in inside:
                     named = node.lineno, node.end_lineno or node.lineno
     return named
 

@@ -55,14 +55,14 @@ def by_load(run: StoredRun) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _roles(name: str, group: pd.DataFrame, known: Collection[str]) -> Iterable[dict[str, object]]:
-    """Yield the rows of one family, trace and load; `known` are instances whose optimum is."""
+def _roles(name: str, group: pd.DataFrame, solved: Collection[str]) -> Iterable[dict[str, object]]:
+    """Yield the rows of one family, trace and load; `solved`: instances with a known optimum."""
     tried = group[group["kind"].isin(["algorithm", "baseline"])]
     every = group.drop_duplicates("instance")
     common = {
         "reached": every["load_reached"].mean(),
         "instances": len(every),
-        "closed": int(every["instance"].isin(known).sum()),
+        "closed": int(every["instance"].isin(solved).sum()),
     }
     scheduled = tried[tried["ratio_low"].notna()]
     means = scheduled.groupby("method").agg(

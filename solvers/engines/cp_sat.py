@@ -111,7 +111,7 @@ def _build(program: LinearProgram) -> "tuple[cp_model.CpModel, int]":
 
 
 def _whole(
-    numbers: NDArray[np.float64], reach: NDArray[np.float64], what: str
+    numbers: NDArray[np.float64], reach: NDArray[np.float64], name: str
 ) -> tuple[list[int], int]:
     """Return numbers scaled to integers, and the scale; `reach` bounds the columns."""
     if (numbers == np.rint(numbers)).all():
@@ -121,7 +121,7 @@ def _whole(
         scale = math.lcm(*(number.denominator for number in exact))
         scaled = [int(number * scale) for number in exact]
     if sum(abs(a) * int(most) for a, most in zip(scaled, reach.tolist(), strict=True)) >= _LARGEST:
-        raise UsageError(f"CP-SAT takes integers below 2^53; {what} cannot be scaled to such")
+        raise UsageError(f"CP-SAT takes integers below 2^53; {name} cannot be scaled to such")
     return scaled, scale
 
 

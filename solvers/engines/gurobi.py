@@ -180,22 +180,22 @@ def _read(
     program: LinearProgram,
     columns: "gurobipy.MVar",
     request: Request,
-    known: dict[str, float | None],
+    statistics: dict[str, float | None],
 ) -> EngineResult:
     """Return the result; a continuous program that was stopped early has no valid bound."""
     from gurobipy import GRB
 
     names = {GRB.OPTIMAL: "optimal", GRB.TIME_LIMIT: "time limit", GRB.INTERRUPTED: "interrupted"}
     words = f"Gurobi: {names.get(model.Status, f'status {model.Status}')}"
-    known = {**known, "iterations": int(model.IterCount) + model.BarIterCount}
+    statistics = {**statistics, "iterations": int(model.IterCount) + model.BarIterCount}
     if model.IsMIP:
-        known["nodes"] = int(model.NodeCount)
+        statistics["nodes"] = int(model.NodeCount)
         if not model.NodeCount and model.Status != GRB.OPTIMAL:  # stopped in the root node
-            known["root_bound"] = known["root_seconds"] = None
+            statistics["root_bound"] = statistics["root_seconds"] = None
     if model.Status == GRB.INFEASIBLE:
-        return request.result("infeasible", words, statistics=known)
+        return request.result("infeasible", words, statistics=statistics)
     if model.Status == GRB.UNBOUNDED:
-        return request.result("unbounded", words, statistics=known)
+        return request.result("unbounded", words, statistics=statistics)
     values = objective = duals = reduced = bound = None
     curved = bool(request.quadratics) or request.square is not None
     if model.SolCount > 0:
@@ -213,7 +213,7 @@ def _read(
         duals=duals,
         reduced=reduced,
         info={"nodes": int(model.NodeCount), "iterations": int(model.IterCount)},
-        statistics=known,
+        statistics=statistics,
     )
 
 

@@ -253,9 +253,9 @@ class Relaxation:
         )
 
 
-def _shape(got: int, wanted: int, what: str) -> None:
+def _shape(got: int, wanted: int, name: str) -> None:
     if got != wanted:
-        raise ValueError(f"{got} {what} given, {wanted} needed")
+        raise ValueError(f"{got} {name} given, {wanted} needed")
 
 
 def _floats(values: ArrayLike) -> Floats:
