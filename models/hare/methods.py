@@ -31,7 +31,7 @@ METHODS: "tuple[Method[HareInstance, HareSchedule], ...]" = (
     Method("exact", "exact", _at("exact.exact:exact"),
            "local search, CP-SAT, and branch and price over schedules of single jobs",
            "ours", ours=True, engines=("cp-sat", "highs"), runs_children=True, seeded=True,
-           kernel=_KERNEL),
+           kernel="schedgap.models.hare.exact.kernels"),
     Method("big-m", "exact", _solved(_BIG_M),
            "the paper's program, with a big-M row for each order of two tasks on a GPU",
            "(4)-(8)", engines=LINEAR_ENGINES, seeded=True),
@@ -47,7 +47,8 @@ METHODS: "tuple[Method[HareInstance, HareSchedule], ...]" = (
     Method("lagrangian", "bound", _at("bounds.solve_lagrangian:lagrangian_bound"),
            "Lagrangian relaxation of GPU capacity, each job scheduled alone at the prices; the "
            "strongest bound at full scale",
-           "Lagrangian relaxation of (8)", ours=True, engines=("highs",)),
+           "Lagrangian relaxation of (8)", ours=True, engines=("highs",),
+           kernel="schedgap.models.hare.bounds.kernel"),
     Method("job-alone", "bound", _at("bounds.job_alone:job_alone"),
            "each job alone on the fastest GPUs", "(4), (6), (7)", ours=True),
     Method("relaxed-miqcp", "bound", _at("bounds.solve_relaxations:relaxed_miqcp"),

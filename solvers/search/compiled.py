@@ -129,6 +129,11 @@ class Kernel:
         """Do not wait for compiled code again in this process."""
         self.__dict__["folder"] = None
 
+    def _call(self, entry: Function) -> None:
+        """Call the compiled entry once for numba to compile and store."""
+        problem, state, gene = self.sample()
+        insert_all(entry, problem, state, [], gene)
+
     def compile(self) -> None:
         """Compile, if it waits for that."""
         if not self.waits:
@@ -138,14 +143,35 @@ class Kernel:
             if self.waits:
                 for file in self._files():
                     file.unlink()
-                problem, state, gene = self.sample()
-                insert_all(self._compiled(), problem, state, [], gene)
+                self._call(self._compiled())
                 (self.folder / _READY).write_text(self._hash())
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """Kernels that one method needs together."""
+
+    parts: tuple[Kernel, ...]
+
+    @property
+    def waits(self) -> bool:
+        """Whether one of them can be compiled and has not been."""
+        return any(part.waits for part in self.parts)
+
+    def give_up(self) -> None:
+        """Do not wait for compiled code again in this process."""
+        for part in self.parts:
+            part.give_up()
+
+    def compile(self) -> None:
+        """Compile those that wait for that."""
+        for part in self.parts:
+            part.compile()
 
 
 def compile_kernel(send: Callable[[object], None], module: str, instance: object) -> None:
     """Compile the kernel that a module has for an instance, in this child process."""
-    kernel: Kernel = import_module(module).kernel(instance)
+    kernel: Kernel | Kernels = import_module(module).kernel(instance)
     kernel.compile()
 
 

@@ -1,5 +1,6 @@
 """The Lagrangian bound: any prices prove a bound, and good ones a better one than the fluid's."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -10,14 +11,19 @@ from numpy.random import default_rng
 
 from schedgap.errors import InputError
 from schedgap.instances.generate import generate
-from schedgap.instances.hare import HareInstance, arrays
+from schedgap.instances.hare import HareArrays, HareInstance, arrays
 from schedgap.models.hare.bounds import fluid, solve_lagrangian
 from schedgap.models.hare.bounds.certificates import check_certificate, lagrangian_certificate
+from schedgap.models.hare.bounds.kernel import PLANS
 from schedgap.models.hare.bounds.lagrangian import (
     GpuPrices,
+    JobPlan,
     PlanMaster,
+    _time_steps,
     bound,
     job_plan,
+    kernel_jobs,
+    run_kernel,
 )
 from schedgap.models.hare.bounds.solve_fluid import INTERIOR_POINT
 from schedgap.models.method import Budget, NullProgress, RunContext
@@ -43,7 +49,8 @@ def fluid_prices(instance: HareInstance, grid: np.ndarray) -> tuple[float, GpuPr
 @given(hare_instances(max_total=6), st.integers(0, 2**32), st.sampled_from([1, 2, 5]))
 def test_any_prices_prove_a_bound(instance: HareInstance, seed: int, steps: int) -> None:
     prices = random_prices(instance, seed)
-    value, certificate = lagrangian_certificate(instance, prices, steps=steps)
+    longest = float(default_rng(seed).choice([np.inf, 0.3, 2.0]))
+    value, certificate = lagrangian_certificate(instance, prices, steps=steps, longest=longest)
     assert value <= brute_force(instance) * (1 + 1e-9) + 1e-12
     assert check_certificate(instance, certificate) == value
 
@@ -181,6 +188,8 @@ def test_prices_beat_the_fluid_program_where_rounds_must_wait() -> None:
         {"prices": "1"},
         {"steps": 0},
         {"steps": 1.5},
+        {"longest": 0.0},
+        {"longest": 1e-320},
         {"grid": [0.0]},
         {"grid": [0.0, float("inf")]},
     ],
@@ -194,27 +203,67 @@ def test_a_certificate_that_does_not_fit_is_refused(change: dict) -> None:
         check_certificate(instance, certificate | change)
 
 
-def test_a_bound_comes_before_the_large_fluid_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At full scale the fluid program of 10 cells takes a second, with 50 cells several."""
-    steps: list[object] = []
-    solve_fluid = solve_lagrangian.solve_fluid
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("longest", [np.inf, 0.7])
+def test_the_kernel_and_job_plan_have_equal_numbers(seed: int, longest: float) -> None:
+    """Uncompiled; the compiled kernel is compared with `job_plan` in the test below."""
+    jobs = [
+        {"rounds": 3, "tasks_per_round": 2, "training_time": {"f": 2, "s": 7.3}, "weight": 3},
+        {"rounds": 1, "tasks_per_round": 4, "training_time": {"f": 1.1, "s": 1}, "arrival": 2},
+        {"task_rounds": [[{"training_time": {"f": 1, "s": 4}}] * r for r in (1, 2, 1)]},
+    ]
+    instance = instance_of({"g1": "f", "g2": "s"}, jobs)
+    view, prices = arrays(instance), random_prices(instance, seed)
+    flat = kernel_jobs(view, float(prices.grid[-1]), 2, longest)
+    assert flat is not None
+    same_plans(run_kernel(PLANS.plain, flat, prices), view, prices, 2, longest)
 
-    def noted(instance: HareInstance, call: RunContext, cells: int) -> object:
-        steps.append(f"{cells} cells")
-        return solve_fluid(instance, call, cells)
 
-    class Ear(NullProgress):
-        def bound(self, value: float, certificate: object = None, **more: object) -> None:
-            steps.append(value)
+def same_plans(
+    plans: list[JobPlan], view: HareArrays, prices: GpuPrices, steps: int, longest: float
+) -> None:
+    block = fluid.task_blocks(view)
+    for n, plan in enumerate(plans):
+        own = job_plan(view, block, n, prices, steps=steps, longest=longest)
+        assert (plan.value, plan.completion) == (own.value, own.completion)
+        assert np.array_equal(plan.use, own.use)
 
-    monkeypatch.setattr(solve_lagrangian, "solve_fluid", noted)
+
+def test_compiled_plans_are_the_same_and_compiled_once() -> None:
+    PLANS.compile()
+    assert PLANS.is_ready
     instance = generate("hare", preset="medium", seed=6)
-    call = RunContext({}, "highs", Budget(), Ear())
-    found = solve_lagrangian.lagrangian_bound(instance, call, rounds=0)
-    path, few, first, many, *_ = steps
-    assert (few, many) == ("10 cells", "50 cells")
-    assert isinstance(path, float) and isinstance(first, float) and path < first
-    assert found.bound == max(each for each in steps if isinstance(each, float)) >= first
+    view, prices = arrays(instance), random_prices(instance, 1)
+    flat = kernel_jobs(view, float(prices.grid[-1]), 1, 0.5)
+    assert flat is not None
+    fast = replace(PLANS).fast
+    same_plans(run_kernel(fast, flat, prices), view, prices, 1, 0.5)
+    assert len(fast.signatures) == 1  # type: ignore[attr-defined]
+    assert PLANS.is_ready  # nothing was compiled for other types, and stored
+
+
+def test_a_longest_step_makes_the_steps_shorter_and_the_bound_no_worse() -> None:
+    """Lengths 3 and 10: steps of 1 fit both, and 3 is the least number of them in the shortest."""
+    job = {"rounds": 2, "tasks_per_round": 1, "training_time": {"f": 3, "s": 10}}
+    instance = instance_of({"g1": "f", "g2": "s"}, [job])
+    view = arrays(instance)
+    delta, _, _ = _time_steps(view, fluid.task_blocks(view), 0, 20.0, 1, 3.0)
+    assert delta == pytest.approx(1)
+
+
+def test_the_first_prices_are_linear_between_the_cells_of_the_fluid_program() -> None:
+    prices = GpuPrices(np.array([0.0, 2.0, 4.0]), np.array([[3.0, 1.0]]))
+    assert prices.on(np.array([0.0, 1.0, 3.0, 4.0])).price.tolist() == [[3.0, 2.0, 1.0]]
+
+
+@pytest.mark.parametrize("end", [0, 3])
+def test_an_older_certificate_without_a_longest_step_is_evaluated(end: int) -> None:
+    job = {"rounds": 1, "tasks_per_round": 1, "training_time": {"g": 1}}
+    instance = instance_of({"gpu": "g"}, [job] * (end + 2))
+    value, certificate = lagrangian_certificate(
+        instance, GpuPrices(np.array([0.0, 1.0]), np.array([[1.0]])), steps=2
+    )
+    assert "longest" not in certificate and check_certificate(instance, certificate) == value
 
 
 def test_prices_that_reach_the_end_of_their_box_go_on() -> None:

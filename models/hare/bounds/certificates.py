@@ -10,6 +10,7 @@ A. Neumaier, O. Shcherbina, "Safe bounds in linear and mixed-integer linear prog
 Mathematical Programming 99 (2004).
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -74,11 +75,12 @@ class CutsCertificate(Certificate):
 
 
 class LagrangianCertificate(Certificate):
-    """Prices of GPU time by class and cell of a grid, and the time steps in the shortest task."""
+    """Prices of GPU time by class and cell of a grid, and the time steps of `job_plan`."""
 
     grid: Grid
     prices: NonEmpty[Many[Amount]]
     steps: Annotated[int, Field(ge=1, le=lagrangian.MAX_STEPS)]
+    longest: Annotated[float, Field(gt=0)] = math.inf  # older files have none
 
 
 def certified(
@@ -156,31 +158,34 @@ def _grid(grid: Sequence[float]) -> Floats:
 
 
 def lagrangian_certificate(
-    instance: HareInstance, prices: GpuPrices, *, steps: int
+    instance: HareInstance, prices: GpuPrices, *, steps: int, longest: float = math.inf
 ) -> tuple[float, dict[str, object]]:
     """Return the bound that prices prove after rounding to 12 digits, and the certificate.
 
-    `prices`: any prices >= 0 of GPU time. `steps`: time steps in the shortest task of a job, see
-    `lagrangian.job_plan`.
+    `prices`: any prices >= 0 of GPU time. `steps`, `longest`: see `lagrangian.job_plan`.
     """
     rounded = prices.rounded()
-    value = lagrangian.bound(instance, rounded, steps=steps)
-    return value, priced_certificate(rounded, value, steps=steps)
+    view = arrays(instance)
+    value = lagrangian.total(view, rounded, lagrangian.job_plans(view, rounded, steps, longest))
+    return value, priced_certificate(rounded, value, steps=steps, longest=longest)
 
 
-def priced_certificate(prices: GpuPrices, value: float, *, steps: int) -> dict[str, object]:
+def priced_certificate(
+    prices: GpuPrices, value: float, *, steps: int, longest: float
+) -> dict[str, object]:
     """Return the certificate of a bound that is already evaluated.
 
-    `prices`: prices with 12 digits. `value`: their bound. `steps`: time steps in the shortest task
-    of a job, see `lagrangian.job_plan`.
+    `prices`: prices with 12 digits. `value`: their bound. `steps`, `longest`: see
+    `lagrangian.job_plan`.
     """
-    return {
+    certificate = {
         "kind": "lagrangian",
         "grid": prices.grid.tolist(),
         "prices": prices.price.tolist(),
         "steps": steps,
         "value": value,
     }
+    return certificate if math.isinf(longest) else certificate | {"longest": longest}
 
 
 def _lagrangian(instance: HareInstance, certificate: LagrangianCertificate) -> float:
@@ -192,7 +197,7 @@ def _lagrangian(instance: HareInstance, certificate: LagrangianCertificate) -> f
             "need one for each class of GPUs and cell of the grid", path="certificate.prices"
         )
     prices = GpuPrices(grid, np.array(certificate.prices))
-    return lagrangian.bound(instance, prices, steps=certificate.steps)
+    return lagrangian.bound(instance, prices, steps=certificate.steps, longest=certificate.longest)
 
 
 def _fluid(instance: HareInstance, certificate: FluidCertificate) -> LinearProgram:

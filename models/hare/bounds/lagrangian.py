@@ -23,22 +23,25 @@ bound for real starts.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from schedgap.instances.hare import HareArrays, HareInstance, arrays
 from schedgap.models.hare.bounds.fluid import TaskBlocks, task_blocks
+from schedgap.models.hare.bounds.kernel import LARGE, PLANS, Jobs, Plans
 from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster, prices_at_most
 from schedgap.solvers.loops.column_generation import Columns
 from schedgap.solvers.programs.arrays import Floats
+from schedgap.solvers.search.compiled import Function
 
 Ints = NDArray[np.int64]
 MAX_STEPS = 200_000  # time steps of a job whose rounds consist of identical tasks
 MAX_WINDOW_STEPS = 400  # same, if a round has unlike tasks; tables are quadratic in it
-_BOX, _WIDE = 1.5, 0.05  # duals are at most this times the first price, plus this of the largest
+_BOX, _WIDE = 3.0, 0.1  # duals are at most this times the first price, plus this of the largest
 _MIN_USE = 1e-8  # least GPU time in a cell; HiGHS refuses smaller coefficients
+_FINER, _TRIED = 3, 99  # numbers of steps that are tried: relative to the least, and at most
 _EPS = float(np.finfo(float).eps)
 
 
@@ -53,6 +56,11 @@ class GpuPrices:
         """Return [k, q] the price of one GPU of class k from 0 to g_q."""
         total = np.cumsum(self.price * np.diff(self.grid), axis=1)
         return np.hstack([np.zeros((len(total), 1)), total])
+
+    def on(self, grid: Floats) -> "GpuPrices":
+        """Return the prices on another grid, linear between the middles of the cells."""
+        middles, own = ((times[1:] + times[:-1]) / 2 for times in (grid, self.grid))
+        return GpuPrices(grid, np.array([np.interp(middles, own, row) for row in self.price]))
 
     def rounded(self) -> "GpuPrices":
         """Return the prices with the 12 digits that a certificate holds."""
@@ -81,12 +89,19 @@ class _PricedTasks:
 
 
 def job_plan(
-    view: HareArrays, block: TaskBlocks, n: int, prices: GpuPrices, *, steps: int
+    view: HareArrays,
+    block: TaskBlocks,
+    n: int,
+    prices: GpuPrices,
+    *,
+    steps: int,
+    longest: float = np.inf,
 ) -> JobPlan:
     """Return the cheapest schedule of job n alone, at a resolution of time steps.
 
     `block`: `task_blocks(view)`. `prices`: prices of GPU time. `steps`: time steps within the
-    shortest task of the job, >= 1; fewer if the limits above require it.
+    shortest task of the job, >= 1; fewer if the limits above require it. `longest`: longest time
+    step; it makes the number of steps larger, by a factor that suits the lengths of the tasks.
 
     Returns
     -------
@@ -104,15 +119,15 @@ def job_plan(
     Time: O(R k T) for T steps, plus O(T^2) for each round with unlike tasks.
     """
     blocks_of_rounds = block.rounds[view.job_rounds[n] : view.job_rounds[n + 1]]
-    grid, paid, arrival = prices.grid, prices.cumulative(), float(view.arrival[n])
-    delta, slack, count = _time_steps(view, block, n, blocks_of_rounds, float(grid[-1]), steps)
+    grid, arrival = prices.grid, float(view.arrival[n])
+    delta, slack, count = _time_steps(view, block, n, float(grid[-1]), steps, longest)
     times: Floats = arrival + delta * np.arange(count, dtype=np.float64)  # t_j
     step = delta / (1 - slack)  # an upper bound on the distance of consecutive times
 
     @cache
     def priced(b: int, tasks: int) -> _PricedTasks:
         train, duration = block.train[b], block.train[b] + block.sync[b]
-        cost = tasks * _min_prices(train, grid, paid, times)
+        cost = tasks * _min_prices(train, prices, times)
         surely = np.floor(duration / step).astype(np.int64)
         return _PricedTasks(float(tasks), train, duration, surely, cost)
 
@@ -128,7 +143,7 @@ def job_plan(
         # Identical tasks: minimise ready + count * price(start) + w (start + d) over k and start;
         # `final` contains the price plus (w / count) * start.
         (task,) = last
-        final = _min_prices(task.train, grid, paid, times, slope=weight / task.count)
+        final = _min_prices(task.train, prices, times, slope=weight / task.count)
         total = ready[-2] + task.count * final + weight * task.duration[:, None]  # [k, j]
         k, j = (int(at) for at in np.unravel_index(np.argmin(total), total.shape))
         value, completion = float(total[k, j]), float(times[j] + task.duration[k])
@@ -157,46 +172,56 @@ def job_plan(
 
 
 def _time_steps(
-    view: HareArrays,
-    block: TaskBlocks,
-    n: int,
-    rounds: Sequence[Sequence[tuple[int, int]]],
-    end: float,
-    steps: int,
+    view: HareArrays, block: TaskBlocks, n: int, end: float, steps: int, longest: float
 ) -> tuple[float, float, int]:
     """Return the time step of a job, its relative error, and the number of steps.
 
     A step is much longer than the spacing of doubles at the end of the job, and slightly shorter
-    than 1 / `steps` of the shortest task: `steps` of them surely fit in it.
+    than a fraction of the shortest task, so an integer number of steps surely fits in that task. A
+    task of another length loses the rest of its last step in each round, so with `longest` the
+    number is chosen by the sum of these losses.
     """
-    duration = np.vstack([block.train[b] + block.sync[b] for row in rounds for b, _ in row])
+    rounds = block.rounds[view.job_rounds[n] : view.job_rounds[n + 1]]
+    blocks = sorted({b for row in rounds for b, _ in row})
+    duration = (block.train + block.sync)[blocks]
     alike = all(len(row) == 1 for row in rounds)
-    arrival = float(view.arrival[n])
+    arrival, shortest = float(view.arrival[n]), float(duration.min())
     span = max(0.0, end - arrival) + float(view.critical[n] + duration.max())
     most = MAX_STEPS if alike else MAX_WINDOW_STEPS
+    if longest < np.inf:
+        least = max(steps, min(most, int(np.ceil(shortest / longest))))
+        number = np.arange(least, least + min(_FINER * least, _TRIED) + 1)
+        lost = (duration.ravel() / shortest * number[:, None]) % 1.0
+        steps = int(number[np.argmin(lost.sum(axis=1) / number)])
     spacing = float(np.spacing(arrival + 2 * span))  # between doubles
-    delta = max(float(duration.min()) / steps, span / most, 2.0**20 * spacing)
+    delta = max(shortest / steps, span / most, 2.0**20 * spacing)
     slack = 1e-12 + 8 * spacing / delta
     delta *= 1 - 2 * slack
     return delta, slack, int(np.ceil(span / delta)) + 3
 
 
 def _min_prices(
-    train: Floats, grid: Floats, paid: Floats, times: Floats, slope: float = 0.0
+    train: Floats, prices: GpuPrices, times: Floats, slope: float | np.float64 = 0.0
 ) -> Floats:
     """Return [k, j] the minimum of price + slope * start of one task over [t_j, t_{j+1}]."""
+    grid, paid = prices.grid, prices.cumulative()
     cost = np.empty((len(train), len(times) - 1))
+
+    def paid_until(k: int, time: Floats) -> Floats:
+        """Return [j] the price of a GPU from 0 to each time."""
+        cell = np.searchsorted(grid[1:-1], time, side="right")
+        return paid[k][cell] + prices.price[k][cell] * (np.minimum(time, grid[-1]) - grid[cell])
+
     for k, length in enumerate(train):
         # The price is piecewise linear in the start, with kinks where start or end meet the grid.
         kinks = np.concatenate([grid, grid - length])
         kinks = kinks[(kinks >= times[0]) & (kinks < times[-1])]
         step = np.searchsorted(times, kinks, side="right") - 1
         start = np.concatenate([times, kinks])
-        price = np.interp(start + length, grid, paid[k]) - np.interp(start, grid, paid[k])
-        price += slope * start
+        price = paid_until(k, start + length) - paid_until(k, start) + slope * start
         ends, inside = np.split(price, [len(times)])
         cost[k] = np.minimum(ends[:-1], ends[1:])
-        np.minimum.at(cost[k], np.minimum(step, len(times) - 2), inside)
+        np.minimum.at(cost[k], step, inside)
     return cost
 
 
@@ -261,21 +286,80 @@ def _cheapest(task: _PricedTasks, start: int, end: int) -> tuple[int, int]:
     return k, at
 
 
-def bound(instance: HareInstance, prices: GpuPrices, *, steps: int) -> float:
+def bound(
+    instance: HareInstance, prices: GpuPrices, *, steps: int, longest: float = np.inf
+) -> float:
     """Return the lower bound that any prices prove, less an allowance for rounding.
 
-    `prices`: any prices >= 0. `steps`: as in `job_plan`; more steps give a higher bound, in
-    proportional time.
+    `prices`: any prices >= 0. `steps`, `longest`: as in `job_plan`; more and shorter steps give a
+    higher bound, in proportional time.
     """
     view = arrays(instance)
+    return total(view, prices, _plans(view, prices, steps, longest))
+
+
+def _plans(view: HareArrays, prices: GpuPrices, steps: int, longest: float) -> list[JobPlan]:
+    """Return the cheapest plan of each job."""
     block = task_blocks(view)
-    values = [job_plan(view, block, n, prices, steps=steps).value for n in range(view.jobs)]
-    return _total(view, prices, values)
+    return [
+        job_plan(view, block, n, prices, steps=steps, longest=longest) for n in range(view.jobs)
+    ]
 
 
-def _total(view: HareArrays, prices: GpuPrices, values: Sequence[float]) -> float:
-    """Return the sum of the jobs' values less the price of all GPU time, rounded down safely."""
-    paid = prices.cumulative()
+def job_plans(view: HareArrays, prices: GpuPrices, steps: int, longest: float) -> list[JobPlan]:
+    """Return the cheapest plan of each job, by the kernel if it is compiled and has these jobs."""
+    if view.tasks >= LARGE and PLANS.fast is not PLANS.plain:
+        jobs = kernel_jobs(view, float(prices.grid[-1]), steps, longest)
+        if jobs is not None:
+            return run_kernel(PLANS.fast, jobs, prices)
+    return _plans(view, prices, steps, longest)
+
+
+@lru_cache(maxsize=2)
+def kernel_jobs(view: HareArrays, end: float, steps: int, longest: float) -> Jobs | None:
+    """Return the jobs as the kernel has them; None if a round has unlike tasks."""
+    block = task_blocks(view)
+    if any(len(row) != 1 for row in block.rounds):
+        return None
+    own, tasks = zip(*(row[0] for row in block.rounds), strict=True)
+    found = [_time_steps(view, block, n, end, steps, longest) for n in range(view.jobs)]
+    delta, slack, count = (np.array(column) for column in zip(*found, strict=True))
+    return Jobs(
+        weight=np.array(view.weight, dtype=float),
+        arrival=np.array(view.arrival, dtype=float),
+        delta=delta,
+        step=delta / (1 - slack),
+        size=count - 1,
+        rounds=np.array(view.job_rounds, dtype=np.int64),
+        block=np.array(own),
+        tasks=np.array(tasks, dtype=float),
+        train=np.array(block.train, order="C"),
+        duration=np.array(block.train + block.sync, order="C"),
+    )
+
+
+def run_kernel(run: Function, jobs: Jobs, prices: GpuPrices) -> list[JobPlan]:
+    """Return the cheapest plan of each job, as `job_plan` does.
+
+    `run`: entry of the kernel, compiled or not.
+    """
+    number, most = len(jobs.weight), int(jobs.size.max())
+    plans = Plans(
+        value=np.empty(number),
+        completion=np.empty(number),
+        use=np.empty((number, *prices.price.shape)),
+        ready=np.empty((int(np.diff(jobs.rounds).max()), most)),
+        cost=np.empty((len(prices.price) + 1, most)),
+    )
+    grid, price, paid = prices.grid, prices.price, prices.cumulative()
+    run(jobs, plans, *(np.array(each, dtype=float, order="C") for each in (grid, price, paid)))
+    values = zip(plans.value.tolist(), plans.completion.tolist(), plans.use, strict=True)
+    return [JobPlan(*each) for each in values]
+
+
+def total(view: HareArrays, prices: GpuPrices, plans: Sequence[JobPlan]) -> float:
+    """Return the sum of the plans' values less the price of all GPU time, rounded down safely."""
+    values, paid = [plan.value for plan in plans], prices.cumulative()
     all_time = float(view.class_size @ paid[:, -1])
     size = sum(map(abs, values)) + all_time
     # Sums of at most cells, rounds or jobs terms; each task's price is a difference of two sums.
@@ -292,17 +376,24 @@ class PlanMaster:
     at somewhat more than these prices. They keep the duals in a box around the prices (boxstep), so
     the value of the master may be less than that over all plans.
 
-    `start`: prices of the first plans; the master has the same grid. `steps`: as in `job_plan`.
+    `start`: prices of the first plans; the master has the same grid. `steps`, `longest`: as in
+    `job_plan`.
     """
 
-    def __init__(self, instance: HareInstance, start: GpuPrices, *, steps: int) -> None:
-        self._view, self._grid, self._steps = arrays(instance), start.grid, steps
+    def __init__(
+        self, instance: HareInstance, start: GpuPrices, *, steps: int, longest: float = np.inf
+    ) -> None:
+        self._view, self._grid = arrays(instance), start.grid
+        self._steps, self._longest = steps, longest
         view, master = self._view, RestrictedMaster[int]()
         self._one_plan = master.rows("plan", view.jobs, lower=1.0, upper=1.0)
         capacity = view.class_size[:, None] * np.diff(start.grid)
         self._capacity = master.rows("capacity", start.price.shape, upper=capacity)
         self.master = master
-        master.begin(self._columns(self._plans(start)))
+        self._start = start.rounded()
+        self._first = self._priced(self._start)
+        assert self._first.columns is not None
+        master.begin(self._first.columns)
         most = float(start.price.max(initial=0.0)) or float(view.weight.max())
         dear = (_BOX * start.price + _WIDE * most).ravel()
         extra = [{row: -1.0} for row in self._capacity.positions.ravel().tolist()]
@@ -328,15 +419,14 @@ class PlanMaster:
         `duals` [i]: duals of all rows.
         """
         prices = self.prices(duals)
-        plans = self._plans(prices)
-        return Priced(
-            self._columns(plans), _total(self._view, prices, [plan.value for plan in plans])
-        )
+        if np.array_equal(prices.price, self._start.price):
+            return self._first
+        return self._priced(prices)
 
-    def _plans(self, prices: GpuPrices) -> list[JobPlan]:
-        """Return the cheapest plan of each job."""
-        view, block = self._view, task_blocks(self._view)
-        return [job_plan(view, block, n, prices, steps=self._steps) for n in range(view.jobs)]
+    def _priced(self, prices: GpuPrices) -> Priced:
+        """Return the cheapest plan of each job, and the bound."""
+        plans = job_plans(self._view, prices, self._steps, self._longest)
+        return Priced(self._columns(plans), total(self._view, prices, plans))
 
     def _columns(self, plans: Sequence[JobPlan]) -> Columns:
         """Return one plan of each job as columns."""

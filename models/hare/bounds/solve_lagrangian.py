@@ -17,6 +17,7 @@ from typing import Annotated
 from annotated_types import Ge
 
 from schedgap.instances.hare import HareInstance
+from schedgap.models.hare.bounds import fluid
 from schedgap.models.hare.bounds.certificates import (
     critical_certificate,
     lagrangian_certificate,
@@ -28,12 +29,14 @@ from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers import Clock
 from schedgap.solvers.programs.arrays import Floats
 
-_FEW = 10  # cells of the first fluid program, whose prices come within seconds at full scale
-_COARSE = 8  # time steps in a job's shortest task during column generation
+_FEW = 10  # cells of the fluid program, whose prices come within seconds at full scale
+# Least time steps up to the end of the grid: in the first box, and after it.
+_COARSE, _FINE = 500, 4000
 _SMOOTHING = 0.8
-_GAP = 1e-3  # relative gap between master and bound at which a box is done
+# Relative gap between master and bound at which a box is done: the first one, and a later one.
+_GAP, _SMALL_GAP = 2e-3, 3e-4
 _RAISED = 1e-4  # relative gain of a box after which another one follows
-_LAST = 2.5  # largest time of the last evaluation, relative to the first
+_LAST = 10.0  # largest time of the last evaluation, relative to the first
 
 
 def lagrangian_bound(
@@ -42,11 +45,11 @@ def lagrangian_bound(
     *,
     cells: Cells = 50,
     rounds: Annotated[int, "rounds of column generation that improve the prices", Ge(0)] = 40,
-    steps: Annotated[int, "time steps within the shortest task of a job", Ge(1)] = 16,
+    steps: Annotated[int, "least time steps within the shortest task of a job", Ge(1)] = 1,
 ) -> MethodResult:
     """Return the best of the bounds of critical paths, fluid prices and improved prices.
 
-    Column generation prices on a coarse time step; its last prices are evaluated on a fine one.
+    Column generation prices on coarse time steps in its first box of duals, and then on fine ones.
     """
     best = critical_certificate(instance)
     call.progress.bound(*best)
@@ -58,29 +61,26 @@ def lagrangian_bound(
             call.progress.bound(*best)
 
     def better(plans: PlanMaster, value: float, duals: Floats) -> None:
-        offer(value, priced_certificate(plans.prices(duals), value, steps=_COARSE))
+        offer(value, priced_certificate(plans.prices(duals), value, steps=steps, longest=longest))
 
-    solution = solve_fluid(instance, replace(call, budget=call.budget.share(0.6)), min(_FEW, cells))
-    prices = solution.prices
+    few = replace(call, budget=call.budget.share(0.6))
+    solution = solve_fluid(instance, few, min(_FEW, cells))
+    end = float(solution.prices.grid[-1])
+    prices, longest = solution.prices.on(fluid.power_grid(end, cells)), end / _COARSE
     begin = call.clock.elapsed()
-    offer(*lagrangian_certificate(instance, prices, steps=min(_COARSE, steps)))
-    reserve = _LAST * (call.clock.elapsed() - begin)
+    offer(*lagrangian_certificate(instance, prices, steps=steps, longest=longest))
+    remaining = call.clock.remaining() - _LAST * (call.clock.elapsed() - begin)
     trace: dict[str, object] = {"fluid_prices": best[0], "rounds": 0}
-    if cells > _FEW and call.clock.remaining() > reserve:
-        finer = solve_fluid(instance, replace(call, budget=call.budget.share(0.5)), cells)
-        if finer.result.duals is not None:
-            solution, prices = finer, finer.prices
-    remaining = call.clock.remaining() - reserve
     clock = Clock(None if math.isinf(remaining) else remaining)
-    left, raised = rounds, remaining > 0
+    left, raised, gap = rounds, remaining > 0, _GAP
     while left > 0 and raised and not clock.expired():  # one box of duals after another
         call.progress.phase("improving the prices by column generation")
-        plans, before = PlanMaster(instance, prices, steps=_COARSE), best[0]
+        plans, before = PlanMaster(instance, prices, steps=steps, longest=longest), best[0]
         solved = plans.master.solve(
             plans.pricing,
             clock=clock,
             smoothing=_SMOOTHING,
-            gap=_GAP,
+            gap=gap,
             rounds=left,
             duals=plans.duals(prices),
             threads=call.threads,
@@ -92,5 +92,7 @@ def lagrangian_bound(
         trace |= {"rounds": rounds - left, "master": solved.result.objective}
         if solved.duals is not None:
             prices = plans.prices(solved.duals)
-    offer(*lagrangian_certificate(instance, prices, steps=steps))
+        longest, gap = end / _FINE, _SMALL_GAP
+    if not call.clock.expired():
+        offer(*lagrangian_certificate(instance, prices, steps=steps, longest=end / _FINE))
     return MethodResult(bound=best[0], trace=trace, certificate=best[1], note=solution.note)

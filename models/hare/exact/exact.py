@@ -31,7 +31,7 @@ LAGRANGIAN_SHARE, LAGRANGIAN_SECONDS = 0.3, 60.0
 LATE_MOVES = 1500  # moves per task of the local search after branch and price gave up
 LARGE_TABLES = 2_000_000  # size of pricing tables beyond which the root bound takes long
 MAX_TASKS = 5000  # for CP-SAT, and for branch and price
-BRACKET_SHARE = 0.75  # share of the time for the only bound
+BRACKET_SHARE = 0.5  # share of the time for the only bound
 MIN_SEARCH = 30.0  # seconds of local search after it, if there is no time limit
 
 
