@@ -21,19 +21,17 @@ from typing import Any, cast
 from filelock import FileLock
 from platformdirs import user_cache_dir
 
-from schedgap.solvers.search import moves
-from schedgap.solvers.search.annealing import insert_all
+from schedgap.solvers.search.annealing import without_moves
 
 Function = Callable[..., Any]
-_GENERIC = moves.total, moves.near, moves.arrange, moves.shift, moves.run
 _READY = "ready"  # the file with the hash of all others, written last
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """The three functions of a family with those that they call, each after what it calls.
+    """The entry `run`, generic or of a family, with all that it calls; each after what it calls.
 
-    `sample`: returns a problem, a state and a gene, for the compiler; all others have their types.
+    `sample`: returns a problem, a state and terms, for the compiler; all others have their types.
     """
 
     name: str
@@ -42,16 +40,16 @@ class Kernel:
 
     @cached_property
     def plain(self) -> Function:
-        """`moves.run` with the functions of the family, not compiled."""
+        """The entry, not compiled."""
         return self._bound(lambda function: function)
 
     @cached_property
     def fast(self) -> Function:
-        """`moves.run` with the functions of the family, compiled; `plain` where it is not ready."""
+        """The entry, compiled; `plain` where it is not ready."""
         return self._compiled() if self.is_ready else self.plain
 
     def _sources(self) -> tuple[FunctionType, ...]:
-        return cast(tuple[FunctionType, ...], (*self.functions, *_GENERIC))
+        return cast(tuple[FunctionType, ...], self.functions)
 
     def _bound(self, convert: Callable[[FunctionType], Function]) -> Function:
         """Return the entry; numba finds functions in its store if they are globals only."""
@@ -138,8 +136,7 @@ class Kernel:
             if self.waits:
                 for file in self._files():
                     file.unlink()
-                problem, state, gene = self.sample()
-                insert_all(self._compiled(), problem, state, [], gene)
+                without_moves(self._compiled(), *self.sample())
                 (self.folder / _READY).write_text(self._hash())
 
 
