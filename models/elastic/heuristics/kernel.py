@@ -296,7 +296,7 @@ def cost_mode(
     while length[group] < d:  # extend minima over windows of some slots to longer ones
         step = min(length[group], d - length[group])
         left = window - length[group] - step + 1
-        np.minimum(lowest[:left], lowest[step : step + left], lowest[:left])
+        np.fmin(lowest[:left], lowest[step : step + left], lowest[:left])
         length[group] += step
     starts = window - d + 1
     weight, begin = problem.weight[j], d + problem.arrival[j]
