@@ -177,8 +177,9 @@ def local_search(
     makespan, slots; no target is below it. `upper`: makespan to improve on, slots: the best known
     one, or the horizon plus 1. `moves`: moves per job and target in the first round; r times as
     many in round r. `rounds`: number of rounds, in each of which the search begins anew. `budget`:
-    each target has a share of the remaining time; without a limit, the result depends on the seed
-    alone. `on_better`: called with every schedule that is better than all before it.
+    each target has a share of the remaining time; without a limit, the result depends on the seed,
+    and time only decides which of the better plans are simulated. `on_better`: called with every
+    schedule that is better than all before it.
 
     Notes
     -----
@@ -273,7 +274,7 @@ def search_stage(
     """Look for schedules that are better than the incumbent, by `local_search`.
 
     `state`: receiver of the schedules. `incumbent`: best known schedule. `lower`: lower bound on
-    the makespan, slots. `**options`: `orders`, `moves` and `rounds` of `local_search`.
+    the makespan, slots. `**options`: `moves` and `rounds` of `local_search`.
 
     Returns
     -------
