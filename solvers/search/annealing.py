@@ -8,12 +8,11 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from schedgap.solvers.search.moves import Memory, total
+from schedgap.solvers.search.moves import NONE, Terms, total
 
 Plan = TypeVar("Plan")
 _BURST = 0.02  # seconds between two looks at the clock
 _REPORTS = 0.1  # largest share of the time for `on_better`
-_NONE = np.empty(0, dtype=np.int64)
 
 
 def insert_all(
@@ -23,28 +22,31 @@ def insert_all(
 
     `run`: of a kernel, compiled or not; `problem`, `state`: its arguments.
     """
-    plan, values, cooling = state.plan, np.zeros(2), np.ones(5)
-    jobs, genes = np.array(order, dtype=np.int64), np.array([gene], dtype=float)
-    memory = Memory(_NONE.copy(), np.zeros(len(plan.cost), dtype=np.int64))
-    rng = np.random.default_rng(0)
-    return run(
-        problem, state, plan, plan, values, jobs, genes, memory, np.zeros(2), 2, 0, cooling, rng
-    )
+    return run(*without_moves(problem, state, listed(len(state.plan.cost), order, gene)))
+
+
+def listed(jobs: int, order: ArrayLike, gene: ArrayLike) -> Terms:
+    """Return the terms by which jobs are inserted in order; `jobs`: how many there are in all."""
+    genes = np.zeros(jobs, dtype=np.int64)
+    first = np.array(order, dtype=np.int64)
+    return Terms(NONE.copy(), genes, np.array([gene], dtype=float), 2, listed=first)
+
+
+def without_moves(problem: Any, state: Any, terms: Any) -> tuple[Any, ...]:
+    """Return arguments of the entry of a search for what it does before the first move."""
+    plan, rng = state.plan, np.random.default_rng(0)
+    return problem, state, plan, plan, np.zeros(2), terms, 0, np.ones(5), rng
 
 
 def anneal(
-    run: Callable[..., int],
+    run: Callable[..., Any],
     problem: Any,
     state: Any,
+    terms: Any,
     *,
-    genes: Any,
-    most: int,
     hot: float,
     cold: float,
     moves: int,
-    memory: Memory | None = None,
-    shifts: float = 0.0,
-    mutation: float = 1.0,
     seed: int = 0,
     target: float = -math.inf,
     stop: Callable[[], bool] = lambda: False,
@@ -55,11 +57,9 @@ def anneal(
 
     The same seed and number of moves give the same plan, unless it is stopped.
 
-    `run`: of a kernel, compiled or not; `problem`, `state`, `genes`, `most`: its arguments. `hot`,
-    `cold`: first and last temperature, relative to the mean cost of a job. `moves`: most moves.
-    `memory`: order and genes of the jobs, overwritten; by default their starts give the order, and
-    all have the first gene. `shifts`, `mutation`: shares of the moves that shift a job in the
-    order, and that draw another gene. `target`: a value at which it ends, for example a bound.
+    `run`: of a kernel, compiled or not; `problem`, `state`, `terms`: its arguments. `hot`, `cold`:
+    first and last temperature, in its unit. `moves`: most moves. `target`: a value at which it
+    ends, for example a bound.
     `stop`: returns True when time is up. `spent`: returns the elapsed share of the time, in [0, 1]:
     with a time limit, cooling follows the time. `on_better`: receives better plans, which it must
     not keep, with their values. If this takes long, it receives only some of them, but always the
@@ -67,11 +67,7 @@ def anneal(
     """
     rng = np.random.default_rng(seed)
     old, best = copied(state.plan), copied(state.plan)
-    values, chances = np.full(2, total(state.plan.cost)), np.array([shifts, mutation])
-    if memory is None:
-        jobs = len(state.plan.cost)
-        order = np.argsort(state.plan.start, kind="stable") if shifts > 0 else np.arange(jobs)
-        memory = Memory(order, np.zeros(jobs, dtype=np.int64))
+    values = np.full(2, total(state.plan.cost))
     made, count, reported, due = 0, 1, values[1], -math.inf
 
     def report() -> float:
@@ -84,10 +80,7 @@ def anneal(
     while made < moves and values[1] > target + 1e-9 * abs(values[1]) and not stop():
         count, begin = min(count, moves - made), time.perf_counter()
         cooling = np.array([hot, cold, spent(), made, moves])
-        run(
-            problem, state, old, best, values, _NONE, genes, memory, chances, most, count, cooling,
-            rng,
-        )  # fmt: skip
+        run(problem, state, old, best, values, terms, count, cooling, rng)
         made += count
         seconds = max(time.perf_counter() - begin, 1e-6)
         count = max(1, round(count * min(2.0, max(0.5, _BURST / seconds))))

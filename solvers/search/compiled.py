@@ -1,4 +1,4 @@
-"""Kernels: searches that run as Python, or compiled by numba once on each machine.
+"""Kernels: searches and pricing that run as Python, or compiled by numba once on each machine.
 
 Compiled code is stored in a folder whose name is a hash of everything that went into the code. The
 reason is that numba looks for changes only in the file of the entry. Numba reads its index of the
@@ -21,19 +21,15 @@ from typing import Any, cast
 from filelock import FileLock
 from platformdirs import user_cache_dir
 
-from schedgap.solvers.search import moves
-from schedgap.solvers.search.annealing import insert_all
-
 Function = Callable[..., Any]
-_GENERIC = moves.total, moves.near, moves.arrange, moves.shift, moves.run
 _READY = "ready"  # the file with the hash of all others, written last
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """The three functions of a family with those that they call, each after what it calls.
+    """An entry, the last of the functions, with all that it calls; each after what it calls.
 
-    `sample`: returns a problem, a state and a gene, for the compiler; all others have their types.
+    `sample`: returns arguments of the entry, for the compiler; all others have their types.
     """
 
     name: str
@@ -42,16 +38,16 @@ class Kernel:
 
     @cached_property
     def plain(self) -> Function:
-        """`moves.run` with the functions of the family, not compiled."""
+        """The entry, not compiled."""
         return self._bound(lambda function: function)
 
     @cached_property
     def fast(self) -> Function:
-        """`moves.run` with the functions of the family, compiled; `plain` where it is not ready."""
+        """The entry, compiled; `plain` where it is not ready."""
         return self._compiled() if self.is_ready else self.plain
 
     def _sources(self) -> tuple[FunctionType, ...]:
-        return cast(tuple[FunctionType, ...], (*self.functions, *_GENERIC))
+        return cast(tuple[FunctionType, ...], self.functions)
 
     def _bound(self, convert: Callable[[FunctionType], Function]) -> Function:
         """Return the entry; numba finds functions in its store if they are globals only."""
@@ -61,16 +57,17 @@ class Kernel:
             own = FunctionType(function.__code__, scope, function.__name__, function.__defaults__)
             own.__module__, own.__qualname__ = function.__module__, f"{self.name}_{own.__name__}"
             names[function.__name__] = convert(own)
-        return names["run"]
+        return names[self.functions[-1].__name__]
 
     def _compiled(self) -> Function:
         import numba
 
+        entry = self.functions[-1].__name__
         usual, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(self.folder)
         try:
             return self._bound(
                 lambda function: numba.njit(
-                    cache=function.__name__ == "run", error_model="numpy", nogil=True
+                    cache=function.__name__ == entry, error_model="numpy", nogil=True
                 )(function)
             )
         finally:
@@ -129,11 +126,6 @@ class Kernel:
         """Do not wait for compiled code again in this process."""
         self.__dict__["folder"] = None
 
-    def _call(self, entry: Function) -> None:
-        """Call the compiled entry once for numba to compile and store."""
-        problem, state, gene = self.sample()
-        insert_all(entry, problem, state, [], gene)
-
     def compile(self) -> None:
         """Compile, if it waits for that."""
         if not self.waits:
@@ -143,35 +135,13 @@ class Kernel:
             if self.waits:
                 for file in self._files():
                     file.unlink()
-                self._call(self._compiled())
+                self._compiled()(*self.sample())
                 (self.folder / _READY).write_text(self._hash())
-
-
-@dataclass(frozen=True)
-class Kernels:
-    """Kernels that one method needs together."""
-
-    parts: tuple[Kernel, ...]
-
-    @property
-    def waits(self) -> bool:
-        """Whether one of them can be compiled and has not been."""
-        return any(part.waits for part in self.parts)
-
-    def give_up(self) -> None:
-        """Do not wait for compiled code again in this process."""
-        for part in self.parts:
-            part.give_up()
-
-    def compile(self) -> None:
-        """Compile those that wait for that."""
-        for part in self.parts:
-            part.compile()
 
 
 def compile_kernel(send: Callable[[object], None], module: str, instance: object) -> None:
     """Compile the kernel that a module has for an instance, in this child process."""
-    kernel: Kernel | Kernels = import_module(module).kernel(instance)
+    kernel: Kernel = import_module(module).kernel(instance)
     kernel.compile()
 
 

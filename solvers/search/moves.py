@@ -11,6 +11,7 @@
 A problem has `alone` [j], the least cost of each job, and `keys` [k, j], priorities by which jobs
 are sorted, the least first. A state has a `plan`, and a plan `start`, `end` and `cost` [j]. A gene
 is a row of numbers that say how `insert` chooses; a job keeps its gene until a move changes it.
+A family whose moves insert no jobs has a separate `run`, with separate `Terms`.
 
 The functions run compiled or not, with equal results: they draw uniform numbers only, add in a
 written order, and sort by one stable sort.
@@ -38,11 +39,19 @@ BLUR = 0.05  # perturbation of the distances between jobs, relative to the span 
 TIE = 1e-12  # relative: values that differ by less are equal
 
 
-class Memory(NamedTuple):
-    """By which order and genes the jobs were inserted."""
+NONE = np.empty(0, dtype=np.int64)  # no jobs
 
-    order: NDArray[np.int64]  # jobs in the order of a list schedule
-    gene: NDArray[np.int64]  # [j] row of the genes
+
+class Terms(NamedTuple):
+    """What a search inserts first, what its moves choose from, and what they remember."""
+
+    order: NDArray[np.int64]  # jobs in the order of a list schedule; overwritten
+    gene: NDArray[np.int64]  # [j] row of the genes by which the job was inserted; overwritten
+    genes: NDArray[np.float64]  # [g, i]
+    most: int  # most jobs of a move that shifts none
+    shifts: float = 0.0  # probability that a move shifts a job in the order
+    mutation: float = 1.0  # probability that a move draws another gene
+    listed: NDArray[np.int64] = NONE  # jobs inserted by the first gene before the moves
 
 
 def insert(problem: Any, state: Any, j: int, gene: Any, spare: float, rng: Any) -> bool:
@@ -68,6 +77,34 @@ def total(cost: Any) -> float:
     return value
 
 
+def temperature(cooling: Any, move: int) -> float:
+    """Return the temperature of a move: it falls by equal factors in equal shares of the search.
+
+    `cooling`: first and last temperature; elapsed share of the time; moves before these, and in
+    all.
+    """
+    share = max(cooling[2], (cooling[3] + move) / cooling[4])
+    heat: float = cooling[0] * math.exp(share * math.log(cooling[1] / cooling[0]))
+    return heat
+
+
+def put(keys: Any, items: Any, number: int, most: int, key: float, item: int) -> int:
+    """Insert an item behind all items of its key; return how many of the first `most` there are.
+
+    A sort by numpy takes a second to compile.
+    """
+    if number == most:
+        if keys[most - 1] <= key:
+            return most
+        number -= 1
+    i = number
+    while i > 0 and keys[i - 1] > key:
+        keys[i], items[i] = keys[i - 1], items[i - 1]
+        i -= 1
+    keys[i], items[i] = key, item
+    return number + 1
+
+
 def near(plan: Any, most: int, rng: Any, chosen: Any) -> int:
     """Choose 2 to `most` jobs close in time to a random one; return their number.
 
@@ -77,27 +114,31 @@ def near(plan: Any, most: int, rng: Any, chosen: Any) -> int:
     jobs = len(start)
     number = min(jobs, 2 + int(rng.random() * (most - 1)))
     one, kind = int(rng.random() * jobs), int(rng.random() * 3)
-    if kind == 0:
-        distance = np.abs(start + end - start[one] - end[one]) / 2
-    elif kind == 1:
-        distance = np.abs(start - end[one])
-    else:
-        distance = np.maximum(start, start[one]) - np.minimum(end, end[one])
-    blur = BLUR * (end.max() - start.min())
+    first, last = start[0], end[0]
     for j in range(jobs):
-        distance[j] += blur * rng.random()
-    distance[one] = -np.inf
-    chosen[:number] = np.argsort(distance, kind="mergesort")[:number]
+        first, last = min(first, start[j]), max(last, end[j])
+    blur, distances, found = BLUR * (last - first), np.empty(number), 0
+    for j in range(jobs):
+        if kind == 0:
+            distance = abs(start[j] + end[j] - start[one] - end[one]) / 2
+        elif kind == 1:
+            distance = abs(start[j] - end[one])
+        else:
+            distance = max(start[j], start[one]) - min(end[j], end[one])
+        distance += blur * rng.random()
+        if j == one:
+            distance = -np.inf
+        found = put(distances, chosen, found, number, distance, j)
     return number
 
 
 def arrange(problem: Any, chosen: Any, rng: Any) -> None:
     """Sort the chosen jobs by a random one of the priorities, or at random."""
     kind = int(rng.random() * (len(problem.keys) + 1))
-    key = np.empty(len(chosen))
+    keys = np.empty(len(chosen))
     for i in range(len(chosen)):
-        key[i] = rng.random() if kind == len(problem.keys) else problem.keys[kind, chosen[i]]
-    chosen[:] = chosen[np.argsort(key, kind="mergesort")]
+        key = rng.random() if kind == len(problem.keys) else problem.keys[kind, chosen[i]]
+        put(keys, chosen, i, len(chosen), key, chosen[i])
 
 
 def shift(problem: Any, plan: Any, order: Any, rng: Any, chosen: Any) -> tuple[int, int, int]:
@@ -139,46 +180,38 @@ def run(
     old: Any,
     best: Any,
     values: Any,
-    order: Any,
-    genes: Any,
-    memory: Any,
-    chances: Any,
-    most: int,
+    terms: Any,
     moves: int,
     cooling: Any,
     rng: Any,
 ) -> int:
-    """Insert the jobs of a list in order, then make moves; return how many jobs are inserted.
+    """Insert the listed jobs in order until one does not fit, then make moves; return their number.
 
     A move removes some jobs and inserts them again in another order. It is undone if the value
-    rises by more than an exponential draw, whose mean is the temperature. A move that shifts a job
-    is undone as soon as this holds for the jobs that are back, compared with their former costs.
+    rises by more than an exponential draw, whose mean is the temperature, relative to the mean cost
+    of a job. A move that shifts a job is undone as soon as this holds for the jobs that are back,
+    compared with their former costs.
 
     `old`, `best`: plans, overwritten; the second with the best one found. `values`: the value of
-    the plan and of the best one, overwritten. `order`: jobs, inserted by the first of `genes`
-    [g, i] until one does not fit. `memory`: a `Memory`, overwritten. `chances`: probabilities that
-    a move shifts a job in the order, and that it draws another gene. `most`: most jobs of a move
-    that shifts none. `cooling`: first and last temperature, relative to the mean cost of a job;
-    elapsed share of the time; moves before these, and in all.
+    the plan and of the best one, overwritten. `cooling`: see `temperature`.
     """
     plan, jobs = state.plan, len(state.plan.cost)
     inserted = 0
-    while inserted < len(order):
-        if not insert(problem, state, order[inserted], genes[0], np.inf, rng):
+    while inserted < len(terms.listed):
+        if not insert(problem, state, terms.listed[inserted], terms.genes[0], np.inf, rng):
             break
         inserted += 1
     chosen, former = np.empty(jobs, np.int64), np.empty(jobs, np.int64)
     for move in range(moves):
-        share = max(cooling[2], (cooling[3] + move) / cooling[4])
-        temperature = cooling[0] * math.exp(share * math.log(cooling[1] / cooling[0])) / jobs
-        allowed = values[0] * (1.0 - temperature * math.log(1.0 - rng.random()))
-        gene = int(rng.random() * len(genes))
-        mutates = chances[1] >= 1.0 or rng.random() < chances[1]
+        heat = temperature(cooling, move) / jobs
+        allowed = values[0] * (1.0 - heat * math.log(1.0 - rng.random()))
+        gene = int(rng.random() * len(terms.genes))
+        mutates = terms.mutation >= 1.0 or rng.random() < terms.mutation
         shifted, first = -1, 0
-        if chances[0] > 0.0 and rng.random() < chances[0]:
-            shifted, first, number = shift(problem, plan, memory.order, rng, chosen)
+        if terms.shifts > 0.0 and rng.random() < terms.shifts:
+            shifted, first, number = shift(problem, plan, terms.order, rng, chosen)
         else:
-            number = near(plan, most, rng, chosen)
+            number = near(plan, terms.most, rng, chosen)
             arrange(problem, chosen[:number], rng)
         spare = allowed - values[0]  # what the jobs may cost beyond the least costs
         for j in chosen[:number]:
@@ -186,15 +219,15 @@ def run(
                 spare += plan.cost[j] - problem.alone[j]
             copy(plan, old, j)
             apply(problem, state, j, -1)
-            former[j] = memory.gene[j]
+            former[j] = terms.gene[j]
             if mutates and (shifted < 0 or shifted == j):
-                memory.gene[j] = gene
+                terms.gene[j] = gene
         done = 0
         while done < number and spare >= 0.0:
             j = chosen[done]
             if shifted >= 0:  # the jobs behind are expected to cost what they did
                 spare += old.cost[j] - problem.alone[j]
-            if not insert(problem, state, j, genes[memory.gene[j]], spare, rng):
+            if not insert(problem, state, j, terms.genes[terms.gene[j]], spare, rng):
                 break
             spare -= plan.cost[j] - problem.alone[j]
             done += 1
@@ -204,13 +237,17 @@ def run(
             for j in chosen[:number]:
                 copy(old, plan, j)
                 apply(problem, state, j, 1)
-                memory.gene[j] = former[j]
+                terms.gene[j] = former[j]
             continue
         if shifted >= 0:
-            memory.order[first:] = chosen[:number]
+            for i in range(number):
+                terms.order[first + i] = chosen[i]
         values[0] = total(plan.cost)
         if values[0] < values[1] - TIE * abs(values[1]):
             values[1] = values[0]
             for j in range(jobs):
                 copy(plan, best, j)
     return inserted
+
+
+GENERIC = total, temperature, put, near, arrange, shift, run  # each after what it calls

@@ -15,6 +15,7 @@ from schedgap.models.edge.heuristics.partial_schedule import PartialSchedule
 from schedgap.models.edge.rules import check
 from schedgap.solvers.search.annealing import anneal
 from strategies.edge import edge_instances
+from strategies.toy_kernel import terms_of
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +32,8 @@ def searched(run: Any, instance: EdgeInstance, seed: int, moves: int) -> tuple[A
     best = []
     for t, (problem, state) in enumerate(zip(partial.problems, partial.states, strict=True)):
         plan, _ = anneal(
-            run, problem, state, genes=GENES, most=4, hot=0.3, cold=0.03, moves=moves, shifts=0.5,
-            mutation=0.5, seed=seed,
+            run, problem, state, terms_of(state, GENES, 4, 0.5, 0.5), hot=0.3, cold=0.03,
+            moves=moves, seed=seed,
         )  # fmt: skip
         best.append(partial.runs_of(t, plan))
     consistent(partial)

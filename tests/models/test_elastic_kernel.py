@@ -21,6 +21,7 @@ from schedgap.solvers.children.processes import ChildResult
 from schedgap.solvers.search.annealing import anneal
 from strategies.elastic import elastic_instances
 from strategies.elastic_examples import TOY
+from strategies.toy_kernel import terms_of
 
 SLOTS = 60
 PLACEABLE = elastic_instances(
@@ -54,8 +55,8 @@ def test_compiled_or_not_lists_and_moves_are_the_same(
         made = PartialSchedule(instance, SLOTS, upto)
         assert made.insert_all(order, 0.5, 0.5, run) == len(order)
         best, _ = anneal(
-            run, made.problem, made.state, genes=genes, most=4, hot=0.2, cold=0.01, moves=40,
-            seed=seed,
+            run, made.problem, made.state, terms_of(made.state, genes, 4), hot=0.2, cold=0.01,
+            moves=40, seed=seed,
         )  # fmt: skip
         found.append((made.runs(), made.runs(best), made.state.free))
     assert found[0][:2] == found[1][:2]

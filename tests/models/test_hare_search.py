@@ -26,6 +26,7 @@ from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.search.annealing import anneal, copied, insert_all
 from strategies.hare import brute_force, hare_instances, instance_of
 from strategies.hare_examples import FIGURE_4, THREE_UNIT_TASKS, TOY, TWO_GPUS, UNLIKE_ROUNDS
+from strategies.toy_kernel import terms_of
 
 ENDLESS = Clock(None)
 
@@ -198,8 +199,8 @@ def test_compiled_or_not_lists_and_moves_are_the_same(compiled, instance, seed):
         order = range(len(problem.weight))
         assert insert_all(run, problem, state, order, genes[0]) == len(order)
         best, _ = anneal(
-            run, problem, state, genes=genes, most=4, hot=0.2, cold=0.01, moves=40, seed=seed,
-            shifts=0.5, mutation=0.5,
+            run, problem, state, terms_of(state, genes, 4, 0.5, 0.5), hot=0.2, cold=0.01, moves=40,
+            seed=seed,
         )  # fmt: skip
         found.append((copied(state.plan), best, state.size))
     for one, other in zip((*found[0][0], *found[0][1]), (*found[1][0], *found[1][1]), strict=True):

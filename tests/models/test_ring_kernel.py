@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from schedgap.instances.ring import RingInstance
 from schedgap.models.ring.heuristics import kernel
-from schedgap.models.ring.heuristics.kernel import ANY, KERNEL, SHARED, Plan, Problem, State
-from schedgap.models.ring.heuristics.local_search import first_plan, placed, problem_of
+from schedgap.models.ring.heuristics.kernel import ANY, KERNEL, SHARED, Problem, State, Terms
+from schedgap.models.ring.heuristics.local_search import first_plan, placed, problem_of, state_of
 from schedgap.models.ring.rates import no_schedule, rate_table
 from schedgap.models.ring.simulator import feasible_ends
 from schedgap.solvers.search.annealing import anneal
@@ -25,21 +25,20 @@ PLACEABLE = ring_instances(max_jobs=7, placeable=True, max_slots=9).filter(
 
 def moved(instance: RingInstance, seed: int, moves: int, run: Any, convert: Any) -> Any:
     """Return problem, state and best plan after some moves, from the first plan."""
-    lists = problem_of(rate_table(instance))
-    lists = lists._replace(target=int(rate_table(instance).longest))
-    plan = Plan(*map(convert, first_plan(lists)))
-    problem = Problem(*(part if np.isscalar(part) else convert(part) for part in lists))
-    state = kernel.state_of(problem, plan, convert)
-    kernel.run_all(problem, state)
+    lists, target = problem_of(rate_table(instance)), int(rate_table(instance).longest)
+    plan = first_plan(lists, target)
+    problem = Problem(*map(convert, lists))
+    state = state_of(problem, plan.order, plan.block, convert)
+    kernel.run_all(problem, state, target)
     best, _ = anneal(
-        run, problem, state, genes=np.zeros((1, 1)), most=0, hot=9.0, cold=1.0, moves=moves,
-        seed=seed, target=0.0,
+        run, problem, state, Terms(target, 0.1), hot=9.0, cold=1.0, moves=moves, seed=seed,
+        target=0.0,
     )  # fmt: skip
     return lists, state, best
 
 
 def as_lists(state: State) -> list[list[int]]:
-    return [list(map(int, row)) for row in (*state.plan, state.free, *state[2:7])]
+    return [list(map(int, row)) for row in (*state.plan, *state[1:3])]
 
 
 @settings(max_examples=40, deadline=None)
@@ -47,10 +46,13 @@ def as_lists(state: State) -> list[list[int]]:
 def test_moves_leave_what_the_plan_says(instance: RingInstance, seed: int) -> None:
     """Frontiers, costs, ranks and links agree with the plan, computed from scratch."""
     lists, state, _ = moved(instance, seed, 60, KERNEL.plain, list)
-    after = as_lists(state)
-    kernel.run_all(lists, state)
-    kernel.link_all(lists, state)
-    assert after == as_lists(state)
+    again = state_of(lists, state.plan.order, state.plan.block)
+    kernel.run_all(lists, again, int(rate_table(instance).longest))
+    for each in (state, again):
+        for j, block in enumerate(state.plan.block):
+            if block < 0:
+                each.next[j] = -1  # where it was linked before
+    assert as_lists(state) == as_lists(again)
 
 
 @settings(max_examples=40, deadline=None)
@@ -61,7 +63,7 @@ def test_a_plan_is_what_happens(instance: RingInstance, seed: int) -> None:
     table = rate_table(instance)
     found = placed(table, lists, state.plan)
     ends = feasible_ends(table, found.starts, found.placements, 10**6)
-    assert ends is not None and max(ends) == found.makespan <= max(state.free)
+    assert ends is not None and max(ends) == found.makespan <= max(state.plan.free)
     assert [sum(servers.values()) for servers in found.placements] == list(table.size)
 
 
@@ -93,10 +95,10 @@ def compiled() -> Any:
 def plan_of(instance: RingInstance, order: list[int], block: list[int]) -> list[int]:
     """Return the slots until each GPU is free."""
     problem = problem_of(rate_table(instance))
-    state = kernel.state_of(problem, Plan([0] * len(instance.servers), order, block))
-    kernel.run_all(problem, state)
-    assert state.plan.cost == [sum(state.free[a:b]) for a, b in pairwise(problem.first)]
-    return list(state.free)
+    state = state_of(problem, order, block)
+    kernel.run_all(problem, state, 0)
+    assert state.plan.cost == [sum(state.plan.free[a:b]) for a, b in pairwise(problem.first)]
+    return list(state.plan.free)
 
 
 def test_rings_that_slow_each_other_are_kept_apart() -> None:
@@ -115,9 +117,9 @@ def test_at_most_two_rings_share_a_server() -> None:
     """
     first, server = [0, 3, 6, 9, 10], [0, 0, 0, 1, 1, 1, 2, 2, 2, 3]
     problem = Problem(
-        0, [4, 4, 2], 0.0, [0, 0, 0], [0, 1, 2, 3], [2, 2, 2], [5, 9, 4], [1, 1, 1], first, server
+        [4, 4, 2], [0, 0, 0], [0, 1, 2, 3], [2, 2, 2], [5, 9, 4], [1, 1, 1], first, server
     )
-    state = kernel.state_of(problem, Plan([0] * 4, [0, 1, 2], [SHARED] * 3))
+    state = state_of(problem, [0, 1, 2], [SHARED] * 3)
     assert [kernel.run_free(problem, state, j) for j in range(3)] == [0, 0, 5]
 
 
@@ -126,7 +128,7 @@ def test_jobs_are_exchanged_for_one_on_each_gpu() -> None:
     jobs = [job("a", 2, 14), *(job(name, 1, 14) for name in "bcd")]
     problem = problem_of(rate_table(instance_of(jobs, [2, 2])))
     for seed in range(9):
-        state = kernel.state_of(problem, Plan([0, 0], [0, 1, 2, 3], [0, 2, 3, 3]))
+        state = state_of(problem, [0, 1, 2, 3], [0, 2, 3, 3])
         number = kernel.exchange(problem, state, 0, 2, np.random.default_rng(seed))
         assert number == 2 and sorted(state.plan.block[1:])[:2] == [0, 1]
         assert state.plan.block[1] == 0 and state.plan.block.count(3) == 1
@@ -146,8 +148,8 @@ def test_a_block_waits_for_all_of_its_gpus() -> None:
 def test_jobs_begin_longest_first_where_they_fit_best() -> None:
     """One GPU each: 6 slots alone, 3 behind 3; the last 2 behind 3 + 3 would be 8, behind 6 too."""
     jobs = [job(f"j{n}", 1, 14 * slots) for n, slots in enumerate((6, 3, 3, 2))]
-    problem = problem_of(rate_table(instance_of(jobs, [1, 1])))._replace(target=6)
-    assert first_plan(problem).block == [0, 1, 1, 0]
+    problem = problem_of(rate_table(instance_of(jobs, [1, 1])))
+    assert first_plan(problem, 6).block == [0, 1, 1, 0]
 
 
 def test_large_instances_wait_for_the_compiler() -> None:

@@ -21,7 +21,7 @@ from schedgap.solvers.search import compiled, moves
 from schedgap.solvers.search.annealing import anneal, insert_all
 from schedgap.solvers.search.compiled import Kernel
 from strategies import toy_kernel
-from strategies.toy_kernel import KERNEL, one_machine
+from strategies.toy_kernel import KERNEL, one_machine, terms_of
 
 JOBS = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 5)), min_size=2, max_size=7)
 
@@ -52,19 +52,21 @@ def searched(
     run: Callable[..., int],
     jobs: list[tuple[int, int]],
     seed: int,
-    moves: int,
+    most_moves: int,
+    chances: tuple[float, ...] = (),
     hot: float = 0.5,
-    **terms: Any,
+    **more: Any,
 ) -> tuple[Any, Any, list[float]]:
     """Search from the list in the given order; return the state, the best plan and its values."""
     problem, state = one_machine([float(w) for w, _ in jobs], [p for _, p in jobs])
     assert insert_all(run, problem, state, range(len(jobs)), [0.0]) == len(jobs)
     values = [float(state.plan.cost.sum())]
     best, made = anneal(
-        run, problem, state, genes=np.array([[0.0], [3.0]]), most=4, hot=hot, cold=hot / 50,
-        moves=moves, seed=seed, on_better=lambda plan, value: values.append(value), **terms,
+        run, problem, state, terms_of(state, np.array([[0.0], [3.0]]), 4, *chances), hot=hot,
+        cold=hot / 50, moves=most_moves, seed=seed,
+        on_better=lambda plan, value: values.append(value), **more,
     )  # fmt: skip
-    assert made <= moves
+    assert made <= most_moves
     return state, best, values
 
 
@@ -74,8 +76,7 @@ def test_compiled_or_not_the_result_is_the_same(
     kernel: Kernel, jobs: list[tuple[int, int]], seed: int, moves: int, share: float
 ) -> None:
     plain, fast = (
-        searched(run, jobs, seed, moves, shifts=share, mutation=share)
-        for run in (kernel.plain, kernel.fast)
+        searched(run, jobs, seed, moves, (share, share)) for run in (kernel.plain, kernel.fast)
     )
     for one, other in zip(plain[0].plan + plain[1], fast[0].plan + fast[1], strict=True):
         np.testing.assert_array_equal(one, other)
@@ -87,7 +88,7 @@ def test_compiled_or_not_the_result_is_the_same(
 def test_jobs_never_overlap_and_the_best_plan_is_kept(
     jobs: list[tuple[int, int]], seed: int, share: float
 ) -> None:
-    state, best, values = searched(KERNEL.plain, jobs, seed, 50, shifts=share, mutation=share)
+    state, best, values = searched(KERNEL.plain, jobs, seed, 50, (share, share))
     for plan in (state.plan, best):
         busy = np.zeros(toy_kernel.SLOTS, dtype=int)
         for (weight, length), start, end, cost in zip(jobs, *plan, strict=True):
@@ -115,7 +116,7 @@ def test_the_search_finds_the_optimum_of_a_few_jobs() -> None:
         for order in permutations(jobs)
     )
     for shifts in (0.0, 1.0):
-        _, _, values = searched(KERNEL.plain, jobs, 1, 400, shifts=shifts)
+        _, _, values = searched(KERNEL.plain, jobs, 1, 400, (shifts,))
         assert values[0] > values[-1] == least
     _, _, values = searched(KERNEL.plain, jobs, 1, 10**9, target=float(least))
     assert values[-1] == least  # the search ends there
@@ -145,21 +146,30 @@ def test_an_order_move_shifts_one_job_and_places_those_behind_again(
     assert here != there or there in (0, 5)
 
 
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.integers(0, 4), max_size=12), st.integers(1, 12))
+def test_the_first_of_a_stable_sort_are_put_in_place(keys: list[int], most: int) -> None:
+    sorted_keys, items, number = np.empty(most), np.empty(most, np.int64), 0
+    for item, key in enumerate(keys):
+        number = moves.put(sorted_keys, items, number, most, key, item)
+    assert items[:number].tolist() == np.argsort(keys, kind="stable")[:most].tolist()
+
+
 @pytest.mark.parametrize("shifts", [0.0, 1.0])
 def test_a_move_that_is_undone_leaves_order_and_genes(shifts: float) -> None:
     def refuse(problem: Any, state: Any, j: int, gene: Any, spare: float, rng: Any) -> bool:
         return spare == np.inf and toy_kernel.insert(problem, state, j, gene, spare, rng)
 
     refuse.__name__ = "insert"
-    run = replace(KERNEL, functions=(toy_kernel.copy, toy_kernel.apply, refuse)).plain
+    run = replace(
+        KERNEL, functions=(toy_kernel.copy, toy_kernel.apply, refuse, *moves.GENERIC)
+    ).plain
     problem, state = one_machine([1.0, 2.0, 3.0], [1, 2, 3])
     insert_all(run, problem, state, range(3), [0.0])
-    busy, memory = state.busy.copy(), moves.Memory(np.array([2, 0, 1]), np.array([1, 0, 1]))
-    anneal(
-        run, problem, state, genes=np.zeros((3, 1)), most=3, hot=1.0, cold=1.0, moves=20,
-        memory=memory, shifts=shifts,
-    )  # fmt: skip
-    assert memory.order.tolist() == [2, 0, 1] and memory.gene.tolist() == [1, 0, 1]
+    busy, order, gene = state.busy.copy(), np.array([2, 0, 1]), np.array([1, 0, 1])
+    terms = moves.Terms(order, gene, np.zeros((3, 1)), 3, shifts)
+    anneal(run, problem, state, terms, hot=1.0, cold=1.0, moves=20)
+    assert order.tolist() == [2, 0, 1] and gene.tolist() == [1, 0, 1]
     np.testing.assert_array_equal(state.busy, busy)
 
 
@@ -167,16 +177,13 @@ def test_a_job_keeps_the_gene_by_which_it_was_inserted() -> None:
     """In a move that shifts a job, only this one draws another gene."""
     problem, state = one_machine([1.0] * 4, [1] * 4)
     insert_all(KERNEL.plain, problem, state, range(4), [0.0])
-    memory, changed = moves.Memory(np.arange(4), np.zeros(4, dtype=np.int64)), 0
+    terms, changed = terms_of(state, 9, 2, 1.0), 0
     for seed in range(20):
-        before = memory.gene.copy()
-        anneal(
-            KERNEL.plain, problem, state, genes=np.zeros((9, 1)), most=2, hot=9.0, cold=9.0,
-            moves=1, memory=memory, shifts=1.0, seed=seed,
-        )  # fmt: skip
-        assert (memory.gene != before).sum() <= 1
-        changed += int((memory.gene != before).any())
-    assert changed > 9 and sorted(memory.order.tolist()) == [0, 1, 2, 3]
+        before = terms.gene.copy()
+        anneal(KERNEL.plain, problem, state, terms, hot=9.0, cold=9.0, moves=1, seed=seed)
+        assert (terms.gene != before).sum() <= 1
+        changed += int((terms.gene != before).any())
+    assert changed > 9 and sorted(terms.order.tolist()) == [0, 1, 2, 3]
 
 
 def test_reports_take_a_tenth_of_the_time_and_the_last_one_is_made() -> None:
@@ -190,8 +197,8 @@ def test_reports_take_a_tenth_of_the_time_and_the_last_one_is_made() -> None:
     problem, state = one_machine([float(w) for w, _ in jobs], [p for _, p in jobs])
     insert_all(KERNEL.plain, problem, state, range(8), [0.0])
     best, _ = anneal(
-        KERNEL.plain, problem, state, genes=np.zeros((1, 1)), most=4, hot=0.1, cold=0.001,
-        moves=300, on_better=report,
+        KERNEL.plain, problem, state, terms_of(state, 1, 4), hot=0.1, cold=0.001, moves=300,
+        on_better=report,
     )  # fmt: skip
     assert len(seen) <= 3 and seen[-1] == best.cost.sum()
 
@@ -202,8 +209,8 @@ def test_another_process_loads_what_is_stored(kernel: Kernel) -> None:
         "from schedgap.solvers.search import compiled; from strategies import toy_kernel as toy; "
         f"compiled.user_cache_dir = lambda name: {str(kernel.folder.parent)!r}; "  # type: ignore[union-attr]
         "from schedgap.solvers.search.annealing import insert_all; "
-        "run = toy.KERNEL.fast; problem, state, gene = toy.sample(); "
-        "insert_all(run, problem, state, [], gene); "
+        "run = toy.KERNEL.fast; problem, state, *_ = toy.sample(); "
+        "insert_all(run, problem, state, [], [0.0]); "
         "print(sum(run.stats.cache_hits.values()), sum(run.stats.cache_misses.values()))"
     )
     paths = os.pathsep.join(path for path in sys.path if path)
@@ -265,7 +272,7 @@ def test_a_change_of_source_constants_or_switches_gives_another_folder(
 ) -> None:
     first = replace(kernel).folder
     assert first == kernel.folder
-    monkeypatch.setattr(compiled.moves, "BLUR", 0.1)
+    monkeypatch.setattr(moves, "BLUR", 0.1)
     second = replace(kernel).folder
     monkeypatch.setenv("NUMBA_BOUNDSCHECK", "1")
     third = replace(kernel).folder

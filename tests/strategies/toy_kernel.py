@@ -5,7 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from schedgap.solvers.search.annealing import listed, without_moves
 from schedgap.solvers.search.compiled import Kernel
+from schedgap.solvers.search.moves import GENERIC, Terms
 
 SLOTS = 40
 Floats = NDArray[np.float64]
@@ -34,7 +36,8 @@ def copy(source: Any, target: Any, j: int) -> None:
 
 
 def apply(problem: Any, state: Any, j: int, sign: int) -> None:
-    state.busy[int(state.plan.start[j]) : int(state.plan.end[j])] += sign
+    for t in range(int(state.plan.start[j]), int(state.plan.end[j])):
+        state.busy[t] += sign
 
 
 def insert(problem: Any, state: Any, j: int, gene: Any, spare: float, rng: Any) -> bool:
@@ -59,8 +62,15 @@ def one_machine(weight: list[float], length: list[int]) -> tuple[Problem, State]
     return Problem(w * p, np.stack([-w, p / w]), w, p), State(plan, np.zeros(SLOTS, np.int64))
 
 
+def terms_of(state: Any, genes: Any, most: int, *chances: float) -> Terms:
+    """Return terms by the order in which the jobs start; all have the first gene."""
+    genes = np.zeros((genes, 1)) if isinstance(genes, int) else genes
+    order = np.argsort(state.plan.start, kind="stable")
+    return Terms(order, np.zeros(len(order), dtype=np.int64), genes, most, *chances)
+
+
 def sample() -> tuple[Any, ...]:
-    return *one_machine([1.0, 2.0], [1, 1]), (0.0,)
+    return without_moves(*one_machine([1.0, 2.0], [1, 1]), listed(2, [], [0.0]))
 
 
-KERNEL = Kernel("toy", (copy, apply, insert), sample)
+KERNEL = Kernel("toy", (copy, apply, insert, *GENERIC), sample)

@@ -12,14 +12,16 @@ R. Kolisch, "Serial and parallel resource-constrained project scheduling methods
 and computation", European Journal of Operational Research 90 (1996).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from schedgap.instances.edge import EdgeInstance
 from schedgap.instances.edge.compiled import Floats, Ints
+from schedgap.solvers.search.annealing import listed, without_moves
 from schedgap.solvers.search.compiled import Kernel
+from schedgap.solvers.search.moves import GENERIC
 
 FAR = 2**61  # later than every slot
 LARGE = 40  # jobs x servers from which on the search is compiled
@@ -333,19 +335,21 @@ def entry(instance: EdgeInstance) -> Callable[..., int]:
     return KERNEL.plain if kernel(instance) is None else KERNEL.fast
 
 
-def _sample() -> tuple[Any, Any, Sequence[float]]:
-    """Return a problem, a state and a gene of the compiled entry."""
+def _sample() -> tuple[Any, ...]:
+    """Return arguments of the entry, for the compiler."""
     from schedgap.instances.generate import generate
     from schedgap.models.edge.heuristics.partial_schedule import PartialSchedule
 
     toy = generate("edge", preset="toy")
     assert isinstance(toy, EdgeInstance)
     made = PartialSchedule(toy)
-    return made.problems[0], made.states[0], (1.0, 0.0, 0.0)
+    problem = made.problems[0]
+    terms = listed(len(problem.alone), [], (1.0, 0.0, 0.0))
+    return without_moves(problem, made.states[0], terms)
 
 
 KERNEL = Kernel(
     "edge",
-    (copy, cut, join, apply, full_from, next_release, ps_server, shortest, place, insert),
+    (copy, cut, join, apply, full_from, next_release, ps_server, shortest, place, insert, *GENERIC),
     _sample,
 )

@@ -27,7 +27,7 @@ from schedgap.models.edge.placements import schedule_from_runs
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers import Clock
 from schedgap.solvers.search.annealing import anneal
-from schedgap.solvers.search.moves import Memory
+from schedgap.solvers.search.moves import Terms
 
 # Genes, as in `kernel.insert`: all workers, a part of them, colocated, after a delay.
 GENES = np.array(
@@ -76,18 +76,15 @@ def anneal_types(
         before = partial.value
         for t, (problem, state) in enumerate(zip(partial.problems, partial.states, strict=True)):
             own = clock.share(1 / (len(partial.problems) - t))
+            order = np.argsort(state.plan.start, kind="stable")
             best, _ = anneal(
                 entry(partial.instance),
                 problem,
                 state,
-                genes=GENES,
-                most=MAX_REMOVED,
+                Terms(order, genes[t], GENES, MAX_REMOVED, SHIFTS, MUTATION),
                 hot=HOT,
                 cold=COLD,
                 moves=moves * 2**done * len(problem.job),
-                memory=Memory(np.argsort(state.plan.start, kind="stable"), genes[t]),
-                shifts=SHIFTS,
-                mutation=MUTATION,
                 seed=seed + done,
                 target=float(problem.alone.sum()),
                 stop=functools.partial(ended, own),

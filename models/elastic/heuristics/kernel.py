@@ -20,7 +20,9 @@ from numpy.typing import NDArray
 
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.placement import TIE, TOLERANCE, Floats, Ints
+from schedgap.solvers.search.annealing import listed, without_moves
 from schedgap.solvers.search.compiled import Kernel
+from schedgap.solvers.search.moves import GENERIC
 
 MANY = 32767  # upper limit on workers on a server
 LARGE = 500  # jobs x servers from which on the search is compiled
@@ -88,8 +90,8 @@ def copy(source: Any, target: Any, j: int) -> None:
     target.start[j], target.end[j], target.cost[j] = source.start[j], source.end[j], source.cost[j]
     target.mode[j], target.kind[j], target.host[j] = source.mode[j], source.kind[j], source.host[j]
     target.ps[j], target.servers[j] = source.ps[j], source.servers[j]
-    target.server[j, :] = source.server[j]
-    target.beside[j, :] = source.beside[j]
+    for i in range(source.servers[j]):
+        target.server[j, i], target.beside[j, i] = source.server[j, i], source.beside[j, i]
 
 
 def apply(problem: Any, state: Any, j: int, sign: int) -> None:
@@ -105,7 +107,8 @@ def apply(problem: Any, state: Any, j: int, sign: int) -> None:
             if h == plan.host[j]:
                 less += plan.ps[j] * problem.ps_units[kind, r]
             if less != 0.0:
-                free[h, r, first:last] -= sign * less
+                row = free[h, r, first:last]
+                np.subtract(row, sign * less, row)
         for m in range(len(units)):
             number[:] = MANY
             for r in range(free.shape[1]):
@@ -293,7 +296,7 @@ def cost_mode(
     while length[group] < d:  # extend minima over windows of some slots to longer ones
         step = min(length[group], d - length[group])
         left = window - length[group] - step + 1
-        lowest[:left] = np.minimum(lowest[:left], lowest[step : step + left])
+        np.fmin(lowest[:left], lowest[step : step + left], lowest[:left])
         length[group] += step
     starts = window - d + 1
     weight, begin = problem.weight[j], d + problem.arrival[j]
@@ -329,7 +332,9 @@ def insert(problem: Any, state: Any, j: int, gene: Any, spare: float, rng: Any) 
     off, number, costed, best = problem.off[j], problem.off[j + 1] - problem.off[j], 0, np.inf
     least, room = state.least[:number], np.empty(fit.shape[1], np.int64)
     least[:] = np.inf
-    state.lowest[:types, :window] = state.every[:, first:last]
+    for m in range(types):
+        for t in range(window):
+            state.lowest[m, t] = state.every[m, first + t]
     state.length[:types], state.length[types:] = 1, 0
     while True:
         while costed < number:  # cost the modes that may be the cheapest
@@ -373,18 +378,18 @@ def entry(instance: ElasticInstance) -> Callable[..., int]:
 
 
 def _sample() -> tuple[Any, ...]:
-    """Return a problem, a state and a gene of the compiled entry."""
+    """Return arguments of the entry, for the compiler."""
     from schedgap.instances.generate import generate
     from schedgap.models.elastic.heuristics.partial_schedule import PartialSchedule
 
     toy = generate("elastic", preset="toy")
     assert isinstance(toy, ElasticInstance)
     made = PartialSchedule(toy, 10)
-    return made.problem, made.state, (0.0, 0.0)
+    return without_moves(made.problem, made.state, listed(len(toy.jobs), [], (0.0, 0.0)))
 
 
 KERNEL = Kernel(
     "elastic",
-    (copy, apply, smallest, fill_cost, place_ps, place_central, place, cost_mode, insert),
+    (copy, apply, smallest, fill_cost, place_ps, place_central, place, cost_mode, insert, *GENERIC),
     _sample,
 )

@@ -35,6 +35,7 @@ from schedgap.models.elastic.programs.columns import runs_from, schedule_of
 from schedgap.models.method import Budget, MethodResult, RunContext
 from schedgap.models.search_state import SearchState
 from schedgap.solvers.search.annealing import anneal
+from schedgap.solvers.search.moves import Terms
 
 LP_SHARE = 0.4  # fraction of the time for the relaxation
 GAP = 1e-3  # relative gap between master and bound at which the relaxation ends
@@ -131,9 +132,11 @@ def search(
         return {"moves": 0, "end": str(error)}
     orders = wspt_order(instance), np.argsort(found.end, kind="stable")
     keys = [-partial.problem.weight, *(np.argsort(order).astype(float) for order in orders)]
+    jobs = len(instance.jobs)
+    terms = Terms(np.arange(jobs), np.zeros(jobs, dtype=np.int64), GENES, MAX_REMOVED)
     _, made = anneal(
-        entry(instance), partial.problem._replace(keys=np.stack(keys)), partial.state,
-        genes=GENES, most=MAX_REMOVED, hot=HOT, cold=COLD, moves=moves * len(instance.jobs),
+        entry(instance), partial.problem._replace(keys=np.stack(keys)), partial.state, terms,
+        hot=HOT, cold=COLD, moves=moves * jobs,
         seed=call.seed, target=state.lower, stop=call.clock.expired,
         spent=call.clock.share(1).spent,
         on_better=lambda plan, value: state.incumbent(schedule_of(instance, partial.runs(plan))),

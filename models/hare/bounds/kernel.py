@@ -4,8 +4,7 @@ It prices the jobs whose rounds consist of identical tasks. Both do the same ope
 order, so their numbers are equal to the last bit. Certificates are evaluated by `job_plan` alone.
 """
 
-from types import FunctionType
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from schedgap.instances.hare import HareInstance
 from schedgap.models.hare.heuristics.kernel import LARGE, find
 from schedgap.models.hare.integer_time import Ints
-from schedgap.solvers.search.compiled import Function, Kernel
+from schedgap.solvers.search.compiled import Kernel
 
 Floats = NDArray[np.float64]
 
@@ -184,17 +183,7 @@ def _sample() -> tuple[Any, ...]:
     return jobs, plans, np.arange(2.0), one[None], np.arange(2.0)[None]
 
 
-class PlanKernel(Kernel):
-    """A kernel whose entry prices jobs."""
-
-    def _sources(self) -> tuple[FunctionType, ...]:
-        return cast(tuple[FunctionType, ...], self.functions)
-
-    def _call(self, entry: Function) -> None:
-        entry(*self.sample())
-
-
-PLANS = PlanKernel(
+PLANS = Kernel(
     "hare-plans",
     (find, paid_until, fill_cost, fill_round, add_round, add_use, price_job, run),
     _sample,

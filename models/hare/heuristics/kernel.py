@@ -23,7 +23,9 @@ from numpy.typing import NDArray
 
 from schedgap.instances.hare import HareInstance
 from schedgap.models.hare.integer_time import Ints
+from schedgap.solvers.search.annealing import listed, without_moves
 from schedgap.solvers.search.compiled import Kernel
+from schedgap.solvers.search.moves import GENERIC
 
 LARGE = 1000  # tasks from which on the search is compiled
 Floats = NDArray[np.float64]
@@ -77,12 +79,10 @@ class State(NamedTuple):
 def copy(source: Any, target: Any, j: int) -> None:
     """Copy the row of job j from one plan to another."""
     target.start[j], target.end[j], target.cost[j] = source.start[j], source.end[j], source.cost[j]
-    first, last = source.first[j], source.first[j] + source.used[j]
     target.used[j] = source.used[j]
-    target.slot_batch[first:last] = source.slot_batch[first:last]
-    target.slot_class[first:last] = source.slot_class[first:last]
-    target.slot_start[first:last] = source.slot_start[first:last]
-    target.slot_tasks[first:last] = source.slot_tasks[first:last]
+    for s in range(source.first[j], source.first[j] + source.used[j]):
+        target.slot_batch[s], target.slot_class[s] = source.slot_batch[s], source.slot_class[s]
+        target.slot_start[s], target.slot_tasks[s] = source.slot_start[s], source.slot_tasks[s]
 
 
 def apply(problem: Any, state: Any, j: int, sign: int) -> None:
@@ -201,7 +201,9 @@ def place(problem: Any, state: Any, j: int, p: int, ready: float, end: float, pr
         reserve(state, k, start[k], train[k], taken)
         z = number
         while z > 0 and found[0, z - 1] > cost[k]:
-            found[:, z], found_class[z] = found[:, z - 1], found_class[z - 1]
+            for i in range(len(found)):
+                found[i, z] = found[i, z - 1]
+            found_class[z] = found_class[z - 1]
             z -= 1
         found[0, z], found[1, z], found[2, z], found[3, z] = cost[k], until, start[k], taken
         found_class[z] = k
@@ -274,18 +276,19 @@ def kernel(instance: HareInstance) -> Kernel | None:
 
 
 def _sample() -> tuple[Any, ...]:
-    """Return a problem, a state and a gene of the compiled entry."""
+    """Return arguments of the entry, for the compiler."""
     from schedgap.instances.generate import generate
     from schedgap.models.hare.heuristics.local_search import empty_state, problem_of
 
     toy = generate("hare", preset="toy")
     assert isinstance(toy, HareInstance)
     problem, _, _ = problem_of(toy)
-    return problem, empty_state(problem), np.zeros(len(problem.capacity) + 1)
+    terms = listed(len(problem.alone), [], np.zeros(len(problem.capacity) + 1))
+    return without_moves(problem, empty_state(problem), terms)
 
 
 KERNEL = Kernel(
     "hare",
-    (copy, find, split, merge, reserve, apply, first_fit, place, insert),
+    (copy, find, split, merge, reserve, apply, first_fit, place, insert, *GENERIC),
     _sample,
 )

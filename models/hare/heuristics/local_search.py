@@ -27,7 +27,7 @@ from schedgap.models.hare.integer_time import HareSteps, Ints, steps
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers import Clock
 from schedgap.solvers.search.annealing import anneal, copied, insert_all
-from schedgap.solvers.search.moves import Memory, total
+from schedgap.solvers.search.moves import Terms, total
 
 # Price of a step on a GPU that is the fastest for every task, in mean weights of a job. With 0 a
 # batch never waits for a cheaper GPU.
@@ -135,7 +135,7 @@ class LocalSearch:
         delays = np.repeat([0.0, DELAY], len(prices))
         self._genes = np.column_stack([np.tile(prices, (2, 1)), delays])
         self._lists = list(product(self._problem.keys, range(len(LEVELS) if len(speed) > 1 else 1)))
-        self._memory: Memory | None = None
+        self._terms: Terms | None = None
         self.incumbent, self.value = list_wspt(instance), math.inf
         self._offer(self.incumbent)
 
@@ -194,8 +194,9 @@ class LocalSearch:
             insert_all(self._run, self._problem, self._state, order, self._genes[gene])
             if (value := total(self._state.plan.cost)) < best:
                 best, plan = value, copied(self._state.plan)
-                self._memory = Memory(order, np.full(len(order), gene))
-        if self._memory is not None:
+                used = np.full(len(order), gene)
+                self._terms = Terms(order, used, self._genes, MAX_REMOVED, SHIFTS, MUTATION)
+        if self._terms is not None:
             self._put(plan)
             self._offer(self._schedule(plan))
 
@@ -204,23 +205,19 @@ class LocalSearch:
 
         It also ends at the critical-path bound.
         """
-        if self._memory is None:
+        if self._terms is None:
             self._begin(clock)
-        if self._memory is None:
+        if self._terms is None:
             return
         begin, remaining = clock.elapsed(), clock.remaining()
         best, _ = anneal(
             self._run,
             self._problem,
             self._state,
-            genes=self._genes,
-            most=MAX_REMOVED,
+            self._terms,
             hot=HOT / len(self._problem.weight),
             cold=COLD / len(self._problem.weight),
             moves=moves,
-            memory=self._memory,
-            shifts=SHIFTS,
-            mutation=MUTATION,
             seed=self._seed,
             target=total(self._problem.alone),
             stop=clock.expired,

@@ -18,14 +18,14 @@ S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, "Optimization by simulated annealing
 """
 
 import math
-from collections.abc import Callable
-from types import FunctionType
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from schedgap.instances.ring import RingInstance
+from schedgap.solvers.search.annealing import without_moves
 from schedgap.solvers.search.compiled import Kernel
+from schedgap.solvers.search.moves import temperature, total
 
 Ints = Any  # list of int, or array of int64
 
@@ -40,9 +40,7 @@ LARGE = 100  # jobs x servers from which on the search waits until it is compile
 class Problem(NamedTuple):
     """The instance, by job j, server s and GPU g; GPUs are numbered server by server."""
 
-    target: int  # makespan, slots
     size: Ints  # [j] GPUs
-    turn: float  # probability that a job changes between a block, ANY and SHARED
     inside: Ints  # [j] slots inside one server; 0 if it fits into none
     off: Ints  # [j + 1] first mode of the job
     number: Ints  # [m] servers of the mode
@@ -52,31 +50,35 @@ class Problem(NamedTuple):
     server: Ints  # [g]
 
 
-class Plan(NamedTuple):
-    """The jobs in order, and where they run."""
+class Terms(NamedTuple):
+    """What the moves aim at."""
 
-    cost: Ints  # [s] GPU-slots beyond the target
+    target: int  # makespan, slots
+    turn: float  # probability that a job changes between a block, ANY and SHARED
+
+
+class Plan(NamedTuple):
+    """The jobs in order, where they run, and how long the GPUs are busy."""
+
     order: Ints  # [r] jobs
     block: Ints  # [j] first GPU, or ANY or SHARED
-
-
-class State(NamedTuple):
-    """The plan, what follows from it, and room to work in."""
-
-    plan: Plan
+    cost: Ints  # [s] GPU-slots beyond the target
     free: Ints  # [g] slots until it is free
     early: Ints  # [g] slots until it is free of the jobs before rank `apart`
     apart: Ints  # [1] rank from which on all jobs have blocks
+
+
+class State(NamedTuple):
+    """The plan, where its jobs are found, and room to work in."""
+
+    plan: Plan
     rank: Ints  # [j] place in the order
-    head: Ints  # [s] first job of the order with a block there, or -1
-    next: Ints  # [j] the next such job, or -1
+    next: Ints  # [j] the next job of the order with a block there, or -1; [jobs + s] the first
     ring_end: Ints  # [2 s], [2 s + 1] slots until it is free of rings, of those that do not share
     room: Ints  # [s] free GPUs; negative where they are chosen
     late: Ints  # [j] jobs on late GPUs, and last their number
-    taken: Ints  # [i] whether a GPU of a block is taken
     moved: Ints  # [i] jobs of a move
     source: Ints  # [i] their blocks before it
-    kept: Ints  # [2 g + 1] `free`, `early` and `apart` before it
 
 
 def run_inside(free: Any, g: int, size: int, slots: int) -> int:
@@ -91,7 +93,7 @@ def run_inside(free: Any, g: int, size: int, slots: int) -> int:
 
 def fits(problem: Any, state: Any, size: int, number: int, shares: int, slot: int) -> bool:
     """Return whether the servers with the most free GPUs have enough; negate their numbers."""
-    free, first, room = state.free, problem.first, state.room
+    free, first, room = state.plan.free, problem.first, state.room
     for s in range(len(room)):
         room[s] = 0
         if number == 1 or state.ring_end[2 * s + shares] <= slot:
@@ -119,7 +121,7 @@ def run_free(problem: Any, state: Any, j: int) -> int:
 
     Of equal ends the first mode counts; on a server, the GPUs that are idle for the shortest time.
     """
-    free, room, size = state.free, state.room, problem.size[j]
+    free, room, size = state.plan.free, state.room, problem.size[j]
     latest = 0
     for g in range(len(free)):
         latest = max(latest, free[g])
@@ -161,15 +163,14 @@ def run_free(problem: Any, state: Any, j: int) -> int:
     return start
 
 
-def run_all(problem: Any, state: Any) -> None:
+def run_all(problem: Any, state: Any, target: int) -> None:
     """Run all jobs, and compute the cost of all servers."""
-    plan, free, early, apart = state.plan, state.free, state.early, 0
+    plan, apart = state.plan, 0
     for r in range(len(plan.order)):
         if plan.block[plan.order[r]] < 0:
             apart = r + 1
-    for g in range(len(free)):
-        free[g] = 0
-        early[g] = 0
+    for g in range(len(plan.free)):
+        plan.free[g] = plan.early[g] = 0
     for i in range(len(state.ring_end)):
         state.ring_end[i] = 0
     for r in range(len(plan.order)):
@@ -177,52 +178,30 @@ def run_all(problem: Any, state: Any) -> None:
         if plan.block[j] < 0:
             run_free(problem, state, j)
         else:
-            run_inside(free, plan.block[j], problem.size[j], problem.inside[j])
+            run_inside(plan.free, plan.block[j], problem.size[j], problem.inside[j])
         if r == apart - 1:
-            early[:] = free
-    state.apart[0] = apart
+            for g in range(len(plan.free)):
+                plan.early[g] = plan.free[g]
+    plan.apart[0] = apart
     for s in range(len(plan.cost)):
-        count_excess(problem, state, s)
-
-
-def link_all(problem: Any, state: Any) -> None:
-    """Compute the ranks, and the jobs inside each server."""
-    plan = state.plan
-    for s in range(len(state.head)):
-        state.head[s] = -1
-    for r in range(len(plan.order) - 1, -1, -1):
-        j = plan.order[r]
-        state.rank[j] = r
-        if plan.block[j] >= 0:
-            s = problem.server[plan.block[j]]
-            state.next[j] = state.head[s]
-            state.head[s] = j
+        count_excess(problem, plan, target, s)
 
 
 def move_to(problem: Any, state: Any, j: int, g: int) -> None:
     """Give job j the block at GPU g, or none if that is ANY or SHARED."""
-    head, rank, block = state.head, state.rank, state.plan.block
+    following, rank, block = state.next, state.rank, state.plan.block
     if block[j] >= 0:
-        s = problem.server[block[j]]
-        if head[s] == j:
-            head[s] = state.next[j]
-        else:
-            k = head[s]
-            while state.next[k] != j:
-                k = state.next[k]
-            state.next[k] = state.next[j]
+        k = len(rank) + problem.server[block[j]]
+        while following[k] != j:
+            k = following[k]
+        following[k] = following[j]
     block[j] = g
     if g >= 0:
-        s = problem.server[g]
-        k = head[s]
-        if k < 0 or rank[k] > rank[j]:
-            state.next[j] = k
-            head[s] = j
-        else:
-            while state.next[k] >= 0 and rank[state.next[k]] < rank[j]:
-                k = state.next[k]
-            state.next[j] = state.next[k]
-            state.next[k] = j
+        k = len(rank) + problem.server[g]
+        while following[k] >= 0 and rank[following[k]] < rank[j]:
+            k = following[k]
+        following[j] = following[k]
+        following[k] = j
 
 
 def shift(problem: Any, state: Any, j: int, to: int) -> None:
@@ -238,37 +217,44 @@ def shift(problem: Any, state: Any, j: int, to: int) -> None:
     move_to(problem, state, j, state.plan.block[j])
 
 
-def run_server(problem: Any, state: Any, s: int) -> None:
+def run_server(problem: Any, state: Any, target: int, s: int) -> None:
     """Run the jobs from rank `apart` on that are inside server s, and compute its cost."""
-    first, last = problem.first[s], problem.first[s + 1]
-    state.free[first:last] = state.early[first:last]
-    j = state.head[s]
+    plan, j = state.plan, state.next[len(state.rank) + s]
+    for g in range(problem.first[s], problem.first[s + 1]):
+        plan.free[g] = plan.early[g]
     while j >= 0:
-        if state.rank[j] >= state.apart[0]:
-            g, size = state.plan.block[j], problem.size[j]
-            run_inside(state.free, g, size, problem.inside[j])
+        if state.rank[j] >= plan.apart[0]:
+            run_inside(plan.free, plan.block[j], problem.size[j], problem.inside[j])
         j = state.next[j]
-    count_excess(problem, state, s)
+    count_excess(problem, plan, target, s)
 
 
-def count_excess(problem: Any, state: Any, s: int) -> None:
+def count_excess(problem: Any, plan: Any, target: int, s: int) -> None:
     """Compute the cost of server s."""
     excess = 0
     for g in range(problem.first[s], problem.first[s + 1]):
-        if state.free[g] > problem.target:
-            excess += state.free[g] - problem.target
-    state.plan.cost[s] = excess
+        if plan.free[g] > target:
+            excess += plan.free[g] - target
+    plan.cost[s] = excess
 
 
-def collect_late(problem: Any, state: Any) -> None:
+def copy(problem: Any, source: Any, target: Any, s: int, end: int) -> None:
+    """Copy from one plan to another how long the GPUs of servers s to `end` - 1 are busy."""
+    target.apart[0] = source.apart[0]
+    for g in range(problem.first[s], problem.first[end]):
+        target.free[g], target.early[g] = source.free[g], source.early[g]
+    for i in range(s, end):
+        target.cost[i] = source.cost[i]
+
+
+def collect_late(problem: Any, state: Any, target: int) -> None:
     """Collect the jobs on a GPU that is late, and those without a block."""
     number = 0
     for j in range(len(problem.size)):
         g = state.plan.block[j]
         late = g < 0
-        if not late:
-            for i in range(g, g + problem.size[j]):
-                late = late or state.free[i] > problem.target
+        for i in range(g, g + problem.size[j]):
+            late = late or state.plan.free[i] > target
         if late:
             state.late[number] = j
             number += 1
@@ -289,42 +275,36 @@ def draw_block(problem: Any, size: int, rng: Any) -> int:
 
 def exchange(problem: Any, state: Any, j: int, g: int, rng: Any) -> int:
     """Move jobs on different GPUs from the block at GPU g to job j's; return their number."""
-    size, block, taken, moved = problem.size, state.plan.block, state.taken, state.moved
-    found, k = 1, state.head[problem.server[g]]
+    size, block, moved, source = problem.size, state.plan.block, state.moved, state.source
+    found, k, number = 1, state.next[len(size) + problem.server[g]], 0
     while k >= 0:
         if k != j and block[k] >= g and block[k] + size[k] <= g + size[j]:
             moved[found] = k
             found += 1
         k = state.next[k]
-    for i in range(size[j]):
-        taken[i] = 0
-    number = 0
     for i in range(1, found):  # in random order
         other = i + int(rng.random() * (found - i))
-        k = moved[other]
+        k, apart = moved[other], True
         moved[other] = moved[i]
-        at, busy = block[k] - g, 0
-        for n in range(at, at + size[k]):
-            busy += taken[n]
-        if busy == 0:
-            for n in range(at, at + size[k]):
-                taken[n] = 1
+        for n in range(1, number + 1):
+            before, after = source[n] + size[moved[n]] <= block[k], block[k] + size[k] <= source[n]
+            apart = apart and (before or after)
+        if apart:
             number += 1
-            moved[number] = k
-            state.source[number] = block[k]
+            moved[number], source[number] = k, block[k]
     for i in range(1, number + 1):
-        move_to(problem, state, moved[i], block[j] + state.source[i] - g)
+        move_to(problem, state, moved[i], block[j] + source[i] - g)
     return number
 
 
-def change(problem: Any, state: Any, j: int, rng: Any) -> int:
+def change(problem: Any, state: Any, turn: float, j: int, rng: Any) -> int:
     """Change the block of job j or its place in the order; return the number of jobs moved."""
-    jobs, apart, g, number = len(problem.size), state.apart[0], state.plan.block[j], 0
+    jobs, apart, g, number = len(problem.size), state.plan.apart[0], state.plan.block[j], 0
     state.moved[0], state.source[0] = j, g
-    turn = rng.random() < problem.turn
-    if turn and (g >= 0 or rng.random() < 0.5 or not problem.inside[j]):
+    turns = rng.random() < turn
+    if turns and (g >= 0 or rng.random() < 0.5 or not problem.inside[j]):
         to = ANY if g == SHARED or (g >= 0 and rng.random() < 0.5) else SHARED
-    elif (g < 0 and not turn) or (apart > 0 and rng.random() < SHIFT):
+    elif (g < 0 and not turns) or (apart > 0 and rng.random() < SHIFT):
         among = jobs if g < 0 or state.rank[j] < apart else apart
         shift(problem, state, j, int(rng.random() * among))
         return 1
@@ -344,77 +324,59 @@ def run(
     old: Any,
     best: Any,
     values: Any,
-    order: Any,
-    genes: Any,
-    memory: Any,
-    chances: Any,
-    most: int,
+    terms: Any,
     moves: int,
     cooling: Any,
     rng: Any,
-) -> int:
-    """Make moves; `order`, `genes`, `memory`, `chances` and `most` are not read.
+) -> None:
+    """Make moves until there is no excess.
 
     A move is undone if the excess rises by more than an exponential draw, whose mean is the
-    temperature, in GPU-slots. `solvers.search.moves.run` has the other parameters.
+    temperature, in GPU-slots. The parameters are as of `solvers.search.moves.run`.
     """
-    plan, free, kept, gpus = state.plan, state.free, state.kept, len(state.free)
+    plan, target, servers = state.plan, terms.target, len(state.plan.cost)
     for move in range(moves):
         if values[0] == 0:
             break
         if (int(cooling[3]) + move) % LATER == 0:
-            collect_late(problem, state)
+            collect_late(problem, state, target)
         if rng.random() < LATE and state.late[-1]:
             j = state.late[int(rng.random() * state.late[-1])]
         else:
             j = int(rng.random() * len(problem.size))
         rank, before = state.rank[j], plan.block[j]
-        moved = change(problem, state, j, rng)
+        moved = change(problem, state, terms.turn, j, rng)
         if moved == 0:
             continue
-        after = plan.block[j]
-        whole = before < 0 or after < 0 or state.rank[j] != rank
+        whole = before < 0 or plan.block[j] < 0 or state.rank[j] != rank
         for i in range(moved):
-            whole = whole or state.rank[state.moved[i]] < state.apart[0]
-        excess = 0.0
+            whole = whole or state.rank[state.moved[i]] < plan.apart[0]
         if whole:
-            old.cost[:] = plan.cost
-            kept[:gpus], kept[gpus:-1], kept[-1] = free, state.early, state.apart[0]
-            run_all(problem, state)
-            for s in range(len(plan.cost)):
-                excess += plan.cost[s]
+            copy(problem, plan, old, 0, servers)
+            run_all(problem, state, target)
         else:
-            a, b = problem.server[before], problem.server[after]
+            a, b = problem.server[before], problem.server[plan.block[j]]
             for s in (a, b):
-                old.cost[s] = plan.cost[s]
-                for g in range(problem.first[s], problem.first[s + 1]):
-                    kept[g] = free[g]
+                copy(problem, plan, old, s, s + 1)
             for s in (a, b):
-                run_server(problem, state, s)
-            excess = values[0] + plan.cost[a] - old.cost[a]
-            if a != b:
-                excess += plan.cost[b] - old.cost[b]
-        share = max(cooling[2], (cooling[3] + move) / cooling[4])
-        temperature = cooling[0] * math.exp(share * math.log(cooling[1] / cooling[0]))
-        if excess <= values[0] - temperature * math.log(1.0 - rng.random()):
+                run_server(problem, state, target, s)
+        excess = total(plan.cost)
+        if excess <= values[0] - temperature(cooling, move) * math.log(1.0 - rng.random()):
             values[0] = excess
             if excess < values[1]:
                 values[1] = excess
-                best.cost[:], best.order[:], best.block[:] = plan.cost, plan.order, plan.block
+                for r in range(len(plan.order)):
+                    best.order[r], best.block[r] = plan.order[r], plan.block[r]
             continue
         for i in range(moved - 1, -1, -1):
             move_to(problem, state, state.moved[i], state.source[i])
+        if state.rank[j] != rank:
+            shift(problem, state, j, rank)
         if whole:
-            if state.rank[j] != rank:
-                shift(problem, state, j, rank)
-            plan.cost[:] = old.cost
-            free[:], state.early[:], state.apart[0] = kept[:gpus], kept[gpus:-1], kept[-1]
+            copy(problem, old, plan, 0, servers)
         else:
             for s in (a, b):
-                plan.cost[s] = old.cost[s]
-                for g in range(problem.first[s], problem.first[s + 1]):
-                    free[g] = kept[g]
-    return 0
+                copy(problem, old, plan, s, s + 1)
 
 
 def kernel(instance: RingInstance) -> Kernel | None:
@@ -422,36 +384,18 @@ def kernel(instance: RingInstance) -> Kernel | None:
     return KERNEL if len(instance.jobs) * len(instance.servers) >= LARGE else None
 
 
-class RingKernel(Kernel):
-    """A kernel with its own moves in place of the generic ones."""
-
-    def _sources(self) -> tuple[FunctionType, ...]:
-        return cast(tuple[FunctionType, ...], self.functions)
-
-
-def state_of(problem: Problem, plan: Plan, convert: Callable[[list[int]], Ints] = list) -> State:
-    """Return the state before any job runs; `convert`: from lists to lists or arrays."""
-    gpus, servers, jobs = len(problem.server), len(problem.first) - 1, len(problem.size)
-    lengths = (
-        gpus, gpus, 1, jobs, servers, jobs, 2 * servers, servers, jobs + 1, max(problem.size),
-        jobs + 1, jobs + 1, 2 * gpus + 1,
-    )  # fmt: skip
-    state = State(plan, *(convert([0] * length) for length in lengths))
-    link_all(problem, state)
-    return state
-
-
 def _sample() -> tuple[Any, ...]:
-    """Return a problem, a state and a gene of the compiled entry: one job on one GPU."""
+    """Return arguments of the entry, for the compiler: one job on one GPU."""
+    from schedgap.models.ring.heuristics.local_search import state_of
+
     one, two = np.ones(1, np.int64), np.arange(2)
-    problem = Problem(0, one, 0.0, one, two, one, one, one, two, 0 * one)
-    state = state_of(problem, Plan(one.copy(), 0 * one, 0 * one), np.array)
-    return problem, state, (0.0,)
+    problem = Problem(one, one, two, one, one, one, two, 0 * one)
+    return without_moves(problem, state_of(problem, [0], [0], np.array), Terms(0, 0.0))
 
 
-KERNEL = RingKernel(
+KERNEL = Kernel(
     "ring",
-    (run_inside, fits, run_free, count_excess, run_all, link_all, move_to, shift, run_server,
-     collect_late, draw_block, exchange, change, run),
+    (total, temperature, run_inside, fits, run_free, count_excess, run_all, move_to, shift,
+     run_server, copy, collect_late, draw_block, exchange, change, run),
     _sample,
 )  # fmt: skip

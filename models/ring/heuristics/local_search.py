@@ -4,7 +4,7 @@ The annealing minimises the excess, the GPU-slots beyond a target makespan; `ker
 Targets bisect the range between a lower bound and the best makespan.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Annotated, Any, NamedTuple
 
@@ -17,19 +17,24 @@ from schedgap.models.ring.algorithms.packing import lpt_pack
 from schedgap.models.ring.bounds.elementary import inside_slots, width_dff
 from schedgap.models.ring.dispatch import NO_PLACE, trial_schedule
 from schedgap.models.ring.heuristics.kernel import (
+    ANY,
     KERNEL,
+    Ints,
     Plan,
     Problem,
+    State,
+    Terms,
+    move_to,
     run_all,
     run_free,
     run_inside,
-    state_of,
 )
 from schedgap.models.ring.rates import NEVER, RateTable, past_horizon, rate_table
 from schedgap.models.ring.simulator import Placement, schedule_metrics, schedule_of, simulate
 from schedgap.models.search_state import SearchState, StageProgress, StageResult
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.search.annealing import anneal
+from schedgap.solvers.search.moves import total
 
 _FEW = 15  # jobs from which on the search is compiled
 _MOVES, _FEW_MOVES = 2000, 100  # moves of a job for a target, compiled or not
@@ -49,7 +54,7 @@ class PlacedSchedule(NamedTuple):
 
 
 def problem_of(table: RateTable) -> Problem:
-    """Return the instance as lists, without a target makespan."""
+    """Return the instance as lists."""
     first, server = [0], list[int]()
     for s, gpus in enumerate(table.server_gpus):
         first.append(first[-1] + gpus)
@@ -68,11 +73,8 @@ def problem_of(table: RateTable) -> Problem:
                 modes.append((n, int(shared), 1))
         off.append(len(modes))
     number, length, shares = zip(*modes, strict=True)
-    turn = _TURN if len(table.size) < _MANY else 0.0
     return Problem(
-        0,
         list(table.size),
-        turn,
         inside,
         off,
         list(number),
@@ -83,7 +85,28 @@ def problem_of(table: RateTable) -> Problem:
     )
 
 
-def first_plan(problem: Problem) -> Plan:
+def state_of(
+    problem: Problem,
+    order: Sequence[int],
+    block: Sequence[int],
+    convert: Callable[[list[int]], Ints] = list,
+) -> State:
+    """Return the state of a plan before any job runs; `convert`: from lists to lists or arrays."""
+
+    def zeros(*lengths: int) -> Iterator[Ints]:
+        return (convert([0] * length) for length in lengths)
+
+    gpus, servers, jobs = len(problem.server), len(problem.first) - 1, len(problem.size)
+    plan = Plan(convert([*order]), convert([ANY] * jobs), *zeros(servers, gpus, gpus, 1))
+    rank, following = convert(np.argsort(order).tolist()), convert([-1] * (jobs + servers))
+    room = zeros(2 * servers, servers, jobs + 1, jobs + 1, jobs + 1)
+    state = State(plan, rank, following, *room)
+    for j in reversed(order):
+        move_to(problem, state, j, block[j])
+    return state
+
+
+def first_plan(problem: Problem, target: int) -> Plan:
     """Return a plan: first the rings that no server can host, then the others, wide ones first.
 
     Each of these is where it ends last within the target, or where it ends first after it.
@@ -93,37 +116,38 @@ def first_plan(problem: Problem) -> Plan:
         inside = problem.inside[j]
         return inside > 0, -problem.size[j], -(inside or problem.slots[problem.off[j]])
 
-    jobs, first, target = range(len(problem.size)), problem.first, problem.target
-    plan = Plan([0] * (len(first) - 1), sorted(jobs, key=rank), [-1 for _ in jobs])
-    state = state_of(problem, plan)
+    jobs, first = range(len(problem.size)), problem.first
+    state = state_of(problem, sorted(jobs, key=rank), [ANY for _ in jobs])
+    plan = state.plan
     for j in plan.order:
         size, slots = problem.size[j], problem.inside[j]
         if not slots:
             run_free(problem, state, j)
             continue
         ends = {
-            g: max(state.free[g : g + size]) + slots
+            g: max(plan.free[g : g + size]) + slots
             for a, b in pairwise(first)
             for g in range(a, b - size + 1, size)
         }
         plan.block[j] = min(ends, key=lambda g: (ends[g] > target, abs(ends[g] - target)))
-        run_inside(state.free, plan.block[j], size, slots)
+        run_inside(plan.free, plan.block[j], size, slots)
     return plan
 
 
 def placed(table: RateTable, problem: Problem, plan: Plan) -> PlacedSchedule:
     """Return the schedule of a plan."""
-    state = state_of(problem, plan)
+    state = state_of(problem, plan.order, plan.block)
+    free = state.plan.free
     starts, placements = [0] * len(problem.size), list[Placement]({} for _ in problem.size)
     for j in plan.order:
         g = plan.block[j]
         if g >= 0:
-            starts[j] = run_inside(state.free, g, problem.size[j], problem.inside[j]) + 1
+            starts[j] = run_inside(free, g, problem.size[j], problem.inside[j]) + 1
             placements[j] = {problem.server[g]: problem.size[j]}
         else:
-            before, workers = list(state.free), dict[int, int]()
+            before, workers = list(free), dict[int, int]()
             starts[j] = run_free(problem, state, j) + 1
-            for s, one, other in zip(problem.server, before, state.free, strict=True):
+            for s, one, other in zip(problem.server, before, free, strict=True):
                 if one != other:
                     workers[s] = workers.get(s, 0) + 1
             placements[j] = workers
@@ -153,8 +177,9 @@ def local_search(
     makespan, slots; no target is below it. `upper`: makespan to improve on, slots: the best known
     one, or the horizon plus 1. `moves`: moves per job and target in the first round; r times as
     many in round r. `rounds`: number of rounds, in each of which the search begins anew. `budget`:
-    each target has a share of the remaining time; without a limit, the result depends on the seed
-    alone. `on_better`: called with every schedule that is better than all before it.
+    each target has a share of the remaining time; without a limit, the result depends on the seed,
+    and time only decides which of the better plans are simulated. `on_better`: called with every
+    schedule that is better than all before it.
 
     Notes
     -----
@@ -169,6 +194,8 @@ def local_search(
         moves = _FEW_MOVES if jobs < _FEW else _MOVES
     convert: Any = list if run is KERNEL.plain else lambda row: np.array(row, dtype=np.int64)
 
+    aimed, turn = Problem(*map(convert, problem)), _TURN if jobs < _MANY else 0.0
+
     def take(plan: Any, value: float = 0.0) -> None:
         nonlocal best, upper
         schedule = placed(table, problem, Plan(*(list(map(int, row)) for row in plan)))
@@ -178,27 +205,24 @@ def local_search(
 
     temperature = max(1.0, sum(map(float, table.best_slots)) / jobs / 2)
     rng = np.random.default_rng(budget.seed)
-    first = first_plan(problem._replace(target=lower))
+    first = first_plan(problem, lower)
     take(first)
     for number in range(1, rounds + 1):
-        low, plan = lower, first
+        low, state = lower, state_of(aimed, first.order, first.block, convert)
         while low < upper and not clock.expired():
             target = (low + upper - 1) // 2  # `upper` falls with every better schedule
-            aimed = Problem(target, convert(problem.size), problem.turn, *map(convert, problem[3:]))
-            state = state_of(aimed, Plan(*map(convert, plan)), convert)
-            run_all(aimed, state)
+            run_all(aimed, state, target)
             share = _target_clock(clock)
-            found, _ = anneal(
-                run, aimed, state, genes=np.zeros((1, 1)), most=0, hot=temperature,
+            anneal(
+                run, aimed, state, Terms(target, turn), hot=temperature,
                 cold=temperature * _COOLING, moves=moves * jobs * number,
                 seed=int(rng.integers(2**31)), target=0.0, stop=share.expired, spent=share.spent,
                 on_better=take,
             )  # fmt: skip
-            plan = state.plan
-            if sum(found.cost):
+            if total(state.plan.cost) > 0:
                 low = target + 1
             else:
-                take(found)
+                take(state.plan)
     return best
 
 
@@ -250,7 +274,7 @@ def search_stage(
     """Look for schedules that are better than the incumbent, by `local_search`.
 
     `state`: receiver of the schedules. `incumbent`: best known schedule. `lower`: lower bound on
-    the makespan, slots. `**options`: `orders`, `moves` and `rounds` of `local_search`.
+    the makespan, slots. `**options`: `moves` and `rounds` of `local_search`.
 
     Returns
     -------
