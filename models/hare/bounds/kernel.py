@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedgap.instances.hare import HareInstance
-from schedgap.models.hare.heuristics.kernel import LARGE, find
 from schedgap.models.hare.integer_time import Ints
 from schedgap.solvers.search.compiled import Kernel
 
+LARGE = 1000  # tasks from which on jobs are priced by compiled code
 Floats = NDArray[np.float64]
 
 
@@ -42,7 +42,7 @@ class Plans(NamedTuple):
     cost: Floats  # [k, j] minimum price of a task that starts in [t_j, t_{j+1}]
 
 
-def paid_until(grid: Any, price: Any, paid: Any, q: int, time: float) -> float:
+def paid_until(grid: Any, price: Any, paid: Any, q: int, time: float) -> Any:
     """Return the price of a GPU from 0 to a time in cell q, or after the grid."""
     return paid[q] + price[q] * (min(time, grid[-1]) - grid[q])
 
@@ -76,7 +76,8 @@ def fill_cost(
                 while begin + delta * (j + 1) <= start:
                     j += 1
                 end = start + train
-                q, e = find(grid, cells, start), find(grid, cells, end)
+                q = np.searchsorted(grid[1:-1], start, side="right")
+                e = np.searchsorted(grid[1:-1], end, side="right")
                 value = paid_until(grid, price, paid, e, end)
                 value -= paid_until(grid, price, paid, q, start)
                 value += slope * start
@@ -114,7 +115,7 @@ def add_round(before: Any, after: Any, cost: Any, tasks: float, steps: Any) -> N
 
 def add_use(use: Any, grid: Any, tasks: float, begin: float, end: float) -> None:
     """Add the GPU time of tasks in each cell."""
-    for q in range(find(grid, len(grid), begin), len(use)):
+    for q in range(np.searchsorted(grid[1:], begin, side="right"), len(use)):
         if grid[q] >= end:
             break
         use[q] += tasks * (min(grid[q + 1], end) - min(max(grid[q], begin), end))
@@ -185,6 +186,6 @@ def _sample() -> tuple[Any, ...]:
 
 PLANS = Kernel(
     "hare-plans",
-    (find, paid_until, fill_cost, fill_round, add_round, add_use, price_job, run),
+    (paid_until, fill_cost, fill_round, add_round, add_use, price_job, run),
     _sample,
 )

@@ -24,6 +24,7 @@ bound for real starts.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -207,7 +208,7 @@ def _min_prices(
     grid, paid = prices.grid, prices.cumulative()
     cost = np.empty((len(train), len(times) - 1))
 
-    def paid_until(k: int, time: Floats) -> Floats:
+    def paid_until(k: int, time: Floats) -> Any:
         """Return [j] the price of a GPU from 0 to each time."""
         cell = np.searchsorted(grid[1:-1], time, side="right")
         return paid[k][cell] + prices.price[k][cell] * (np.minimum(time, grid[-1]) - grid[cell])
