@@ -146,14 +146,22 @@ def test_dear_slots_are_left_to_others():
 
 
 def test_parameter_servers_stand_where_the_workers_leave_room():
-    """Two workers of 2 CPUs fill m1; m2 has a CPU left, and m3, of more, takes the other PS."""
+    """Two workers of 2 CPUs fill m1; m2 has a CPU left, and m3, of 9, takes the other PS."""
     one = job("j1", 1, [1.0] * 4, worker_ps_ratio=1.0, worker_demand={"gpu": 1, "cpu": 2})
-    rooms = [{"gpu": 2, "cpu": 4}, {"gpu": 0, "cpu": 1}, {"gpu": 0, "cpu": 5}]
+    rooms = [{"gpu": 2, "cpu": 4}, {"gpu": 0, "cpu": 1}, {"gpu": 0, "cpu": 9}]
     made = all_jobs(instance_of([one], rooms))
     kernel.measure(made.problem, made.state, 0, 0, 2)
     kernel.place(made.problem, made.state, 0, 0, 2, EXTERNAL, 0.0)
     entries = [each[0, :3].tolist() for each in made.state.plan[4:]]
     assert sorted(zip(*entries, strict=True)) == [(0, 0, 2, 0), (0, 1, 0, 1), (0, 2, 0, 1)]
+
+
+def test_a_worker_needs_room_for_a_whole_parameter_server():
+    """TOY's j1 has a PS for two workers: on 1.5 CPUs one worker would have room for half a PS."""
+    made = all_jobs(TOY)
+    made.state.free[0, 1] = 1500.0
+    kernel.measure(made.problem, made.state, 0, 0, 4)
+    assert made.state.inside[0].tolist() == [0, 0] and made.state.width[0, INTERNAL] == 0
 
 
 def test_a_plan_without_room_for_its_entries_is_not_there(monkeypatch):

@@ -40,8 +40,7 @@ def colgen_heuristic(
         if not is_too_large(instance):  # else there is time for few columns, if any
             budget = call.budget.share(COLUMN_TIME_SHARE)
             prices = solve_columns(state, instance, prices, grid=grid, budget=budget)
-        rounds = 1 if moves else math.inf
-        search(state, instance, prices, moves=moves or MOVES, rounds=rounds)
+        search(state, instance, prices, moves=moves or MOVES, rounds=1 if moves else math.inf)
     elif not state.closed:
         note = "the fluid program was not solved"
     state.trace["bound"] = -state.lower

@@ -30,7 +30,7 @@ from schedgap.models.dmlrs.throughput import (
 from schedgap.solvers import Clock
 from schedgap.solvers.search.annealing import insert_all
 
-MAX_ENTRIES = 10_000_000  # largest size of an array
+MAX_ENTRIES = 3_000_000  # largest size of an array
 
 
 def densities(instance: DmlrsInstance) -> Floats:

@@ -58,9 +58,9 @@ def search(
     """
     state.call.progress.phase("large neighborhoods")
     clock, patience, done = state.call.clock.share(time_share), PATIENCE, 0
+    assert state.schedule is not None
+    partial = PartialSchedule(instance, prices, state.schedule.plans(instance))
     while patience and done < rounds and not (state.closed or clock.expired()):
-        assert state.schedule is not None
-        partial = PartialSchedule(instance, prices, state.schedule.plans(instance))
         before, own = state.upper, clock.share(1.0)
         anneal(
             entry(instance),
@@ -75,7 +75,7 @@ def search(
             target=partial.best + state.lower,
             stop=own.expired,
             spent=own.spent,
-            on_better=lambda plan, value, at=partial: state.incumbent(at.schedule(plan)),
+            on_better=lambda plan, value: state.incumbent(partial.schedule(plan)),
         )
         patience, done = patience - 1 if state.upper == before else PATIENCE, done + 1
     ended = (
