@@ -76,7 +76,7 @@ METHODS: tuple[Method[EdgeInstance, EdgeSchedule], ...] = (
     _method("type-bound", "bound", _at("bounds.solve_relaxations:type_bound"),
             "as cg-bound with all edge servers merged, all clouds merged and no PSs; for full "
             "scale",
-            "(4), (5), (9)", ours=True, engines=("highs",)),
+            "(4), (5), (9)", ours=True, engines=("highs",), kernel=_KERNEL),
     _method("job-alone", "bound", _at("bounds.solve_relaxations:job_alone"),
             "each job alone on the network, completed as early as possible",
             "(2e), (2i)", ours=True),

@@ -34,11 +34,13 @@ class Kernel:
     """The three functions of a family with those that they call, each after what it calls.
 
     `sample`: returns a problem, a state and a gene, for the compiler; all others have their types.
+    `further`: names of functions that are called on their own, with samples of their arguments.
     """
 
     name: str
     functions: tuple[Function, ...]
     sample: Callable[[], tuple[Any, ...]]
+    further: tuple[tuple[str, Callable[[], tuple[Any, ...]]], ...] = ()
 
     @cached_property
     def plain(self) -> Function:
@@ -50,28 +52,39 @@ class Kernel:
         """`moves.run` with the functions of the family, compiled; `plain` where it is not ready."""
         return self._compiled() if self.is_ready else self.plain
 
+    def compiled(self, name: str) -> Function | None:
+        """Return one of the further functions, compiled; None where it is not ready."""
+        if name not in self._ready and self.is_ready:
+            self._ready[name] = self._compiled(name)
+        return self._ready.get(name)
+
+    @cached_property
+    def _ready(self) -> dict[str, Function]:
+        return {}
+
     def _sources(self) -> tuple[FunctionType, ...]:
         return cast(tuple[FunctionType, ...], (*self.functions, *_GENERIC))
 
-    def _bound(self, convert: Callable[[FunctionType], Function]) -> Function:
-        """Return the entry; numba finds functions in its store if they are globals only."""
+    def _bound(self, convert: Callable[[FunctionType], Function], entry: str = "run") -> Function:
+        """Return an entry; numba finds functions in its store if they are globals only."""
         names: dict[str, Function] = {}
         for function in self._sources():
             scope = {**function.__globals__, **names}
             own = FunctionType(function.__code__, scope, function.__name__, function.__defaults__)
             own.__module__, own.__qualname__ = function.__module__, f"{self.name}_{own.__name__}"
             names[function.__name__] = convert(own)
-        return names["run"]
+        return names[entry]
 
-    def _compiled(self) -> Function:
+    def _compiled(self, entry: str = "run") -> Function:
         import numba
 
         usual, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(self.folder)
         try:
             return self._bound(
                 lambda function: numba.njit(
-                    cache=function.__name__ == "run", error_model="numpy", nogil=True
-                )(function)
+                    cache=function.__name__ == entry, error_model="numpy", nogil=True
+                )(function),
+                entry,
             )
         finally:
             numba.config.CACHE_DIR = usual
@@ -140,6 +153,8 @@ class Kernel:
                     file.unlink()
                 problem, state, gene = self.sample()
                 insert_all(self._compiled(), problem, state, [], gene)
+                for name, arguments in self.further:
+                    self._compiled(name)(*arguments())
                 (self.folder / _READY).write_text(self._hash())
 
 

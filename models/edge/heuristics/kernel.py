@@ -19,6 +19,8 @@ import numpy as np
 
 from schedgap.instances.edge import EdgeInstance
 from schedgap.instances.edge.compiled import Floats, Ints
+from schedgap.models.edge.bounds.pricing_kernel import paid, price
+from schedgap.models.edge.bounds.pricing_kernel import sample as pricing_sample
 from schedgap.solvers.search.compiled import Kernel
 
 FAR = 2**61  # later than every slot
@@ -346,6 +348,8 @@ def _sample() -> tuple[Any, Any, Sequence[float]]:
 
 KERNEL = Kernel(
     "edge",
-    (copy, cut, join, apply, full_from, next_release, ps_server, shortest, place, insert),
+    (copy, cut, join, apply, full_from, next_release, ps_server, shortest, place, insert, paid,
+     price),
     _sample,
-)
+    (("price", pricing_sample),),
+)  # fmt: skip
