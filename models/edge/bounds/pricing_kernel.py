@@ -41,22 +41,14 @@ def paid(where: Any, unit: Any, window: Any, n: int, cloud: int) -> float:
     return total
 
 
-def price(
-    jobs: Any,
-    where: Any,
-    unit: Any,
-    sums: Any,
-    limit: Any,
-    value: Any,
-    start: Any,
-    cloud: Any,
-) -> None:
+def price(jobs: Any, prices: Any, limit: Any, found: Any) -> None:
     """Find the cheapest start of each mode, and how many of its workers are then in the cloud.
 
-    `where`, `unit` [row]: of a `ClassRow`. `sums` [row, slot]: prices of all slots before. `limit`
-    [j]: most c_j - a_j. `value`, `start`, `cloud` [k]: overwritten; the value is inf without a
-    start. Prices are >= 0, so no start is better whose c_j - a_j alone is not.
+    `prices`: `where`, `unit` [row] of a `ClassRow`, and `sums` [row, slot] over all slots before.
+    `limit` [j]: most c_j - a_j. `found`: `value`, `start`, `cloud` [k], overwritten; the value is
+    inf without a start. Prices are >= 0, so no start is better whose c_j - a_j alone is not.
     """
+    (where, unit, sums), (value, start, cloud) = prices, found
     slots, window = sums.shape[1] - 1, np.empty(len(where))
     for j in range(len(jobs.arrival)):
         for k in range(jobs.first[j], jobs.first[j + 1]):
@@ -109,4 +101,4 @@ def sample() -> tuple[Any, ...]:
     one, off, none = np.ones(1, np.int64), np.arange(2), np.zeros(1, np.int64)
     both = np.ones((1, 2), np.int64)
     jobs = JobModes(off, one, one, one, none, off, none, both, both, none)
-    return jobs, none, one, np.zeros((1, 2)), np.zeros(1), np.zeros(1), none.copy(), none.copy()
+    return jobs, (none, one, np.zeros((1, 2))), np.zeros(1), (np.zeros(1), none, none.copy())

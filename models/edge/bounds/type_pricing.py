@@ -21,9 +21,9 @@ from schedgap.models.edge.programs.dual import LARGEST
 MAX_COLUMNS = 10  # new ones of each job in a round
 
 Bools = NDArray[np.bool_]
-# A column is a mode of a job from a start on, with its workers in each class; the entries are
+# The entries of a column, which is a mode of a job from a start on: index among the tasks of the
+# type; slot from 0, the window's first; d; workers in each class; c_j - a_j.
 TASK, START, DURATION, EDGE, CLOUD, FLOW = range(6)
-# the index among the tasks of the type, the slot from 0, the window's first, d, and c_j - a_j.
 
 
 class ClassRow(NamedTuple):
@@ -110,7 +110,7 @@ class TypeRelaxation:
         ends = np.minimum(slots, block * (1 + np.arange(-(-slots // block))))
         self._begins = np.append(0, ends[:-1])
         self.lengths = ends - self._begins
-        alone = np.array([view.minimum_flow(task) for task in self.tasks], dtype=float)
+        alone = np.array([task.alone for task in self.tasks], dtype=float)
         late = np.maximum(alone, slots - self._jobs.arrival)
         self.late_costs = np.where(slots < view.slots, late, np.inf)
         self.ceiling = 1.0 + sum(view.last - task.arrival for task in self.tasks)
@@ -150,29 +150,21 @@ class TypeRelaxation:
         found = np.full(size, np.inf), np.zeros(size, np.int64), np.zeros(size, np.int64)
         priced = np.flatnonzero(sums[:, -1] > 0)
         prices = self._where[priced], self._unit[priced], sums[priced]
-        (self._price or self._price_by_arrays)(self._jobs, *prices, limit, *found)
+        (self._price or self._price_by_arrays)(self._jobs, prices, limit, found)
         return found
 
-    def _price_by_arrays(
-        self,
-        jobs: JobModes,
-        where: Ints,
-        unit: Ints,
-        sums: Floats,
-        limit: Floats,
-        value: Floats,
-        start: Ints,
-        cloud: Ints,
-    ) -> None:
+    def _price_by_arrays(self, jobs: JobModes, prices: Any, limit: Floats, found: Any) -> None:
         """Do what `pricing_kernel.price` does."""
         for j, most in enumerate(limit.tolist()):
-            modes, *found = self._price_job(jobs, j, where, unit, sums, most)
-            value[modes], start[modes], cloud[modes] = found
+            modes, *own = self._price_job(jobs, j, prices, most)
+            for array, values in zip(found, own, strict=True):
+                array[modes] = values
 
     def _price_job(
-        self, jobs: JobModes, j: int, where: Ints, unit: Ints, sums: Floats, limit: float
+        self, jobs: JobModes, j: int, prices: tuple[Ints, Ints, Floats], limit: float
     ) -> tuple[Ints, Floats, Ints, Ints]:
         """Return modes k of a job with their least costs, starts and workers in the cloud."""
+        where, unit, sums = prices
         modes = np.arange(jobs.first[j], jobs.first[j + 1])
         lo, d, arrival = jobs.earliest[modes], jobs.duration[modes], int(jobs.arrival[j])
         hi = self.slots - d  # last start of each mode

@@ -60,7 +60,7 @@ from schedgap.solvers.programs.sparse import sparse
 
 KIND = "type-bound"
 CLASSES = ("edge", "cloud", "all")
-BLOCK = 16  # slots that share a price at first
+BLOCK = 32  # slots that share a price at first
 GAP = 0.0005  # relative difference between master and bound at which a type ends
 PARTS = 2, 3, 4, 5  # k of the lemma, of the cuts that are tried
 VIOLATED = 0.01  # relative: a cut that the master violates by more gets a row
@@ -310,7 +310,7 @@ def whole_bound(view: CompiledInstance, bounds: Sequence[TypeBound]) -> float:
     """
     bounded = {bound.worker_type for bound in bounds}
     others = [task for task in view.tasks if task.worker_type not in bounded]
-    alone = sum(view.minimum_flow(task) or 0 for task in others)
+    alone = sum(task.alone or 0 for task in others)
     return sum_of_bounds([bound.bound for bound in bounds]) + alone
 
 
