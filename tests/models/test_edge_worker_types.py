@@ -215,8 +215,11 @@ def test_the_workers_of_a_split_job_stay_below_a_jump(cuts: list[tuple[int, int]
     ]
     job = {"chunks": 8, "transfer_delay": {"edge": 0, "cloud": 0}}
     instance = instance_of([job], servers=servers, horizon=2)
+    longer = instance_of([job | {"epochs": 3}], servers=servers, horizon=12)
+    rows = [ClassRow(*cut) for cut in cuts]
     for seed in range(20):
-        every_run_pays_at_least_the_least(instance, [ClassRow(*cut) for cut in cuts], seed)
+        every_run_pays_at_least_the_least(instance, rows, seed)
+        by_arrays_and_by_loops(longer, rows, seed, price)
 
 
 def test_of_jobs_with_more_than_half_the_workers_one_runs_at_a_time() -> None:
