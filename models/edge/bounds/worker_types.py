@@ -51,7 +51,6 @@ from schedgap.models.edge.bounds.type_pricing import (
     class_workers,
 )
 from schedgap.models.edge.decisions import CompiledInstance, CompiledJob, compiled
-from schedgap.models.edge.heuristics.kernel import kernel
 from schedgap.models.edge.programs.dual import LARGEST, rounded
 from schedgap.models.mechanisms.restricted_master import MasterSolution, Priced, RestrictedMaster
 from schedgap.models.method import Budget
@@ -124,21 +123,21 @@ def solve_type(
     block: int = BLOCK,
     gap: float = GAP,
     coarse: TypeBound | None = None,
+    price: Callable[..., Any] | None = None,
     on_better: Callable[[TypeBound], None] = lambda better: None,
 ) -> TypeBound:
     """Bound the jobs of one worker type by column generation and cutting planes.
 
     `view`: the instance; every job of the type fits on the empty network. `block`: number of slots
     that share a price, halved until there are as many. `gap`: relative difference between master
-    and bound at which to stop. `coarse`: known prices for blocks of twice this size.
+    and bound at which to stop. `coarse`: known prices for blocks of twice this size. `price`: as
+    for `TypeRelaxation`.
     `on_better`: called with every bound whose next integer is larger than before.
     """
     slots = priced_slots(view, worker_type)
     while block > slots:
         block //= 2
-    cuts, code = class_cuts(view, worker_type), kernel(view.instance)
-    price = None if code is None else code.compiled("price")
-    types = TypeRelaxation(view, worker_type, slots, block, cuts, price)
+    types = TypeRelaxation(view, worker_type, slots, block, class_cuts(view, worker_type), price)
     capacity = np.outer(types.capacity, types.lengths)  # [row, block]
     prices = np.zeros(capacity.shape)
     if coarse is not None:
@@ -245,14 +244,14 @@ def solve_types(
     *,
     budget: Budget,
     block: int = BLOCK,
-    least: int = 1,
+    price: Callable[..., Any] | None = None,
     on_better: Callable[[Sequence[TypeBound]], None] = lambda better: None,
 ) -> list[TypeBound]:
     """Bound all worker types in turn, then again with smaller blocks, low loads first.
 
     `view`: the instance; every job fits on the empty network. `block`: number of slots that share a
-    price at first; it is halved down to `least` while time is left. `on_better`: called with the
-    bounds of all types so far whenever one of them improves.
+    price at first; it is halved while time is left. `price`: as for `TypeRelaxation`. `on_better`:
+    called with the bounds of all types so far whenever one of them improves.
     """
     types = sorted(used_types(view), key=partial(_load_per_worker, view))
     bounds: dict[int, TypeBound] = {}
@@ -271,9 +270,10 @@ def solve_types(
                 budget=budget.share(1.0 / (len(types) - k)),
                 block=block if coarse is None else coarse.block // 2,
                 coarse=coarse,
+                price=price,
                 on_better=report,
             )
-        types = [u for u in types if bounds[u].block % 2 == 0 and bounds[u].block > least]
+        types = [u for u in types if bounds[u].block % 2 == 0]
         if budget.clock.expired():
             break
     return _by_type(bounds.values())

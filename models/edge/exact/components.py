@@ -25,6 +25,7 @@ from schedgap.models.edge.bounds.worker_types import (
 )
 from schedgap.models.edge.decisions import compiled, sense
 from schedgap.models.edge.exact.prove import GoalSearch, TypeProof, of_types, relaxed
+from schedgap.models.edge.heuristics.kernel import compiled_price
 from schedgap.models.edge.heuristics.list_search import anneal_types
 from schedgap.models.edge.heuristics.lists import best_list
 from schedgap.models.edge.heuristics.partial_schedule import PartialSchedule
@@ -180,7 +181,8 @@ def type_stage(found: StageProgress, instance: EdgeInstance, *, budget: Budget) 
         if (bound := whole_bound(view, bounds)) > found.lower:
             found.bound(bound, certificate(instance, bounds))
 
-    bounds = solve_types(view, budget=budget, on_better=report)
+    price = compiled_price(instance)
+    bounds = solve_types(view, budget=budget, price=price, on_better=report)
     trace = {"by_type": {instance.worker_types[each.worker_type]: each.bound for each in bounds}}
     return StageResult(trace=trace, value=bounds)
 

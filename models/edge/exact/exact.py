@@ -38,7 +38,8 @@ REFUTE_SHARE, REFUTE_STEP = 0.5, 0.2  # fraction of the time; step to the next v
 FEW_PLACES = 40  # jobs x servers with their workers, up to which all jobs are refuted first
 FEW_JOBS = 13  # up to which CP-SAT is asked early on problem (2)
 FIRST_SHARE, FIRST_SECONDS = 0.2, 3.0  # limits of each of the two
-MAX_PLACES = 3_000  # jobs x servers with their workers, for one search of CP-SAT
+MAX_PLACES = 1_000  # jobs x servers with their workers, for refutation and CP-SAT
+MAX_BATCH_PLACES = 3_000  # the same, for CP-SAT on a batch
 
 
 def exact(instance: EdgeInstance, call: RunContext) -> MethodResult:
@@ -62,7 +63,7 @@ def _search(instance: EdgeInstance, state: SearchState) -> str:
         refute(instance, state, budget.share(FIRST_SHARE, most=FIRST_SECONDS), step=1.0)
     if not state.closed and not instance.is_batch:
         search_lists(instance, state, budget.share(LIST_SHARE), moves=20, patience=1)
-    if not state.closed and instance.is_batch and places <= MAX_PLACES:
+    if not state.closed and instance.is_batch and places <= MAX_BATCH_PLACES:
         search_intervals(instance, state, budget.share(BATCH_SHARE))
     elif not state.closed and len(instance.jobs) <= FEW_JOBS:
         search_intervals(instance, state, budget.share(FIRST_SHARE, most=FIRST_SECONDS))
@@ -76,7 +77,7 @@ def _search(instance: EdgeInstance, state: SearchState) -> str:
         search_neighborhoods(instance, state, budget.share(LAST_SHARE))
     if not state.closed and len({job.worker_type for job in instance.jobs}) > 1:
         refute(instance, state, budget.share(REFUTE_SHARE), step=REFUTE_STEP)
-    if places > MAX_PLACES:
+    if places > MAX_BATCH_PLACES:
         return "too large for an exact search"
     if not state.closed and not budget.clock.expired():
         search_intervals(instance, state, budget)

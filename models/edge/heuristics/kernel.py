@@ -335,6 +335,12 @@ def entry(instance: EdgeInstance) -> Callable[..., int]:
     return KERNEL.plain if kernel(instance) is None else KERNEL.fast
 
 
+def compiled_price(instance: EdgeInstance) -> Callable[..., Any] | None:
+    """Return `pricing_kernel.price`, compiled for large instances; None where it is not ready."""
+    code = kernel(instance)
+    return None if code is None else code.compiled("price")
+
+
 def _sample() -> tuple[Any, Any, Sequence[float]]:
     """Return a problem, a state and a gene of the compiled entry."""
     from schedgap.instances.generate import generate
