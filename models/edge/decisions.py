@@ -109,11 +109,8 @@ def compiled(instance: EdgeInstance) -> CompiledInstance:
             continue
         modes = all_modes(instance, j)
         earliest = tuple(earliest_start(instance, j, mode) for mode in modes)
-        ends = [
-            slot + mode.duration - 1
-            for slot, mode in zip(earliest, modes, strict=True)
-            if slot is not None
-        ]
+        first_starts = zip(earliest, modes, strict=True)
+        ends = [slot + mode.duration - 1 for slot, mode in first_starts if slot is not None]
         tasks.append(
             CompiledJob(
                 job=j,

@@ -73,7 +73,7 @@ METHODS: tuple[Method[EdgeInstance, EdgeSchedule], ...] = (
            "linear relaxation of (4), with objective (2) or (4), by column generation; prices by "
            "server and slot, which are solutions of the dual (5)",
            "(4), (5), (6), (9)", ours=True, engines=("highs",)),
-    _method("type-bound", "bound", _at("exact.type_bound:type_bound"),
+    _method("type-bound", "bound", _at("exact.cg_bound:type_bound"),
             "as cg-bound with all edge servers merged, all clouds merged and no PSs; for full "
             "scale",
             "(4), (5), (9)", ours=True, engines=("highs",), kernel=_KERNEL),

@@ -259,7 +259,7 @@ def solve_types(
     def report(better: TypeBound) -> None:
         on_better(_by_type({**bounds, better.worker_type: better}.values()))
 
-    while types:
+    while types and not (bounds and budget.clock.expired()):
         for k, worker_type in enumerate(types):
             coarse = bounds.get(worker_type)
             if coarse is not None and budget.clock.expired():
@@ -274,8 +274,6 @@ def solve_types(
                 on_better=report,
             )
         types = [u for u in types if bounds[u].block % 2 == 0]
-        if budget.clock.expired():
-            break
     return _by_type(bounds.values())
 
 

@@ -1,11 +1,20 @@
-"""The method `cg-bound`: the relaxation of (4) by column generation, from a list schedule."""
+"""The methods `cg-bound`, from a list schedule, and `type-bound`, with compiled pricing.
+
+Both solve the relaxation of (4) by column generation.
+"""
+
+import math
+from typing import Annotated
+
+from annotated_types import Ge
 
 from schedgap.instances.edge import EdgeInstance
-from schedgap.models.edge.bounds import column_generation
+from schedgap.models.edge.bounds import column_generation, worker_types
 from schedgap.models.edge.bounds.job_alone import job_bound
 from schedgap.models.edge.bounds.solve_relaxations import proved
 from schedgap.models.edge.decisions import CompiledInstance, compiled, sense
 from schedgap.models.edge.heuristics.initial import best_list_schedule
+from schedgap.models.edge.heuristics.kernel import compiled_price
 from schedgap.models.edge.programs.dual import to_data
 from schedgap.models.method import MethodResult, RunContext
 
@@ -40,6 +49,37 @@ def cg_bound(instance: EdgeInstance, call: RunContext) -> MethodResult:
         rounds=relaxation.result.rounds,
         columns=len(relaxation.result.tags),
         slots=slots,
+    )
+
+
+def type_bound(
+    instance: EdgeInstance,
+    call: RunContext,
+    *,
+    block: Annotated[
+        int, "number of slots that share a price at first", Ge(1)
+    ] = worker_types.BLOCK,
+) -> MethodResult:
+    """Run `type-bound`: relaxations by worker type with merged servers."""
+    view = compiled(instance)
+    call.progress.bound(float(job_bound(view)), {"kind": "job-bound"})
+    call.progress.phase("generating columns by worker type")
+    bounds = worker_types.solve_types(
+        view,
+        budget=call.budget.share(0.9),
+        block=block,
+        price=compiled_price(instance),
+        on_better=lambda bounds: call.progress.bound(
+            worker_types.whole_bound(view, bounds), worker_types.certificate(instance, bounds)
+        ),
+    )
+    masters = [each.master for each in bounds]
+    return proved(
+        instance,
+        worker_types.certificate(instance, bounds),
+        by_type={instance.worker_types[each.worker_type]: each.bound for each in bounds},
+        master=None if None in masters else math.fsum(m for m in masters if m is not None),
+        rounds=sum(each.rounds for each in bounds),
     )
 
 
