@@ -351,9 +351,9 @@ class Method(Generic[I, S]):
         `refute` has a reason; False for one that leaves out rules.
     unsupported_reason : callable
         From an instance to one line on why the method cannot solve it, or None.
-    kernel : str
-        Module whose `kernel(instance)` is compiled before the clock of a task starts; empty for
-        methods without compiled code. Compiling is done once on each machine.
+    kernels : tuple of str
+        Modules whose `kernel(instance)` is compiled before the clock of a task starts. Compiling is
+        done once on each machine.
     child_engines : tuple of str
         Further engines, which it runs in child processes where they are installed.
     code : str
@@ -373,7 +373,7 @@ class Method(Generic[I, S]):
     seeded: bool = False
     proves_infeasible: bool = True
     unsupported_reason: Callable[[I], str | None] = field(default=lambda instance: None)
-    kernel: str = ""
+    kernels: tuple[str, ...] = ()
     child_engines: tuple[str, ...] = ()
     code: str = ""
 

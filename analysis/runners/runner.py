@@ -391,12 +391,14 @@ class NamedRunner(Runner):
 
         Where the method needs compiled code, that is made first, and not on the method's clock.
         """
-        kernel = self.method.kernel and import_module(self.method.kernel).kernel(self.instance)
-        if kernel and kernel.waits:
+        for module in self.method.kernels:
+            kernel = import_module(module).kernel(self.instance)
+            if kernel is None or not kernel.waits:
+                continue
             terms["on_message"](("phase", 0.0, "compiling the search, once on this machine"))
             reply = run_child(
                 "schedgap.solvers.search.compiled:compile_kernel",
-                self.method.kernel,
+                module,
                 self.instance,
                 interrupt=terms["interrupt"],
             )

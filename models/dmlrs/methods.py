@@ -46,7 +46,7 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
            "schedules by columns and neighbourhoods, better ones by CP-SAT (HiGHS if it is not "
            "installed) with slots packed in turn, then refutation",
            "(2)-(7)", ours=True, engines=("highs",), child_engines=("cp-sat",), seeded=True,
-           kernel=_KERNEL),
+           kernels=(_KERNEL,)),
     Method("milp-machine", "exact", _exact(_solved(_at("exact.build_programs:milp_machine"))),
            "the paper's program, linearised, machine by machine",
            "(2)-(7)", engines=MIXED_ENGINES, seeded=True),
@@ -54,7 +54,7 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
            "logic-based Benders decomposition: better and better schedules with all machines "
            "merged, slots packed in turn",
            "(2)-(7)", ours=True, engines=("cp-sat", *LINEAR_ENGINES), seeded=True,
-           kernel=_KERNEL),
+           kernels=(_KERNEL,)),
     # bounds
     Method("fluid-lp", "bound", _scaled("bounds.solve_relaxations:fluid_lp"),
            "all machines merged, divisible workers; the bound is evaluated from the prices with "
@@ -95,11 +95,11 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
     Method("density", "algorithm", _scaled("heuristics.search_stages:density"),
            "offline greedy: jobs by utility per share of the cluster, each completed as early as "
            "possible",
-           "(2)-(7)", ours=True, kernel=_KERNEL),
+           "(2)-(7)", ours=True, kernels=(_KERNEL,)),
     Method("colgen-heuristic", "algorithm",
            _scaled("heuristics.colgen_heuristic:colgen_heuristic"),
            "offline: column generation for prices, large-neighbourhood search at these prices",
-           "(2)-(9)", ours=True, engines=("highs",), seeded=True, kernel=_KERNEL),
+           "(2)-(9)", ours=True, engines=("highs",), seeded=True, kernels=(_KERNEL,)),
     # the paper's baselines
     Method("fifo", "baseline", Algorithm(_at("baselines.fifo:fifo")),
            "first come, first served, each job with as many workers as it can use",

@@ -44,6 +44,7 @@ class CompiledJob:
     ready: Ints  # [s] first slot in which server s can be used, within the window
     modes: tuple[JobMode, ...]
     earliest: tuple[int | None, ...]  # [mode] first start on the empty network; None: never
+    alone: int | None  # least c_j - a_j on the empty network; None: it cannot end in the window
 
     def flow(self, mode_start: ModeStart) -> int:
         """Return c_j - a_j, in slots.
@@ -96,23 +97,6 @@ class CompiledInstance:
         fits = (self.workers[:, u] >= n) & (self.ps[:, v] >= 1) & (task.ready <= mode_start.start)
         return np.flatnonzero(fits).tolist()
 
-    def minimum_flow(self, task: CompiledJob) -> int | None:
-        """Return the least c_j - a_j of a job alone on the network.
-
-        `task`: one of `tasks`.
-
-        Returns
-        -------
-        int or None
-            In slots; None if the job cannot end within the window.
-        """
-        flows = [
-            starts[0] + mode.duration - 1 - task.arrival
-            for k, mode in enumerate(task.modes)
-            if (starts := self.starts(task, k))
-        ]
-        return min(flows, default=None)
-
 
 @lru_cache(maxsize=64)
 def compiled(instance: EdgeInstance) -> CompiledInstance:
@@ -124,6 +108,9 @@ def compiled(instance: EdgeInstance) -> CompiledInstance:
         if not instance.may_run(job):
             continue
         modes = all_modes(instance, j)
+        earliest = tuple(earliest_start(instance, j, mode) for mode in modes)
+        first_starts = zip(earliest, modes, strict=True)
+        ends = [slot + mode.duration - 1 for slot, mode in first_starts if slot is not None]
         tasks.append(
             CompiledJob(
                 job=j,
@@ -132,7 +119,8 @@ def compiled(instance: EdgeInstance) -> CompiledInstance:
                 ps_type=int(given.ps_type[j]),
                 ready=np.maximum(first, given.ready[j]),
                 modes=modes,
-                earliest=tuple(earliest_start(instance, j, mode) for mode in modes),
+                earliest=earliest,
+                alone=min((end - job.arrival for end in ends if end <= last), default=None),
             )
         )
     return CompiledInstance(
@@ -149,7 +137,7 @@ def infeasibility_reason(instance: EdgeInstance) -> str | None:
     if view.is_batch:
         return None
     for task in view.tasks:
-        if view.minimum_flow(task) is None:
+        if task.alone is None:
             return f"job {instance.jobs[task.job].id} cannot end by slot {instance.horizon}"
     return None
 

@@ -17,6 +17,7 @@ def _at(name: str) -> Lazy:
 _solved = partial(SolveProgram, initial=_at("heuristics.initial:initial_state"))
 _in_child = partial(_solved, in_child=True)  # which can be stopped while it builds
 _KERNEL = "schedgap.models.edge.heuristics.kernel"
+_PRICING = "schedgap.models.edge.bounds.kernel"
 _SECTION_6 = "Section VI; completed by us"
 
 # Methods for problem (2) only, and for the batch problem (3) only; `Method` itself serves both.
@@ -53,7 +54,7 @@ METHODS: tuple[Method[EdgeInstance, EdgeSchedule], ...] = (
     Method("exact", "exact", _at("exact.exact:exact"),
            "lists, refutation of better values by worker type, then the interval model",
            "(2), (3)", ours=True, engines=("highs", "cp-sat"), runs_children=True,
-           seeded=True, kernel=_KERNEL),
+           seeded=True, kernels=(_KERNEL, _PRICING)),
     Method("cp-sat", "exact", _solved(_at("exact.build_programs:cp_sat")),
            "interval model: one interval for each job, with a variable demand on each server",
            "(2), (3)", ours=True, engines=("cp-sat",), seeded=True),
@@ -76,7 +77,7 @@ METHODS: tuple[Method[EdgeInstance, EdgeSchedule], ...] = (
     _method("type-bound", "bound", _at("bounds.solve_relaxations:type_bound"),
             "as cg-bound with all edge servers merged, all clouds merged and no PSs; for full "
             "scale",
-            "(4), (5), (9)", ours=True, engines=("highs",)),
+            "(4), (5), (9)", ours=True, engines=("highs",), kernels=(_PRICING,)),
     _method("job-alone", "bound", _at("bounds.solve_relaxations:job_alone"),
             "each job alone on the network, completed as early as possible",
             "(2e), (2i)", ours=True),
@@ -106,7 +107,7 @@ METHODS: tuple[Method[EdgeInstance, EdgeSchedule], ...] = (
                   "Algorithms 2-4"),
     _method("list", "baseline", _at("heuristics.list_search:list_search"),
             "list scheduling in the best of several orders, then simulated annealing",
-            "list scheduling", ours=True, seeded=True, kernel=_KERNEL),
+            "list scheduling", ours=True, seeded=True, kernels=(_KERNEL,)),
     # the paper's baselines
     _method("fifo", "baseline", _policy("baselines.fifo:fifo"),
             "first come, first served; each job on the server that can start it earliest",

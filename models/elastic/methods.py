@@ -61,7 +61,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
            "lists, CP-SAT, then branch and cut that refutes all better values; prices drop most "
            "runs",
            "(8), (9)", ours=True, engines=("highs", "cp-sat"), runs_children=True, seeded=True,
-           kernel=_KERNEL),
+           kernels=(_KERNEL,)),
     Method("cp-sat", "exact", _solved("cp_sat"),
            "one interval for each job, with a variable demand on each server",
            "(2), (7)", ours=True, engines=("cp-sat",), seeded=True),
@@ -80,7 +80,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
                    starting_schedule=_STARTING_SCHEDULE),
            "linear relaxation over all runs of all jobs by column generation; prices by slot, "
            "resource, and server or pool of equal ones",
-           "(8), (9)", ours=True, engines=("highs",), kernel=_KERNEL),
+           "(8), (9)", ours=True, engines=("highs",), kernels=(_KERNEL,)),
     Method("configuration-lp", "bound", _at("bounds.solve_relaxations:configuration_lp_bound"),
            "servers filled by whole configurations of workers and PSs; prices by block of slots; "
            "for full scale",
@@ -111,10 +111,10 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
                   "Algorithms 3-7"),
     _method("wspt-list", "algorithm", _at("heuristics.list_schedules:wspt_list"),
             "list scheduling by weight over least volume, each job at its earliest end",
-            "list scheduling", ours=True, kernel=_KERNEL),
+            "list scheduling", ours=True, kernels=(_KERNEL,)),
     _method("lp-guided", "algorithm", _at("heuristics.lp_guided:lp_guided"),
             "list scheduling in the order of a linear relaxation, then large neighbourhood search",
-            "(8), (9); large neighborhoods", ours=True, engines=("highs",), kernel=_KERNEL),
+            "(8), (9); large neighborhoods", ours=True, engines=("highs",), kernels=(_KERNEL,)),
     # the paper's baselines
     _method("fifo", "baseline", _in_time("baselines.fifo:fifo"),
             "first come, first served, all jobs with the same number of workers; no backfilling",

@@ -24,6 +24,7 @@ _BIG_M = partial(_at("exact.build_programs:big_m"), max_rows=MAX_ROWS)
 _INTERVALS = partial(_at("exact.build_programs:cp_sat"), max_intervals=MAX_ROWS)
 _RULE = _at("algorithms.hare:place")  # options of Algorithm 1
 _KERNEL = "schedgap.models.hare.heuristics.kernel"
+_PRICING = "schedgap.models.hare.bounds.kernel"
 _ON_RELAXATION = Keywords(_RULE, _at("algorithms.hare:cut_loop"))
 
 METHODS: "tuple[Method[HareInstance, HareSchedule], ...]" = (
@@ -31,7 +32,7 @@ METHODS: "tuple[Method[HareInstance, HareSchedule], ...]" = (
     Method("exact", "exact", _at("exact.exact:exact"),
            "local search, CP-SAT, and branch and price over schedules of single jobs",
            "ours", ours=True, engines=("cp-sat", "highs"), runs_children=True, seeded=True,
-           kernel="schedgap.models.hare.exact.kernels"),
+           kernels=(_KERNEL, _PRICING)),
     Method("big-m", "exact", _solved(_BIG_M),
            "the paper's program, with a big-M row for each order of two tasks on a GPU",
            "(4)-(8)", engines=LINEAR_ENGINES, seeded=True),
@@ -48,7 +49,7 @@ METHODS: "tuple[Method[HareInstance, HareSchedule], ...]" = (
            "Lagrangian relaxation of GPU capacity, each job scheduled alone at the prices; the "
            "strongest bound at full scale",
            "Lagrangian relaxation of (8)", ours=True, engines=("highs",),
-           kernel="schedgap.models.hare.bounds.kernel"),
+           kernels=(_PRICING,)),
     Method("job-alone", "bound", _at("bounds.job_alone:job_alone"),
            "each job alone on the fastest GPUs", "(4), (6), (7)", ours=True),
     Method("relaxed-miqcp", "bound", _at("bounds.solve_relaxations:relaxed_miqcp"),
@@ -76,7 +77,7 @@ METHODS: "tuple[Method[HareInstance, HareSchedule], ...]" = (
            "ours", ours=True),
     Method("local-search", "algorithm", _at("heuristics.local_search:local_search"),
            "list schedules with gaps filled, then annealing over the order and prices of jobs",
-           "ours", ours=True, seeded=True, kernel=_KERNEL),
+           "ours", ours=True, seeded=True, kernels=(_KERNEL,)),
     # the paper's baselines
     Method("gavel-fifo", "baseline", Algorithm(_at("baselines.gavel_fifo:gavel_fifo")),
            "first come, first served, on the fastest idle GPUs; no backfilling",

@@ -23,7 +23,7 @@ METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
            "list schedules and local search, bounds by patterns, then a destructive bound: one "
            "makespan after another is refuted",
            "(1)-(9)", ours=True, engines=("cp-sat", "highs"), runs_children=True, seeded=True,
-           kernel=_KERNEL),
+           kernels=(_KERNEL,)),
     Method("rar-ddls", "exact", _solved(_at("exact.build_programs:rar_ddls")),
            "the paper's program, linearised slot by slot",
            "RAR-DDLS, (1)-(9)", engines=LINEAR_ENGINES, seeded=True,
@@ -75,7 +75,7 @@ METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
            options=Keywords(_at("algorithms.packing:random_orders"))),
     Method("local-search", "algorithm", _at("heuristics.local_search:run_local_search"),
            "simulated annealing over the order of the jobs and their blocks of GPUs",
-           "simulated annealing", ours=True, seeded=True, kernel=_KERNEL,
+           "simulated annealing", ours=True, seeded=True, kernels=(_KERNEL,),
            options=Keywords(_at("heuristics.local_search:local_search"))),
     # the paper's baselines
     Method("first-fit", "baseline", _at("baselines.first_fit:run_first_fit"),

@@ -16,6 +16,7 @@ from schedgap.models.dmlrs.throughput import bundles, ps_needed
 from schedgap.models.method import Budget, NullProgress, RunContext
 from schedgap.solvers import Clock
 from schedgap.solvers.search.annealing import anneal
+from schedgap.solvers.search.moves import Terms
 from strategies.dmlrs import dmlrs_instances, optimum
 from strategies.dmlrs_examples import TOY, TOY_2, instance_of, job
 from strategies.dmlrs_methods import run
@@ -73,9 +74,10 @@ def searched(run, instance, prices, seed):
     """Entries, free capacity and loss after some moves."""
     made = PartialSchedule(instance, prices)
     made.insert_by_density(0.3, Clock())
+    jobs = len(made.problem.job)
     best, _ = anneal(
-        run, made.problem, made.state, genes=GENES, most=3, hot=0.3, cold=0.03,
-        moves=15 if len(made.problem.job) else 0, seed=seed,
+        run, made.problem, made.state, Terms(np.arange(jobs), np.zeros(jobs, np.int64), GENES, 3),
+        hot=0.3, cold=0.03, moves=15 if jobs else 0, seed=seed,
     )  # fmt: skip
     return made, best
 

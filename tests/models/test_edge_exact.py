@@ -154,9 +154,9 @@ def test_exact_is_never_below_the_bound_by_worker_types(monkeypatch: pytest.Monk
     assert found.certificate is not None and found.certificate["kind"] == "type-bound"
 
 
-@pytest.mark.parametrize(("seconds", "share"), [(10.0, 0.75), (20.0, 0.6), (60.0, 0.4)])
-def test_bounds_at_full_scale_have_most_of_a_short_time(
-    seconds: float, share: float, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("seconds", [10.0, 60.0])
+def test_bounds_at_full_scale_leave_most_of_the_time_to_the_lists(
+    seconds: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given: list[float] = []
 
@@ -170,7 +170,7 @@ def test_bounds_at_full_scale_have_most_of_a_short_time(
     monkeypatch.setattr(exact, "search_lists", lambda *arguments: None)
     call = RunContext({}, None, Budget(Clock(seconds)), Silence())
     exact.exact(generate("edge", preset="small", seed=2), call)
-    assert given == [pytest.approx(share * seconds, rel=0.1)]
+    assert given == [pytest.approx(0.4 * seconds, rel=0.1)]
 
 
 def test_what_a_search_proves_is_refuted_afterwards() -> None:

@@ -2,6 +2,8 @@
 
 import math
 import tracemalloc
+from collections.abc import Callable
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -13,10 +15,16 @@ from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge.bounds import worker_types
 from schedgap.models.edge.bounds.column_generation import solve_bound
 from schedgap.models.edge.bounds.job_alone import job_bound
-from schedgap.models.edge.bounds.worker_types import (
+from schedgap.models.edge.bounds.kernel import price
+from schedgap.models.edge.bounds.type_pricing import (
+    CLOUD,
+    EDGE,
+    FLOW,
+    TASK,
     ClassRow,
-    MergedColumn,
     TypeRelaxation,
+)
+from schedgap.models.edge.bounds.worker_types import (
     certificate,
     certified_bound,
     class_cuts,
@@ -27,6 +35,7 @@ from schedgap.models.edge.bounds.worker_types import (
     whole_bound,
 )
 from schedgap.models.edge.decisions import compiled, infeasibility_reason
+from schedgap.models.edge.heuristics.kernel import KERNEL
 from schedgap.models.edge.placements import enumerate_runs
 from schedgap.models.edge.programs.dual import rounded
 from schedgap.models.method import Budget
@@ -122,14 +131,11 @@ def test_any_prices_of_any_slots_prove_a_bound(instance: EdgeInstance, data: st.
         bound, least, columns = types.bound(prices)
         bounds.append(bound)
         # The columns cost what they say, and what the master's rows say.
-        sums = types.prefix_sums(prices)
-        for cost, own in zip(least, columns, strict=True):
-            for column in own:
-                assert types.cost(column, sums) >= cost
-                blocks, overlap = types.block_overlap(column)
-                counted = types.counted(*column.workers)
-                paid = counted @ (prices[:, blocks] * overlap).sum(axis=1)
-                assert types.cost(column, sums) == pytest.approx(column.flow + paid)
+        cost = types.cost(columns, types.prefix_sums(prices))
+        assert (cost >= least[columns[:, TASK]]).all()
+        used = prices[:, None, :] * types.overlap(columns)  # [row, column, block]
+        paid = (types.counted(columns[:, EDGE], columns[:, CLOUD]) * used.sum(axis=2)).sum(axis=0)
+        assert cost == pytest.approx(columns[:, FLOW] + paid)
     assert sum_of_bounds(bounds) <= optimum
 
 
@@ -142,16 +148,14 @@ def every_run_pays_at_least_the_least(
     for u in used_types(view):
         types = TypeRelaxation(view, u, view.slots, 1, cuts)
         prices = rounded(rng.exponential(0.3, (len(types.rows), view.slots)))
-        sums = types.prefix_sums(prices)
+        sums, least = types.prefix_sums(prices), types.bound(prices)[1]
         for k, task in enumerate(types.tasks):
-            least, _ = types.cheapest(k, sums)
             for mode_start in (each for each in view.mode_starts() if each.job == task.job):
                 for run in enumerate_runs(view, task, mode_start):
                     cloud = sum(n for s, n in run.workers if clouds[s])
-                    workers = run.mode.workers - cloud, cloud
-                    start = run.start - view.first
-                    same = MergedColumn(k, start, run.mode.duration, workers, task.flow(mode_start))
-                    assert least <= types.cost(same, sums)
+                    start, d, n = run.start - view.first, run.mode.duration, run.mode.workers
+                    same = [[k, start, d, n - cloud, cloud, task.flow(mode_start)]]
+                    assert least[k] <= types.cost(np.array(same), sums)
 
 
 @settings(max_examples=60, **QUIET)
@@ -163,6 +167,45 @@ def test_every_run_pays_at_least_what_the_cheapest_column_does(
         every_run_pays_at_least_the_least(instance, cuts, seed)
 
 
+def by_arrays_and_by_loops(
+    instance: EdgeInstance, cuts: list[ClassRow], seed: int, loops: Callable[..., Any]
+) -> None:
+    """Assert equal costs, starts and workers in the cloud, of all modes and with a limit."""
+    view, rng = compiled(instance), np.random.default_rng(seed)
+    for u in used_types(view):
+        types = [TypeRelaxation(view, u, view.slots, 1, cuts, how) for how in (None, loops)]
+        prices = rounded(rng.exponential(0.3, (len(types[0].rows), view.slots)))
+        prices[:, rng.random(view.slots) < 0.5] = 0.0
+        sums, jobs = types[0].prefix_sums(prices), len(types[0].tasks)
+        for limit in (np.full(jobs, np.inf), rng.uniform(0, view.slots, jobs)):
+            one, other = (each.cheapest(sums, limit) for each in types)
+            for mine, its in zip(one, other, strict=True):
+                np.testing.assert_array_equal(mine, its)
+
+
+@settings(max_examples=60, **QUIET)
+@given(edge_instances(placeable=True), CUTS, st.integers(0, 10**6))
+def test_by_arrays_or_by_loops_the_cheapest_columns_are_the_same(
+    instance: EdgeInstance, cuts: list[ClassRow], seed: int
+) -> None:
+    if infeasibility_reason(instance) is None:
+        by_arrays_and_by_loops(instance, cuts, seed, price)
+
+
+@pytest.mark.slow
+@settings(max_examples=60, **QUIET)
+@given(edge_instances(placeable=True, horizon=(8, 30)), CUTS, st.integers(0, 10**6))
+def test_compiled_or_not_the_cheapest_columns_are_the_same(
+    instance: EdgeInstance, cuts: list[ClassRow], seed: int
+) -> None:
+    KERNEL.compile()
+    compiled_price = KERNEL.compiled("price")
+    assert compiled_price is not None
+    if infeasibility_reason(instance) is None:
+        by_arrays_and_by_loops(instance, cuts, seed, compiled_price)
+        assert len(compiled_price.signatures) == 1  # a type that is not the sample's compiles anew
+
+
 @pytest.mark.parametrize("cuts", [[(0, 4)], [(1, 4)], [(0, 3), (1, 4), (2, 5)]])
 def test_the_workers_of_a_split_job_stay_below_a_jump(cuts: list[tuple[int, int]]) -> None:
     """Eight workers in one slot, of six on an edge server and six in the cloud."""
@@ -172,8 +215,11 @@ def test_the_workers_of_a_split_job_stay_below_a_jump(cuts: list[tuple[int, int]
     ]
     job = {"chunks": 8, "transfer_delay": {"edge": 0, "cloud": 0}}
     instance = instance_of([job], servers=servers, horizon=2)
+    longer = instance_of([job | {"epochs": 3}], servers=servers, horizon=12)
+    rows = [ClassRow(*cut) for cut in cuts]
     for seed in range(20):
-        every_run_pays_at_least_the_least(instance, [ClassRow(*cut) for cut in cuts], seed)
+        every_run_pays_at_least_the_least(instance, rows, seed)
+        by_arrays_and_by_loops(longer, rows, seed, price)
 
 
 def test_of_jobs_with_more_than_half_the_workers_one_runs_at_a_time() -> None:

@@ -17,7 +17,7 @@ KNOWN = {method.name: method for method in ALL}
 def can_complete(instance: EdgeInstance, job: int) -> bool:
     """Whether a job (by index) alone on the network ends within the horizon, or its window."""
     view = compiled(instance)
-    flows = [view.minimum_flow(task) for task in view.tasks if task.job == job]
+    flows = [task.alone for task in view.tasks if task.job == job]
     return any(flow is not None for flow in flows)
 
 

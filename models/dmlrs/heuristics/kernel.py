@@ -22,7 +22,9 @@ import numpy as np
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.instances.dmlrs.compiled import Floats, Ints
 from schedgap.models.dmlrs.throughput import FULL
+from schedgap.solvers.search.annealing import listed, without_moves
 from schedgap.solvers.search.compiled import Kernel
+from schedgap.solvers.search.moves import GENERIC
 
 BASE_PRICE = 1e-6  # value of free capacity without a price
 LARGE = 500  # jobs x machines x slots from which on the search is compiled
@@ -296,19 +298,19 @@ def entry(instance: DmlrsInstance) -> Callable[..., int]:
     return KERNEL.plain if kernel(instance) is None else KERNEL.fast
 
 
-def _sample() -> tuple[Any, Any, tuple[float, float]]:
-    """Return a problem, a state and a gene of the compiled entry."""
+def _sample() -> tuple[Any, ...]:
+    """Return arguments of the entry, for the compiler."""
     from schedgap.instances.generate import generate
     from schedgap.models.dmlrs.heuristics.partial_schedule import PartialSchedule
 
     toy = generate("dmlrs", preset="toy")
     assert isinstance(toy, DmlrsInstance)
     made = PartialSchedule(toy, np.zeros((toy.horizon, len(toy.resources))))
-    return made.problem, made.state, (1.0, 1.0)
+    return without_moves(made.problem, made.state, listed(len(made.problem.job), [], (1.0, 1.0)))
 
 
 KERNEL = Kernel(
     "dmlrs",
-    (copy, apply, allowed, measure, enter, fullest, place, least, cheapest, insert),
+    (copy, apply, allowed, measure, enter, fullest, place, least, cheapest, insert, *GENERIC),
     _sample,
 )

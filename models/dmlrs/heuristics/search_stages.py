@@ -12,6 +12,7 @@ from schedgap.models.dmlrs.heuristics.partial_schedule import PartialSchedule
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.search_state import SearchState
 from schedgap.solvers.search.annealing import anneal
+from schedgap.solvers.search.moves import Terms
 
 PRICE_SHARES = 0.0, 0.3, 0.6, 1.0  # shares of the prices at which jobs are inserted
 # Genes, as in `kernel.insert`: mostly all workers, sometimes half of them.
@@ -56,21 +57,20 @@ def search(
     `state`: receives schedules. `prices` [t, r]: prices of the resources. `moves`: of the first
     round. `time_share`: share of the remaining time, in (0, 1].
     """
-    state.call.progress.phase("large neighborhoods")
+    state.call.progress.phase("local search")
     clock, patience, done = state.call.clock.share(time_share), PATIENCE, 0
     assert state.schedule is not None
     partial = PartialSchedule(instance, prices, state.schedule.plans(instance))
     while patience and done < rounds and not (state.closed or clock.expired()):
-        before, own = state.upper, clock.share(1.0)
+        before, own, jobs = state.upper, clock.share(1.0), len(partial.problem.job)
         anneal(
             entry(instance),
             partial.problem,
             partial.state,
-            genes=GENES,
-            most=MAX_REMOVED,
+            Terms(np.arange(jobs), np.zeros(jobs, dtype=np.int64), GENES, MAX_REMOVED),
             hot=HOT,
             cold=COLD,
-            moves=moves * 2**done if len(partial.problem.job) else 0,
+            moves=moves * 2**done if jobs else 0,
             seed=state.call.seed + done,
             target=partial.best + state.lower,
             stop=own.expired,

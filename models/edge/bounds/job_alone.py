@@ -15,7 +15,7 @@ def job_bound(view: CompiledInstance) -> int:
 
     A job of (2) that never fits counts as 0; `infeasibility_reason` reports it.
     """
-    flows = [view.minimum_flow(task) for task in view.tasks]
+    flows = [task.alone for task in view.tasks]
     if view.is_batch:
         return -sum(flow is not None for flow in flows)
     return sum(flow or 0 for flow in flows)

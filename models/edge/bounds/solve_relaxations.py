@@ -10,6 +10,7 @@ from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge.bounds import worker_types
 from schedgap.models.edge.bounds.certificates import check_certificate
 from schedgap.models.edge.bounds.job_alone import job_bound
+from schedgap.models.edge.bounds.kernel import compiled_price
 from schedgap.models.edge.decisions import compiled
 from schedgap.models.method import MethodResult, RunContext
 
@@ -29,7 +30,9 @@ def type_bound(
     instance: EdgeInstance,
     call: RunContext,
     *,
-    block: Annotated[int, "number of slots that share a price at first", Ge(1)] = 4,
+    block: Annotated[
+        int, "number of slots that share a price at first", Ge(1)
+    ] = worker_types.BLOCK,
 ) -> MethodResult:
     """Run `type-bound`: relaxations by worker type with merged servers."""
     view = compiled(instance)
@@ -39,6 +42,7 @@ def type_bound(
         view,
         budget=call.budget.share(0.9),
         block=block,
+        price=compiled_price(instance),
         on_better=lambda bounds: call.progress.bound(
             worker_types.whole_bound(view, bounds), worker_types.certificate(instance, bounds)
         ),

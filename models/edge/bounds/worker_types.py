@@ -29,88 +29,49 @@ sums of rows as a relaxation.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from schedgap.instances.edge import EdgeInstance, arrays
-from schedgap.models.edge.algorithms.cheapest_schedule import Floats, Ints
+from schedgap.instances.edge import EdgeInstance
+from schedgap.instances.edge.compiled import Floats, Ints
+from schedgap.models.edge.bounds.type_pricing import (
+    CAPACITY,
+    CLOUD,
+    EDGE,
+    FLOW,
+    START,
+    TASK,
+    Bools,
+    ClassRow,
+    TypeRelaxation,
+    class_workers,
+)
 from schedgap.models.edge.decisions import CompiledInstance, CompiledJob, compiled
 from schedgap.models.edge.programs.dual import LARGEST, rounded
 from schedgap.models.mechanisms.restricted_master import MasterSolution, Priced, RestrictedMaster
 from schedgap.models.method import Budget
 from schedgap.solvers.loops.column_generation import Columns
-from schedgap.solvers.programs.builder import Entries
+from schedgap.solvers.programs.sparse import sparse
 
 KIND = "type-bound"
 CLASSES = ("edge", "cloud", "all")
-BLOCK = 4  # slots that share a price at first
-# The blocks of a type are halved again as long as it has taken less of its time.
-REFINE_SHARE, REFINE_SECONDS = 0.3, 2.0
+BLOCK = 32  # slots that share a price at first
 GAP = 0.0005  # relative difference between master and bound at which a type ends
 PARTS = 2, 3, 4, 5  # k of the lemma, of the cuts that are tried
 VIOLATED = 0.01  # relative: a cut that the master violates by more gets a row
-MAX_COLUMNS = 10  # new ones of each job in a round
+NEAR = 2.0  # reduced cost, in slots, up to which a column is in the next master
 MAX_SLOTS = 20_000  # with prices
 MAX_STARTS = 3_000_000  # modes of one job x slots
-
-Bools = NDArray[np.bool_]
-
-
-class MergedColumn(NamedTuple):
-    """A mode of a job from a start on, with its workers in each class."""
-
-    task: int  # index among the tasks of the type
-    start: int  # from 0, the window's first slot
-    duration: int
-    workers: tuple[int, int]  # by class
-    flow: int  # c_j - a_j
-
-
-class ClassRow(NamedTuple):
-    """A row of the master in each block: a job with w workers there counts as floor(w / unit)."""
-
-    where: int  # index of `CLASSES`
-    unit: int
-
-
-CAPACITY = ClassRow(0, 1), ClassRow(1, 1)
 NO_PRICES = {"slots": 1, "block": 1, "prices": {"edge": [], "cloud": []}, "cuts": []}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _JobClasses:
-    """Modes k of a job, and what the classes offer it over time.
-
-    The set of ready servers changes in few slots, `since` [e]. From then on `capacity` workers are
-    ready in each class, and `one_server` is the largest number on one ready server with a PS.
-    """
-
-    workers: Ints  # [k] n
-    duration: Ints  # [k] d
-    colocated: Bools  # [k]
-    earliest: Ints  # [k] first start, from 0
-    since: Ints  # [e] ascending, from 0
-    capacity: Ints  # [e, class]
-    one_server: Ints  # [e, class]
-    arrival: int  # a_j, from 0
-    alone: int  # least c_j - a_j alone on the network
-
-
-def _class_workers(view: CompiledInstance, worker_type: int) -> tuple[int, int]:
-    """Return the workers of a type in each class."""
-    W, is_cloud = view.workers[:, worker_type], arrays(view.instance).is_cloud
-    return int(W[~is_cloud].sum()), int(W[is_cloud].sum())
 
 
 def class_cuts(view: CompiledInstance, worker_type: int) -> list[ClassRow]:
     """Return the cuts of the lemma that some job can count in."""
-    edge, cloud = _class_workers(view, worker_type)
+    edge, cloud = class_workers(view, worker_type)
     tasks = [task for task in view.tasks if task.worker_type == worker_type]
     widest = max(mode.workers for task in tasks for mode in task.modes)
     cuts = {
@@ -120,197 +81,6 @@ def class_cuts(view: CompiledInstance, worker_type: int) -> list[ClassRow]:
         if 1 < workers // k + 1 <= min(widest, workers)
     }
     return sorted(cuts)
-
-
-def _job_classes(view: CompiledInstance, task: CompiledJob, is_cloud: Bools) -> _JobClasses:
-    able = [k for k, slot in enumerate(task.earliest) if slot is not None]
-    modes = [task.modes[k] for k in able]
-    since = np.unique(task.ready)
-    ready = task.ready[None, :] <= since[:, None]  # [e, s]
-    W = view.workers[:, task.worker_type]
-    with_ps = np.where(view.ps[:, task.ps_type] >= 1, W, 0)
-    classes = [~is_cloud, is_cloud]
-    alone = view.minimum_flow(task)
-    assert alone is not None
-    return _JobClasses(
-        workers=np.array([mode.workers for mode in modes]),
-        duration=np.array([mode.duration for mode in modes]),
-        colocated=np.array([mode.colocated for mode in modes]),
-        earliest=np.array([task.earliest[k] for k in able], dtype=np.int64) - view.first,
-        since=since - view.first,
-        capacity=np.stack([np.where(ready & c, W, 0).sum(axis=1) for c in classes], axis=1),
-        one_server=np.stack([np.where(ready & c, with_ps, 0).max(axis=1) for c in classes], axis=1),
-        arrival=task.arrival - view.first,
-        alone=alone,
-    )
-
-
-class TypeRelaxation:
-    """The jobs of one worker type, and their cheapest columns under prices [row, block].
-
-    `slots`: number H of slots with prices. Columns that end later cost only their c_j - a_j, which
-    is at least H + 1 - a_j; so the bound is valid for every H. `block`: number of slots that share
-    a price. `cuts`: rows after the two of `CAPACITY`.
-
-    Attributes
-    ----------
-    rows : tuple of ClassRow
-    capacity : array [row]
-        What the jobs that run in a slot may count together.
-    lengths : array [block]
-        Numbers of slots.
-    late_costs : list of float
-        Least cost of each job if it ends after slot H; inf if it cannot.
-    ceiling : float
-        More than the jobs cost in any schedule.
-    """
-
-    def __init__(
-        self,
-        view: CompiledInstance,
-        worker_type: int,
-        slots: int,
-        block: int,
-        cuts: Sequence[ClassRow] = (),
-    ) -> None:
-        self.slots, self.block = slots, block
-        self.tasks = [task for task in view.tasks if task.worker_type == worker_type]
-        is_cloud = arrays(view.instance).is_cloud
-        self._jobs = [_job_classes(view, task, is_cloud) for task in self.tasks]
-        self.rows = (*CAPACITY, *cuts)
-        self.capacity = self.counted(*_class_workers(view, worker_type))
-        ends = np.minimum(slots, block * (1 + np.arange(-(-slots // block))))
-        self.lengths = np.diff(ends, prepend=0)
-        self.late_costs = [
-            math.inf if slots >= view.slots else float(max(job.alone, slots - job.arrival))
-            for job in self._jobs
-        ]
-        self.ceiling = 1.0 + sum(view.last - task.arrival for task in self.tasks)
-        self._last: list[list[MergedColumn]] = [[] for _ in self.tasks]  # columns of the last round
-
-    def counted(self, edge: int, cloud: int) -> Ints:
-        """Return what workers in the two classes count as [row]."""
-        workers = edge, cloud, edge + cloud
-        return np.array([workers[row.where] // row.unit for row in self.rows])
-
-    def prefix_sums(self, prices: Floats) -> Floats:
-        """Return the sums of prices [row, slot] over all slots before each slot.
-
-        `prices` [row, block]: price of a unit for one slot.
-        """
-        cells = np.repeat(prices, self.lengths, axis=1)
-        return np.concatenate([np.zeros((len(cells), 1)), np.cumsum(cells, axis=1)], axis=1)
-
-    def cost(self, column: MergedColumn, sums: Floats) -> float:
-        """Return c_j - a_j of a column plus the prices of its workers.
-
-        `column`: of any job of the type. `sums` [row, slot]: from `prefix_sums`.
-        """
-        end = column.start + column.duration
-        window = sums[:, end] - sums[:, column.start]
-        return column.flow + float(window @ self.counted(*column.workers))
-
-    def cheapest(
-        self, task: int, sums: Floats, upper: float = math.inf
-    ) -> tuple[float, list[MergedColumn]]:
-        """Return the least cost of a job, and its cheapest columns, at most one of each mode.
-
-        `task`: index into `tasks`. `sums` [row, slot]: from `prefix_sums`. `upper`: cost of some
-        column: costlier columns need not be considered.
-        """
-        job, late = self._jobs[task], self.late_costs[task]
-        limit = min(late, upper)
-        lo = job.earliest
-        hi = np.full(len(lo), self.slots) - job.duration  # last start of each mode
-        if math.isfinite(limit):  # prices are >= 0, so c_j - a_j <= limit
-            hi = np.minimum(hi, math.floor(limit) + job.arrival - job.duration + 1)
-        use = np.flatnonzero(hi >= lo)
-        if not len(use):
-            return late, []
-        # All modes k at once, h = 0, 1, ... starts after the earliest; arrays [k, h].
-        lo, hi = lo[use], hi[use]
-        n, d = job.workers[use, None], job.duration[use, None]
-        start = lo[:, None] + np.arange(int((hi - lo).max()) + 1)
-        inside = start <= hi[:, None]
-        start = np.minimum(start, hi[:, None])
-        priced = [(row, own) for row, own in zip(self.rows, sums, strict=True) if own[-1]]
-        window = [(row, own[start + d] - own[start]) for row, own in priced]  # [k, h]
-
-        def paid(cloud: Ints | int) -> Floats:
-            """Return the prices of the workers, so many of them in the cloud."""
-            workers = n - cloud, cloud, n
-            total = np.zeros(start.shape)
-            for row, price in window:
-                total += workers[row.where] // row.unit * price
-            return total
-
-        epoch = np.searchsorted(job.since, start, side="right") - 1
-        capacity, one_server = job.capacity[epoch], job.one_server[epoch]  # [k, h, class]
-        together = job.colocated[use, None]
-        # Colocated: one of the classes, if it has a server that is large enough.
-        fits = (one_server >= n[:, :, None]) & together[:, :, None]
-        cloud = np.where(fits[:, :, 0], 0, n)
-        cost = np.where(fits[:, :, 0], paid(0), np.inf)
-        # Split: between two numbers of workers in the cloud. Prices are linear in it but for jumps:
-        # just below a jump upwards, or at the ends, they are least.
-        least = np.maximum(0, n - capacity[:, :, 0])
-        most = np.minimum(n, capacity[:, :, 1])
-        jumps = [
-            (where, below)
-            for where, unit in (row for row, _ in priced if row.unit > 1 and row.where < 2)
-            for below in range(unit - 1, min(int(n.max()), int(self.capacity[where])), unit)
-        ]
-        numbers = chain(
-            (least, most),
-            (np.clip(below if where else n - below, least, most) for where, below in jumps),
-        )
-        split = ((~together, number) for number in numbers)
-        for allowed, number in chain([(fits[:, :, 1], n)], split):
-            other = np.where(allowed, paid(number), np.inf)
-            cloud, cost = np.where(other < cost, number, cloud), np.minimum(cost, other)
-        cost = np.where(inside, cost + (start + d - 1 - job.arrival), np.inf)
-        best = cost.argmin(axis=1)
-        value = cost[np.arange(len(use)), best]
-        columns = []
-        for k in np.argsort(value, kind="stable")[:MAX_COLUMNS].tolist():
-            h = int(best[k])
-            if not math.isfinite(value[k]):
-                continue
-            at, in_cloud = int(start[k, h]), int(cloud[k, h])
-            workers = int(n[k, 0]) - in_cloud, in_cloud
-            length = int(d[k, 0])
-            columns.append(MergedColumn(task, at, length, workers, at + length - 1 - job.arrival))
-        return min(late, float(value.min())), columns
-
-    def bound(self, prices: Floats) -> tuple[float, list[float], list[list[MergedColumn]]]:
-        """Return the Lagrangian bound of prices, the least cost and cheapest columns of each job.
-
-        `prices` [row, block]: multiples of `programs.dual.STEP`. If they are too large to be
-        summed exactly, the bound is -inf.
-        """
-        sums = self.prefix_sums(prices)
-        charge = float((prices * self.lengths).sum(axis=1) @ self.capacity)
-        if not charge < LARGEST:
-            return -math.inf, [], []
-        least, columns = [], []
-        for task in range(len(self.tasks)):
-            upper = min((self.cost(column, sums) for column in self._last[task]), default=math.inf)
-            value, cheapest = self.cheapest(task, sums, upper)
-            self._last[task] = cheapest or self._last[task]
-            least.append(min(value, upper))
-            columns.append(cheapest)
-        return math.fsum(least) - charge, least, columns
-
-    def block_overlap(self, column: MergedColumn) -> tuple[Ints, Ints]:
-        """Return the blocks that a column runs in, and the number of its slots in each of them.
-
-        `column`: of any job of the type.
-        """
-        end = column.start + column.duration
-        blocks = np.arange(column.start // self.block, (end - 1) // self.block + 1)
-        begins = blocks * self.block
-        overlap = np.minimum(end, begins + self.block) - np.maximum(column.start, begins)
-        return blocks, overlap
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -327,6 +97,8 @@ class TypeBound:
     rounds: int = 0
     starts: Mapping[int, float] = field(default_factory=dict)
     """Mean start in the master by job (index in the instance)."""
+    columns: Ints = field(default_factory=lambda: np.zeros((0, 6), np.int64))
+    """Columns of the last master, [column, entry]."""
 
 
 def priced_slots(view: CompiledInstance, worker_type: int) -> int:
@@ -351,18 +123,21 @@ def solve_type(
     block: int = BLOCK,
     gap: float = GAP,
     coarse: TypeBound | None = None,
+    price: Callable[..., Any] | None = None,
     on_better: Callable[[TypeBound], None] = lambda better: None,
 ) -> TypeBound:
     """Bound the jobs of one worker type by column generation and cutting planes.
 
     `view`: the instance; every job of the type fits on the empty network. `block`: number of slots
-    that share a price. `gap`: relative difference between master and bound at which to stop.
-    `coarse`: known prices for blocks of twice this size.
+    that share a price, halved until there are as many. `gap`: relative difference between master
+    and bound at which to stop. `coarse`: known prices for blocks of twice this size. `price`: as
+    for `TypeRelaxation`.
     `on_better`: called with every bound whose next integer is larger than before.
     """
     slots = priced_slots(view, worker_type)
-    block = max(1, min(block, slots))
-    types = TypeRelaxation(view, worker_type, slots, block, class_cuts(view, worker_type))
+    while block > slots:
+        block //= 2
+    types = TypeRelaxation(view, worker_type, slots, block, class_cuts(view, worker_type), price)
     capacity = np.outer(types.capacity, types.lengths)  # [row, block]
     prices = np.zeros(capacity.shape)
     if coarse is not None:
@@ -372,9 +147,8 @@ def solve_type(
     bound = types.bound(prices)[0]  # without prices, of all jobs alone
     best = TypeBound(worker_type, slots, block, types.rows, prices, bound)
     if coarse is not None:
-        best = replace(best, starts=coarse.starts)
+        best = replace(best, starts=coarse.starts, columns=coarse.columns)
     on_better(best)
-    columns: list[MergedColumn] = []
 
     def report(bound: float, prices: Floats) -> None:
         nonlocal best
@@ -385,19 +159,24 @@ def solve_type(
 
     while True:
         before = best.bound
-        solution = _generate(types, present, columns, best.prices, budget, gap, report)
-        columns += solution.result.tags
-        starts: dict[int, float] = {}
-        usage = np.zeros(capacity.shape)
-        for column, share in solution.support:
-            job = types.tasks[column.task].job
-            starts[job] = starts.get(job, 0.0) + share * (column.start + view.first)
-            blocks, overlap = types.block_overlap(column)
-            usage[:, blocks] += share * np.outer(types.counted(*column.workers), overlap)
-        result, rounds = solution.result, best.rounds + solution.result.rounds
-        if result.end != "closed" and best.starts:  # a stopped master has worse ones
-            starts = dict(best.starts)
-        best = replace(best, master=result.objective, rounds=rounds, starts=starts)
+        solution = _generate(types, present, best, budget, gap, report)
+        result, starts = solution.result, best.starts
+        used = np.array([column for column, _ in solution.support], dtype=np.int64).reshape(-1, 6)
+        share = np.array([value for _, value in solution.support])
+        if len(used) and (result.end == "closed" or not starts):  # a stopped master has worse ones
+            late = share * (used[:, START] - slots)
+            mean = slots + np.bincount(used[:, TASK], late, len(types.tasks))
+            starts = {task.job: m + view.first for task, m in zip(types.tasks, mean, strict=True)}
+        best = replace(
+            best,
+            master=result.objective,
+            rounds=best.rounds + result.rounds,
+            starts=starts,
+            columns=np.unique(
+                np.concatenate([best.columns, *([each] for each in result.tags)]), axis=0
+            ),
+        )
+        usage = types.counted(used[:, EDGE], used[:, CLOUD]) * share @ types.overlap(used)
         violated = (usage > (1 + VIOLATED) * capacity) & ~present
         gained = best.bound - before > gap * best.bound
         if budget.clock.expired() or not (gained and violated.any()):
@@ -408,36 +187,30 @@ def solve_type(
 def _generate(
     types: TypeRelaxation,
     present: Bools,
-    columns: Sequence[MergedColumn],
-    prices: Floats,
+    known: TypeBound,
     budget: Budget,
     gap: float,
     on_bound: Callable[[float, Floats], None],
-) -> MasterSolution[MergedColumn]:
+) -> MasterSolution[Ints]:
     """Generate columns for a master with some rows.
 
-    `present` [row, block]: whether the master has a row. `columns`, `prices` [row, block]: to begin
-    with. `gap`: as for `solve_type`. `on_bound`: called with every better bound, and its prices.
+    `present` [row, block]: whether the master has a row. `known`: columns and prices to begin with.
+    `gap`: as for `solve_type`. `on_bound`: called with every better bound, and its prices.
     """
-    master: RestrictedMaster[MergedColumn] = RestrictedMaster()
+    master: RestrictedMaster[Ints] = RestrictedMaster()
     jobs = master.rows("job", len(types.tasks), lower=1.0, upper=1.0)
     # In units of whole blocks: sum of workers x slots / block <= capacity x length / block.
     upper = np.outer(types.capacity, types.lengths / types.block)[present]
     rows = master.rows("capacity", len(upper), upper=upper)
-    position = np.full(present.shape, -1)
-    position[present] = rows.positions
 
-    def in_master(fresh: Sequence[MergedColumn]) -> Columns:
-        entries: list[Entries] = []
-        for column in fresh:
-            blocks, overlap = types.block_overlap(column)
-            parts: list[tuple[Any, Any]] = [(jobs.at(column.task), 1.0)]
-            for row, count in enumerate(types.counted(*column.workers).tolist()):
-                at = position[row, blocks]
-                if count:
-                    parts.append((at[at >= 0], count * overlap[at >= 0] / types.block))
-            entries.append(parts)
-        return master.columns([column.flow for column in fresh], entries, fresh)
+    def in_master(fresh: Ints) -> Columns:
+        count, overlap = types.counted(fresh[:, EDGE], fresh[:, CLOUD]), types.overlap(fresh)
+        parts = [fresh[:, TASK, None] == np.arange(len(types.tasks))]
+        parts += [
+            own[:, None] * overlap[:, chosen] / types.block
+            for own, chosen in zip(count, present, strict=True)
+        ]
+        return Columns(fresh[:, FLOW], sparse.csc_array(np.hstack(parts).T), list(fresh))
 
     def prices_of(duals: Floats) -> Floats:
         found = np.zeros(present.shape)
@@ -445,25 +218,23 @@ def _generate(
         return found
 
     def pricing(duals: Floats) -> Priced:
-        bound, least, cheapest = types.bound(prices_of(duals))
-        fresh = [
-            column
-            for task in range(len(least))
-            if least[task] < duals[task] - 1e-9
-            for column in cheapest[task]
-        ]
-        return Priced(in_master(fresh) if fresh else None, bound)
+        bound, least, columns = types.bound(prices_of(duals))
+        fresh = columns[(least < duals[: len(least)] - 1e-9)[columns[:, TASK]]]
+        return Priced(in_master(fresh) if len(fresh) else None, bound)
 
     # An artificial column of each job that cannot end late costs more than every schedule.
     master.begin(master.artificial(jobs, np.minimum(types.late_costs, types.ceiling)))
-    master.begin(in_master(columns))
+    cost = types.cost(known.columns, types.prefix_sums(known.prices))
+    least = np.full(len(types.tasks), np.inf)
+    np.minimum.at(least, known.columns[:, TASK], cost)
+    master.begin(in_master(known.columns[cost <= least[known.columns[:, TASK]] + NEAR]))
     return master.solve(
         pricing,
         clock=budget.clock,
         gap=gap,
         seed=budget.seed,
         threads=budget.threads,
-        duals=master.duals({rows: -prices[present] * types.block}),
+        duals=master.duals({rows: -known.prices[present] * types.block}),
         on_bound=lambda bound, duals: on_bound(bound, prices_of(duals)),
     )
 
@@ -473,35 +244,40 @@ def solve_types(
     *,
     budget: Budget,
     block: int = BLOCK,
+    price: Callable[..., Any] | None = None,
     on_better: Callable[[Sequence[TypeBound]], None] = lambda better: None,
 ) -> list[TypeBound]:
-    """Bound all worker types, that with the highest load last, which gets the remaining time.
+    """Bound all worker types in turn, then again with smaller blocks, low loads first.
 
     `view`: the instance; every job fits on the empty network. `block`: number of slots that share a
-    price at first; it is halved while enough time is left. `on_better`: called with the bounds of
-    all types so far whenever one of them improves.
+    price at first; it is halved while time is left. `price`: as for `TypeRelaxation`. `on_better`:
+    called with the bounds of all types so far whenever one of them improves.
     """
-    types = used_types(view)
-    load = {u: _load_per_worker(view, u) for u in types}
-    bounds: list[TypeBound] = []
+    types = sorted(used_types(view), key=partial(_load_per_worker, view))
+    bounds: dict[int, TypeBound] = {}
 
-    def report(others: Sequence[TypeBound], better: TypeBound) -> None:
-        on_better(_by_type([*others, better]))
+    def report(better: TypeBound) -> None:
+        on_better(_by_type({**bounds, better.worker_type: better}.values()))
 
-    for k, worker_type in enumerate(sorted(types, key=load.__getitem__)):
-        own = budget.share(1.0 / (len(types) - k))
-        refining = own.clock.share(REFINE_SHARE, most=REFINE_SECONDS)
-        solve = partial(
-            solve_type, view, worker_type, budget=own, on_better=partial(report, bounds)
-        )
-        bound = solve(block=block)
-        while bound.block % 2 == 0 and not refining.expired():
-            bound = solve(block=bound.block // 2, coarse=bound)
-        bounds = _by_type([*bounds, bound])
-    return bounds
+    while types and not (bounds and budget.clock.expired()):
+        for k, worker_type in enumerate(types):
+            coarse = bounds.get(worker_type)
+            if coarse is not None and budget.clock.expired():
+                break
+            bounds[worker_type] = solve_type(
+                view,
+                worker_type,
+                budget=budget.share(1.0 / (len(types) - k)),
+                block=block if coarse is None else coarse.block // 2,
+                coarse=coarse,
+                price=price,
+                on_better=report,
+            )
+        types = [u for u in types if bounds[u].block % 2 == 0]
+    return _by_type(bounds.values())
 
 
-def _by_type(bounds: Sequence[TypeBound]) -> list[TypeBound]:
+def _by_type(bounds: Iterable[TypeBound]) -> list[TypeBound]:
     return sorted(bounds, key=lambda bound: bound.worker_type)
 
 
@@ -532,7 +308,7 @@ def whole_bound(view: CompiledInstance, bounds: Sequence[TypeBound]) -> float:
     """
     bounded = {bound.worker_type for bound in bounds}
     others = [task for task in view.tasks if task.worker_type not in bounded]
-    alone = sum(view.minimum_flow(task) or 0 for task in others)
+    alone = sum(task.alone or 0 for task in others)
     return sum_of_bounds([bound.bound for bound in bounds]) + alone
 
 

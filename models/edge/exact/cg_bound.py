@@ -59,7 +59,7 @@ def last_slot(view: CompiledInstance, upper: int) -> int:
     A job that ends x slots later than alone adds x to the objective, and all others cost at least
     what they cost alone.
     """
-    alone = [view.minimum_flow(task) or 0 for task in view.tasks]
+    alone = [task.alone or 0 for task in view.tasks]
     slack = upper - 1 - sum(alone)
     ends = [task.arrival + flow + slack for task, flow in zip(view.tasks, alone, strict=True)]
     return max(view.first, min(view.last, max(ends, default=view.last)))

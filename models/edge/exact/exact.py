@@ -33,15 +33,14 @@ from schedgap.models.search_state import SearchState
 # Fractions of the time for lists and for neighbourhoods before the worker types; for each after.
 LIST_SHARE, NEIGHBORHOOD_SHARE, LAST_SHARE = 0.1, 0.05, 0.3
 BATCH_SHARE = 0.5  # fraction of the time for CP-SAT, which is good at batches
-# Bounds of the worker types at full scale: a fraction of the time, and more of a short time, in
-# which they gain more than the lists.
-SCALE_SHARE, SHORT_SHARE, SHORT_SECONDS = 0.4, 0.75, 12.0
+SCALE_SHARE = 0.4  # fraction of the time for the bounds of the worker types at full scale
 COMPONENT_SHARE = 0.8  # fraction of the time for the worker types one by one
 REFUTE_SHARE, REFUTE_STEP = 0.5, 0.2  # fraction of the time; step to the next value, of the gap
 FEW_PLACES = 40  # jobs x servers with their workers, up to which all jobs are refuted first
 FEW_JOBS = 13  # up to which CP-SAT is asked early on problem (2)
 FIRST_SHARE, FIRST_SECONDS = 0.2, 3.0  # limits of each of the two
-MAX_PLACES = 3_000  # jobs x servers with their workers, for one search of CP-SAT
+MAX_PLACES = 1_000  # jobs x servers with their workers, for refutation and CP-SAT
+MAX_BATCH_PLACES = 3_000  # the same, for CP-SAT on a batch
 
 
 def exact(instance: EdgeInstance, call: RunContext) -> MethodResult:
@@ -56,9 +55,8 @@ def _search(instance: EdgeInstance, state: SearchState) -> str:
     budget, places = state.call.budget, _places(instance)
     if places > MAX_PLACES and not instance.is_batch:
         # In this process, which loads no second engine: a child would take seconds to start.
-        short = budget.share(SHORT_SHARE, most=SHORT_SECONDS)
-        limit = max(budget.share(SCALE_SHARE), short, key=lambda limit: limit.clock.remaining())
-        found = state.take("type-bound", type_stage(state, instance, budget=limit))
+        limited = budget.share(SCALE_SHARE)
+        found = state.take("type-bound", type_stage(state, instance, budget=limited))
         means = {job: start for bound in found.value for job, start in bound.starts.items()}
         search_lists(instance, state, budget, 100, math.inf, means)
         return "too large for an exact search: lists to the end of the time"
@@ -67,7 +65,7 @@ def _search(instance: EdgeInstance, state: SearchState) -> str:
         refute(state, instance, prove_goal, first, sense=sense(instance))
     if not state.closed and not instance.is_batch:
         search_lists(instance, state, budget.share(LIST_SHARE), moves=20, patience=1)
-    if not state.closed and instance.is_batch and places <= MAX_PLACES:
+    if not state.closed and instance.is_batch and places <= MAX_BATCH_PLACES:
         search_intervals(instance, state, budget.share(BATCH_SHARE))
     elif not state.closed and len(instance.jobs) <= FEW_JOBS:
         search_intervals(instance, state, budget.share(FIRST_SHARE, most=FIRST_SECONDS))
@@ -82,7 +80,7 @@ def _search(instance: EdgeInstance, state: SearchState) -> str:
     if not state.closed and len({job.worker_type for job in instance.jobs}) > 1:
         share = budget.share(REFUTE_SHARE)
         refute(state, instance, prove_goal, share, sense=sense(instance), step=REFUTE_STEP)
-    if places > MAX_PLACES:
+    if places > MAX_BATCH_PLACES:
         return "too large for an exact search"
     if not state.closed and not budget.clock.expired():
         search_intervals(instance, state, budget)

@@ -19,12 +19,12 @@ import numpy as np
 
 from schedgap.instances.edge import EdgeInstance
 from schedgap.instances.edge.compiled import Floats, Ints
+from schedgap.models.edge.bounds.kernel import LARGE
 from schedgap.solvers.search.annealing import listed, without_moves
 from schedgap.solvers.search.compiled import Kernel
 from schedgap.solvers.search.moves import GENERIC
 
 FAR = 2**61  # later than every slot
-LARGE = 40  # jobs x servers from which on the search is compiled
 
 
 class Problem(NamedTuple):

@@ -40,7 +40,7 @@ def _problems(instance: EdgeInstance) -> tuple[Problem, ...]:
             hosted.append(task.ready[view.ps[:, task.ps_type] > 0].min(initial=FAR))
             slots = np.unique(task.ready[(view.workers[:, u] > 0) | (view.ps[:, task.ps_type] > 0)])
             since.append(slots[slots >= task.ready[server].min(initial=FAR)])
-        flows = [view.minimum_flow(task) for task in tasks]
+        flows = [task.alone for task in tasks]
         found.append(
             Problem(
                 alone=np.array([late if flow is None else float(flow) for flow in flows]),

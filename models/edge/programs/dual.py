@@ -76,7 +76,7 @@ class LagrangianDual:
 
     def _late_cost(self, task: CompiledJob) -> float:
         """Return the cost of a schedule that ends after the last priced slot; inf if none can."""
-        view, alone = self.view, self.view.minimum_flow(task)
+        view, alone = self.view, task.alone
         can_end_late = self.slots < view.slots and alone is not None
         if view.is_batch:  # 0: the job is left out
             return -1.0 if can_end_late else 0.0
