@@ -28,8 +28,8 @@ from annotated_types import Ge
 from schedgap.errors import UsageError
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Job
 from schedgap.models.elastic.algorithms.pricing import PricedRun, PricedServers
-from schedgap.models.elastic.modes import ElasticCluster, Mode, cluster, modes
-from schedgap.models.elastic.placement import Floats, Ints, Rule, ps_needed, tie_margin
+from schedgap.models.elastic.modes import ElasticCluster, Mode, cluster, mode_columns, modes
+from schedgap.models.elastic.placement import TOLERANCE, Floats, Ints, Rule, tie_margin
 from schedgap.models.method import AlgorithmRun
 
 WeightRatio = Annotated[
@@ -85,20 +85,14 @@ class MaxWeightConstants:
 
         `of`: the modes. A central one has one PS, a split one as many as serve all its workers.
         """
-        worker = _total(view.worker_demand, self.per_unit)
-        ps = _total(view.ps_demand, self.per_unit)
-        bandwidth, served = view.worker_bandwidth.tolist(), view.ps_bandwidth.tolist()
-        counts: dict[tuple[int, int, int], int] = {}  # PSs of a split mode
-        volumes = []
-        for m, p, workers, central, duration in of:
-            size = workers * worker[m]
-            if p is not None:
-                key = (m, p, 0 if central else workers)
-                if key not in counts:
-                    counts[key] = 1 if central else ps_needed(bandwidth[m], served[p], workers)
-                size += counts[key] * ps[p]
-            volumes.append(size * duration)
-        return np.array(volumes)
+        m, p, workers, central, duration = mode_columns(of)
+        size = workers * _total(view.worker_demand, self.per_unit)[m]
+        if not view.is_ring:
+            split = (workers * view.worker_bandwidth[m] - TOLERANCE) / view.ps_bandwidth[p]
+            ps = np.where(central, 1.0, np.maximum(1.0, np.ceil(split)))
+            size += ps * _total(view.ps_demand, self.per_unit)[p]
+        volumes: Floats = size * duration
+        return volumes
 
     def least_volume(self, view: ElasticCluster, of: Sequence[Mode]) -> float:
         """Return v_min, the least volume of a job's modes.
@@ -186,9 +180,9 @@ def _within(of: Sequence[Mode], horizon: int) -> Sequence[Mode]:
     return [mode for mode in of if mode.duration <= horizon] or of
 
 
-def _total(demand: Floats, per_unit: Floats) -> list[float]:
-    """Return the scaled sum of the demands of each type [k, r]."""
-    return [sum(row) for row in (demand * per_unit).tolist()]
+def _total(demand: Floats, per_unit: Floats) -> Floats:
+    """Return the scaled sum of the demands of each type [k, r]; term by term, whatever its size."""
+    return np.array([sum(row) for row in (demand * per_unit).tolist()])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,8 +8,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from schedgap.models.elastic.modes import MAX_WORKERS, ElasticCluster, Mode
+from schedgap.models.elastic.modes import MAX_WORKERS, ElasticCluster, Mode, mode_columns
 from schedgap.models.elastic.placement import Floats, GreedyFill, Ints, fits
+
+_PAIRS = MAX_WORKERS + 1  # pairs of a worker type and a number of workers, of each type
 
 
 class CostLowerBounds:
@@ -58,46 +60,30 @@ class CostLowerBounds:
         """
         result: list[Floats] = [np.empty(0)] * len(candidates)
         lowest = np.full(len(candidates), np.inf)
-        groups: dict[int, list[int]] = {}
-        pairs: dict[tuple[int, int], int] = {}
-        ps_types: dict[int, int] = {}
-        for k, mode in enumerate(candidates):
-            if first + mode.duration <= last:
-                groups.setdefault(mode.duration, []).append(k)
-                pairs.setdefault((mode.worker_type, mode.workers), len(pairs))
-                if mode.ps_type is not None:
-                    ps_types.setdefault(mode.ps_type, len(ps_types))
-        if not groups:
+        m, p, N, _, d = mode_columns(candidates)
+        able = np.flatnonzero(first + d <= last)
+        if not len(able):
             return result, lowest
         # Table over slots: first the price of N workers of a type, for each pair (type, N), then
         # the price of one PS of each type. Each pair is computed once, whatever the modes.
-        rows = len(self._price)
-        slot = np.empty((len(pairs) + len(ps_types), rows))
-        numbers: dict[int, list[int]] = {}
-        for m, N in pairs:
-            numbers.setdefault(m, []).append(N)
-        for m, numbers_of_type in numbers.items():
-            places = [pairs[m, N] for N in numbers_of_type]
-            slot[places] = self._workers_cost(m, np.array(numbers_of_type))
-        for p, index in ps_types.items():
-            slot[len(pairs) + index] = self._cheapest_ps(p)
+        pairs, pair = np.unique(m[able] * _PAIRS + N[able], return_inverse=True)
+        kinds, numbers = np.divmod(pairs, _PAIRS)
+        ps_types, ps = np.unique(p[able], return_inverse=True)
+        table = [self._workers_cost(kind, numbers[kinds == kind]) for kind in np.unique(kinds)]
+        table.append(np.array([self._cheapest_ps(kind) for kind in ps_types.tolist()]))
         # bound(mode, start) = sum over its slots (workers + PS) + weight (start + duration).
-        sums = _WindowSums(slot)
-        for duration, members in groups.items():
+        sums, rows = _WindowSums(np.concatenate(table)), len(self._price)
+        for duration in np.unique(d[able]).tolist():
             # A start after all slots is no better than the first such one.
             starts = np.arange(first, min(last - duration, max(first, rows - 1)) + 1)
-            group_modes = [candidates[k] for k in members]
-            at = np.array([pairs[mode.worker_type, mode.workers] for mode in group_modes])
-            total = sums.over(at, starts, duration)
-            if ps_types:
-                ps = np.array(
-                    [ps_types[mode.ps_type] for mode in group_modes if mode.ps_type is not None]
-                )
-                total = total + sums.over(len(pairs) + ps, starts, duration)
+            group = d[able] == duration
+            total = sums.over(pair[group], starts, duration)
+            if not self._view.is_ring:
+                total = total + sums.over(len(pairs) + ps[group], starts, duration)
             if weight:
                 total = total + weight * (starts + duration + 1)
-            lowest[members] = total.min(axis=1)
-            for k, bound in zip(members, total, strict=True):
+            lowest[able[group]] = total.min(axis=1)
+            for k, bound in zip(able[group].tolist(), total, strict=True):
                 result[k] = bound
         return result, lowest
 
@@ -120,11 +106,11 @@ class CostLowerBounds:
         return GreedyFill(self._price[rows] @ self._view.worker_demand[m], fit, MAX_WORKERS)
 
     def _cheapest_ps(self, p: int) -> Floats:
-        """Return [t] the price of the cheapest PS that fits on some server."""
+        """Return [t] the price of the cheapest PS that fits on some server; 0 in the ring."""
         if p not in self._ps:
             self._ps[p] = np.zeros(len(self._price))
         rows = self._changed("ps", p)
-        if len(rows):
+        if len(rows) and p >= 0:
             fitting = (self._free[rows] >= self._view.ps_units[p]).all(axis=2)
             price = np.where(fitting, self._price[rows] @ self._view.ps_demand[p], np.inf)
             self._ps[p][rows] = price.min(axis=1)

@@ -166,6 +166,7 @@ def cheapest_central(given: SubroutineInput, job: Job) -> PricedRun | None:
     best: PricedRun | None = None  # A5 L1-L2: omega is given
     for mode, start, (omega, zeta, free) in given.windows(job, central=True):  # A5 L3
         N, demand = mode.workers, given.view.demand(mode)
+        assert demand.ps is not None
         for h in range(len(omega)):  # A5 L4
             placement = None  # A5 L5
             if (free[h] >= N * demand.worker + demand.ps).all():

@@ -21,7 +21,7 @@ def fastest_mode(view: ElasticCluster, const: MaxWeightConstants, of: tuple[Mode
     """
     volumes = const.volumes(view, of).tolist()
 
-    def rank(k: int) -> tuple[float, float, tuple[int, ...]]:
+    def rank(k: int) -> tuple[int, float, tuple[int, int | None]]:
         return of[k].duration, float(f"{volumes[k]:.9g}"), of[k][:2]
 
     return of[min(range(len(of)), key=rank)]

@@ -11,7 +11,7 @@ on the set partitioning formulation with additional cuts", Mathematical Programm
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -27,8 +27,7 @@ from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.proof import Model
 from schedgap.models.method import Budget
 from schedgap.solvers.programs.arrays import Floats
-from schedgap.solvers.programs.cliques import heavy_cliques
-from schedgap.solvers.proofs.checker import Box
+from schedgap.solvers.proofs.cliques import CliqueSeparator
 from schedgap.solvers.proofs.covers import CoverSeparator
 from schedgap.solvers.proofs.prover import Proved, Separator, prove
 
@@ -36,8 +35,6 @@ FEW_RUNS = 1500  # runs and starts that need no prices
 MANY_RUNS, LOWER = 5000, 0.7  # if more runs are left, the gap to the goal shrinks by this factor
 PRICE_BITS = 16  # the largest price is an integer of so many bits
 MAX_ROUNDS = 60  # column generation ends after so many
-MAX_SUPPORT, MAX_CLIQUES, MAX_MEMBERS = 300, 60, 2000
-VIOLATION = 0.02
 
 
 def prove_goal(
@@ -75,7 +72,7 @@ def prove_goal(
             model.reduce(pool)
         pools = [pool]
     model.write()
-    separate: list[Separator] = [_CliqueSeparator(model), CoverSeparator(model.program)]
+    separate: list[Separator] = [CliqueSeparator(model.cliques), CoverSeparator(model.program)]
     proved = prove(
         model.program,
         clock=budget.clock,
@@ -142,42 +139,3 @@ def _pool(instance: ElasticInstance, model: Model, budget: Budget) -> dict[str, 
     whole = np.round(price * 2.0**bits).astype(object)
     cells = [[h, r, t + 1, int(whole[h, r, t])] for h, r, t in np.argwhere(whole > 0).tolist()]
     return {"o": 1 << bits, "p": cells}
-
-
-# --- cuts ----------------------------------------------------------------------------------------
-
-
-class _CliqueSeparator:
-    """Separates cliques: columns of which at most one can be 1, extended by others."""
-
-    def __init__(self, model: Model) -> None:
-        self.near = model.cliques.near
-
-    def __call__(self, point: Floats, box: Box) -> Sequence[Mapping[str, Any]]:
-        """Return violated cliques.
-
-        `point` [j]: a fractional solution. `box`: bounds of the columns; not used.
-        """
-        support = np.argsort(-point, kind="stable")[:MAX_SUPPORT]
-        support = support[(point[support] > 1e-6) & (point[support] < 1 - 1e-6)]
-        if not len(support):
-            return []
-        near = [self.near(j) for j in support.tolist()]
-        adjacent = np.array([[own >> j & 1 for j in support.tolist()] for own in near], dtype=bool)
-        cliques = heavy_cliques(adjacent, point[support], above=1 + VIOLATION)
-        return [
-            {"why": "clique", "columns": self._extended([int(support[v]) for v in clique])}
-            for clique in cliques[:MAX_CLIQUES]
-        ]
-
-    def _extended(self, clique: list[int]) -> list[int]:
-        """Return a clique with further columns, the cheapest first."""
-        left = -1
-        for j in clique:
-            left &= self.near(j)
-        found = list(clique)
-        while left and len(found) < MAX_MEMBERS:
-            j = (left & -left).bit_length() - 1
-            found.append(j)
-            left &= self.near(j)
-        return sorted(found)
