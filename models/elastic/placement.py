@@ -132,6 +132,18 @@ class GreedyFill:
         cost: Floats = self.paid.ravel()[at] + rest * self.omega.ravel()[at]
         return cost
 
+    def cost_elsewhere(self, rows: Ints, k: Ints, workers: Ints) -> Floats:
+        """Return the cost of workers on the cheapest servers apart from one, for each window.
+
+        Where the fill reaches beyond this server, it counts as full, and its workers are paid back.
+
+        `rows` [i]: windows t. `k` [i]: the server, in the order of prices. `workers` [i]: at most
+        as many as the others hold.
+        """
+        full = np.where(workers > self.before[rows, k], self.most[rows, k], 0)
+        cost: Floats = self.cost(rows, workers + full) - full * self.omega[rows, k]
+        return cost
+
 
 def exclusive_sums(running: NDArray[Number]) -> NDArray[Number]:
     """Shift running totals [t, k] by one column: column k then sums the columns before k.
@@ -236,13 +248,7 @@ def _optimal_split(
         able = low <= high
         i = undecided[able]
         g = np.clip(greedy_g[i], low[able], high[able])
-        # Cost of the N - g workers elsewhere: F without n. Where the fill reaches beyond n, count
-        # the `own` workers on n as well and subtract their price.
-        away = N - g
-        skip = away > ahead[i]
-        others = fill.cost(t[i], away + np.where(skip, own[i], 0))
-        others -= np.where(skip, own[i] * omega[i], 0.0)
-        value = g * omega[i] + s * price[i] + others
+        value = g * omega[i] + s * price[i] + fill.cost_elsewhere(t[i], k[i], N - g)
         better = value < cost[i] - TIE * np.maximum(1.0, np.abs(value))
         i, g = i[better], g[better]
         cost[i], s_best[i], g_best[i] = value[better], s, g
@@ -282,13 +288,7 @@ def _greedy_split(
     able = (g >= 0) & (rest <= total - ahead - own)
     cost = np.full(len(t), np.inf)
     i = np.flatnonzero(able)
-    cost[i] = (
-        fill.cost(t[i], np.minimum(N, ahead[i]))
-        + g[i] * omega[i]
-        + s[i] * price[i]
-        + fill.cost(t[i], ahead[i] + own[i] + rest[i])
-        - fill.cost(t[i], ahead[i] + own[i])
-    )
+    cost[i] = g[i] * omega[i] + s[i] * price[i] + fill.cost_elsewhere(t[i], k[i], N - g[i])
     return cost, s, g
 
 

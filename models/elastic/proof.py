@@ -30,6 +30,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from schedgap.instances.elastic.instance import ElasticInstance, Job
+from schedgap.instances.scaling import as_fraction
 from schedgap.solvers.proofs.checker import (
     CUTS,
     IntegerProgram,
@@ -490,7 +491,4 @@ def _step(numbers: Sequence[Fraction]) -> Fraction:
     return Fraction(step, whole) if step else Fraction(1)
 
 
-@lru_cache(maxsize=10_000)
-def _decimal(number: float) -> Fraction:
-    """Return a number as the decimal that the file shows."""
-    return Fraction(repr(float(number)))
+_decimal = lru_cache(maxsize=10_000)(as_fraction)
