@@ -6,6 +6,7 @@ so removing the PSs of all other servers keeps a placement feasible. The ring of
 PSs.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple, TypeVar
@@ -47,13 +48,19 @@ def fits(free: Floats, demand: Floats) -> Ints:
     return result
 
 
-def ps_needed(bandwidth: float, ps_bandwidth: float, away: int) -> int:
-    """Return the smallest number of PSs, at least 1, that serves workers on other servers, (2i).
+def ps_numbers(bandwidth: Floats | float, ps_bandwidth: Floats | float, away: Ints) -> Floats:
+    """Return the smallest numbers of PSs, at least 1, that serve workers on other servers, (2i).
 
     `bandwidth`, `ps_bandwidth`: b_m of a worker and B_p of a PS, in units of the bandwidth
     resource. `away`: workers on other servers.
     """
-    return max(1, int(np.ceil((away * bandwidth - TOLERANCE) / ps_bandwidth)))
+    numbers: Floats = np.maximum(1.0, np.ceil((away * bandwidth - TOLERANCE) / ps_bandwidth))
+    return numbers
+
+
+def ps_needed(bandwidth: float, ps_bandwidth: float, away: int) -> int:
+    """Return the number of `ps_numbers` for one number of workers."""
+    return max(1, math.ceil((away * bandwidth - TOLERANCE) / ps_bandwidth))
 
 
 def workers_served(bandwidth: float, ps_bandwidth: float, ps: int) -> int:
@@ -278,8 +285,7 @@ def _greedy_split(
     s = np.zeros_like(g)
     too_full = np.arange(len(t))  # pairs whose g workers and s PSs do not fit on n
     while len(too_full):
-        away = (N - g[too_full]) * demand.bandwidth
-        s[too_full] = np.maximum(1, np.ceil((away - TOLERANCE) / demand.ps_bandwidth))
+        s[too_full] = ps_numbers(demand.bandwidth, demand.ps_bandwidth, N - g[too_full])
         used = g[too_full, None] * demand.worker + s[too_full, None] * demand.ps
         too_full = too_full[(free[too_full] - used < 0).any(axis=1)]
         g[too_full] -= 1

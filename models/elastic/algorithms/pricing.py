@@ -106,15 +106,18 @@ class PricedServers:
         self._raise_levels(first - 1, last, servers)
         self._lower_bounds.invalidate(first - 1, last)
 
-    def occupy(self, run: PricedRun) -> None:
-        """Subtract the usage of a run from the free amounts; prices stay.
-
-        `run`: it must fit.
-        """
+    def free_beside(self, run: PricedRun) -> tuple[Ints, Floats]:
+        """Return the servers of a run, and what it leaves free of them in its slots [t, k, r]."""
         usage = self.view.usage(run.mode, run.workers, run.ps)
-        span, servers = slice(run.start - 1, run.end - 1), np.array(list(usage))
-        free = self.free[span, servers] - np.array(list(usage.values()))
-        self.change(run.start, run.end - 1, servers, self.price[span, servers], free)
+        servers = np.array(sorted(usage))
+        used = np.array([usage[h] for h in servers.tolist()])
+        return servers, self.free[run.start - 1 : run.end - 1, servers] - used
+
+    def occupy(self, run: PricedRun) -> None:
+        """Subtract the usage of a run, which must fit, from the free amounts; prices stay."""
+        servers, free = self.free_beside(run)
+        price = self.price[run.start - 1 : run.end - 1, servers]
+        self.change(run.start, run.end - 1, servers, price, free)
 
     def _raise_levels(self, a: int, b: int, servers: Ints) -> None:
         """Update the tables of windows of 2, 4, ... slots after a change of rows a..b-1."""
