@@ -237,28 +237,18 @@ class PricedServers:
         `first`: row of the first start. `bounds` [t]: on the cost of each start; of the starts
         after slot T only the first has one. `ceiling`: starts that cost more may be left out.
         """
-        best: PricedRun | None = None
-        rows, sizes, bound = first + np.arange(len(bounds)), iter(_BLOCK), float(bounds.min())
-        size = next(sizes)
-        while len(rows):
-            cutoff = ceiling if best is None else best.cost - tie_margin(best.cost)
-            promising = bounds <= cutoff
-            rows, bounds = rows[promising], bounds[promising]
-            block, rows, bounds = rows[:size], rows[size:], bounds[size:]
-            size = next(sizes, size)
-            if not len(block):
-                break
-            ends = block + 1 + mode.duration
-            below = cutoff + 2 * tie_margin(cutoff) - weight * ends[0]
-            costs, place = self._price_starts(mode, block, rule, below)
-            costs = costs + weight * ends
-            least = float(costs.min())
-            if least < (np.inf if best is None else best.cost - tie_margin(best.cost)):
-                i = int(np.argmax(costs <= least + tie_margin(least)))
-                best = PricedRun(float(costs[i]), mode, int(block[i]) + 1, *place(i)[1:])
-                if best.cost <= bound + tie_margin(bound):
-                    break
-        return best
+        rows = first + np.flatnonzero(bounds <= ceiling)
+        if not len(rows):
+            return None
+        ends = rows + 1 + mode.duration
+        below = ceiling + 2 * tie_margin(ceiling) - weight * ends[0]
+        costs, place = self._price_starts(mode, rows, rule, below)
+        costs = costs + weight * ends
+        least = float(costs.min())
+        if least == np.inf:
+            return None
+        i = int(np.argmax(costs <= least + tie_margin(least)))
+        return PricedRun(float(costs[i]), mode, int(rows[i]) + 1, *place(i)[1:])
 
 
 def _weigh(price: Floats, demand: Floats) -> Floats:
