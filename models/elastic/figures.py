@@ -23,7 +23,7 @@ Series that the paper does not print carry "(ours)" in their names. The copies a
 show no bound and no best known schedule.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise, product
@@ -34,11 +34,13 @@ from typing import Any
 from schedgap.errors import UsageError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.instances.generate import generate
+from schedgap.instances.instance import Instance
 from schedgap.models.claims import load_claims, with_claims
 from schedgap.models.figure import (
     TIE,
     Draw,
     Experiment,
+    Make,
     Named,
     NotApplicableError,
     bars,
@@ -48,7 +50,6 @@ from schedgap.models.figure import (
 )
 
 Setting = Mapping[str, float | str]
-Draws = Callable[[int, Any], ElasticInstance | None]  # from a seed and a position on the axis
 
 RING = {"architecture": "ring_allreduce"}
 FRAMEWORKS: Mapping[str, Mapping[str, object]] = {"PS": {}, "RA": RING}
@@ -144,7 +145,7 @@ class _Figures:
         """Numbers of jobs by their name as a series."""
         return {f"{number} jobs": number for number in self.jobs}
 
-    def draw(self, seed: int, **settings: object) -> ElasticInstance:
+    def draw(self, seed: int, **settings: object) -> Instance:
         """Return one instance of preset `paper` with the capacity of all figures."""
         types = dict(self.types)
         if "architecture" in settings:
@@ -152,15 +153,16 @@ class _Figures:
         if "workers" in settings:
             del types["worker_types"]
         capacity = {"capacity_fraction": LEAST, "capacity_jobs": self.jobs[-1]}
-        return _generated("paper", seed, self.usual | types | capacity | settings)
+        given = self.usual | types | capacity | settings
+        return generate("elastic", preset="paper", seed=seed, settings=given)
 
-    def by(self, axis: str, **fixed: object) -> Draws:
+    def by(self, axis: str, **fixed: object) -> Make:
         """Return the function that draws an instance for a seed and a value of a setting.
 
         It returns None if the servers are so small that none can hold a worker.
         """
 
-        def make(seed: int, x: object) -> ElasticInstance | None:
+        def make(seed: int, x: object) -> Instance | None:
             try:
                 return self.draw(seed, **{**fixed, axis: x})
             except UsageError:
@@ -170,7 +172,7 @@ class _Figures:
 
         return make
 
-    def fixed(self, **settings: object) -> Draws:
+    def fixed(self, **settings: object) -> Make:
         """Return the function that draws the same instance at all positions of an axis."""
         return lambda seed, x: self.draw(seed, **settings)
 
@@ -188,7 +190,7 @@ class _Figures:
         yield bars(
             figure="intro", title="Two jobs on three GPUs", x="strategy", objective=VALUE,
             metrics=(MEAN,), seeds=(0,), family="elastic", time_limit=self.time_limit,
-            make=lambda seed: _generated("introduction", seed, {}),
+            make=lambda seed: generate("elastic", preset="introduction", seed=seed),
             methods={TWO_EACH: "fifo", BEST_STRATEGY: "exact"},
         )  # fmt: skip
         yield self.figure(  # the middle of Figure 3 at both ends of the range
@@ -282,12 +284,6 @@ class _Figures:
                 make=self.by("servers", **FRAMEWORKS[framework], **whole if capacity else {}),
                 setting={"capacity": capacity} if capacity else {},
             )  # fmt: skip
-
-
-def _generated(preset: str, seed: int, settings: Mapping[str, object]) -> ElasticInstance:
-    instance = generate("elastic", preset=preset, seed=seed, settings=settings)
-    assert isinstance(instance, ElasticInstance)
-    return instance
 
 
 def methods_at(setting: Mapping[str, object]) -> dict[str, str]:

@@ -446,10 +446,8 @@ def _windows(instance: ElasticInstance, goal: int, runs: list[list[Run]]) -> lis
     slack = goal - sum(w * end for w, end in zip(weights, least, strict=True))
     jobs = []
     for job, own, weight, end in zip(instance.jobs, runs, weights, least, strict=True):
-        if not instance.is_batch and weight:
-            jobs.append(JobRuns(job.arrival, min(last, end + slack // weight), weight, own))
-        else:
-            jobs.append(JobRuns(job.arrival, last, weight, own))
+        latest = last if instance.is_batch or not weight else min(last, end + slack // weight)
+        jobs.append(JobRuns(job.arrival, latest, weight, own))
     return jobs
 
 

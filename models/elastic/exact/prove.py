@@ -18,12 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Placement
+from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic import rules
 from schedgap.models.elastic.bounds.schedule_lp import priced_slots, solve_lp
 from schedgap.models.elastic.bounds.volume import MAX_SLOTS
 from schedgap.models.elastic.heuristics.initial import starting_schedule
-from schedgap.models.elastic.modes import cluster
+from schedgap.models.elastic.modes import Mode, cluster
+from schedgap.models.elastic.programs import columns
 from schedgap.models.elastic.proof import Model
 from schedgap.models.method import Budget
 from schedgap.solvers.programs.arrays import Floats
@@ -99,22 +100,16 @@ def schedule_of(
 
     `solution`: of each column, 0 or 1.
     """
-    placements = {}
-    servers = [server.id for server in instance.servers]
+    runs = []
     for column in itertools.compress(model.columns, solution):
-        if column.run < 0:
-            continue
-        run = model.jobs[column.job].runs[column.run]
-        m, workers, p, n, ps = run.place
-        placements[instance.jobs[column.job].id] = Placement(
-            column.start,
-            run.duration,
-            instance.worker_types[m].id,
-            None if instance.is_ring else instance.ps_types[p].id,
-            {h: count for h, count in zip(servers, workers, strict=True) if count},
-            {} if instance.is_ring else {servers[n]: ps},
-        )
-    schedule = ElasticSchedule(placements)
+        if column.run >= 0:
+            run = model.jobs[column.job].runs[column.run]
+            m, workers, p, n, ps = run.place
+            central = sum(workers) == (max(workers) if p < 0 else workers[n])
+            mode = Mode(m, None if p < 0 else p, sum(workers), central, run.duration)
+            by_server = dict(enumerate(workers))
+            runs.append(columns.run_at(column.job, mode, column.start, by_server, {n: ps}))
+    schedule = columns.schedule_of(instance, runs)
     broken = any(rules.check(instance, schedule.to_data(instance), {}))
     return None if broken else schedule
 
