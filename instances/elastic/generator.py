@@ -27,8 +27,6 @@ def small(request: Request) -> Generated:
     arrivals = sorted(workload.draw_arrivals(request, request.random, request.values["jobs"]))
     drafts = workload.draw_jobs(request, workload.common_draws(request), workers, ps, arrivals)
     source = f"drawn with seed {request.seed}: small whole numbers"
-    if request.values["capacity_fraction"] is not None:
-        servers = _scaled(request, servers, workers, ps, drafts, workload.SMALL_UNITS)
     fields = _fields(request, servers, workers, ps, drafts, workload.SMALL_UNITS)
     return Generated(fields, source, "slot")
 
@@ -65,10 +63,8 @@ def paper(request: Request) -> Generated:
         f"{'all else ' if sources else ''}drawn with seed {request.seed}: the ranges of Section 7; "
         f"of our choice: {', '.join(ours)}"
     )
-    if request.values["capacity_fraction"] is not None:
-        sizes = capacity.catalogue() if request.machines is None else None
-        servers = _scaled(request, servers, workers, ps, asking, units, sizes)
-    fields = _fields(request, servers, workers, ps, drafts, units)
+    sizes = capacity.catalogue() if request.machines is None else None
+    fields = _fields(request, servers, workers, ps, drafts, units, asking, sizes)
     return Generated(fields, "; ".join(sources), slot_unit(seconds))
 
 
@@ -79,22 +75,6 @@ def _cloud_workers(request: Request, random: np.random.Generator) -> Kinds:
     if "worker_types" in request.given:
         raise UsageError("option worker_types: with workers=ec2 there are four")
     return workload.ec2_workers(random)
-
-
-def _scaled(
-    request: Request,
-    servers: Kinds,
-    workers: Kinds,
-    ps: Kinds,
-    drafts: Sequence[Draft],
-    units: Units,
-    sizes: capacity.Sizes | None = None,
-) -> Kinds:
-    """Scale the servers to `capacity_fraction` of what the drafts ask for."""
-    jobs = [draft.to_data(workers, ps, units) for draft in drafts]
-    return capacity.scaled(
-        servers, workers, ps, jobs, request.values["capacity_fraction"], sizes=sizes
-    )
 
 
 def _ps_types(request: Request, random: np.random.Generator, draw: Callable[..., Kinds]) -> Kinds:
@@ -113,10 +93,23 @@ def _fields(
     ps: Kinds,
     drafts: Sequence[Draft],
     units: Units,
+    asking: Sequence[Draft] | None = None,
+    sizes: capacity.Sizes | None = None,
 ) -> dict[str, object]:
-    """Return the fields of an instance; raise UsageError if no job fits on the servers."""
+    """Return the fields of an instance; raise UsageError if no job fits on the servers.
+
+    `asking`: the servers are scaled to `capacity_fraction` of what these jobs ask for, by default
+    all. `sizes`: as in `capacity.scaled`.
+    """
     value = request.values
-    jobs = [draft.to_data(workers, ps, units) for draft in drafts]
+
+    def data(of: Sequence[Draft]) -> list[dict[str, object]]:
+        return [draft.to_data(workers, ps, units) for draft in of]
+
+    jobs = data(drafts)
+    if (part := value["capacity_fraction"]) is not None:
+        whole = jobs if asking is None else data(asking)
+        servers = capacity.scaled(servers, workers, ps, whole, part, sizes=sizes)
     if not capacity.runs_somewhere(servers, workers, ps):
         needs = "a worker" if not ps else "a worker and its parameter servers"
         raise UsageError(f"no server has room for {needs}: change servers, capacity or the seed")

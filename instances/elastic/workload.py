@@ -139,10 +139,11 @@ def cloud_servers(random: np.random.Generator, number: int) -> Kinds:
 
     `random`: source of random numbers. `number`: number of servers.
     """
-    sizes = _pick(random, list(EC2), number)
+    sizes = list(EC2)
+    drawn = [sizes[k] for k in uniform(random, (0, len(sizes) - 1), number)]
     return [
         {"id": f"{size}-{h}", "capacity": dict(zip(CLOUD, EC2[size], strict=True))}
-        for h, size in enumerate(sizes, 1)
+        for h, size in enumerate(drawn, 1)
     ]
 
 
@@ -215,10 +216,6 @@ def _kinds(letter: str, resources: Sequence[str], rows: Sequence[Sequence[float]
     ]
 
 
-def _pick(random: np.random.Generator, choices: Sequence[str], number: int) -> list[str]:
-    return [choices[k] for k in uniform(random, (0, len(choices) - 1), number)]
-
-
 # --- jobs ------------------------------------------------------------------------------------
 
 
@@ -262,28 +259,14 @@ def draw_jobs(
     """
     value = request.values
     names = ("weights", "epochs", "chunks", "batches_per_chunk", "gradient")
-    weight, epochs, chunks, batches, gradient = (
-        uniform(draws(name), value[name], len(arrival)) for name in names
-    )
-    order = by_speed(workers)
-    drafts = []
-    for j, slot in enumerate(arrival):
+    columns = [uniform(draws(name), value[name], len(arrival)) for name in names]
+    order, drafts = by_speed(workers), []
+    for j, (slot, *numbers) in enumerate(zip(arrival, *columns, strict=True), 1):
+        weight, epochs, chunks, batches, gradient = numbers
         drawn = uniform(draws("train_time"), value["train_time"], len(workers))
-        training = [0] * len(workers)
-        for m, time in zip(order, sorted(drawn, reverse=True), strict=True):
-            training[m] = time
-        update = uniform(draws("update_time"), value["update_time"], len(ps) or 1)
-        drafts.append(
-            Draft(
-                id=f"J{j + 1}",
-                arrival=slot,
-                weight=weight[j],
-                epochs=epochs[j],
-                chunks=chunks[j],
-                batches=batches[j],
-                gradient=gradient[j],
-                training=tuple(training),
-                update=tuple(update),
-            )
-        )
+        by_type = sorted(zip(order, sorted(drawn, reverse=True), strict=True))
+        training = tuple(time for _, time in by_type)
+        update = tuple(uniform(draws("update_time"), value["update_time"], len(ps) or 1))
+        times = training, update
+        drafts.append(Draft(f"J{j}", slot, weight, epochs, chunks, batches, gradient, *times))
     return drafts

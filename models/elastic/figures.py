@@ -23,8 +23,8 @@ Series that the paper does not print carry "(ours)" in their names. The copies a
 show no bound and no best known schedule.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise, product
 from pathlib import Path
@@ -34,11 +34,13 @@ from typing import Any
 from schedgap.errors import UsageError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.instances.generate import generate
+from schedgap.instances.instance import Instance
 from schedgap.models.claims import load_claims, with_claims
 from schedgap.models.figure import (
     TIE,
     Draw,
     Experiment,
+    Make,
     Named,
     NotApplicableError,
     bars,
@@ -48,7 +50,6 @@ from schedgap.models.figure import (
 )
 
 Setting = Mapping[str, float | str]
-Draws = Callable[[int, Any], ElasticInstance | None]  # from a seed and a position on the axis
 
 RING = {"architecture": "ring_allreduce"}
 FRAMEWORKS: Mapping[str, Mapping[str, object]] = {"PS": {}, "RA": RING}
@@ -81,46 +82,20 @@ MEAN, COUNT = "mean completion", "scheduled jobs"
 ALPHA = "alpha by (6)"
 
 
-@dataclass(frozen=True)
-class Scale:
-    """Size of the figures: numbers of jobs and servers on the axes, numbers of types, brackets."""
-
-    jobs: tuple[int, ...]
-    servers: tuple[int, ...]
-    types: Mapping[str, int]
-    brackets: Mapping[str, tuple[str, ...]]  # by objective
-    time_limit: float  # seconds of a task
-
-    @property
-    def usual_jobs(self) -> int:
-        """Number of jobs where they are not the axis."""
-        return self.jobs[len(self.jobs) // 2]
-
-    @property
-    def usual_servers(self) -> int:
-        """Number of servers where they are not the axis."""
-        return self.servers[len(self.servers) // 2]
-
-    @property
-    def job_counts(self) -> dict[str, int]:
-        """Numbers of jobs by their name as a series."""
-        return {f"{number} jobs": number for number in self.jobs}
-
-
-FULL = Scale(
-    (60, 80, 100, 120, 150),
-    (100, 125, 150, 175, 200),
-    {"worker_types": 8, "ps_types": 10},
-    {VALUE: ("configuration-lp", "wspt-list"), WEIGHT: ("configuration-lp",)},
-    600,
-)
-QUICK = Scale(
-    (6, 10, 15),
-    (8, 12, 16),
-    {"worker_types": 4, "ps_types": 4},
-    {VALUE: ("job-alone",), WEIGHT: ("job-alone",)},
-    60,
-)
+FULL: dict[str, Any] = {
+    "jobs": (60, 80, 100, 120, 150),
+    "servers": (100, 125, 150, 175, 200),
+    "types": {"worker_types": 8, "ps_types": 10},
+    "brackets": {VALUE: ("configuration-lp", "wspt-list"), WEIGHT: ("configuration-lp",)},
+    "time_limit": 600,  # seconds of a task
+}
+QUICK: dict[str, Any] = {
+    "jobs": (6, 10, 15),
+    "servers": (8, 12, 16),
+    "types": {"worker_types": 4, "ps_types": 4},
+    "brackets": {VALUE: ("job-alone",), WEIGHT: ("job-alone",)},
+    "time_limit": 60,
+}
 
 
 def experiments(
@@ -141,42 +116,53 @@ def experiments(
     Source: Section 7. T is 300 in Figure 2, else the default of 150. A batch problem has all jobs
     from slot 1 on.
     """
-    usual = QUICK if quick else FULL
-    scale = replace(usual, jobs=tuple(jobs) or usual.jobs, servers=tuple(servers) or usual.servers)
-    return with_claims(_Figures(scale, seeds).all(), CLAIMS(job_counts=[*scale.job_counts]))
+    axes = {name: tuple(own) for name, own in (("jobs", jobs), ("servers", servers)) if own}
+    figures = _Figures(seeds=seeds, **{**(QUICK if quick else FULL), **axes})
+    return with_claims(figures.all(), CLAIMS(job_counts=[*figures.job_counts]))
 
 
 @dataclass(frozen=True)
 class _Figures:
     """The figures at one scale."""
 
-    scale: Scale
     seeds: Sequence[int]
+    jobs: tuple[int, ...]
+    servers: tuple[int, ...]
+    types: Mapping[str, int]
+    brackets: Mapping[str, tuple[str, ...]]  # by objective
+    time_limit: float
 
-    def draw(self, seed: int, **settings: object) -> ElasticInstance:
+    @property
+    def usual(self) -> dict[str, int]:
+        """Numbers of jobs and servers where they are not the axis."""
+        return {
+            "jobs": self.jobs[len(self.jobs) // 2],
+            "servers": self.servers[len(self.servers) // 2],
+        }
+
+    @property
+    def job_counts(self) -> dict[str, int]:
+        """Numbers of jobs by their name as a series."""
+        return {f"{number} jobs": number for number in self.jobs}
+
+    def draw(self, seed: int, **settings: object) -> Instance:
         """Return one instance of preset `paper` with the capacity of all figures."""
-        scale = self.scale
-        types = dict(scale.types)
+        types = dict(self.types)
         if "architecture" in settings:
             del types["ps_types"]
         if "workers" in settings:
             del types["worker_types"]
-        given = {
-            "jobs": scale.usual_jobs,
-            "servers": scale.usual_servers,
-            **types,
-            "capacity_fraction": LEAST,
-            "capacity_jobs": scale.jobs[-1],
-        }
-        return _generated("paper", seed, given | settings)
+        capacity = {"capacity_fraction": LEAST, "capacity_jobs": self.jobs[-1]}
+        given = self.usual | types | capacity | settings
+        return generate("elastic", preset="paper", seed=seed, settings=given)
 
-    def by(self, axis: str, **fixed: object) -> Draws:
+    def by(self, axis: str, **fixed: object) -> Make:
         """Return the function that draws an instance for a seed and a value of a setting.
 
         It returns None if the servers are so small that none can hold a worker.
         """
 
-        def make(seed: int, x: object) -> ElasticInstance | None:
+        def make(seed: int, x: object) -> Instance | None:
             try:
                 return self.draw(seed, **{**fixed, axis: x})
             except UsageError:
@@ -186,7 +172,7 @@ class _Figures:
 
         return make
 
-    def fixed(self, **settings: object) -> Draws:
+    def fixed(self, **settings: object) -> Make:
         """Return the function that draws the same instance at all positions of an axis."""
         return lambda seed, x: self.draw(seed, **settings)
 
@@ -194,23 +180,23 @@ class _Figures:
         """Return a figure; those at other settings have no bound and no best known schedule."""
         return curves(
             figure=number, title=title, family="elastic", objective=objective, seeds=self.seeds,
-            brackets=() if more.get("setting") else self.scale.brackets[objective],
-            time_limit=self.scale.time_limit, **more,
+            brackets=() if more.get("setting") else self.brackets[objective],
+            time_limit=self.time_limit, **more,
         )  # fmt: skip
 
     def all(self) -> Iterator[Experiment]:
         """Yield all figures in the order of the paper."""
-        jobs, most = self.scale.jobs, self.scale.jobs[-1]
+        jobs, most = self.jobs, self.jobs[-1]
         yield bars(
             figure="intro", title="Two jobs on three GPUs", x="strategy", objective=VALUE,
-            metrics=(MEAN,), seeds=(0,), family="elastic", time_limit=self.scale.time_limit,
-            make=lambda seed: _generated("introduction", seed, {}),
+            metrics=(MEAN,), seeds=(0,), family="elastic", time_limit=self.time_limit,
+            make=lambda seed: generate("elastic", preset="introduction", seed=seed),
             methods={TWO_EACH: "fifo", BEST_STRATEGY: "exact"},
         )  # fmt: skip
         yield self.figure(  # the middle of Figure 3 at both ends of the range
             "shortage", "Five policies by capacity, PS", x="capacity over demand",
             values=(LEAST, MOST), methods=POLICIES,
-            make=self.by("capacity_fraction", capacity_jobs=self.scale.usual_jobs),
+            make=self.by("capacity_fraction", capacity_jobs=self.usual["jobs"]),
         )  # fmt: skip
         yield self.figure(  # the runs of Figure 2
             "alpha", "Windows of a round that (6) requires", x="jobs", values=jobs,
@@ -261,11 +247,11 @@ class _Figures:
                 values=factors, make=self.fixed(jobs=most, **batch), metrics=(COUNT,),
                 methods={"A_maxweight": by_factor("a-maxweight")}, setting={**deadline, **setting},
             )  # fmt: skip
-        counts = self.scale.job_counts
+        counts = self.job_counts
         for setting, batch in BATCHES:
             yield self.figure(
                 "12", "Weight in one batch by the number of servers", WEIGHT, x="servers",
-                values=self.scale.servers, metrics=(COUNT,), setting=setting,
+                values=self.servers, metrics=(COUNT,), setting=setting,
                 make={name: self.by("servers", jobs=n, **batch) for name, n in counts.items()},
                 methods=dict.fromkeys(counts, "a-maxweight"),
             )  # fmt: skip
@@ -284,26 +270,20 @@ class _Figures:
             span = {"arrival_span": 1} if "arrivals" in setting else {}
             yield self.figure(
                 number, f"Five policies by the number of jobs, {framework}", x="jobs",
-                values=self.scale.jobs, setting=setting, methods=methods_at(setting),
+                values=self.jobs, setting=setting, methods=methods_at(setting),
                 make=self.by("jobs", **FRAMEWORKS[framework], **given, **span),
             )  # fmt: skip
 
     def by_servers(self, number: str, framework: str) -> Iterator[Experiment]:
         """Yield Figure 3 or 6: the policies by the number of servers of one total capacity."""
         for capacity in (None, LEAST, MOST):
-            whole = {"capacity_fraction": capacity, "capacity_jobs": self.scale.usual_jobs}
+            whole = {"capacity_fraction": capacity, "capacity_jobs": self.usual["jobs"]}
             yield self.figure(
                 number, f"Five policies by the number of servers, {framework}", x="servers",
-                values=self.scale.servers, methods=POLICIES, metrics=(MEAN,),
+                values=self.servers, methods=POLICIES, metrics=(MEAN,),
                 make=self.by("servers", **FRAMEWORKS[framework], **whole if capacity else {}),
                 setting={"capacity": capacity} if capacity else {},
             )  # fmt: skip
-
-
-def _generated(preset: str, seed: int, settings: Mapping[str, object]) -> ElasticInstance:
-    instance = generate("elastic", preset=preset, seed=seed, settings=settings)
-    assert isinstance(instance, ElasticInstance)
-    return instance
 
 
 def methods_at(setting: Mapping[str, object]) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """Gantt chart of an `elastic` schedule: lanes for each server, with a bar for each job on it."""
 
 from collections.abc import Mapping
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Placement
@@ -35,35 +35,21 @@ def chart(instance: ElasticInstance, schedule: Mapping[str, Any]) -> Chart:
                 spans_on[server].append(Span(run.start - 1, run.end - 1, job, text, share))
     lanes: list[str] = []
     bars: list[Bar] = []
-    lane_of: dict[tuple[str, float, str], str] = {}  # job, start, server -> lane
+    bars_of: dict[tuple[str, float], list[tuple[str, Bar]]] = {}  # job, start -> by server
     for server, spans in spans_on.items():
         server_lanes, server_bars = stack(server, spans)
         lanes += server_lanes
         bars += server_bars
-        lane_of |= {(bar.group, bar.start, server): bar.lane for bar in server_bars}
-    links = [
-        Link(
-            job,
-            lane_of[job, first.start - 1, here],
-            first.end - 1,
-            lane_of[job, then.start - 1, there],
-            then.start - 1,
-        )
-        for job in placed.placements
-        for first, then in pairwise(placed.segments(job))
-        for here, there in [_nearest(first, then, list(spans_on))]
-    ]  # fmt: skip
+        for bar in server_bars:
+            bars_of.setdefault((bar.group, bar.start), []).append((server, bar))
+    links = []
+    for job in placed.placements:
+        for segments in pairwise(placed.segments(job)):
+            # On a common server, or from the first server of one to the first of the other.
+            ends = product(*(bars_of[job, run.start - 1] for run in segments))
+            (_, first), (_, then) = min(ends, key=lambda pair: pair[0][0] != pair[1][0])
+            links.append(Link(job, first.lane, first.end, then.lane, then.start))
     return Chart(tuple(lanes), tuple(bars), "slot", tuple(links))
-
-
-def _nearest(first: Placement, then: Placement, servers: list[str]) -> tuple[str, str]:
-    """Return the servers that a link between segments joins: one in common, or each first one."""
-    before, after = (
-        [server for server in servers if server in {**run.workers, **run.ps}]
-        for run in (first, then)
-    )
-    common = next((server for server in before if server in after), None)
-    return (common, common) if common else (before[0], after[0])
 
 
 def _share(instance: ElasticInstance, run: Placement, server: str) -> float:

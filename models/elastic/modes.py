@@ -9,7 +9,7 @@ A. Sprecher, S. Hartmann, A. Drexl, "An exact algorithm for project scheduling w
 OR Spektrum 19 (1997): inefficient modes.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -348,6 +348,12 @@ class ModeTable(NamedTuple):
         return ModeTable._make(column[kept] for column in self)
 
 
+def mode_columns(of: Sequence[Mode]) -> Ints:
+    """Return [5, k] worker types, PS types (-1 in the ring), workers, central, and durations."""
+    rows = [(m, -1 if p is None else p, N, q, d) for m, p, N, q, d in of]
+    return np.array(rows, dtype=np.int64).reshape(-1, 5).T
+
+
 @lru_cache(maxsize=1 << 12)
 def mode_table(instance: ElasticInstance, job: int) -> ModeTable:
     """Return the modes of a job as arrays, in the order of `modes`.
@@ -355,10 +361,8 @@ def mode_table(instance: ElasticInstance, job: int) -> ModeTable:
     `job`: index of the job.
     """
     view, rows = cluster(instance), modes(instance, job)
-    columns = [
-        (m, -1 if p is None else p, N, q, d, _fewest_ps(view, m, p, N, q)) for m, p, N, q, d in rows
-    ]
-    m, p, N, q, d, ps = np.array(columns, dtype=np.int64).reshape(-1, 6).T
+    ps = np.array([_fewest_ps(view, m, p, N, q) for m, p, N, q, _ in rows], dtype=np.int64)
+    m, p, N, q, d = mode_columns(rows)
     demand: Floats = N[:, None] * view.worker_units[m]
     if not view.is_ring:
         demand += ps[:, None] * view.ps_units[p]

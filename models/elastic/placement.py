@@ -6,6 +6,7 @@ so removing the PSs of all other servers keeps a placement feasible. The ring of
 PSs.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple, TypeVar
@@ -47,13 +48,19 @@ def fits(free: Floats, demand: Floats) -> Ints:
     return result
 
 
-def ps_needed(bandwidth: float, ps_bandwidth: float, away: int) -> int:
-    """Return the smallest number of PSs, at least 1, that serves workers on other servers, (2i).
+def ps_numbers(bandwidth: Floats | float, ps_bandwidth: Floats | float, away: Ints) -> Floats:
+    """Return the smallest numbers of PSs, at least 1, that serve workers on other servers, (2i).
 
     `bandwidth`, `ps_bandwidth`: b_m of a worker and B_p of a PS, in units of the bandwidth
     resource. `away`: workers on other servers.
     """
-    return max(1, int(np.ceil((away * bandwidth - TOLERANCE) / ps_bandwidth)))
+    numbers: Floats = np.maximum(1.0, np.ceil((away * bandwidth - TOLERANCE) / ps_bandwidth))
+    return numbers
+
+
+def ps_needed(bandwidth: float, ps_bandwidth: float, away: int) -> int:
+    """Return the number of `ps_numbers` for one number of workers."""
+    return max(1, math.ceil((away * bandwidth - TOLERANCE) / ps_bandwidth))
 
 
 def workers_served(bandwidth: float, ps_bandwidth: float, ps: int) -> int:
@@ -113,15 +120,6 @@ class GreedyFill:
         self._span = workers * omega.shape[1] + 1
         self._ascending = self.upto + self._span * np.arange(len(omega))[:, None]
 
-    def replace(self, rows: Ints, changed: "GreedyFill") -> None:
-        """Replace some windows.
-
-        `rows` [i]: windows t. `changed`: a fill of these windows only, for as many workers.
-        """
-        for name in ("order", "omega", "most", "upto", "before", "paid", "total"):
-            getattr(self, name)[rows] = getattr(changed, name)
-        self._ascending[rows] = self.upto[rows] + self._span * rows[:, None]
-
     def cost(self, rows: Ints, workers: Ints) -> Floats:
         """Return F(q), the cost of q workers on the cheapest servers, for pairs (window, q).
 
@@ -130,6 +128,18 @@ class GreedyFill:
         at = np.searchsorted(self._ascending.ravel(), rows * self._span + workers)
         rest = workers - self.before.ravel()[at]
         cost: Floats = self.paid.ravel()[at] + rest * self.omega.ravel()[at]
+        return cost
+
+    def cost_elsewhere(self, rows: Ints, k: Ints, workers: Ints) -> Floats:
+        """Return the cost of workers on the cheapest servers apart from one, for each window.
+
+        Where the fill reaches beyond this server, it counts as full, and its workers are paid back.
+
+        `rows` [i]: windows t. `k` [i]: the server, in the order of prices. `workers` [i]: at most
+        as many as the others hold.
+        """
+        full = np.where(workers > self.before[rows, k], self.most[rows, k], 0)
+        cost: Floats = self.cost(rows, workers + full) - full * self.omega[rows, k]
         return cost
 
 
@@ -236,13 +246,7 @@ def _optimal_split(
         able = low <= high
         i = undecided[able]
         g = np.clip(greedy_g[i], low[able], high[able])
-        # Cost of the N - g workers elsewhere: F without n. Where the fill reaches beyond n, count
-        # the `own` workers on n as well and subtract their price.
-        away = N - g
-        skip = away > ahead[i]
-        others = fill.cost(t[i], away + np.where(skip, own[i], 0))
-        others -= np.where(skip, own[i] * omega[i], 0.0)
-        value = g * omega[i] + s * price[i] + others
+        value = g * omega[i] + s * price[i] + fill.cost_elsewhere(t[i], k[i], N - g)
         better = value < cost[i] - TIE * np.maximum(1.0, np.abs(value))
         i, g = i[better], g[better]
         cost[i], s_best[i], g_best[i] = value[better], s, g
@@ -272,8 +276,7 @@ def _greedy_split(
     s = np.zeros_like(g)
     too_full = np.arange(len(t))  # pairs whose g workers and s PSs do not fit on n
     while len(too_full):
-        away = (N - g[too_full]) * demand.bandwidth
-        s[too_full] = np.maximum(1, np.ceil((away - TOLERANCE) / demand.ps_bandwidth))
+        s[too_full] = ps_numbers(demand.bandwidth, demand.ps_bandwidth, N - g[too_full])
         used = g[too_full, None] * demand.worker + s[too_full, None] * demand.ps
         too_full = too_full[(free[too_full] - used < 0).any(axis=1)]
         g[too_full] -= 1
@@ -282,13 +285,7 @@ def _greedy_split(
     able = (g >= 0) & (rest <= total - ahead - own)
     cost = np.full(len(t), np.inf)
     i = np.flatnonzero(able)
-    cost[i] = (
-        fill.cost(t[i], np.minimum(N, ahead[i]))
-        + g[i] * omega[i]
-        + s[i] * price[i]
-        + fill.cost(t[i], ahead[i] + own[i] + rest[i])
-        - fill.cost(t[i], ahead[i] + own[i])
-    )
+    cost[i] = g[i] * omega[i] + s[i] * price[i] + fill.cost_elsewhere(t[i], k[i], N - g[i])
     return cost, s, g
 
 

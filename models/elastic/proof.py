@@ -30,6 +30,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from schedgap.instances.elastic.instance import ElasticInstance, Job
+from schedgap.instances.scaling import as_fraction
 from schedgap.solvers.proofs.checker import (
     CUTS,
     IntegerProgram,
@@ -445,10 +446,8 @@ def _windows(instance: ElasticInstance, goal: int, runs: list[list[Run]]) -> lis
     slack = goal - sum(w * end for w, end in zip(weights, least, strict=True))
     jobs = []
     for job, own, weight, end in zip(instance.jobs, runs, weights, least, strict=True):
-        if not instance.is_batch and weight:
-            jobs.append(JobRuns(job.arrival, min(last, end + slack // weight), weight, own))
-        else:
-            jobs.append(JobRuns(job.arrival, last, weight, own))
+        latest = last if instance.is_batch or not weight else min(last, end + slack // weight)
+        jobs.append(JobRuns(job.arrival, latest, weight, own))
     return jobs
 
 
@@ -490,7 +489,4 @@ def _step(numbers: Sequence[Fraction]) -> Fraction:
     return Fraction(step, whole) if step else Fraction(1)
 
 
-@lru_cache(maxsize=10_000)
-def _decimal(number: float) -> Fraction:
-    """Return a number as the decimal that the file shows."""
-    return Fraction(repr(float(number)))
+_decimal = lru_cache(maxsize=10_000)(as_fraction)

@@ -68,7 +68,7 @@ def prices_of(rng: np.random.Generator, view: ElasticCluster, kind: str) -> tupl
     st.integers(0, 10**6),
     st.sampled_from(["zero", "small", "huge"]),
     st.sampled_from(["exact", "repaired"]),
-    st.sampled_from([0.0, 2.0]),
+    st.sampled_from([0.0, 2.0, 50.0]),
 )
 @settings(max_examples=35, deadline=None)
 def test_the_choice_is_that_of_plain_loops(
@@ -168,3 +168,22 @@ def test_tables_that_memory_cannot_hold_are_refused() -> None:
     view = cluster(instance_of([{"train_time": {"w1": 1}, "update_time": {"p1": 0}}]))
     with pytest.raises(ScaleError, match="1000000000 slots on 2 servers"):
         PricedServers.empty(view, 10**9)
+
+
+def test_a_longer_run_of_less_price_wins() -> None:
+    """Two workers in slot 1, ending at 2: 2 x 10 + 2 x 11; one in slots 1-2: 3 x 10 + 11.
+
+    Slot 2 is free of charge, but has one GPU left.
+    """
+    server = {"id": "s1", "capacity": {"gpu": 2, "cpu": 8, "bandwidth": 6}}
+    job = {"chunks": 2, "batches_per_chunk": 1, "train_time": {"w1": 1}, "update_time": {"p1": 0}}
+    instance = instance_of([job], servers=[server])
+    view, gpu = cluster(instance), instance.resources.index("gpu")
+    price, free = np.zeros((2, *view.capacity.shape)), np.repeat(view.capacity[None], 2, axis=0)
+    price[0, 0, gpu], free[1, 0, gpu] = 11 / view.worker_demand[0, gpu], view.worker_units[0, gpu]
+    market = PricedServers(view, price, free, longest=2)
+    candidates = [mode for mode in modes(instance, 0) if mode.duration <= 2]
+    assert [mode.workers for mode in candidates] == [2, 1]
+    assert market.cheapest(candidates[:1], 1, 3, weight=10).cost == 42
+    found = market.cheapest(candidates, 1, 3, weight=10)
+    assert (found.mode.workers, found.start, found.cost) == (1, 1, 41)

@@ -239,10 +239,7 @@ def _placements(situation: SubroutineInput, job: ArrivedJob) -> Iterator[tuple[f
     """Yield, for each split mode and start, the costs of the best placement and Algorithm 4's."""
     for mode in (each for each in job.modes if not each.central):
         for start in range(1, situation.deadline - mode.duration + 1):
-            prices, left = situation.window(start, mode.duration)
-            omega = prices @ situation.view.worker_demand[mode.worker_type]
-            zeta = prices @ situation.view.ps_demand[mode.ps_type]
-            given = situation.view.demand(mode), omega, zeta, left
+            given = situation.view.demand(mode), *situation.window(mode, start)
             best, greedy = best_split(*given), greedy_split(*given)
             yield (
                 np.inf if best is None else best.cost,

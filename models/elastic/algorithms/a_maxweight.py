@@ -28,8 +28,8 @@ from annotated_types import Ge
 from schedgap.errors import UsageError
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Job
 from schedgap.models.elastic.algorithms.pricing import PricedRun, PricedServers
-from schedgap.models.elastic.modes import ElasticCluster, Mode, cluster, modes
-from schedgap.models.elastic.placement import Floats, Ints, Rule, ps_needed, tie_margin
+from schedgap.models.elastic.modes import ElasticCluster, Mode, cluster, mode_columns, modes
+from schedgap.models.elastic.placement import Floats, Rule, ps_numbers, tie_margin
 from schedgap.models.method import AlgorithmRun
 
 WeightRatio = Annotated[
@@ -85,20 +85,13 @@ class MaxWeightConstants:
 
         `of`: the modes. A central one has one PS, a split one as many as serve all its workers.
         """
-        worker = _total(view.worker_demand, self.per_unit)
-        ps = _total(view.ps_demand, self.per_unit)
-        bandwidth, served = view.worker_bandwidth.tolist(), view.ps_bandwidth.tolist()
-        counts: dict[tuple[int, int, int], int] = {}  # PSs of a split mode
-        volumes = []
-        for m, p, workers, central, duration in of:
-            size = workers * worker[m]
-            if p is not None:
-                key = (m, p, 0 if central else workers)
-                if key not in counts:
-                    counts[key] = 1 if central else ps_needed(bandwidth[m], served[p], workers)
-                size += counts[key] * ps[p]
-            volumes.append(size * duration)
-        return np.array(volumes)
+        m, p, workers, central, duration = mode_columns(of)
+        size = workers * _total(view.worker_demand, self.per_unit)[m]
+        if not view.is_ring:
+            split = ps_numbers(view.worker_bandwidth[m], view.ps_bandwidth[p], workers)
+            size += np.where(central, 1.0, split) * _total(view.ps_demand, self.per_unit)[p]
+        volumes: Floats = size * duration
+        return volumes
 
     def least_volume(self, view: ElasticCluster, of: Sequence[Mode]) -> float:
         """Return v_min, the least volume of a job's modes.
@@ -186,9 +179,9 @@ def _within(of: Sequence[Mode], horizon: int) -> Sequence[Mode]:
     return [mode for mode in of if mode.duration <= horizon] or of
 
 
-def _total(demand: Floats, per_unit: Floats) -> list[float]:
-    """Return the scaled sum of the demands of each type [k, r]."""
-    return [sum(row) for row in (demand * per_unit).tolist()]
+def _total(demand: Floats, per_unit: Floats) -> Floats:
+    """Return the scaled sum of the demands of each type [k, r]; term by term, whatever its size."""
+    return np.array([sum(row) for row in (demand * per_unit).tolist()])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -262,9 +255,10 @@ def serve_batch(
         best = _cheapest(priced, arrived, deadline, const, rule, tie)  # A3 L3-L7
         if best is not None and const.kappa * arrived.job.weight - best.cost > 0:  # A3 L8-L9
             served.append((arrived, best))  # A3 L10-L12
-            if log is not None:
-                _tell_accept(log, priced, arrived, best, const)
+            before = None if log is None else priced.price.copy()
             _commit(priced, best, const)  # A3 L13-L14
+            if log is not None and before is not None:
+                _tell_accept(log, priced, before, arrived, best, const)
         elif log is not None:
             cost = None if best is None else best.cost / const.kappa
             words = {"job": arrived.job.id, "weight": arrived.job.weight, "cost": cost}
@@ -306,42 +300,36 @@ def _cheapest(
 
 def _commit(priced: PricedServers, run: PricedRun, const: MaxWeightConstants) -> None:
     """Add the usage of a schedule to beta, and raise the prices that it affects by (11)."""
-    servers, price, free = _after(priced, run, const)
-    priced.change(run.start, run.end - 1, servers, price, free)
-
-
-def _after(
-    priced: PricedServers, run: PricedRun, const: MaxWeightConstants
-) -> tuple[Ints, Floats, Floats]:
-    """Return the servers of a schedule, and their prices and free amounts [t, h, r] after it."""
-    view = priced.view
-    servers = np.array(sorted({*run.workers, *run.ps}))
-    usage = view.usage(run.mode, run.workers, run.ps)
-    used = np.array([usage[h] for h in servers.tolist()])
-    slots = slice(run.start - 1, run.end - 1)
-    capacity = view.capacity[servers]
-    free = priced.free[slots, servers] - used
+    servers, free = priced.free_beside(run)
+    capacity = priced.view.capacity[servers]
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.where(capacity > 0, (capacity - free) / capacity, 0.0)  # beta / C
     price = (const.lam**share - 1) * const.per_unit  # (11); as a price of demand as given
-    return servers, price, free
+    priced.change(run.start, run.end - 1, servers, price, free)
 
 
 def _tell_accept(
-    log: Log, priced: PricedServers, arrived: ArrivedJob, run: PricedRun, const: MaxWeightConstants
+    log: Log,
+    priced: PricedServers,
+    before: Floats,
+    arrived: ArrivedJob,
+    run: PricedRun,
+    const: MaxWeightConstants,
 ) -> None:
-    """Log that a job is served, and the price increases that follow."""
+    """Log that a job is served, and the price increases that follow.
+
+    `before` [t, h, r]: the prices until then.
+    """
     view, job, kappa = priced.view, arrived.job, const.kappa
     placement = view.place(run.mode, run.start, run.workers, run.ps).to_data()
     words = {"job": job.id, "weight": job.weight, "cost": run.cost / kappa, **placement}
     log.append({"line": "A3 L10", "event": "accept", **words})
-    servers, price, _ = _after(priced, run, const)
-    before = priced.price[run.start - 1 : run.end - 1, servers] / kappa
+    old, new = (price[run.start - 1 : run.end - 1] / kappa for price in (before, priced.price))
     rises = [
-        {"server": view.servers[h], "resource": view.resources[r], **rise}
-        for k, h in enumerate(servers.tolist())
-        for r in range(price.shape[2])
-        for rise in _rises(before[:, k, r].tolist(), (price[:, k, r] / kappa).tolist(), run.start)
+        {"server": server, "resource": resource, **rise}
+        for h, server in enumerate(view.servers)
+        for r, resource in enumerate(view.resources)
+        for rise in _rises(old[:, h, r].tolist(), new[:, h, r].tolist(), run.start)
     ]
     log.append({"line": "A3 L14", "event": "prices", "job": job.id, "rises": rises})
 

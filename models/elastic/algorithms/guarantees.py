@@ -89,37 +89,21 @@ def failed_assumptions(
 
     `rule`: how split placements are found.
     """
-    log, checks = math.log2(const.lam), []
+    log, close = math.log2(const.lam), 1e-9
     ranges = volume_ranges(instance, const)
     low = min((const.kappa * weight / most for weight, _, most in ranges), default=1.0)
     high = max((const.kappa * weight / least for weight, least, _ in ranges), default=1.0)
-    close = 1e-9
-    checks.append(
-        (
-            f"A1: weight by consumption lies in [1, F = {const.F:.6g}]; it is {low:.4g}-{high:.4g}",
+    share, needed = _largest_share(instance), _overflow_factor(instance, const)
+    fails = {
+        f"A1: weight by consumption lies in [1, F = {const.F:.6g}]; it is {low:.4g}-{high:.4g}":
             low < 1 - close or high > const.F * (1 + close),
-        )
-    )
-    share = _largest_share(instance)
-    checks.append(
-        (
-            f"A2: no job takes more than 1/log lambda = {1 / log:.4g} of a server's resource; "
-            f"one can take {share:.4g}",
-            share > 1 / log,
-        )
-    )
-    checks.append(
-        ("A3: split placements are of least cost", rule != "exact" and not instance.is_ring)
-    )
-    needed = _overflow_factor(instance, const)
-    checks.append(
-        (
-            f"A4: F = {const.F:.6g} prices out every job that overflows a single server and slot; "
-            f"that takes {needed:.6g}",
-            needed > const.F,
-        )
-    )
-    return [words for words, fails in checks if fails]
+        f"A2: no job takes more than 1/log lambda = {1 / log:.4g} of a server's resource; "
+        f"one can take {share:.4g}": share > 1 / log,
+        "A3: split placements are of least cost": rule != "exact" and not instance.is_ring,
+        f"A4: F = {const.F:.6g} prices out every job that overflows a single server and slot; "
+        f"that takes {needed:.6g}": needed > const.F,
+    }  # fmt: skip
+    return [words for words in fails if fails[words]]
 
 
 def _largest_share(instance: ElasticInstance) -> float:

@@ -6,6 +6,7 @@ E16, E17, ... are the paper's errata as numbered in `paper.toml`.
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,13 +34,49 @@ class SubroutineInput:
     free: Floats  # omega = C - beta, in units of the cluster
     deadline: int  # tau
 
-    def window(self, start: int, length: int) -> tuple[Floats, Floats]:
-        """Return the price sums [h, r] and the minimal free amounts [h, r] of a window.
+    def window(self, mode: Mode, start: int) -> tuple[Floats, Floats, Floats]:
+        """Return the prices [h] of a worker and of a PS, and the free amounts [h, r], in a window.
 
-        `start`, `length`: first slot, from 1, and number of slots.
+        `start`: first slot, from 1.
         """
-        rows = slice(start - 1, start - 1 + length)
-        return self.price[rows].sum(axis=0), self.free[rows].min(axis=0)
+        slots, view = slice(start - 1, start - 1 + mode.duration), self.view
+        price, free = self.price[slots].sum(axis=0), self.free[slots].min(axis=0)
+        omega = price @ view.worker_demand[mode.worker_type]  # A6 L7, A7 L7, half open (E18)
+        ps = view.ps_demand[mode.ps_type] if mode.ps_type is not None else np.zeros(price.shape[1])
+        return omega, price @ ps, free
+
+    def windows(
+        self, job: Job, *, central: bool
+    ) -> Iterator[tuple[Mode, int, tuple[Floats, Floats, Floats]]]:
+        """Yield the modes and starts that the outer loops of Algorithms 4-7 go through.
+
+        `job`: with all its types. `central`: q.
+        """
+        for m, p in usable_types(self.view, job):  # A4 L3-L4, A5 L3, A6 L3, A7 L3
+            for N, L in self._sizes(job, m, p, central):  # A4 L5-L6, A6 L4-L5, A7 L4-L5
+                mode = Mode(m, p, N, central, L)
+                for start in range(1, self.deadline - L + 1):  # A4 L7, A6 L6, A7 L6
+                    yield mode, start, self.window(mode, start)
+
+    def _sizes(self, job: Job, m: int, p: int | None, central: bool) -> Iterator[tuple[int, int]]:
+        """Yield numbers of workers with their durations.
+
+        In the ring all numbers; otherwise the fewest workers of every duration, not only of the
+        modes' durations: the others never cost less.
+        """
+
+        def needed(workers: int) -> float:
+            [slots] = batch_slots(self.view, job, m, p, np.array([workers]), central)
+            return job.work * float(slots) - TOLERANCE
+
+        if p is None:
+            for N in range(1, job.chunks + 1):
+                yield N, max(1, math.ceil(needed(N) / N))
+            return
+        all_slots = needed(1)
+        shortest, longest = (max(1, math.ceil(all_slots / N)) for N in (job.chunks, 1))
+        for L in range(shortest, min(longest, self.deadline - 1) + 1):
+            yield max(1, math.ceil(all_slots / L)), L
 
 
 def greedy_split(
@@ -111,29 +148,13 @@ def greedy_split(
 def cheapest_split(given: SubroutineInput, job: Job) -> PricedRun | None:
     """Return the schedule of Algorithm 4, A_mincost1: q = 0, greedy placements.
 
-    Every duration is tried, not only the modes' durations: the others never cost less.
-
     `given`: cluster, prices and free amounts. `job`: with all its types.
     """
-    view = given.view
     best: PricedRun | None = None  # A4 L1-L2: omega is given
-    for m, p in usable_types(view, job):  # A4 L3-L4
-        needed = job.work * float(batch_slots(view, job, m, p, np.array([1]), False)[0])
-        for L in _durations(needed, job.chunks, given.deadline):  # A4 L5
-            N = max(1, math.ceil((needed - TOLERANCE) / L))  # A4 L6
-            mode = Mode(m, p, N, False, L)
-            for start in range(1, given.deadline - L + 1):  # A4 L7
-                price, free = given.window(start, L)
-                placement = greedy_split(
-                    view.demand(mode),
-                    price @ view.worker_demand[m],
-                    price @ view.ps_demand[p],
-                    free,
-                )  # A4 L8-L33
-                best = _better(best, placement, mode, start)
-            # A4 L34
-        # A4 L35
-    # A4 L36-L37
+    for mode, start, window in given.windows(job, central=False):  # A4 L3-L7
+        placement = greedy_split(given.view.demand(mode), *window)  # A4 L8-L33
+        best = _better(best, placement, mode, start)
+    # A4 L34-L37
     return best  # A4 L38
 
 
@@ -142,23 +163,16 @@ def cheapest_central(given: SubroutineInput, job: Job) -> PricedRun | None:
 
     `given`: cluster, prices and free amounts. `job`: with all its types.
     """
-    view = given.view
     best: PricedRun | None = None  # A5 L1-L2: omega is given
-    for m, p in usable_types(view, job):  # A5 L3
-        needed = job.work * float(batch_slots(view, job, m, p, np.array([1]), True)[0])
-        for L in _durations(needed, job.chunks, given.deadline):
-            N = max(1, math.ceil((needed - TOLERANCE) / L))
-            mode = Mode(m, p, N, True, L)
-            for start in range(1, given.deadline - L + 1):
-                price, free = given.window(start, L)
-                omega, zeta = price @ view.worker_demand[m], price @ view.ps_demand[p]
-                for h in range(len(omega)):  # A5 L4
-                    placement = None  # A5 L5
-                    if (free[h] >= N * view.worker_units[m] + view.ps_units[p]).all():
-                        cost = float(N * omega[h] + zeta[h])
-                        placement = Placed(cost, {h: N}, {h: 1})  # A5 L6
-                    best = _better(best, placement, mode, start)  # A5 L7-L10
-                # A5 L11
+    for mode, start, (omega, zeta, free) in given.windows(job, central=True):  # A5 L3
+        N, demand = mode.workers, given.view.demand(mode)
+        assert demand.ps is not None
+        for h in range(len(omega)):  # A5 L4
+            placement = None  # A5 L5
+            if (free[h] >= N * demand.worker + demand.ps).all():
+                placement = Placed(float(N * omega[h] + zeta[h]), {h: N}, {h: 1})  # A5 L6
+            best = _better(best, placement, mode, start)  # A5 L7-L10
+        # A5 L11
     # A5 L12
     return best  # A5 L13
 
@@ -168,24 +182,17 @@ def cheapest_ring_central(given: SubroutineInput, job: Job) -> PricedRun | None:
 
     `given`: cluster, prices and free amounts.
     """
-    view = given.view
     best: PricedRun | None = None  # A6 L1-L2
-    for m, _ in usable_types(view, job):  # A6 L3
-        for N in range(1, job.chunks + 1):  # A6 L4
-            mode = _ring_mode(view, job, m, N, central=True)  # A6 L5
-            for start in range(1, given.deadline - mode.duration + 1):  # A6 L6
-                price, free = given.window(start, mode.duration)  # A6 L7
-                omega, fit = price @ view.worker_demand[m], fits(free, view.worker_units[m])
-                for h in range(len(omega)):  # A6 L8-L9
-                    y = min(int(fit[h]), N)  # A6 L10
-                    placement = None  # A6 L11-L12
-                    if y >= N:
-                        placement = Placed(float(N * omega[h]), {h: N}, {})  # A6 L13-L15
-                    best = _better(best, placement, mode, start)  # A6 L16-L18
-                # A6 L19
-            # A6 L20
-        # A6 L21
-    # A6 L22
+    for mode, start, (omega, _, free) in given.windows(job, central=True):  # A6 L3-L7
+        N, fit = mode.workers, fits(free, given.view.demand(mode).worker)
+        for h in range(len(omega)):  # A6 L8-L9
+            y = min(int(fit[h]), N)  # A6 L10
+            placement = None  # A6 L11-L12
+            if y >= N:
+                placement = Placed(float(N * omega[h]), {h: N}, {})  # A6 L13-L15
+            best = _better(best, placement, mode, start)  # A6 L16-L18
+        # A6 L19
+    # A6 L20-L22
     return best  # A6 L23
 
 
@@ -194,43 +201,22 @@ def cheapest_ring_split(given: SubroutineInput, job: Job) -> PricedRun | None:
 
     `given`: cluster, prices and free amounts.
     """
-    view = given.view
     best: PricedRun | None = None  # A7 L1-L2
-    for m, _ in usable_types(view, job):  # A7 L3
-        for N in range(1, job.chunks + 1):  # A7 L4
-            mode = _ring_mode(view, job, m, N, central=False)  # A7 L5
-            for start in range(1, given.deadline - mode.duration + 1):  # A7 L6
-                price, free = given.window(start, mode.duration)
-                omega = price @ view.worker_demand[m]  # A7 L7, half open (E18)
-                fit = fits(free, view.worker_units[m])
-                rest, y = N, {}  # E18: N^ = N, for each start
-                for h in np.argsort(omega, kind="stable").tolist():  # A7 L8-L9, sorted (E18)
-                    if count := min(int(fit[h]), rest):  # A7 L10-L11
-                        y[h] = count
-                    rest -= count  # A7 L12
-                # A7 L13
-                placement = None  # A7 L14-L15
-                if rest == 0 and len(y) > 1:  # E18: a split placement has two servers
-                    cost = float(sum(omega[h] * count for h, count in y.items()))
-                    placement = Placed(cost, dict(sorted(y.items())), {})  # A7 L16-L18
-                best = _better(best, placement, mode, start)  # A7 L19-L21
-            # A7 L22
-        # A7 L23
-    # A7 L24
+    for mode, start, (omega, _, free) in given.windows(job, central=False):  # A7 L3-L7
+        fit = fits(free, given.view.demand(mode).worker)
+        rest, y = mode.workers, {}  # E18: N^ = N, for each start
+        for h in np.argsort(omega, kind="stable").tolist():  # A7 L8-L9, sorted (E18)
+            if count := min(int(fit[h]), rest):  # A7 L10-L11
+                y[h] = count
+            rest -= count  # A7 L12
+        # A7 L13
+        placement = None  # A7 L14-L15
+        if rest == 0 and len(y) > 1:  # E18: a split placement has two servers
+            cost = float(sum(omega[h] * count for h, count in y.items()))
+            placement = Placed(cost, dict(sorted(y.items())), {})  # A7 L16-L18
+        best = _better(best, placement, mode, start)  # A7 L19-L21
+    # A7 L22-L24
     return best  # A7 L25
-
-
-def _durations(needed: float, chunks: int, deadline: int) -> range:
-    """Return the durations of D workers down to one, up to the deadline."""
-    shortest, longest = (max(1, math.ceil((needed - TOLERANCE) / N)) for N in (chunks, 1))
-    return range(shortest, min(longest, deadline - 1) + 1)
-
-
-def _ring_mode(view: ElasticCluster, job: Job, m: int, workers: int, *, central: bool) -> Mode:
-    """Return the mode of a number of workers, with the duration that (14) gives."""
-    slots = float(batch_slots(view, job, m, None, np.array([workers]), central)[0])
-    duration = max(1, math.ceil((job.work * slots - TOLERANCE) / workers))
-    return Mode(m, None, workers, central, duration)
 
 
 def _better(

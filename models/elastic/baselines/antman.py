@@ -8,7 +8,7 @@ from annotated_types import Ge
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Job
 from schedgap.models.elastic.algorithms.closed_horizon import result_within_horizon
-from schedgap.models.elastic.baselines.first_fit import JobPlacement, first_fit
+from schedgap.models.elastic.baselines.first_fit import JobPlacement
 from schedgap.models.elastic.baselines.simulation import (
     RESTART,
     ActiveJob,
@@ -18,7 +18,7 @@ from schedgap.models.elastic.baselines.simulation import (
     simulate_preemptive,
     still_fits,
 )
-from schedgap.models.elastic.modes import ElasticCluster, cluster, max_workers
+from schedgap.models.elastic.modes import cluster, max_workers
 from schedgap.models.elastic.placement import Floats
 from schedgap.models.method import MethodResult, RunContext
 
@@ -51,34 +51,24 @@ def antman(
         return drawn % 2 == 0 and job.id not in demoted
 
     def policy(now: int, active: list[ActiveJob], free: Floats) -> tuple[Assignment, float]:
-        next_call, assignment = math.inf, Assignment()
-        guaranteed_jobs: list[int] = []
-        for k, active_job in enumerate(active):
-            job = active_job.arrived_job.job
-            if (
-                guaranteed(job)
-                and active_job.held is None
-                and now - active_job.waits_since >= patience
-            ):
-                demoted.add(job.id)
-            if guaranteed(job):
-                guaranteed_jobs.append(k)
+        for each in active:
+            if each.held is None and now - each.waits_since >= patience:
+                demoted.add(each.job.id)
+        first = [k for k, each in enumerate(active) if guaranteed(each.job)]
         # Guaranteed jobs: running ones keep their servers, waiting ones may displace the others.
-        others = [active_job for k, active_job in enumerate(active) if k not in guaranteed_jobs]
-        for k in sorted(guaranteed_jobs, key=lambda k: active[k].held is None):
-            active_job = active[k]
-            held = active_job.held or place_or_preempt(view, active_job, free, others)
-            if held is None:
-                next_call = min(next_call, active_job.waits_since + patience)
-                continue
-            assignment[k], free = held, free - held.amounts(view)
-        # Opportunistic jobs share what is left, by arrival.
-        for k, active_job in enumerate(active):
-            if k in guaranteed_jobs:
-                continue
-            held = _as_many_as_fit(view, active_job, free)
+        first.sort(key=lambda k: active[k].held is None)
+        others = [k for k in range(len(active)) if k not in first]
+        assignment, next_call = Assignment(), math.inf
+        for k in [*first, *others]:
+            each = active[k]
+            if k in first:
+                held = each.held or place_or_preempt(each, free, [active[k] for k in others])
+            else:  # opportunistic jobs share what is left, by arrival
+                held = _as_many_as_fit(each, free)
             if held is not None:
                 assignment[k], free = held, free - held.amounts(view)
+            elif k in first:
+                next_call = min(next_call, each.waits_since + patience)
         return assignment, next_call
 
     return simulate_preemptive(instance, policy, restart)
@@ -89,25 +79,17 @@ def solve_antman(instance: ElasticInstance, call: RunContext, **options: Any) ->
     return result_within_horizon(instance, antman(instance, seed=call.seed, **options), {})
 
 
-def _as_many_as_fit(
-    view: ElasticCluster, active_job: ActiveJob, free: Floats
-) -> JobPlacement | None:
+def _as_many_as_fit(active: ActiveJob, free: Floats) -> JobPlacement | None:
     """Return the largest placement of a job's types; its present one if no larger one fits."""
-    job, m, p = active_job.arrived_job.job, active_job.mode.worker_type, active_job.mode.ps_type
-    best, low, high = None, 1, max_workers(view, job, m, p)
+    best, present, view = None, active.held, active.view
+    low, high = 1, max_workers(view, active.job, *active.mode[:2])
     while low <= high:  # where a number fits, every smaller one does
         middle = (low + high) // 2
-        placement = first_fit(view, job, m, p, middle, free)
+        placement = active.placed(free, middle)
         if placement is None:
             high = middle - 1
         else:
             best, low = placement, middle + 1
-    present = active_job.held
-    if (
-        best
-        and present
-        and present.mode.workers == best.mode.workers
-        and still_fits(view, present, free)
-    ):
-        return present
+    if best and present and present.mode.workers == best.mode.workers:
+        return present if still_fits(view, present, free) else best
     return best

@@ -1,10 +1,8 @@
 """FIFO: jobs in order of arrival, all with the same number of workers."""
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
-from schedgap.models.elastic.algorithms.a_maxweight import ArrivedJob, constants
 from schedgap.models.elastic.baselines.a_online_fixed_number import Workers
-from schedgap.models.elastic.baselines.first_fit import fastest_mode, first_fit
-from schedgap.models.elastic.baselines.simulation import Starts, simulate
+from schedgap.models.elastic.baselines.simulation import ActiveJob, Assignment, simulate
 from schedgap.models.elastic.modes import cluster, max_workers
 from schedgap.models.elastic.placement import Floats
 
@@ -17,19 +15,16 @@ def fifo(instance: ElasticInstance, workers: Workers = 8) -> ElasticSchedule:
     The paper: in order of arrival, with a fixed number of workers between 1 and 30. Ours: the types
     of the fastest mode.
     """
-    view, const = cluster(instance), constants(instance)
+    view = cluster(instance)
 
-    def policy(waiting: list[ArrivedJob], free: Floats) -> Starts:
-        starts: Starts = []
-        for arrived_job in waiting:
-            best = fastest_mode(view, const, arrived_job.modes)
-            m, p = best.worker_type, best.ps_type
-            number = min(workers, max_workers(view, arrived_job.job, m, p))
-            placed = first_fit(view, arrived_job.job, m, p, number, free)
-            if placed is None:
+    def policy(waiting: list[ActiveJob], free: Floats) -> Assignment:
+        starts = Assignment()
+        for k, each in enumerate(waiting):
+            number = min(workers, max_workers(view, each.job, *each.mode[:2]))
+            placement = each.placed(free, number)
+            if placement is None:
                 break
-            free = free - placed.amounts(view)
-            starts.append((arrived_job, placed))
+            starts[k], free = placement, free - placement.amounts(view)
         return starts
 
     return simulate(instance, policy)

@@ -21,10 +21,8 @@ def fastest_mode(view: ElasticCluster, const: MaxWeightConstants, of: tuple[Mode
     """
     volumes = const.volumes(view, of).tolist()
 
-    def rank(k: int) -> tuple[float, float, int, int]:
-        mode = of[k]
-        p = -1 if mode.ps_type is None else mode.ps_type
-        return mode.duration, float(f"{volumes[k]:.9g}"), mode.worker_type, p
+    def rank(k: int) -> tuple[int, float, tuple[int, int | None]]:
+        return of[k].duration, float(f"{volumes[k]:.9g}"), of[k][:2]
 
     return of[min(range(len(of)), key=rank)]
 

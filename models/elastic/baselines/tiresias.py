@@ -29,26 +29,19 @@ def tiresias(instance: ElasticInstance, restart: Restart = RESTART) -> ElasticSc
     """
     view, const = cluster(instance), constants(instance)
 
-    def remaining(now: int, active_job: ActiveJob) -> float:
-        work = active_job.left
-        if active_job.held is not None:
-            slots = now - active_job.since - active_job.lost()
-            work -= slots * active_job.rate(view) if slots > 0 else 0.0
-        return max(0.0, work) / active_job.arrived_job.job.work
-
     def policy(now: int, active: list[ActiveJob], free: Floats) -> tuple[Assignment, float]:
         def rank(k: int) -> tuple[float, int]:
-            active_job = active[k]
-            product = remaining(now, active_job) * float(const.volumes(view, [active_job.mode])[0])
-            return float(f"{product:.9g}"), k
+            each = active[k]
+            [volume] = const.volumes(view, [each.mode])
+            return float(f"{each.remaining(now) / each.job.work * volume:.9g}"), k
 
         assignment = Assignment()
         order = sorted(range(len(active)), key=rank)
         for place, k in enumerate(order):
-            active_job, placement = active[k], active[k].held
+            placement = active[k].held
             if placement is None or not still_fits(view, placement, free):
                 others = [active[other] for other in order[place + 1 :]]
-                placement = place_or_preempt(view, active_job, free, others)
+                placement = place_or_preempt(active[k], free, others)
             if placement is not None:
                 assignment[k], free = placement, free - placement.amounts(view)
         return assignment, math.inf

@@ -1,13 +1,13 @@
 """Upper bound on a batch from the final prices of A_maxweight, by the dual (9), (18).
 
 As they stand, the prices prove little: they are meant to keep jobs out. Scaled by one factor they
-are often close to optimal dual prices. The dual function is convex in the factor, so golden section
+are often close to optimal dual prices. The dual function is convex in the factor, so Brent's method
 finds its minimum. Any factor >= 0 gives a valid bound.
 
 References
 ----------
-J. Kiefer, "Sequential minimax search for a maximum", Proceedings of the American Mathematical
-Society 4 (1953): golden section. Scaling the prices of this algorithm is new.
+R. P. Brent, "Algorithms for minimization without derivatives" (1973). Scaling the prices of this
+algorithm is new.
 """
 
 import math
@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.algorithms.a_maxweight import (
@@ -32,8 +33,7 @@ from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.programs.weights import value_step
 from schedgap.models.method import MethodResult, RunContext
 
-GOLDEN = (math.sqrt(5) - 1) / 2
-STEPS = 30  # golden section takes so many steps, each one evaluation of the dual function
+STEPS = 30  # evaluations of the dual function
 MAX_STARTS = 2_000_000  # modes x servers x slots of one evaluation; half a second
 
 
@@ -49,16 +49,10 @@ def _scaled(instance: ElasticInstance, batch: ServedBatch) -> tuple[SlotPrices, 
         return schedule_lp.lagrangian_bound(instance, SlotPrices(pool, theta * price))
 
     # Above the last factor the prices alone exceed all weights, so theta = 0 is better.
-    low, high = 0.0, math.fsum(job.weight for job in instance.jobs) / paid if paid > 0 else 0.0
-    left, right = high - GOLDEN * high, GOLDEN * high
-    for _ in range(STEPS if high else 0):
-        if dual(left) <= dual(right):
-            high, right = right, left
-            left = low + high - right
-        else:
-            low, left = left, right
-            right = low + high - left
-    theta = min((0.0, left, right), key=dual)
+    last = math.fsum(job.weight for job in instance.jobs) / paid if paid > 0 else 0.0
+    steps = {"maxiter": STEPS, "xatol": 0.0}
+    least = minimize_scalar(dual, bounds=(0.0, last), method="bounded", options=steps)
+    theta = min((0.0, float(least.x)), key=dual)
     return SlotPrices(pool, theta * price), theta
 
 

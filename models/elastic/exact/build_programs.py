@@ -163,7 +163,6 @@ def engine_options(instance: ElasticInstance, name: str) -> dict[str, Any] | Non
     engine = find_engine(name)
     if name == "cp-sat":
         whole_numbers.check_whole(instance)
-        whole_numbers.whole_weights(instance)
         return None
     _check_amounts(instance)
     if bool(cluster(instance).whole.all()) or not engine.least:

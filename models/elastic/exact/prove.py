@@ -11,24 +11,24 @@ on the set partitioning formulation with additional cuts", Mathematical Programm
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Placement
+from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic import rules
 from schedgap.models.elastic.bounds.schedule_lp import priced_slots, solve_lp
 from schedgap.models.elastic.bounds.volume import MAX_SLOTS
 from schedgap.models.elastic.heuristics.initial import starting_schedule
-from schedgap.models.elastic.modes import cluster
+from schedgap.models.elastic.modes import Mode, cluster
+from schedgap.models.elastic.programs import columns
 from schedgap.models.elastic.proof import Model
 from schedgap.models.method import Budget
 from schedgap.solvers.programs.arrays import Floats
-from schedgap.solvers.programs.cliques import heavy_cliques
-from schedgap.solvers.proofs.checker import Box
+from schedgap.solvers.proofs.cliques import CliqueSeparator
 from schedgap.solvers.proofs.covers import CoverSeparator
 from schedgap.solvers.proofs.prover import Proved, Separator, prove
 
@@ -36,8 +36,6 @@ FEW_RUNS = 1500  # runs and starts that need no prices
 MANY_RUNS, LOWER = 5000, 0.7  # if more runs are left, the gap to the goal shrinks by this factor
 PRICE_BITS = 16  # the largest price is an integer of so many bits
 MAX_ROUNDS = 60  # column generation ends after so many
-MAX_SUPPORT, MAX_CLIQUES, MAX_MEMBERS = 300, 60, 2000
-VIOLATION = 0.02
 
 
 def prove_goal(
@@ -75,7 +73,7 @@ def prove_goal(
             model.reduce(pool)
         pools = [pool]
     model.write()
-    separate: list[Separator] = [_CliqueSeparator(model), CoverSeparator(model.program)]
+    separate: list[Separator] = [CliqueSeparator(model.cliques), CoverSeparator(model.program)]
     proved = prove(
         model.program,
         clock=budget.clock,
@@ -102,22 +100,16 @@ def schedule_of(
 
     `solution`: of each column, 0 or 1.
     """
-    placements = {}
-    servers = [server.id for server in instance.servers]
+    runs = []
     for column in itertools.compress(model.columns, solution):
-        if column.run < 0:
-            continue
-        run = model.jobs[column.job].runs[column.run]
-        m, workers, p, n, ps = run.place
-        placements[instance.jobs[column.job].id] = Placement(
-            column.start,
-            run.duration,
-            instance.worker_types[m].id,
-            None if instance.is_ring else instance.ps_types[p].id,
-            {h: count for h, count in zip(servers, workers, strict=True) if count},
-            {} if instance.is_ring else {servers[n]: ps},
-        )
-    schedule = ElasticSchedule(placements)
+        if column.run >= 0:
+            run = model.jobs[column.job].runs[column.run]
+            m, workers, p, n, ps = run.place
+            central = sum(workers) == (max(workers) if p < 0 else workers[n])
+            mode = Mode(m, None if p < 0 else p, sum(workers), central, run.duration)
+            by_server = dict(enumerate(workers))
+            runs.append(columns.run_at(column.job, mode, column.start, by_server, {n: ps}))
+    schedule = columns.schedule_of(instance, runs)
     broken = any(rules.check(instance, schedule.to_data(instance), {}))
     return None if broken else schedule
 
@@ -142,42 +134,3 @@ def _pool(instance: ElasticInstance, model: Model, budget: Budget) -> dict[str, 
     whole = np.round(price * 2.0**bits).astype(object)
     cells = [[h, r, t + 1, int(whole[h, r, t])] for h, r, t in np.argwhere(whole > 0).tolist()]
     return {"o": 1 << bits, "p": cells}
-
-
-# --- cuts ----------------------------------------------------------------------------------------
-
-
-class _CliqueSeparator:
-    """Separates cliques: columns of which at most one can be 1, extended by others."""
-
-    def __init__(self, model: Model) -> None:
-        self.near = model.cliques.near
-
-    def __call__(self, point: Floats, box: Box) -> Sequence[Mapping[str, Any]]:
-        """Return violated cliques.
-
-        `point` [j]: a fractional solution. `box`: bounds of the columns; not used.
-        """
-        support = np.argsort(-point, kind="stable")[:MAX_SUPPORT]
-        support = support[(point[support] > 1e-6) & (point[support] < 1 - 1e-6)]
-        if not len(support):
-            return []
-        near = [self.near(j) for j in support.tolist()]
-        adjacent = np.array([[own >> j & 1 for j in support.tolist()] for own in near], dtype=bool)
-        cliques = heavy_cliques(adjacent, point[support], above=1 + VIOLATION)
-        return [
-            {"why": "clique", "columns": self._extended([int(support[v]) for v in clique])}
-            for clique in cliques[:MAX_CLIQUES]
-        ]
-
-    def _extended(self, clique: list[int]) -> list[int]:
-        """Return a clique with further columns, the cheapest first."""
-        left = -1
-        for j in clique:
-            left &= self.near(j)
-        found = list(clique)
-        while left and len(found) < MAX_MEMBERS:
-            j = (left & -left).bit_length() - 1
-            found.append(j)
-            left &= self.near(j)
-        return sorted(found)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Placement
+from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic.modes import ElasticCluster, Mode, cluster
 from schedgap.models.elastic.placement import Floats, fits, ps_needed
 
@@ -53,37 +53,26 @@ def run_at(
     return ElasticRun(job, mode, start, *counts)
 
 
-def run_from(instance: ElasticInstance, job: int, placed: Placement) -> ElasticRun:
-    """Return a placement of a schedule as a run, by index.
-
-    `placed`: the mode has its duration and workers, and may be longer than necessary.
-    """
-    view = cluster(instance)
-    at = {name: h for h, name in enumerate(view.servers)}
-    mode = Mode(
-        view.worker_types.index(placed.worker_type),
-        None if placed.ps_type is None else view.ps_types.index(placed.ps_type),
-        sum(placed.workers.values()),
-        placed.is_central,
-        placed.duration,
-    )
-    workers, ps = (
-        {at[name]: count for name, count in counts.items()}
-        for counts in (placed.workers, placed.ps)
-    )
-    return run_at(job, mode, placed.start, workers, ps)
-
-
 def runs_from(instance: ElasticInstance, schedule: ElasticSchedule) -> list[ElasticRun]:
-    """Return the runs of a schedule without preemption, in the order of the jobs.
+    """Return the runs of a schedule without preemption, by index, in the order of the jobs.
 
-    `schedule`: one segment for each job.
+    `schedule`: one segment for each job; it may be longer than necessary.
     """
-    return [
-        run_from(instance, j, schedule.segments(job.id)[0])
-        for j, job in enumerate(instance.jobs)
-        if job.id in schedule.placements
-    ]
+    view, runs = cluster(instance), []
+    at = {name: h for h, name in enumerate(view.servers)}
+    for j, job in enumerate(instance.jobs):
+        if job.id not in schedule.placements:
+            continue
+        placed = schedule.segments(job.id)[0]
+        workers, ps = (
+            {at[name]: count for name, count in counts.items()}
+            for counts in (placed.workers, placed.ps)
+        )
+        m = view.worker_types.index(placed.worker_type)
+        p = None if placed.ps_type is None else view.ps_types.index(placed.ps_type)
+        mode = Mode(m, p, sum(workers.values()), placed.is_central, placed.duration)
+        runs.append(run_at(j, mode, placed.start, workers, ps))
+    return runs
 
 
 def schedule_of(instance: ElasticInstance, runs: Iterable[ElasticRun]) -> ElasticSchedule:

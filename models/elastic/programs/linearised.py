@@ -197,12 +197,16 @@ def build(instance: ElasticInstance, *, span: ElasticWindows) -> "pyo.ConcreteMo
         dimen=4, initialize=[(j, h, r, t) for j, t in sorted(runs_at) for h in H for r in R]
     )
     model.u = pyo.Var(model.USED, domain=pyo.NonNegativeReals, doc="usage of job j in slot t")
+
+    def used(j: int, h: int, r: int) -> "NumericExpression":
+        workers = sum(float(e[m, r]) * model.y[j, h, m] for m in M)
+        return workers + sum(float(z[p, r]) * model.s[j, h, p] for p in P)
+
     model.lin_usage = rows(
         model.USED,
         lambda j, h, r, t: (
             model.u[j, h, r, t]
-            >= sum(float(e[m, r]) * model.y[j, h, m] for m in M)
-            + sum(float(z[p, r]) * model.s[j, h, p] for p in P)
+            >= used(j, h, r)
             - float(C[h, r]) * (1 - sum(model.x[j, k, at] for k, at in runs_at[j, t]))
         ),
         "usage counts while the job runs",
@@ -217,11 +221,7 @@ def build(instance: ElasticInstance, *, span: ElasticWindows) -> "pyo.ConcreteMo
     )
     model.cut_alone = rows(
         [(j, h, r) for j in J for h in H for r in R],
-        lambda j, h, r: (
-            sum(float(e[m, r]) * model.y[j, h, m] for m in M)
-            + sum(float(z[p, r]) * model.s[j, h, p] for p in P)
-            <= float(C[h, r])
-        ),
+        lambda j, h, r: used(j, h, r) <= float(C[h, r]),
         "a job fits by itself",
     )
     return model

@@ -1,15 +1,15 @@
 """Weights and amounts as integers, for CP-SAT."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.instances.scaling import as_fraction, common_step
-from schedgap.models.elastic.modes import cluster, modes
-from schedgap.models.elastic.placement import Floats, Ints
-from schedgap.models.elastic.programs.weights import value_step
+from schedgap.models.elastic.modes import cluster, mode_columns, modes
+from schedgap.models.elastic.placement import Floats, Ints, ps_numbers
 from schedgap.models.elastic.time_windows import ElasticWindows
 
 _LARGEST = 2**40  # amounts, capacities and slots: products and sums stay far from 2^63
@@ -37,16 +37,15 @@ def exact_integers(instance: ElasticInstance, span: ElasticWindows) -> IntegerDa
     ScaleError
         When they are not multiples of a common step, or too large.
     """
-    check_whole(instance)
-    weight, step = whole_weights(instance), value_step(instance)
+    step = check_whole(instance)
+    weight = [int(as_fraction(job.weight) / step) for job in instance.jobs]
     if not sum(weight) * max(span.end) < _LARGEST_VALUE:
         raise ScaleError("values of schedules exceed whole numbers of 59 bits")
     data = amounts(instance)
     if not max(float(array.sum(axis=0).max(initial=0.0)) for array in data) < _LARGEST:
         raise ScaleError("amounts exceed whole numbers of 40 bits")
-    assert step is not None
     capacity, worker, ps = (array.astype(np.int64) for array in data)
-    return IntegerData(weight, step, capacity, worker, ps)
+    return IntegerData(weight, float(step), capacity, worker, ps)
 
 
 def amounts(instance: ElasticInstance) -> tuple[Floats, Floats, Floats]:
@@ -58,29 +57,24 @@ def amounts(instance: ElasticInstance) -> tuple[Floats, Floats, Floats]:
     worker, ps = view.worker_units, view.ps_units.reshape(-1, len(view.scale))
     largest_use = np.zeros(len(view.scale))
     for j in range(len(instance.jobs)):
-        job_modes = modes(instance, j)
-        largest_use += np.max(
-            [mode.workers * worker[mode.worker_type] for mode in job_modes] or [0 * largest_use], 0
-        )
-        ps_use = [
-            view.demand(mode).most_ps() * ps[mode.ps_type]
-            for mode in job_modes
-            if mode.ps_type is not None
-        ]
-        largest_use += np.max(ps_use or [0 * largest_use], 0)
+        m, p, N, *_ = mode_columns(modes(instance, j))
+        largest_use += (N[:, None] * worker[m]).max(axis=0, initial=0.0)
+        if not view.is_ring:
+            number = ps_numbers(view.worker_bandwidth[m], view.ps_bandwidth[p], N)
+            largest_use += (number[:, None] * ps[p]).max(axis=0, initial=0.0)
     return np.minimum(view.capacity, largest_use), worker, ps
 
 
-def whole_weights(instance: ElasticInstance) -> list[int]:
-    """Return the weights as multiples of `weights.value_step`; ScaleError when there is none."""
-    weights = [job.weight for job in instance.jobs]
-    step = common_step(weights, "weights")
-    return [int(as_fraction(weight) / step) for weight in weights]
+def check_whole(instance: ElasticInstance) -> Fraction:
+    """Return the largest step of which all weights are multiples.
 
-
-def check_whole(instance: ElasticInstance) -> None:
-    """Raise ScaleError when demands of a resource are not multiples of 0.0001."""
+    Raises
+    ------
+    ScaleError
+        When there is none, or demands of a resource are not multiples of 0.0001.
+    """
     view = cluster(instance)
     for r, name in enumerate(instance.resources):
         if not view.whole[r]:
             raise ScaleError(f"demands of {name} have more than 4 decimals: no whole steps")
+    return common_step([job.weight for job in instance.jobs], "weights")
