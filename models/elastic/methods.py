@@ -84,7 +84,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method("configuration-lp", "bound", _at("bounds.solve_relaxations:configuration_lp_bound"),
            "servers filled by whole configurations of workers and PSs; prices by block of slots; "
            "for full scale",
-           "(8), (9)", ours=True, engines=("highs",)),
+           "(8), (9)", ours=True, engines=("highs",), kernel=_KERNEL),
     Method("dual-lp", "bound",
            partial(_at("bounds.solve_relaxations:dual_lp_bound"),
                    starting_schedule=_STARTING_SCHEDULE),

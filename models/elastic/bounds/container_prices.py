@@ -18,7 +18,7 @@ Operations Research 9 (1961): configurations. The relaxation to containers and s
 proof is above.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -36,12 +36,15 @@ from schedgap.models.elastic.bounds.block_pricing import (
     read_price_list,
     safe_bound,
 )
-from schedgap.models.elastic.modes import ElasticCluster, cluster, mode_table, modes
+from schedgap.models.elastic.heuristics.kernel import Problem, State
+from schedgap.models.elastic.heuristics.partial_schedule import PartialSchedule
+from schedgap.models.elastic.modes import ElasticCluster, ModeTable, cluster, mode_table, modes
 from schedgap.models.elastic.placement import Floats, Ints, fits
 from schedgap.models.mechanisms.configurations import maximal_configurations
 from schedgap.solvers.children.clock import Clock
+from schedgap.solvers.search.annealing import insert_all
 
-MAX_PER_JOB = 3  # runs of a job that pricing returns
+OPEN = 2**60  # last slot of an open horizon
 MAX_VISITED = 200_000  # configurations of one server, including those that are not maximal
 _SUM_ROUNDING = 1e-9  # error of sums of fractional demands, relative to a capacity
 
@@ -83,25 +86,28 @@ class ContainerPrices:
     They are 0 after the last slot.
     """
 
-    block: int  # slots in a block; the last one may be shorter
-    slots: int
+    edges: Ints  # [b + 1] slots before each block, and finally all slots
     price: Floats  # [i, b]
 
-    def edges(self) -> Ints:
-        """Return [b + 1] the number of slots before each block, and finally all slots."""
-        return block_edges(self.block, self.slots)
+    @property
+    def slots(self) -> int:
+        """Number of slots with prices."""
+        return int(self.edges[-1])
 
-    def by_blocks(self, block: int) -> "ContainerPrices":
-        """Return them with other blocks: at the first slot of each it is as it was.
+    def by_blocks(self, edges: Ints) -> "ContainerPrices":
+        """Return them with other blocks of the same slots: each has the price of its first slot.
 
-        `block`: slots in a block.
+        `edges` [b + 1]: of the new blocks.
         """
-        old = block_edges(block, self.slots)[:-1] // self.block
-        return ContainerPrices(block, self.slots, self.price[:, old])
+        return ContainerPrices(edges, self.price[:, self.block_of(edges[:-1])])
+
+    def block_of(self, before: Ints) -> Ints:
+        """Return [i] the block of each slot, given by the number of slots before it [i]."""
+        return np.searchsorted(self.edges, before, side="right") - 1
 
     def upto(self) -> Floats:
         """Return [i, t] the price of a container in slots 1..t, from t = 0 on."""
-        by_slot = np.repeat(self.price, np.diff(self.edges()), axis=1)
+        by_slot = np.repeat(self.price, np.diff(self.edges), axis=1)
         return np.pad(np.cumsum(by_slot, axis=1), ((0, 0), (1, 0)))
 
 
@@ -115,10 +121,15 @@ class ContainerRun(NamedTuple):
 
 
 class ContainerPricer:
-    """The pricing problem: cheapest runs of all jobs, most valuable configurations of servers."""
+    """The pricing problem: cheapest runs of all jobs, most valuable configurations of servers.
 
-    def __init__(self, instance: ElasticInstance) -> None:
-        self.instance = instance
+    `compiled`: the entry of the kernel, by which jobs are priced; None for certificates.
+    """
+
+    def __init__(
+        self, instance: ElasticInstance, compiled: Callable[..., int] | None = None
+    ) -> None:
+        self.instance, self._compiled = instance, compiled
         self.types = len(cluster(instance).worker_units)
         self.jobs = [j for j in range(len(instance.jobs)) if modes(instance, j)]
 
@@ -134,7 +145,7 @@ class ContainerPricer:
     def price_jobs(
         self, prices: ContainerPrices, clock: Clock | None = None
     ) -> tuple[Floats, list[list[ContainerRun]]] | None:
-        """Return [j] the least cost of each job, and its cheapest runs.
+        """Return [j] the least cost of each job, and its cheapest run, if it has any.
 
         In a batch problem the cost is the price less the weight, and 0 at most.
 
@@ -146,15 +157,14 @@ class ContainerPricer:
             None when the clock expired before the last job was priced.
         """
         paid = prices.upto()
-        return price_each_job(
-            self.instance, self.jobs, lambda j: self._cheapest(j, prices, paid), clock
-        )
+        cheapest = self._priced(prices, paid) if self._compiled else self._cheapest
+        return price_each_job(self.instance, self.jobs, lambda j: cheapest(j, prices, paid), clock)
 
     def _cheapest(self, job: int, prices: ContainerPrices, paid: Floats) -> list[ContainerRun]:
-        """Return the cheapest runs of a job; paid [i, t]: price of a container in slots 1..t."""
+        """Return the cheapest run of a job; paid [i, t]: price of a container in slots 1..t."""
         given, own = self.instance.jobs[job], mode_table(self.instance, job)
         first, last = given.arrival - 1, self.instance.last_end
-        start = candidate_starts(first, last, prices.edges(), own.duration)  # [k, i]
+        start = candidate_starts(first, last, prices.edges, own.duration)  # [k, i]
         end = start + own.duration[:, None]
         cost: Floats = np.zeros(start.shape)
         ps = self.types + own.ps_type  # container; in the ring any, and none of it is used
@@ -165,17 +175,33 @@ class ContainerPricer:
         else:
             cost += given.weight * (end + 1)
         cost[(start < first) | (end >= (np.inf if last is None else last))] = np.inf
-        costs = cost.ravel()
-        low = (
-            np.argpartition(costs, MAX_PER_JOB)[:MAX_PER_JOB]
-            if len(costs) > MAX_PER_JOB
-            else np.arange(len(costs))
+        k, i = np.unravel_index(cost.argmin(), cost.shape)
+        least = float(cost[k, i])
+        return [ContainerRun(least, job, int(k), int(start[k, i]) + 1)] if least < np.inf else []
+
+    def _priced(self, prices: ContainerPrices, paid: Floats) -> Callable[..., list[ContainerRun]]:
+        """Price all jobs by compiled code; return what `_cheapest` does."""
+        assert self._compiled is not None
+        (problem, state), edges, end = (
+            _to_price(self.instance),
+            prices.edges,
+            self.instance.last_end,
         )
-        return [
-            ContainerRun(float(costs[i]), job, i // cost.shape[1], int(start.ravel()[i]) + 1)
-            for i in low[np.argsort(costs[low], kind="stable")].tolist()
-            if np.isfinite(costs[i])
-        ]
+        last = OPEN if end is None else end - 1
+        if end is not None:
+            edges = np.append(edges[edges < last], last)
+        problem, batch = problem._replace(paid=paid, edges=edges, last=last), self.instance.is_batch
+        insert_all(self._compiled, problem, state, self.jobs, (1.0, 0.0))
+        plan = state.plan
+
+        def run(job: int, *prices: object) -> list[ContainerRun]:
+            if plan.mode[job] < 0:
+                return []
+            cost = float(plan.cost[job]) - (self.instance.jobs[job].weight if batch else 0.0)
+            row = int(plan.mode[job] - problem.off[job])
+            return [ContainerRun(cost, job, row, int(plan.start[job]) + 1)]
+
+        return run
 
     def best_configurations(self, prices: ContainerPrices) -> tuple[Floats, Ints]:
         """Return [k, b] the value of the most valuable configuration of a server, and its index.
@@ -201,13 +227,42 @@ class ContainerPricer:
 
         `prices`: any prices >= 0. `values` [k, b]: from `best_configurations`.
         """
-        return float(self.number @ values @ np.diff(prices.edges()))
+        return float(self.number @ values @ np.diff(prices.edges))
+
+
+@lru_cache(maxsize=4)
+def _to_price(instance: ElasticInstance) -> tuple[Problem, State]:
+    """Return the modes of all jobs as arrays for the kernel, and room for the cheapest ones."""
+    tables = [mode_table(instance, j) for j in range(len(instance.jobs))]
+    every = ModeTable(*(np.concatenate(columns) for columns in zip(*tables, strict=True)))
+    off = np.cumsum([0, *(len(own.ps) for own in tables)])
+    order = [
+        a + np.argsort(own.duration, kind="stable") for a, own in zip(off[:-1], tables, strict=True)
+    ]
+    made, types = PartialSchedule(instance, 1), len(cluster(instance).worker_units)
+    weight = np.array([0.0 if instance.is_batch else job.weight for job in instance.jobs])
+    problem = made.problem._replace(
+        weight=weight,
+        off=off,
+        by_duration=np.concatenate(order),
+        worker_type=every.worker_type,
+        workers=every.workers,
+        duration=every.duration,
+        ps=every.ps,
+        ps_kind=np.where(every.ps > 0, types + every.ps_type, 0),
+    )
+    return problem, made.state
 
 
 def block_certificate(prices: ContainerPrices) -> dict[str, object]:
-    """Return the certificate as plain JSON data, with prices rounded to 12 digits."""
-    sizes = {"block": prices.block, "slots": prices.slots}
-    return {"kind": "configuration-lp", **sizes, "prices": price_list(prices.price)}
+    """Return the certificate as plain JSON data, with prices rounded to 12 digits.
+
+    Its blocks have one length, the largest of which all others are multiples.
+    """
+    block = int(np.gcd.reduce(prices.edges[:-1])) or prices.slots
+    by_block = prices.by_blocks(block_edges(block, prices.slots)).price
+    sizes = {"block": block, "slots": prices.slots}
+    return {"kind": "configuration-lp", **sizes, "prices": price_list(by_block)}
 
 
 def block_certificate_bound(instance: ElasticInstance, data: Mapping[str, Any]) -> float:
@@ -222,15 +277,16 @@ def block_certificate_bound(instance: ElasticInstance, data: Mapping[str, Any]) 
     """
     block, slots, cells = data["block"], data["slots"], data["prices"]
     pricer, demand = ContainerPricer(instance), containers(cluster(instance))
-    length = np.diff(block_edges(block, slots))
+    edges = block_edges(block, slots)
+    length = np.diff(edges)
     if data["kind"] == "configuration-lp":
-        prices = ContainerPrices(block, slots, read_price_list(cells, (len(demand), len(length))))
+        prices = ContainerPrices(edges, read_price_list(cells, (len(demand), len(length))))
         paid = pricer.supply(prices, pricer.best_configurations(prices)[0])
     else:  # one pool
         if [*data["pool"]] != [0] * len(instance.servers) or any(cell[0] for cell in cells):
             raise ValueError("pool: need the number 0 for each server, and for each price")
         price = read_price_list([cell[1:] for cell in cells], (demand.shape[1], len(length)))
-        prices = ContainerPrices(block, slots, demand @ price)
+        prices = ContainerPrices(edges, demand @ price)
         paid = float(cluster(instance).capacity.sum(axis=0) @ price @ length)
     priced = pricer.price_jobs(prices)
     assert priced is not None  # without a clock

@@ -5,6 +5,8 @@ the same on all servers, so a mode and a start determine what a job pays, and se
 whether it fits. Fitting is first tested on the cluster as a whole, slot by slot, for all starts of
 a mode at once; only the cheapest candidates are then tested on servers.
 
+The same code prices each job by itself, on an empty cluster, for the bounds by container prices.
+
 References
 ----------
 R. Kolisch, "Serial and parallel resource-constrained project scheduling methods revisited: theory
@@ -53,6 +55,8 @@ class Problem(NamedTuple):
     ps_bandwidth: Floats  # [p]
     worker_cost: Floats  # [m, h] what a worker on a server costs the other jobs
     ps_cost: Floats  # [p, h]
+    edges: Ints = np.empty(0, dtype=np.int64)  # [b + 1] of blocks; if any, jobs are only priced
+    last: int = 0  # slot by which a priced job ends
 
 
 class Plan(NamedTuple):
@@ -312,12 +316,46 @@ def cost_mode(
     state.least[k - problem.off[j]] = least
 
 
+def price(problem: Any, state: Any, j: int) -> bool:
+    """Write the mode and the start of least weight x (start + duration) + price into the plan.
+
+    Prices change at the edges only, so one of the cheapest runs starts or ends at an edge, or
+    starts first of all; see `block_pricing.candidate_starts`. Without a run, the mode is -1.
+    """
+    plan, edges, weight = state.plan, problem.edges, problem.weight[j]
+    first, slots, least = problem.arrival[j] - 1, problem.paid.shape[1] - 1, np.inf
+    before = max(0, np.searchsorted(edges, first, side="right") - 1)
+    plan.mode[j] = -1
+    for at in range(problem.off[j], problem.off[j + 1]):
+        k = problem.by_duration[at]
+        d, N, ps = problem.duration[k], problem.workers[k], problem.ps[k]
+        if weight * (d + problem.arrival[j]) >= least:  # so all that follow are as expensive
+            break
+        paid, ps_paid = problem.paid[problem.worker_type[k]], problem.paid[problem.ps_kind[k]]
+        for x in range(before, len(edges)):
+            edge = max(first, edges[x])
+            if weight * (edge + 1) >= least:
+                break
+            for row in (edge - d, edge):
+                if row < first or row + d > problem.last:
+                    continue
+                begin, end = min(row, slots), min(row + d, slots)
+                cost = N * (paid[end] - paid[begin]) + ps * (ps_paid[end] - ps_paid[begin])
+                cost += weight * (row + d + 1)
+                if cost < least:
+                    least = cost
+                    plan.mode[j], plan.start[j], plan.end[j], plan.cost[j] = k, row, row + d, cost
+    return True
+
+
 def insert(problem: Any, state: Any, j: int, gene: Any, spare: float, rng: Any) -> bool:
     """Insert a job at the least cost; see `solvers.search.moves`. Without one, its mode is -1.
 
     `gene`: factor of the prices; weight of the room that the workers have on a server just before
     and after the run, in the choice of servers. Ties: the least volume, then the earliest start.
     """
+    if len(problem.edges) > 0:
+        return price(problem, state, j)
     plan, fit, weight = state.plan, state.fit, problem.weight[j]
     first, last = problem.arrival[j] - 1, state.free.shape[2]
     if spare < np.inf:
@@ -372,6 +410,12 @@ def entry(instance: ElasticInstance) -> Callable[..., int]:
     return KERNEL.plain if kernel(instance) is None else KERNEL.fast
 
 
+def compiled(instance: ElasticInstance) -> Callable[..., int] | None:
+    """Return the entry if it is compiled."""
+    run = entry(instance)
+    return None if run is KERNEL.plain else run
+
+
 def _sample() -> tuple[Any, ...]:
     """Return a problem, a state and a gene of the compiled entry."""
     from schedgap.instances.generate import generate
@@ -385,6 +429,6 @@ def _sample() -> tuple[Any, ...]:
 
 KERNEL = Kernel(
     "elastic",
-    (copy, apply, smallest, fill_cost, place_ps, place_central, place, cost_mode, insert),
+    (copy, apply, smallest, fill_cost, place_ps, place_central, place, cost_mode, price, insert),
     _sample,
 )
