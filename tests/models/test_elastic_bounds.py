@@ -17,6 +17,7 @@ from schedgap.models.elastic import FAMILY
 from schedgap.models.elastic.bounds import container_prices
 from schedgap.models.elastic.bounds.block_pricing import block_edges
 from schedgap.models.elastic.bounds.certificates import check_certificate
+from schedgap.models.elastic.bounds.compiled_pricing import CompiledPricer
 from schedgap.models.elastic.bounds.configuration_lp import fallback_costs
 from schedgap.models.elastic.bounds.container_prices import (
     ContainerPricer,
@@ -162,7 +163,13 @@ def check(instance: ElasticInstance) -> None:
         assert outcome.bound is not None, name
         assert sign * outcome.bound <= sign * optimum + 1e-9 * (1 + abs(optimum)), name
         assert outcome.certificate is not None
-        assert check_certificate(instance, outcome.certificate) == outcome.bound, name
+        proved = check_certificate(instance, outcome.certificate)
+        if name.endswith("containers alone"):  # all configurations may prove more from its prices
+            assert (
+                sign * outcome.bound <= sign * proved <= sign * optimum + 1e-9 * (1 + abs(optimum))
+            )
+        else:
+            assert proved == outcome.bound, name
     if optimum < math.inf:
         best = found["schedule-lp"].bound
         assert best is not None
@@ -260,8 +267,7 @@ def test_no_start_is_cheaper_than_those_that_pricing_tries(
     by_slot = np.repeat(whole.price, np.diff(whole.edges), axis=1)
     unit = np.array([data.draw(drawn) for _ in range(shape[0])], float)
     pool = ContainerPrices(whole.edges, containers(view) @ unit)
-    for code in None, KERNEL.plain:  # NumPy, and the code of the kernel
-        pricer = ContainerPricer(instance, code)
+    for pricer in ContainerPricer(instance), CompiledPricer(instance, KERNEL.plain):
         priced, pooled = pricer.price_jobs(whole), pricer.price_jobs(pool)
         assert priced is not None and pooled is not None
         for j in pricer.jobs:

@@ -13,6 +13,7 @@ from schedgap.analysis.runners import runner
 from schedgap.analysis.runners.request import Request
 from schedgap.analysis.runners.runner import NamedMethod
 from schedgap.instances.elastic import ElasticInstance
+from schedgap.models.elastic.bounds.compiled_pricing import CompiledPricer
 from schedgap.models.elastic.bounds.container_prices import (
     ContainerPricer,
     ContainerPrices,
@@ -84,13 +85,12 @@ def test_compiled_or_not_the_cheapest_runs_are_the_same(
     prices = ContainerPrices(
         edges, rng.random((len(containers(cluster(instance))), len(edges) - 1))
     )
-    least, runs = zip(
-        *(
-            ContainerPricer(instance, run).price_jobs(prices)
-            for run in (None, KERNEL.plain, compiled)
-        ),
-        strict=True,
+    pricers = (
+        ContainerPricer(instance),
+        CompiledPricer(instance, KERNEL.plain),
+        CompiledPricer(instance, compiled),
     )
+    least, runs = zip(*(pricer.price_jobs(prices) for pricer in pricers), strict=True)
     np.testing.assert_array_equal(least[0], least[2])
     np.testing.assert_array_equal(least[1], least[2])
     assert runs[1] == runs[2]

@@ -37,7 +37,6 @@ from schedgap.models.elastic.bounds.container_prices import (
     containers,
 )
 from schedgap.models.elastic.bounds.volume import contended_slots
-from schedgap.models.elastic.heuristics.kernel import compiled
 from schedgap.models.elastic.modes import cluster, mode_table
 from schedgap.models.elastic.placement import Floats, Ints
 from schedgap.models.elastic.time_windows import shortest
@@ -151,8 +150,8 @@ _Tag = ContainerRun | tuple[int, int, int]  # or configuration: kind k, its inde
 class _Master:
     """The restricted master: rows of jobs [j], containers [i, b] and kinds of servers [k, b]."""
 
-    def __init__(self, instance: ElasticInstance, edges: Ints) -> None:
-        self.pricer = pricer = ContainerPricer(instance, compiled(instance))
+    def __init__(self, pricer: ContainerPricer, edges: Ints) -> None:
+        self.pricer, instance = pricer, pricer.instance
         self.edges, self._begin, self._end = edges, edges[:-1], edges[1:]
         self._length = self._end - self._begin
         self.master: RestrictedMaster[_Tag] = RestrictedMaster()
@@ -214,6 +213,7 @@ def solve_configurations(
     *,
     block: int | None,
     budget: Budget,
+    pricer: ContainerPricer | None = None,
     gap: float = 1e-6,
     on_bound: OnProved | None = None,
     on_start: Callable[[ContainerPrices], object] = lambda prices: None,
@@ -222,13 +222,14 @@ def solve_configurations(
 
     Returns None if time runs out before the first bound.
 
-    `block`: slots that share a price; None: such that there are about two hundred blocks. `gap`:
-    relative gap between master and bound at which it ends. `on_bound`: receives each better bound
+    `block`: slots that share a price; None: such that there are about two hundred blocks. `pricer`:
+    the pricing problem, for example compiled. `gap`: relative gap between master and bound at which
+    it ends. `on_bound`: receives each better bound
     with its certificate. `on_start`: receives the first prices.
     """
     best, levels = None, _levels(contended_slots(instance), block)
     for edges in levels:
-        rows = _Master(instance, edges)
+        rows = _Master(pricer or ContainerPricer(instance), edges)
         found = _solve(rows, best, budget, gap if edges is levels[-1] else ROUGH, on_bound)
         if found is None:
             break

@@ -18,7 +18,7 @@ Operations Research 9 (1961): configurations. The relaxation to containers and s
 proof is above.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -36,15 +36,11 @@ from schedgap.models.elastic.bounds.block_pricing import (
     read_price_list,
     safe_bound,
 )
-from schedgap.models.elastic.heuristics.kernel import Problem, State
-from schedgap.models.elastic.heuristics.partial_schedule import PartialSchedule
-from schedgap.models.elastic.modes import ElasticCluster, ModeTable, cluster, mode_table, modes
+from schedgap.models.elastic.modes import ElasticCluster, cluster, mode_table, modes
 from schedgap.models.elastic.placement import Floats, Ints, fits
 from schedgap.models.mechanisms.configurations import maximal_configurations
 from schedgap.solvers.children.clock import Clock
-from schedgap.solvers.search.annealing import insert_all
 
-OPEN = 2**60  # last slot of an open horizon
 MAX_VISITED = 200_000  # configurations of one server, including those that are not maximal
 _SUM_ROUNDING = 1e-9  # error of sums of fractional demands, relative to a capacity
 
@@ -121,15 +117,10 @@ class ContainerRun(NamedTuple):
 
 
 class ContainerPricer:
-    """The pricing problem: cheapest runs of all jobs, most valuable configurations of servers.
+    """The pricing problem: cheapest runs of all jobs, most valuable configurations of servers."""
 
-    `compiled`: the entry of the kernel, by which jobs are priced; None for certificates.
-    """
-
-    def __init__(
-        self, instance: ElasticInstance, compiled: Callable[..., int] | None = None
-    ) -> None:
-        self.instance, self._compiled = instance, compiled
+    def __init__(self, instance: ElasticInstance) -> None:
+        self.instance = instance
         self.types = len(cluster(instance).worker_units)
         self.jobs = [j for j in range(len(instance.jobs)) if modes(instance, j)]
 
@@ -157,8 +148,9 @@ class ContainerPricer:
             None when the clock expired before the last job was priced.
         """
         paid = prices.upto()
-        cheapest = self._priced(prices, paid) if self._compiled else self._cheapest
-        return price_each_job(self.instance, self.jobs, lambda j: cheapest(j, prices, paid), clock)
+        return price_each_job(
+            self.instance, self.jobs, lambda j: self._cheapest(j, prices, paid), clock
+        )
 
     def _cheapest(self, job: int, prices: ContainerPrices, paid: Floats) -> list[ContainerRun]:
         """Return the cheapest run of a job; paid [i, t]: price of a container in slots 1..t."""
@@ -178,30 +170,6 @@ class ContainerPricer:
         k, i = np.unravel_index(cost.argmin(), cost.shape)
         least = float(cost[k, i])
         return [ContainerRun(least, job, int(k), int(start[k, i]) + 1)] if least < np.inf else []
-
-    def _priced(self, prices: ContainerPrices, paid: Floats) -> Callable[..., list[ContainerRun]]:
-        """Price all jobs by compiled code; return what `_cheapest` does."""
-        assert self._compiled is not None
-        (problem, state), edges, end = (
-            _to_price(self.instance),
-            prices.edges,
-            self.instance.last_end,
-        )
-        last = OPEN if end is None else end - 1
-        if end is not None:
-            edges = np.append(edges[edges < last], last)
-        problem, batch = problem._replace(paid=paid, edges=edges, last=last), self.instance.is_batch
-        insert_all(self._compiled, problem, state, self.jobs, (1.0, 0.0))
-        plan = state.plan
-
-        def run(job: int, *prices: object) -> list[ContainerRun]:
-            if plan.mode[job] < 0:
-                return []
-            cost = float(plan.cost[job]) - (self.instance.jobs[job].weight if batch else 0.0)
-            row = int(plan.mode[job] - problem.off[job])
-            return [ContainerRun(cost, job, row, int(plan.start[job]) + 1)]
-
-        return run
 
     def best_configurations(self, prices: ContainerPrices) -> tuple[Floats, Ints]:
         """Return [k, b] the value of the most valuable configuration of a server, and its index.
@@ -228,30 +196,6 @@ class ContainerPricer:
         `prices`: any prices >= 0. `values` [k, b]: from `best_configurations`.
         """
         return float(self.number @ values @ np.diff(prices.edges))
-
-
-@lru_cache(maxsize=4)
-def _to_price(instance: ElasticInstance) -> tuple[Problem, State]:
-    """Return the modes of all jobs as arrays for the kernel, and room for the cheapest ones."""
-    tables = [mode_table(instance, j) for j in range(len(instance.jobs))]
-    every = ModeTable(*(np.concatenate(columns) for columns in zip(*tables, strict=True)))
-    off = np.cumsum([0, *(len(own.ps) for own in tables)])
-    order = [
-        a + np.argsort(own.duration, kind="stable") for a, own in zip(off[:-1], tables, strict=True)
-    ]
-    made, types = PartialSchedule(instance, 1), len(cluster(instance).worker_units)
-    weight = np.array([0.0 if instance.is_batch else job.weight for job in instance.jobs])
-    problem = made.problem._replace(
-        weight=weight,
-        off=off,
-        by_duration=np.concatenate(order),
-        worker_type=every.worker_type,
-        workers=every.workers,
-        duration=every.duration,
-        ps=every.ps,
-        ps_kind=np.where(every.ps > 0, types + every.ps_type, 0),
-    )
-    return problem, made.state
 
 
 def block_certificate(prices: ContainerPrices) -> dict[str, object]:

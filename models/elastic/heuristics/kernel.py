@@ -410,12 +410,6 @@ def entry(instance: ElasticInstance) -> Callable[..., int]:
     return KERNEL.plain if kernel(instance) is None else KERNEL.fast
 
 
-def compiled(instance: ElasticInstance) -> Callable[..., int] | None:
-    """Return the entry if it is compiled."""
-    run = entry(instance)
-    return None if run is KERNEL.plain else run
-
-
 def _sample() -> tuple[Any, ...]:
     """Return a problem, a state and a gene of the compiled entry."""
     from schedgap.instances.generate import generate

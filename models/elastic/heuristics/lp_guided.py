@@ -23,10 +23,11 @@ from annotated_types import Ge
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
+from schedgap.models.elastic.bounds.compiled_pricing import fastest_pricer
 from schedgap.models.elastic.bounds.configuration_lp import Block, solve_configurations
-from schedgap.models.elastic.bounds.container_prices import ContainerPricer, ContainerPrices
+from schedgap.models.elastic.bounds.container_prices import ContainerPrices
 from schedgap.models.elastic.heuristics.initial import initial_state
-from schedgap.models.elastic.heuristics.kernel import compiled, entry
+from schedgap.models.elastic.heuristics.kernel import entry
 from schedgap.models.elastic.heuristics.list_schedules import NO_PLACE, list_schedule, wspt_order
 from schedgap.models.elastic.heuristics.partial_schedule import PartialSchedule
 from schedgap.models.elastic.modes import modes
@@ -57,7 +58,7 @@ class LpGuide(NamedTuple):
 
 def guide(instance: ElasticInstance, prices: ContainerPrices) -> LpGuide:
     """Return the guide given by prices; jobs without a run come last."""
-    pricer = ContainerPricer(instance, compiled(instance))
+    pricer = fastest_pricer(instance)
     priced = pricer.price_jobs(prices)
     assert priced is not None  # without a clock
     late = prices.slots + 1
@@ -111,7 +112,13 @@ def lists_by_prices(
         return found
 
     lp = solve_configurations(
-        instance, block=block, budget=budget, gap=GAP, on_bound=state.bound, on_start=list_by
+        instance,
+        block=block,
+        budget=budget,
+        pricer=fastest_pricer(instance),
+        gap=GAP,
+        on_bound=state.bound,
+        on_start=list_by,
     )
     return None if lp is None or clock.expired() else list_by(lp.prices)
 
