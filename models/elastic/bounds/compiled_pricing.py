@@ -53,15 +53,13 @@ class CompiledPricer(ContainerPricer):
         problem, state = _to_price(instance)
         problem = problem._replace(paid=prices.upto(), edges=edges, last=last)
         insert_all(self._run, problem, state, self.jobs, (1.0, 0.0))
-        plan = state.plan
+        plan, earned = state.plan, [job.weight * instance.is_batch for job in instance.jobs]
 
         def run(job: int) -> list[ContainerRun]:
             if plan.mode[job] < 0:
                 return []
-            cost = float(plan.cost[job])
-            cost -= instance.jobs[job].weight if instance.is_batch else 0.0
-            row = int(plan.mode[job] - problem.off[job])
-            return [ContainerRun(cost, job, row, int(plan.start[job]) + 1)]
+            cost, row = plan.cost[job] - earned[job], plan.mode[job] - problem.off[job]
+            return [ContainerRun(float(cost), job, int(row), int(plan.start[job]) + 1)]
 
         return price_each_job(instance, self.jobs, run, clock)
 
@@ -76,9 +74,8 @@ def _to_price(instance: ElasticInstance) -> tuple[Problem, State]:
         a + np.argsort(own.duration, kind="stable") for a, own in zip(off[:-1], tables, strict=True)
     ]
     made, types = PartialSchedule(instance, 1), len(cluster(instance).worker_units)
-    weight = np.array([0.0 if instance.is_batch else job.weight for job in instance.jobs])
     problem = made.problem._replace(
-        weight=weight,
+        weight=made.problem.weight * (not instance.is_batch),
         off=off,
         by_duration=np.concatenate(order),
         worker_type=every.worker_type,
