@@ -302,6 +302,16 @@ def test_the_last_start_before_the_deadline_can_be_the_cheapest(
     assert bound == pytest.approx(22)
 
 
+def test_the_kernel_tries_the_last_start_before_the_deadline() -> None:
+    """As above: two workers pay 4 for two slots, and the weight is 10."""
+    instance = instance_of([{**J1, "weight": 10}], objective="scheduled_weight", deadline=6)
+    price = np.zeros((len(containers(cluster(instance))), 2))
+    price[0, 0] = 1.0
+    prices = ContainerPrices(block_edges(4, 8), price)
+    priced = CompiledPricer(instance, KERNEL.plain).price_jobs(prices)
+    assert priced is not None and priced[0].tolist() == [-6.0]
+
+
 def test_servers_that_hold_whole_workers_bound_better() -> None:
     """Two workers of two GPUs for a slot each, on servers of 3 GPUs and of 1: in fractions of a
     worker there is room for both at once, 2 + 2, and on the larger server alone for one and a half,
