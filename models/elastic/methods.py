@@ -50,6 +50,7 @@ _WEIGHT_BOUND = _at("bounds.dual_prices:weight_bound")
 _STARTING_SCHEDULE = _at("heuristics.initial:starting_schedule")
 
 _KERNEL = "schedgap.models.elastic.heuristics.kernel"
+_PRICING = "schedgap.models.elastic.bounds.kernel"
 _A_ONLINE = _at("algorithms.a_online:a_online")  # with its options
 _solve_a_online = partial(_at("algorithms.a_online:solve_a_online"), weight_bound=_WEIGHT_BOUND)
 _method = partial(Method, unsupported_reason=_needs_completion)
@@ -61,7 +62,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
            "lists, CP-SAT, then branch and cut that refutes all better values; prices drop most "
            "runs",
            "(8), (9)", ours=True, engines=("highs", "cp-sat"), runs_children=True, seeded=True,
-           kernels=(_KERNEL,)),
+           kernels=(_KERNEL, _PRICING)),
     Method("cp-sat", "exact", _solved("cp_sat"),
            "one interval for each job, with a variable demand on each server",
            "(2), (7)", ours=True, engines=("cp-sat",), seeded=True),
@@ -84,7 +85,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method("configuration-lp", "bound", _at("bounds.solve_relaxations:configuration_lp_bound"),
            "servers filled by whole configurations of workers and PSs; prices by block of slots; "
            "for full scale",
-           "(8), (9)", ours=True, engines=("highs",)),
+           "(8), (9)", ours=True, engines=("highs",), kernels=(_PRICING,)),
     Method("dual-lp", "bound",
            partial(_at("bounds.solve_relaxations:dual_lp_bound"),
                    starting_schedule=_STARTING_SCHEDULE),
@@ -114,7 +115,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
             "list scheduling", ours=True, kernels=(_KERNEL,)),
     _method("lp-guided", "algorithm", _at("heuristics.lp_guided:lp_guided"),
             "list scheduling in the order of a linear relaxation, then large neighbourhood search",
-            "(8), (9); large neighborhoods", ours=True, engines=("highs",), kernels=(_KERNEL,)),
+            "(8), (9); large neighborhoods", ours=True, engines=("highs",), kernels=(_KERNEL, _PRICING)),
     # the paper's baselines
     _method("fifo", "baseline", _in_time("baselines.fifo:fifo"),
             "first come, first served, all jobs with the same number of workers; no backfilling",

@@ -13,10 +13,19 @@ from schedgap.analysis.runners import runner
 from schedgap.analysis.runners.request import Request
 from schedgap.analysis.runners.runner import NamedMethod
 from schedgap.instances.elastic import ElasticInstance
+from schedgap.models.elastic.bounds.compiled_pricing import CompiledPricer
+from schedgap.models.elastic.bounds.container_prices import (
+    ContainerPricer,
+    ContainerPrices,
+    containers,
+)
+from schedgap.models.elastic.bounds.kernel import PRICING
 from schedgap.models.elastic.heuristics import kernel
 from schedgap.models.elastic.heuristics.kernel import KERNEL
 from schedgap.models.elastic.heuristics.list_schedules import wspt_order
 from schedgap.models.elastic.heuristics.partial_schedule import PartialSchedule
+from schedgap.models.elastic.modes import cluster
+from schedgap.models.elastic.time_windows import no_schedule
 from schedgap.solvers.children.processes import ChildResult
 from schedgap.solvers.search.annealing import anneal
 from strategies.elastic import elastic_instances
@@ -62,6 +71,37 @@ def test_compiled_or_not_lists_and_moves_are_the_same(
     assert found[0][:2] == found[1][:2]
     np.testing.assert_array_equal(found[0][2], found[1][2])
     assert len(compiled.signatures) == 1  # a type that is not the sample's compiles in silence
+
+
+@pytest.mark.slow
+@settings(max_examples=60, deadline=None)
+@given(elastic_instances(max_jobs=6), st.integers(0, 2**31))
+def test_compiled_or_not_the_cheapest_runs_are_the_same(
+    instance: ElasticInstance, seed: int
+) -> None:
+    """At equal cost, NumPy may return another run."""
+    PRICING.compile()
+    assert PRICING.is_ready
+    if no_schedule(instance):
+        return
+    rng = np.random.default_rng(seed)
+    edges = np.unique([0, *rng.integers(1, 12, 3), 12])
+    prices = ContainerPrices(
+        edges, rng.random((len(containers(cluster(instance))), len(edges) - 1))
+    )
+    pricers = (
+        ContainerPricer(instance),
+        CompiledPricer(instance, PRICING.plain),
+        CompiledPricer(instance, PRICING.fast),
+    )
+    least, runs = zip(*(pricer.price_jobs(prices) for pricer in pricers), strict=True)
+    np.testing.assert_array_equal(least[0], least[2])
+    np.testing.assert_array_equal(least[1], least[2])
+    assert runs[1] == runs[2]
+    assert [[run.cost for run in own] for own in runs[0]] == [
+        [run.cost for run in own] for own in runs[2]
+    ]
+    assert len(PRICING.fast.signatures) == 1  # type: ignore[attr-defined]
 
 
 def test_a_method_waits_for_its_kernel_before_its_clock_starts(

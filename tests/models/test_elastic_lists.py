@@ -1,5 +1,6 @@
 """List schedules of family `elastic`: by hand, against enumeration, and their improvement."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -197,8 +198,7 @@ def test_lp_guided_uses_its_time_or_says_why() -> None:
         outcome = FAMILY.run(method, instance, call)
         assert outcome.certificate is not None
         proved = check_certificate(instance, outcome.certificate)
-        assert proved == pytest.approx(outcome.bound, rel=1e-6)
-        assert proved <= 39
+        assert math.ceil(proved - 1e-6) == outcome.bound <= 39  # all values are integers
         found: dict[str, Any] = outcome.trace["search"]
         return found
 

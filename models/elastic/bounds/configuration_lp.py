@@ -3,8 +3,10 @@
 Rows are the jobs; for each container (a worker or PS of one type) and block of slots, usage less
 supply <= 0; and for each kind of server and block, configurations chosen <= 1. A column is a run of
 a job, or a configuration that all servers of a kind hold throughout a block. A row of a block is
-the sum of the rows of its slots, so prices are constant in each block. Prices of long blocks are
-found soon, and are the first ones of the program with shorter blocks.
+the sum of the rows of its slots, so prices are constant in each block. Few blocks are solved soon:
+their prices and the columns of their optimum are the first ones of the program with more blocks.
+Where the weighted completion is minimised, many short jobs run early, and long ones late. So the
+lengths of few blocks grow geometrically.
 
 References
 ----------
@@ -12,6 +14,9 @@ P. C. Gilmore, R. E. Gomory, "A linear programming approach to the cutting-stock
 Operations Research 9 (1961): configurations as columns.
 F. Glover, "Surrogate constraint duality in mathematical programming", Operations Research (1975):
 sums of rows as a relaxation.
+L. A. Hall, A. S. Schulz, D. B. Shmoys, J. Wein, "Scheduling to minimize average completion time:
+off-line and on-line approximation algorithms", Mathematics of Operations Research 22 (1997):
+intervals of geometric lengths.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -42,12 +47,13 @@ from schedgap.solvers.programs.builder import Entries
 
 Block = Annotated[
     int | None,
-    "slots that share a price; default: such that there are about 100 blocks",
+    "slots that share a price; default: such that there are about 200 blocks",
     Ge(1),
 ]
 
-BLOCKS = 100  # number of blocks if their length is not given
-LONGER = (10, 4)  # blocks so many times as long come first
+BLOCKS = 200  # number of blocks if their length is not given
+FEWER = (10, 20, 40, 80)  # so many blocks come first
+GROWTH = 15  # ratio of the last to the first length of these blocks, about
 ROUGH = 5e-3  # relative gap at which their prices are a good enough start
 
 
@@ -64,6 +70,7 @@ class LpResult(NamedTuple):
     objective: float | None
     rounds: int
     columns: int
+    support: Sequence[Any] = ()  # tags of the columns that are positive in the last master
 
 
 def generate(
@@ -103,7 +110,10 @@ def generate(
     prices, proof = rows.prices(solution.duals), rows.certificate(solution.duals)
     result = solution.result
     columns = len(result.tags)
-    return LpResult(solution.bound, prices, proof, result.objective, result.rounds, columns)
+    support = [tag for tag, _ in solution.support]
+    return LpResult(
+        solution.bound, prices, proof, result.objective, result.rounds, columns, support
+    )
 
 
 def run_cost(instance: ElasticInstance, job: int, end: int) -> float:
@@ -134,16 +144,17 @@ def fallback_costs(instance: ElasticInstance, slots: int) -> Floats:
     )
 
 
+_Tag = ContainerRun | tuple[int, int, int]  # or configuration: kind k, its index c, block b
+
+
 class _Master:
     """The restricted master: rows of jobs [j], containers [i, b] and kinds of servers [k, b]."""
 
-    def __init__(self, instance: ElasticInstance, block: int, slots: int) -> None:
-        self.pricer = pricer = ContainerPricer(instance)
-        self.block, self.slots = block, slots
-        edges = block_edges(block, slots)
-        self._begin, self._end = edges[:-1], edges[1:]
+    def __init__(self, pricer: ContainerPricer, edges: Ints) -> None:
+        self.pricer, instance = pricer, pricer.instance
+        self.edges, self._begin, self._end = edges, edges[:-1], edges[1:]
         self._length = self._end - self._begin
-        self.master: RestrictedMaster[object] = RestrictedMaster()
+        self.master: RestrictedMaster[_Tag] = RestrictedMaster()
         lower = -np.inf if pricer.instance.is_batch else 1.0
         self.jobs = self.master.rows("job", len(pricer.instance.jobs), lower=lower, upper=1.0)
         shape = len(containers(cluster(instance))), len(self._length)
@@ -153,7 +164,7 @@ class _Master:
 
     def prices(self, duals: Floats) -> ContainerPrices:
         """Return the prices of dual values [i]."""
-        return ContainerPrices(self.block, self.slots, prices_at_most(self.used, duals))
+        return ContainerPrices(self.edges, prices_at_most(self.used, duals))
 
     def certificate(self, duals: Floats) -> Mapping[str, object]:
         """Return the certificate of dual values [i]."""
@@ -166,8 +177,10 @@ class _Master:
             {self.jobs: least, self.used: -prices.price, self.servers: -server_values}
         )
 
-    def columns(self, runs: Sequence[ContainerRun], chosen: Ints) -> Columns:
-        """Return the columns of runs, and of the configurations chosen [k, b].
+    def columns(
+        self, runs: Sequence[ContainerRun], chosen: Sequence[tuple[int, int, int]]
+    ) -> Columns:
+        """Return the columns of runs, and of the configurations chosen (k, c, b).
 
         A run uses its containers for its slots in each block. A configuration supplies its
         containers on all servers of the kind for all slots of the block.
@@ -185,14 +198,14 @@ class _Master:
             entry: list[tuple[ArrayLike, ArrayLike]] = [(run.job, 1.0), (at, amounts.ravel())]
             entries.append(entry)
             cost.append(run_cost(self.pricer.instance, run.job, end))
-        for (k, b), c in np.ndenumerate(chosen):
+        for k, c, b in chosen:
             number, table = configurations(self.pricer.instance)[k]
             held = np.flatnonzero(table[c])
             supply = table[c][held] * (number * self._length[b])
             at = self.used.positions[held, b]
             entries.append([(at, -supply), (self.servers.positions[k, b], 1.0)])
             cost.append(0.0)
-        return self.master.columns(cost, entries)
+        return self.master.columns(cost, entries, [*runs, *chosen])
 
 
 def solve_configurations(
@@ -200,6 +213,7 @@ def solve_configurations(
     *,
     block: int | None,
     budget: Budget,
+    pricer: ContainerPricer | None = None,
     gap: float = 1e-6,
     on_bound: OnProved | None = None,
     on_start: Callable[[ContainerPrices], object] = lambda prices: None,
@@ -208,15 +222,15 @@ def solve_configurations(
 
     Returns None if time runs out before the first bound.
 
-    `block`: slots that share a price; None: such that there are about a hundred blocks. `gap`:
-    relative gap between master and bound at which it ends. `on_bound`: receives each better bound
+    `block`: slots that share a price; None: such that there are about two hundred blocks. `pricer`:
+    the pricing problem, for example compiled. `gap`: relative gap between master and bound at which
+    it ends. `on_bound`: receives each better bound
     with its certificate. `on_start`: receives the first prices.
     """
-    slots = contended_slots(instance)
-    block, best = block or -(-slots // BLOCKS), None
-    for times in (*LONGER, 1):
-        rows = _Master(instance, times * block, slots)
-        found = _solve(rows, best and best.prices, budget, gap if times == 1 else ROUGH, on_bound)
+    best, levels = None, _levels(contended_slots(instance), block)
+    for edges in levels:
+        rows = _Master(pricer or ContainerPricer(instance), edges)
+        found = _solve(rows, best, budget, gap if edges is levels[-1] else ROUGH, on_bound)
         if found is None:
             break
         if best is None:
@@ -226,29 +240,52 @@ def solve_configurations(
     return best
 
 
+def _levels(slots: int, block: int | None) -> list[Ints]:
+    """Return edges of blocks: few of growing lengths, then more, then all of one length.
+
+    `block`: this length, of which all others are multiples; None: a two-hundredth of the slots.
+    """
+    every = block_edges(block or -(-slots // BLOCKS), slots)
+    grown = [(GROWTH ** (np.arange(n) / n) - 1) / (GROWTH - 1) for n in FEWER]
+    starts = [np.unique((share * (len(every) - 1)).astype(int)) for share in grown]
+    few = [np.append(every[own], slots) for own in starts if 2 * len(own) < len(every)]
+    return [*few, every]
+
+
 def _solve(
     rows: _Master,
-    start: ContainerPrices | None,
+    start: LpResult | None,
     budget: Budget,
     gap: float,
     on_bound: OnProved | None,
 ) -> LpResult | None:
-    """Solve the program of one length of blocks.
+    """Solve the program of some blocks.
 
-    `start`: prices, of which the cheapest runs and most valuable configurations are the first
-    columns.
+    `start`: result for fewer blocks. The columns of its optimum, the cheapest runs and the most
+    valuable configurations at its prices are the first columns.
     """
     pricer, first = rows.pricer, None
+
+    def best_configurations(prices: ContainerPrices) -> tuple[Floats, list[tuple[int, int, int]]]:
+        values, chosen = pricer.best_configurations(prices)
+        return values, [(k, int(c), b) for (k, b), c in np.ndenumerate(chosen)]
+
     if start is not None:
-        start = start.by_blocks(rows.block)
-        if (priced := pricer.price_jobs(start, budget.clock)) is None:
+        prices = start.prices.by_blocks(rows.edges)
+        if (priced := pricer.price_jobs(prices, budget.clock)) is None:
             return None
         least, runs = priced
-        values, chosen = pricer.best_configurations(start)
-        first = rows.duals(start, least, values)
+        values, chosen = best_configurations(prices)
+        first = rows.duals(prices, least, values)
+        old = start.prices.block_of(rows.edges[:-1])
+        for tag in start.support:
+            if isinstance(tag, ContainerRun):
+                runs.append([tag])
+            else:
+                chosen += [(tag[0], tag[1], int(b)) for b in np.flatnonzero(old == tag[2])]
         rows.master.begin(rows.columns([run for own in runs for run in own], chosen))
     if not pricer.instance.is_batch:
-        costs = fallback_costs(pricer.instance, rows.slots)
+        costs = fallback_costs(pricer.instance, int(rows.edges[-1]))
         rows.master.begin(rows.master.artificial(rows.jobs, costs))
 
     def pricing(duals: Floats) -> Priced | None:
@@ -256,7 +293,7 @@ def _solve(
         if (priced := pricer.price_jobs(prices, budget.clock)) is None:
             return None
         least, runs = priced
-        values, chosen = pricer.best_configurations(prices)
+        values, chosen = best_configurations(prices)
         improving = [run for own in runs for run in own if run.cost < duals[run.job] - 1e-9]
         bound = pricer.bound(least, pricer.supply(prices, values))
         return Priced(rows.columns(improving, chosen), bound)

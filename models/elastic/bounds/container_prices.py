@@ -41,7 +41,6 @@ from schedgap.models.elastic.placement import Floats, Ints, fits
 from schedgap.models.mechanisms.configurations import maximal_configurations
 from schedgap.solvers.children.clock import Clock
 
-MAX_PER_JOB = 3  # runs of a job that pricing returns
 MAX_VISITED = 200_000  # configurations of one server, including those that are not maximal
 _SUM_ROUNDING = 1e-9  # error of sums of fractional demands, relative to a capacity
 
@@ -83,25 +82,28 @@ class ContainerPrices:
     They are 0 after the last slot.
     """
 
-    block: int  # slots in a block; the last one may be shorter
-    slots: int
+    edges: Ints  # [b + 1] slots before each block, and finally all slots
     price: Floats  # [i, b]
 
-    def edges(self) -> Ints:
-        """Return [b + 1] the number of slots before each block, and finally all slots."""
-        return block_edges(self.block, self.slots)
+    @property
+    def slots(self) -> int:
+        """Number of slots with prices."""
+        return int(self.edges[-1])
 
-    def by_blocks(self, block: int) -> "ContainerPrices":
-        """Return them with other blocks: at the first slot of each it is as it was.
+    def by_blocks(self, edges: Ints) -> "ContainerPrices":
+        """Return them with other blocks of the same slots: each has the price of its first slot.
 
-        `block`: slots in a block.
+        `edges` [b + 1]: of the new blocks.
         """
-        old = block_edges(block, self.slots)[:-1] // self.block
-        return ContainerPrices(block, self.slots, self.price[:, old])
+        return ContainerPrices(edges, self.price[:, self.block_of(edges[:-1])])
+
+    def block_of(self, before: Ints) -> Ints:
+        """Return [i] the block of each slot, given by the number of slots before it [i]."""
+        return np.searchsorted(self.edges, before, side="right") - 1
 
     def upto(self) -> Floats:
         """Return [i, t] the price of a container in slots 1..t, from t = 0 on."""
-        by_slot = np.repeat(self.price, np.diff(self.edges()), axis=1)
+        by_slot = np.repeat(self.price, np.diff(self.edges), axis=1)
         return np.pad(np.cumsum(by_slot, axis=1), ((0, 0), (1, 0)))
 
 
@@ -134,7 +136,7 @@ class ContainerPricer:
     def price_jobs(
         self, prices: ContainerPrices, clock: Clock | None = None
     ) -> tuple[Floats, list[list[ContainerRun]]] | None:
-        """Return [j] the least cost of each job, and its cheapest runs.
+        """Return [j] the least cost of each job, and its cheapest run, if it has any.
 
         In a batch problem the cost is the price less the weight, and 0 at most.
 
@@ -151,10 +153,10 @@ class ContainerPricer:
         )
 
     def _cheapest(self, job: int, prices: ContainerPrices, paid: Floats) -> list[ContainerRun]:
-        """Return the cheapest runs of a job; paid [i, t]: price of a container in slots 1..t."""
+        """Return the cheapest run of a job; paid [i, t]: price of a container in slots 1..t."""
         given, own = self.instance.jobs[job], mode_table(self.instance, job)
         first, last = given.arrival - 1, self.instance.last_end
-        start = candidate_starts(first, last, prices.edges(), own.duration)  # [k, i]
+        start = candidate_starts(first, last, prices.edges, own.duration)  # [k, i]
         end = start + own.duration[:, None]
         cost: Floats = np.zeros(start.shape)
         ps = self.types + own.ps_type  # container; in the ring any, and none of it is used
@@ -165,17 +167,9 @@ class ContainerPricer:
         else:
             cost += given.weight * (end + 1)
         cost[(start < first) | (end >= (np.inf if last is None else last))] = np.inf
-        costs = cost.ravel()
-        low = (
-            np.argpartition(costs, MAX_PER_JOB)[:MAX_PER_JOB]
-            if len(costs) > MAX_PER_JOB
-            else np.arange(len(costs))
-        )
-        return [
-            ContainerRun(float(costs[i]), job, i // cost.shape[1], int(start.ravel()[i]) + 1)
-            for i in low[np.argsort(costs[low], kind="stable")].tolist()
-            if np.isfinite(costs[i])
-        ]
+        k, i = np.unravel_index(cost.argmin(), cost.shape)
+        least = float(cost[k, i])
+        return [ContainerRun(least, job, int(k), int(start[k, i]) + 1)] if least < np.inf else []
 
     def best_configurations(self, prices: ContainerPrices) -> tuple[Floats, Ints]:
         """Return [k, b] the value of the most valuable configuration of a server, and its index.
@@ -201,13 +195,18 @@ class ContainerPricer:
 
         `prices`: any prices >= 0. `values` [k, b]: from `best_configurations`.
         """
-        return float(self.number @ values @ np.diff(prices.edges()))
+        return float(self.number @ values @ np.diff(prices.edges))
 
 
 def block_certificate(prices: ContainerPrices) -> dict[str, object]:
-    """Return the certificate as plain JSON data, with prices rounded to 12 digits."""
-    sizes = {"block": prices.block, "slots": prices.slots}
-    return {"kind": "configuration-lp", **sizes, "prices": price_list(prices.price)}
+    """Return the certificate as plain JSON data, with prices rounded to 12 digits.
+
+    Its blocks have one length, the largest of which all others are multiples.
+    """
+    block = int(np.gcd.reduce(prices.edges[:-1])) or prices.slots
+    by_block = prices.by_blocks(block_edges(block, prices.slots)).price
+    sizes = {"block": block, "slots": prices.slots}
+    return {"kind": "configuration-lp", **sizes, "prices": price_list(by_block)}
 
 
 def block_certificate_bound(instance: ElasticInstance, data: Mapping[str, Any]) -> float:
@@ -222,15 +221,16 @@ def block_certificate_bound(instance: ElasticInstance, data: Mapping[str, Any]) 
     """
     block, slots, cells = data["block"], data["slots"], data["prices"]
     pricer, demand = ContainerPricer(instance), containers(cluster(instance))
-    length = np.diff(block_edges(block, slots))
+    edges = block_edges(block, slots)
+    length = np.diff(edges)
     if data["kind"] == "configuration-lp":
-        prices = ContainerPrices(block, slots, read_price_list(cells, (len(demand), len(length))))
+        prices = ContainerPrices(edges, read_price_list(cells, (len(demand), len(length))))
         paid = pricer.supply(prices, pricer.best_configurations(prices)[0])
     else:  # one pool
         if [*data["pool"]] != [0] * len(instance.servers) or any(cell[0] for cell in cells):
             raise ValueError("pool: need the number 0 for each server, and for each price")
         price = read_price_list([cell[1:] for cell in cells], (demand.shape[1], len(length)))
-        prices = ContainerPrices(block, slots, demand @ price)
+        prices = ContainerPrices(edges, demand @ price)
         paid = float(cluster(instance).capacity.sum(axis=0) @ price @ length)
     priced = pricer.price_jobs(prices)
     assert priced is not None  # without a clock

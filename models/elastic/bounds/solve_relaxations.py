@@ -14,6 +14,7 @@ from annotated_types import Ge
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic.bounds import schedule_lp
 from schedgap.models.elastic.bounds.certificates import certified_result
+from schedgap.models.elastic.bounds.compiled_pricing import fastest_pricer
 from schedgap.models.elastic.bounds.configuration_lp import Block, LpResult, solve_configurations
 from schedgap.models.elastic.bounds.job_alone import job_alone
 from schedgap.models.elastic.bounds.schedule_lp import SlotPrices
@@ -72,9 +73,10 @@ def configuration_lp_bound(
 ) -> MethodResult:
     """Bound by the relaxation over whole workers and PSs and configurations of servers."""
     call.progress.bound(job_alone(instance), {"kind": "no-contention"})
-    return _generated(
-        instance, call, partial(solve_configurations, instance, block=block, gap=_GAP)
+    solve_lp = partial(
+        solve_configurations, instance, block=block, pricer=fastest_pricer(instance), gap=_GAP
     )
+    return _generated(instance, call, solve_lp)
 
 
 def dual_lp_bound(

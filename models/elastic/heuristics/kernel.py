@@ -19,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedgap.instances.elastic import ElasticInstance
+from schedgap.models.elastic.bounds.kernel import LARGE
 from schedgap.models.elastic.placement import TIE, TOLERANCE, Floats, Ints
 from schedgap.solvers.search.annealing import listed, without_moves
 from schedgap.solvers.search.compiled import Kernel
 from schedgap.solvers.search.moves import GENERIC
 
 MANY = 32767  # upper limit on workers on a server
-LARGE = 500  # jobs x servers from which on the search is compiled
 
 
 class Problem(NamedTuple):

@@ -23,8 +23,9 @@ from annotated_types import Ge
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
+from schedgap.models.elastic.bounds.compiled_pricing import fastest_pricer
 from schedgap.models.elastic.bounds.configuration_lp import Block, solve_configurations
-from schedgap.models.elastic.bounds.container_prices import ContainerPricer, ContainerPrices
+from schedgap.models.elastic.bounds.container_prices import ContainerPrices
 from schedgap.models.elastic.heuristics.initial import initial_state
 from schedgap.models.elastic.heuristics.kernel import entry
 from schedgap.models.elastic.heuristics.list_schedules import NO_PLACE, list_schedule, wspt_order
@@ -39,6 +40,7 @@ from schedgap.solvers.search.moves import Terms
 
 LP_SHARE = 0.4  # fraction of the time for the relaxation
 GAP = 1e-3  # relative gap between master and bound at which the relaxation ends
+FACTORS = (0.7, 0.5, 1.0)  # prices count so many times in the lists
 MOVES = 150  # moves per job without a time limit
 MAX_MOVES = 10**9  # moves per job with a time limit, which ends the search
 # One is drawn for each move: factor of the prices, and weight of the room next to a run.
@@ -57,7 +59,7 @@ class LpGuide(NamedTuple):
 
 def guide(instance: ElasticInstance, prices: ContainerPrices) -> LpGuide:
     """Return the guide given by prices; jobs without a run come last."""
-    pricer = ContainerPricer(instance)
+    pricer = fastest_pricer(instance)
     priced = pricer.price_jobs(prices)
     assert priced is not None  # without a clock
     late = prices.slots + 1
@@ -104,13 +106,20 @@ def lists_by_prices(
     def list_by(prices: ContainerPrices) -> LpGuide:
         found = guide(instance, prices)
         order = [j for j in np.argsort(found.start, kind="stable").tolist() if modes(instance, j)]
-        runs = list_schedule(instance, order, found.upto, 1.0, 1.0, clock.expired)
-        if runs is not None:
-            state.incumbent(schedule_of(instance, runs))
+        for factor in FACTORS:
+            runs = list_schedule(instance, order, found.upto, factor, 1.0, clock.expired)
+            if runs is not None:
+                state.incumbent(schedule_of(instance, runs))
         return found
 
     lp = solve_configurations(
-        instance, block=block, budget=budget, gap=GAP, on_bound=state.bound, on_start=list_by
+        instance,
+        block=block,
+        budget=budget,
+        pricer=fastest_pricer(instance),
+        gap=GAP,
+        on_bound=state.bound,
+        on_start=list_by,
     )
     return None if lp is None or clock.expired() else list_by(lp.prices)
 
