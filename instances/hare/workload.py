@@ -6,7 +6,7 @@
 import math
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -98,7 +98,7 @@ class Draft:
     rounds: int
     tasks: int
     training: Mapping[str, float]
-    sync: Mapping[str, float]
+    sync: Mapping[str, float] = field(default_factory=dict)
     model: str | None = None  # name of its model in the file
     like: Model | None = None  # model of Table 2 that gives its switching times
 
@@ -116,25 +116,21 @@ class Draft:
         }
         return {key: value for key, value in data.items() if value is not None}
 
-    def in_milliseconds(self) -> "Draft":
-        """Return the job with seconds rounded to milliseconds; training takes at least one."""
-        return replace(
-            self,
-            arrival=round(self.arrival, 3),
-            training={kind: max(0.001, round(t, 3)) for kind, t in self.training.items()},
-            sync={kind: round(t, 3) for kind, t in self.sync.items()},
-        )
+    def in_units(self, slot: float | None) -> "Draft":
+        """Return the job with its seconds in slots, rounded up, or rounded to milliseconds.
 
-    def in_slots(self, seconds: float) -> "Draft":
-        """Return the job with seconds converted to slots and rounded up.
-
-        `seconds`: length of a slot.
+        Training takes at least a slot or a millisecond. `slot`: its length in seconds, or None.
         """
+
+        def whole(seconds: float) -> float:
+            return round(seconds, 3) if slot is None else math.ceil(seconds / slot)
+
+        least = 0.001 if slot is None else 1
         return replace(
             self,
-            arrival=math.ceil(self.arrival / seconds),
-            training={kind: max(1, math.ceil(t / seconds)) for kind, t in self.training.items()},
-            sync={kind: math.ceil(t / seconds) for kind, t in self.sync.items()},
+            arrival=whole(self.arrival),
+            training={kind: max(least, whole(t)) for kind, t in self.training.items()},
+            sync={kind: whole(t) for kind, t in self.sync.items()},
         )
 
 
@@ -146,17 +142,17 @@ def instance_of(
     `kinds`: number of GPUs by kind. `drafts`: jobs with times in seconds. `source`: text for
     `meta.source`.
     """
-    seconds, unit = request.values["slot_seconds"], "s"
-    if seconds is None:
-        drafts = [draft.in_milliseconds() for draft in drafts]
-    else:
-        drafts = [draft.in_slots(seconds) for draft in drafts]
-        unit = "s" if seconds == 1 else f"slot of {seconds:g} s"
+    slot = request.values["slot_seconds"]
+    drafts = [draft.in_units(slot) for draft in drafts]
     fields = {**cluster(kinds), "jobs": [draft.to_data() for draft in drafts]}
     if request.values["switching"]:
-        fields["switching"] = switching(drafts, seconds or 1.0)
+        table: dict[str, object] = {}
+        for draft in drafts:
+            if draft.model and draft.like:
+                table.setdefault(draft.model, draft.like.switching_times(slot or 1.0))
+        fields["switching"] = {"models": table}
         source += "; switching times of Table 3"
-    return fields, source, unit
+    return fields, source, "s" if slot in (None, 1) else f"slot of {slot:g} s"
 
 
 def cluster(kinds: Mapping[str, int]) -> dict[str, object]:
@@ -175,18 +171,6 @@ def cluster(kinds: Mapping[str, int]) -> dict[str, object]:
             for m in range(1, count + 1)
         ],
     }
-
-
-def switching(drafts: Sequence[Draft], seconds: float) -> dict[str, object]:
-    """Return the switching times of Table 3 for the models of jobs.
-
-    `seconds`: length of the time unit.
-    """
-    table = {}
-    for draft in drafts:
-        if draft.model is not None and draft.like is not None and draft.model not in table:
-            table[draft.model] = draft.like.switching_times(seconds)
-    return {"models": table}
 
 
 # --- draws ---------------------------------------------------------------------------------------
@@ -213,15 +197,6 @@ def scaled(draw: int, low: int, high: int) -> int:
     `draw`: uniform, from 0 to 2^31 - 1. `low`, `high`: smallest and largest result.
     """
     return low + draw * (high - low + 1) // FINE
-
-
-def arrivals(random: np.random.Generator, span: int, jobs: int) -> list[int]:
-    """Draw sorted uniform integers: a Poisson process with a given number of arrivals.
-
-    `random`: source of random numbers. `span`: latest possible arrival, >= 0. `jobs`: number of
-    arrivals.
-    """
-    return sorted(uniform(random, (0, span), jobs))
 
 
 def draw_models(request: Request, jobs: int) -> list[Model]:
