@@ -1,7 +1,5 @@
 """Worked examples of family `hare` that settings change or tables give; see `presets.toml`."""
 
-from collections.abc import Mapping
-
 from schedgap.errors import UsageError
 from schedgap.instances.generate import Generated, Request
 from schedgap.instances.hare.workload import MODELS, Draft
@@ -57,7 +55,7 @@ def ce2(request: Request) -> Generated:
     )
 
 
-def _instance(gpus: list[tuple[str, str]], jobs: list[Mapping[str, object]]) -> dict[str, object]:
+def _instance(gpus: list[tuple[str, str]], jobs: list[dict[str, object]]) -> dict[str, object]:
     """Return the fields of an instance; a GPU has a name and a kind."""
     return {
         "gpu_kinds": [{"id": kind} for kind in dict.fromkeys(kind for _, kind in gpus)],

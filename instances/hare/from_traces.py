@@ -306,7 +306,8 @@ def _rounds(request: Request, steps: int | None, seconds: float, drawn: int) -> 
     value = request.values
     if steps is not None:
         drawn = math.ceil(steps / (value["steps_per_round"] or 1))
-    return max(1, min(drawn, value["max_rounds"], int(seconds / (value["slot_seconds"] or 0.001))))
+    most = min(value["max_rounds"], int(seconds / (value["slot_seconds"] or 0.001)))
+    return max(1, min(drawn, most))
 
 
 def _rated(

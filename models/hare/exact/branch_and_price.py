@@ -374,42 +374,36 @@ class BranchAndPrice:
         Barriers come first, then starts, then kinds.
         """
         divided = [n for n, columns in enumerate(support) if len(columns) > 1]
-        for by in ("barrier", "start"):
+        for by in ("barrier", "start", "kind"):
             best, chosen = 0.0, None
             for n in divided:
                 share = np.array([part for part, _ in support[n]])
                 share /= share.sum()
-                times = np.array([getattr(item, by) for _, item in support[n]])
+                values = np.array([getattr(item, by) for _, item in support[n]])
                 prior = max(self.jobs[n].weight, 0.1)
-                for what in range(times.shape[1]):
-                    for at, distance in splits(share, times[:, what]):
+                for what in range(values.shape[1]):
+                    for at, distance in splits(share, values[:, what]):
                         branch = _Branch(n, by, what, at, distance)
                         score = self._pseudocosts.score(branch.key, distance, prior=prior)
                         if score > best:
                             best, chosen = score, branch
             if chosen is not None:
                 return chosen
-        for n in divided:
-            for j in range(len(self.jobs[n].train)):
-                kinds = {item.kind[j] for _, item in support[n]}
-                if len(kinds) > 1:
-                    return _Branch(n, "kind", j, min(kinds))
         return None
 
     def _any_branch(self, windows: list[JobWindows]) -> _Branch | None:
         """Return a branch that excludes something on both sides, or None if nothing is open."""
         for n, own in enumerate(windows):
-            for r, mask in enumerate(own.barrier):
-                times = np.flatnonzero(mask == 0)
-                if len(times) > 1:
-                    return _Branch(n, "barrier", r, int(times[(len(times) - 1) // 2]))
-            for j, table in enumerate(own.start):
-                times = np.flatnonzero((table == 0).any(axis=0))
-                if len(times) > 1:
-                    return _Branch(n, "start", j, int(times[(len(times) - 1) // 2]))
-                kinds = np.flatnonzero((table == 0).any(axis=1))
-                if len(kinds) > 1:
-                    return _Branch(n, "kind", j, int(kinds[0]))
+            open_starts = [table == 0 for table in own.start]
+            for by, masks in (
+                ("barrier", [mask == 0 for mask in own.barrier]),
+                ("start", [table.any(axis=0) for table in open_starts]),
+                ("kind", [table.any(axis=1) for table in open_starts]),
+            ):
+                for what, mask in enumerate(masks):
+                    values = np.flatnonzero(mask)
+                    if len(values) > 1:
+                        return _Branch(n, by, what, int(values[(len(values) - 1) // 2]))
         return None
 
     def _children(self, windows: list[JobWindows], branch: _Branch) -> list[list[JobWindows]]:

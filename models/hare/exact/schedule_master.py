@@ -14,7 +14,6 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from schedgap.models.hare.exact.job_pricing import Floats, JobData, JobWindows, ScheduleColumn
 from schedgap.models.hare.integer_time import Ints
@@ -43,7 +42,7 @@ class ScheduleMaster:
         self._jobs, self._kinds, self._horizon = jobs, len(class_size), horizon
         count, rows = len(jobs), len(self.capacity)
         self._upper = [math.inf] * count  # [j]
-        self._pools = [_ColumnPool() for _ in jobs]
+        self._pools = [_ColumnPool(job.span, self._kinds) for job in jobs]
         artificial = [{rows + n: 1.0} for n in range(count)]  # so the master is always feasible
         self._program = Relaxation(
             LinearProgram.nonnegative(
@@ -125,18 +124,25 @@ class ScheduleMaster:
 
 
 class _ColumnPool:
-    """Columns of one job that are in the master."""
+    """Columns of one job that are in the master.
 
-    def __init__(self) -> None:
+    The barriers and starts of a column are cells of its job's windows, all in one row.
+    """
+
+    def __init__(self, span: int, kinds: int) -> None:
         self.items: dict[ScheduleColumn, None] = {}  # an ordered set
         self.numbers: list[int] = []  # column of the master
-        self._stacked: tuple[Ints, Ints, Ints] | None = None
+        self._length, self._kinds = span + 1, kinds
+        self._cells: list[list[int]] = []
 
     def put(self, item: ScheduleColumn, number: int) -> None:
         """Add a column."""
+        rounds = len(item.barrier)
+        rows = (rounds + j * self._kinds + k for j, k in enumerate(item.kind))
+        places = (*enumerate(item.barrier), *zip(rows, item.start, strict=True))
         self.items[item] = None
         self.numbers.append(number)
-        self._stacked = None
+        self._cells.append([row * self._length + t for row, t in places])
 
     def inside(self, windows: JobWindows) -> list[bool]:
         """Return for each column whether it lies within the windows.
@@ -145,16 +151,5 @@ class _ColumnPool:
         """
         if not self.items:
             return []
-        if self._stacked is None:
-            self._stacked = (
-                np.array([item.barrier for item in self.items]),
-                np.array([item.kind for item in self.items]),
-                np.array([item.start for item in self.items]),
-            )
-        barrier, kind, start = self._stacked
-        total: NDArray[np.float64] = np.zeros(len(self.items))
-        for r, mask in enumerate(windows.barrier):
-            total += mask[barrier[:, r]]
-        for j, mask in enumerate(windows.start):
-            total += mask[kind[:, j], start[:, j]]
-        return list((total == 0).tolist())
+        mask = np.concatenate([*windows.barrier, *map(np.ravel, windows.start)])
+        return list((mask[np.array(self._cells)] == 0).all(axis=1))

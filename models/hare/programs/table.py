@@ -6,59 +6,41 @@ from typing import Any
 
 from schedgap.instances.hare import HareInstance
 from schedgap.models.method import Lazy
-from schedgap.models.program import Narrowed, Program
+from schedgap.models.program import Narrowed, Program, by_name
 
-_TASKS = {"eq_5": "task", "eq_6": "task", "eq_7_end": "task", "eq_7_start": "task"}
-_PRINTED = _TASKS | {
-    "x": "task",
-    "y": "task gpu",
-    "C": "job",
-    "PAIRS": "task task",
-    "before": "task task",
-    "eq_4": "task",
-    "barrier": "round",
-    "eq_8_first": "task task gpu",
-    "eq_8_second": "task task gpu",
-    "cut_alike": "task task",
-}
-_RELAXED = _TASKS | {
-    "D": "task",
-    "M": "gpu",
-    "R": "round",
-    "x": "task",
-    "y": "task gpu",
-    "z": "task gpu",
-    "b": "round",
-    "lin_start": "task",
-    "lin_lower": "task gpu",
-    "lin_upper": "task gpu",
-    "eq_9": "gpu",
-}
-_TIME_INDEXED = {
-    "u": "alike kind step",
-    "z": "round step",
-    "eq_5": "alike#",
-    "eq_8": "kind row",
-    "eq_7_end": "round row",
-    "lin_once": "round row",
-    "eq_7_start": "round row",
-}
-_PREFIX = {
-    "x": "task",
-    "y": "task gpu",
-    "z": "task gpu",
-    "b": "round",
-    "eq_5": "task#",
-    "lin_start": "task#",
-    "eq_9": "gpu task",
-}
-_FLUID = {
-    "f": "block kind cell",
-    "C": "job",
-    "demand": "block#",
-    "cut_length": "job#",
-    "mean_busy": "job#",
-}
+_PRINTED = by_name(
+    {
+        "task": "x eq_4 eq_5 eq_6 eq_7_end eq_7_start",
+        "task gpu": "y",
+        "task task": "PAIRS before cut_alike",
+        "task task gpu": "eq_8_first eq_8_second",
+        "job": "C",
+        "round": "barrier",
+    }
+)
+_RELAXED = by_name(
+    {
+        "task": "D x eq_5 eq_6 eq_7_end eq_7_start lin_start",
+        "task gpu": "y z lin_lower lin_upper",
+        "gpu": "M eq_9",
+        "round": "R b",
+    }
+)
+_PREFIX = by_name(
+    {"task": "x", "task gpu": "y z", "round": "b", "task#": "eq_5 lin_start", "gpu task": "eq_9"}
+)
+_TIME_INDEXED = by_name(
+    {
+        "alike kind step": "u",
+        "round step": "z",
+        "alike#": "eq_5",
+        "kind row": "eq_8",
+        "round row": "eq_7_end lin_once eq_7_start",
+    }
+)
+_FLUID = by_name(
+    {"block kind cell": "f", "job": "C", "block#": "demand", "job#": "cut_length mean_busy"}
+)
 
 
 def _unit(instance: HareInstance) -> float:
