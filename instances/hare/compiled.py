@@ -69,6 +69,16 @@ class HareArrays:
         return self.train + self.sync
 
     @property
+    def place(self) -> Ints:
+        """Number of the round of each task in its job [i], from 1."""
+        return self.task_round - self.job_rounds[self.task_job] + 1
+
+    @property
+    def number(self) -> Ints:
+        """Number of each task in its round [i], from 1."""
+        return np.arange(self.tasks) - self.round_tasks[self.task_round] + 1
+
+    @property
     def fastest(self) -> Floats:
         """Shortest duration of each task [i]."""
         return np.asarray(self.duration.min(axis=1))
@@ -84,16 +94,15 @@ class HareArrays:
 def arrays(instance: HareInstance) -> HareArrays:
     """Return an instance as arrays; they are computed once per instance."""
     jobs = instance.jobs
-    rounds = [job.tasks_of(r) for job in jobs for r in range(job.number_of_rounds)]
+    sizes = [len(job.tasks_of(r)) for job in jobs for r in range(job.number_of_rounds)]
     job_rounds = _offsets([job.number_of_rounds for job in jobs])
-    round_tasks = _offsets([len(tasks) for tasks in rounds])
+    round_tasks = _offsets(sizes)
     round_job = np.repeat(np.arange(len(jobs)), np.diff(job_rounds))
-    task_round = np.repeat(np.arange(len(rounds)), np.diff(round_tasks))
-    kept = {id(task): task for tasks in rounds for task in tasks}.values()
-    row = {id(task): number for number, task in enumerate(kept)}
-    rows = np.array([row[id(task)] for tasks in rounds for task in tasks])
-    train = _table(instance, [task.training_time for task in kept])
-    sync = _table(instance, [task.synchronization_time or {} for task in kept])
+    task_round = np.repeat(np.arange(len(sizes)), sizes)
+    distinct = [(task, number) for job in jobs for _, task, number in job.times()]
+    rows = np.repeat(np.arange(len(distinct)), [number for _, number in distinct])
+    train = _table(instance, [task.training_time for task, _ in distinct])
+    sync = _table(instance, [task.synchronization_time or {} for task, _ in distinct])
     columns = zip(train.T, sync.T, strict=True)
     class_gpus = tuple(grouped((own.tobytes(), other.tobytes()) for own, other in columns))
     gpu_class = np.empty(len(instance.gpus), dtype=np.int64)

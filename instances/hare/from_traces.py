@@ -85,7 +85,7 @@ def from_traces(request: Request, mix: Mapping[str, float]) -> Generated:
     kinds, gpus = _kinds(request, mix)
     measured, speed = _measured(request, kinds), _speeds(request, kinds)
     jobs_of = _drawn if request.jobs is None or _only_arrivals(request) else _traced
-    drafts, sentence = jobs_of(request, kinds, measured, speed)
+    drafts, sentence = jobs_of(request, measured, speed)
     sources = [sentence, gpus]
     if request.rates is not None:
         sources.append(
@@ -138,20 +138,20 @@ def _speeds(request: Request, kinds: Mapping[str, int]) -> Speed:
     unknown = [kind for kind in kinds if base_kind(kind) not in KINDS]
     part = dict(zip(unknown, uniform(request.random, (0, 1000), len(unknown)), strict=True))
 
-    def speed(model: Model, kind: str) -> float:
-        if kind in part:
-            return 1 + part[kind] / 1000 * (model.speedups["V100"] - 1)
-        return model.speedups[base_kind(kind)]
+    def speeds(model: Model) -> dict[str, float]:
+        known, most = model.speedups, model.speedups["V100"] - 1
+        return {
+            kind: 1 + part[kind] / 1000 * most if kind in part else known[base_kind(kind)]
+            for kind in kinds
+        }
 
-    return speed
+    return speeds
 
 
 # --- measured rates -----------------------------------------------------------------------------
 
 Work = dict[str, Any]  # fields of a draft: rounds; T^c and T^s by kind, in seconds
 JobType = tuple[str, int]  # measured job type: name, GPUs
-
-
 Step = dict[str, tuple[float, float]]  # by kind: seconds of training and synchronization
 
 
@@ -224,30 +224,24 @@ def _steps(number: float, step: Step) -> Work:
 # --- jobs ---------------------------------------------------------------------------------------
 
 
-def _drawn(
-    request: Request, kinds: Mapping[str, int], measured: Measured, speed: Speed
-) -> tuple[list[Draft], str]:
+def _drawn(request: Request, measured: Measured, speed: Speed) -> tuple[list[Draft], str]:
     """Draw jobs, with the arrivals of a trace if there is one; also return their source."""
     if request.jobs is None:
-        drafts, sentence = draw_jobs(request, kinds, speed), "jobs"
+        drafts, sentence = draw_jobs(request, speed), "jobs"
     else:
         jobs, sentence = choose(request, lambda job: None)
         sentence += ": arrival; all else"
-        values = {**request.values, "jobs": len(jobs)}
+        sized = replace(request, values={**request.values, "jobs": len(jobs)})
         drafts = [
             replace(draft, arrival=job.arrival - jobs[0].arrival)
-            for draft, job in zip(
-                draw_jobs(replace(request, values=values), kinds, speed), jobs, strict=True
-            )
+            for draft, job in zip(draw_jobs(sized, speed), jobs, strict=True)
         ]
     if request.rates is not None:
         drafts = [_retimed(request, draft, measured) for draft in drafts]
     return drafts, f"{sentence} drawn with seed {request.seed}"
 
 
-def _traced(
-    request: Request, kinds: Mapping[str, int], measured: Measured, speed: Speed
-) -> tuple[list[Draft], str]:
+def _traced(request: Request, measured: Measured, speed: Speed) -> tuple[list[Draft], str]:
     """Return the jobs of the trace, and a text for `meta.source`."""
     trace, value, typed = request.jobs, request.values, measured.names
     assert trace is not None
@@ -280,7 +274,7 @@ def _traced(
         work = (
             _rated(request, job, types[n], measured, rounds[n])
             if typed
-            else _sped(request, job, like, kinds, speed, rounds[n])
+            else _sped(request, job, like, speed(like), rounds[n])
         )
         drafts.append(
             Draft(
@@ -331,20 +325,14 @@ def _rated(
 
 
 def _sped(
-    request: Request,
-    job: TraceJob,
-    like: Model,
-    kinds: Mapping[str, int],
-    speed: Speed,
-    drawn: int,
+    request: Request, job: TraceJob, like: Model, speeds: Mapping[str, float], drawn: int
 ) -> Work:
     """Return the work of a job without measured rates, by the speedups of a similar model."""
-    fastest = max(speed(like, kind) for kind in kinds)
-    seconds, exchange = _seconds(job), 0.0
+    fastest, seconds, exchange = max(speeds.values()), _seconds(job), 0.0
     if seconds is None and job.steps:
         seconds = job.steps * like.batch_ms / 1000 * like.speedups["V100"] / fastest
     if seconds is None:
-        training = training_times(request, like, kinds, speed)
+        training = training_times(request, like, speeds)
         rounds = min(drawn, request.values["max_rounds"])
         if job.gpus > 1:
             exchange = min(exchange_times(request, like), *training.values())
@@ -353,8 +341,8 @@ def _sped(
         if job.gpus > 1:
             exchange = min(exchange_time(request, like), seconds / rounds / 2)
         train = seconds / rounds - exchange
-        training = {kind: train * fastest / speed(like, kind) for kind in kinds}
-    return {"rounds": rounds, "training": training, "sync": dict.fromkeys(kinds, exchange)}
+        training = {kind: train * fastest / speed for kind, speed in speeds.items()}
+    return {"rounds": rounds, "training": training, "sync": dict.fromkeys(speeds, exchange)}
 
 
 def _provenance(request: Request, jobs: Sequence[TraceJob], timed: bool, typed: set[str]) -> str:

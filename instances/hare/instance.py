@@ -51,16 +51,13 @@ class Task(Record):
     """T^s by GPU or kind, in meta.time_unit; 0 if absent."""
 
 
-COMPACT = ("rounds", "tasks_per_round", "training_time")
+COMPACT, OPTIONAL = ("rounds", "tasks_per_round", "training_time"), ("synchronization_time",)
 ONE_SHAPE: JsonDict = {  # part of the JSON Schema
     "oneOf": [
-        {
-            "required": list(COMPACT),
-            "not": {"required": ["task_rounds"]},
-        },
+        {"required": list(COMPACT), "not": {"required": ["task_rounds"]}},
         {
             "required": ["task_rounds"],
-            "not": {"anyOf": [{"required": [key]} for key in (*COMPACT, "synchronization_time")]},
+            "not": {"anyOf": [{"required": [key]} for key in (*COMPACT, *OPTIONAL)]},
         },
     ]
 }
@@ -95,19 +92,15 @@ class Job(Record):
 
     @model_validator(mode="after")
     def _one_shape(self) -> Self:
-        given = [
-            key for key in (*COMPACT, "synchronization_time") if getattr(self, key) is not None
-        ]
-        if self.task_rounds is not None:
-            if given:
-                raise field_error(f"both '{given[0]}' and 'task_rounds'")
-            return self
-        if not given:
+        given = [key for key in (*COMPACT, *OPTIONAL) if getattr(self, key) is not None]
+        if given and self.task_rounds is not None:
+            raise field_error(f"both '{given[0]}' and 'task_rounds'")
+        if not given and self.task_rounds is None:
             raise field_error(
                 "need 'rounds', 'tasks_per_round' and 'training_time', or 'task_rounds'"
             )
         for key in COMPACT:
-            if key not in given:
+            if given and key not in given:
                 raise field_error("missing key", key)
         return self
 

@@ -66,14 +66,6 @@ for _name, _row in _TABLES["models"].items():
     MODELS[_name] = Model(name=_name, switching=_cells, **_row)
 
 
-def models_of(job_class: str) -> tuple[Model, ...]:
-    """Return the models of a class, in the order of Table 2.
-
-    `job_class`: one of `CLASSES`.
-    """
-    return tuple(model for model in MODELS.values() if model.job_class == job_class)
-
-
 def stand_in(name: str | None) -> Model | None:
     """Return the model of Table 2 that is similar to a model in a trace, or None.
 
@@ -85,7 +77,7 @@ def stand_in(name: str | None) -> Model | None:
 
 # --- jobs and clusters -------------------------------------------------------------------------
 
-Speed = Callable[[Model, str], float]  # speedup of a model on a GPU kind over K80
+Speed = Callable[[Model], Mapping[str, float]]  # speedups of a model over K80 by kind of GPU
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +201,8 @@ def draw_models(request: Request, jobs: int) -> list[Model]:
     """
     classes = _classes(request, jobs)
     within = uniform(stream(request, "models"), (0, FINE - 1), jobs)
-    choices = [models_of(name) for name in classes]
+    of_class = {name: [m for m in MODELS.values() if m.job_class == name] for name in CLASSES}
+    choices = [of_class[name] for name in classes]
     return [models[k % len(models)] for models, k in zip(choices, within, strict=True)]
 
 
@@ -221,14 +214,11 @@ def _classes(request: Request, jobs: int) -> list[str]:
     classes: list[int] = [k for block in blocks for k in block][:jobs]
     keys = uniform(stream(request, "changes"), (0, FINE - 1), jobs)
     surplus = [classes.count(k) - count for k, count in enumerate(counts)]
-    missing = [k for k, more in enumerate(surplus) for _ in range(-more)]
-    leaving = []
+    missing = iter([k for k, more in enumerate(surplus) for _ in range(-more)])
     for n in sorted(range(jobs), key=lambda n: (keys[n], n)):
         if surplus[classes[n]] > 0:
             surplus[classes[n]] -= 1
-            leaving.append(n)
-    for n, k in zip(leaving, missing, strict=True):
-        classes[n] = k
+            classes[n] = next(missing)
     return [CLASSES[k] for k in classes]
 
 
@@ -257,10 +247,10 @@ def draw_rounds(request: Request, models: Sequence[Model]) -> list[int]:
     return [scaled(draw, *bounds) for draw, bounds in zip(draws, ranges, strict=True)]
 
 
-def draw_jobs(request: Request, kinds: Mapping[str, int], speed: Speed) -> list[Draft]:
+def draw_jobs(request: Request, speed: Speed) -> list[Draft]:
     """Draw the jobs, each property from a separate stream, and sort them by arrival.
 
-    `kinds`: number of GPUs by kind. `speed`: speedup of a model on a GPU kind over K80.
+    `speed`: speedups of a model over K80 by kind of GPU.
     """
     value, jobs = request.values, request.values["jobs"]
     models = draw_models(request, jobs)
@@ -274,10 +264,8 @@ def draw_jobs(request: Request, kinds: Mapping[str, int], speed: Speed) -> list[
     for place, n in enumerate(sorted(range(jobs), key=lambda n: (arrival[n], n)), start=1):
         model = models[n]
         count, batch = in_batches(request, rounds[n])
-        training = {
-            kind: batch * time
-            for kind, time in training_times(request, model, kinds, speed).items()
-        }
+        times = training_times(request, model, speed(model))
+        training = {kind: batch * time for kind, time in times.items()}
         sync = exchange_times(request, model)
         if value["sync_cap"]:  # equal on all kinds, and at most the shortest training time
             sync = min(sync, *training.values())
@@ -289,7 +277,7 @@ def draw_jobs(request: Request, kinds: Mapping[str, int], speed: Speed) -> list[
                 rounds=count,
                 tasks=tasks[n],
                 training=training,
-                sync=dict.fromkeys(kinds, sync),
+                sync=dict.fromkeys(training, sync),
                 model=model.name,
                 like=model,
             )
@@ -309,15 +297,14 @@ def in_batches(request: Request, rounds: int) -> tuple[int, float]:
     return count, rounds / count
 
 
-def training_times(
-    request: Request, model: Model, kinds: Mapping[str, int], speed: Speed
-) -> dict[str, float]:
+def training_times(request: Request, model: Model, speeds: Mapping[str, float]) -> dict[str, float]:
     """Return T^c by kind in seconds: `batches_per_task` mini-batches of size B_0.
 
-    `kinds`: number of GPUs by kind. `speed`: speedup of a model on a GPU kind over K80.
+    `speeds`: speedups of the model over K80 by kind of GPU.
     """
     on_v100 = request.values["batches_per_task"] * model.batch_ms
-    return {kind: on_v100 * model.speedups["V100"] / speed(model, kind) / 1000 for kind in kinds}
+    work = on_v100 * model.speedups["V100"]
+    return {kind: work / speed / 1000 for kind, speed in speeds.items()}
 
 
 def exchange_time(request: Request, model: Model) -> float:

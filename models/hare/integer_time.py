@@ -39,6 +39,11 @@ class HareSteps(HareScale):
     critical: Ints  # [n] L_n, critical path of the job, steps
 
     @property
+    def sync(self) -> Ints:
+        """Synchronization times T^s [i, k], steps."""
+        return self.duration - self.train
+
+    @property
     def critical_path_value(self) -> int:
         """Critical-path bound sum w_n (a_n + L_n), in grid steps."""
         return int(self.weight @ (self.arrival + self.critical))

@@ -63,6 +63,7 @@ MAX_SLOTS = 10_000_000  # kinds of GPUs x steps from 0 to the horizon
 LARGEST_EXACT = 2.0**52  # smaller sums of integers and prices are exact in doubles
 _DRAWN = 5  # list schedules from randomly chosen columns, at every node
 _ROOT_GAP, _NODE_GAP = 0.005, 0.1  # see `_solve`
+_ROOT_SMOOTHING, _NODE_SMOOTHING = (0.7, 0.35, 0.175, 0.0), (0.5, 0.25, 0.125, 0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -188,18 +189,15 @@ class BranchAndPrice:
         """
         prices = np.nan_to_num(np.maximum(prices, 0.0), posinf=0.0)
         costs, half = 4.0 * float(self.whole.weight.sum()) * self.horizon, LARGEST_EXACT / 2
-        size = costs + self._largest_sum(prices)
+        # four times an upper bound on every sum of prices, and of costs
+        dearest = float(self._prefix(prices)[:, -1].max())
+        size = costs + 4.0 * (float(self.capacity @ prices) + self.view.tasks * dearest)
         if not size < half:
             terms = 4.0 * (float(self.capacity.sum()) + self.view.tasks * self.horizon)
             prices = np.minimum(prices, (half - costs) / terms)
             size = half
         quantum = 2.0 ** max(-BITS, math.ceil(math.log2(max(1.0, size))) - 52)
         return np.asarray(np.round(prices / quantum) * quantum)
-
-    def _largest_sum(self, prices: Floats) -> float:
-        """Return four times an upper bound on every sum of prices."""
-        dearest = self._prefix(prices)[:, -1].max()
-        return 4.0 * (float(self.capacity @ prices) + self.view.tasks * float(dearest))
 
     def _price(self, prices: Floats, windows: list[JobWindows]) -> tuple[float, list[PricedJob]]:
         """Return the Lagrangian bound of prices, and the forward pass of each job.
@@ -227,7 +225,7 @@ class BranchAndPrice:
         Returns the shares [j] of the master's columns, or None if the bound closes the node.
 
         Columns are priced at a mix of the best prices so far and the master's prices (dual
-        smoothing); if none improves, the weight of the former is halved down to 0. Column
+        smoothing); if none improves, the weight of the former is reduced down to 0. Column
         generation ends early once bound and master differ by less than `gap` times the distance of
         the bound to the incumbent; with 0, it ends when no column improves.
         """
@@ -235,7 +233,6 @@ class BranchAndPrice:
         self._master.restrict(node.windows)
         bound, _ = self._price(node.prices, node.windows)
         best, prices = max(node.bound, bound), node.prices
-        smoothing = 0.7 if is_root else 0.5
         while True:
             node.bound, node.prices = best, prices
             if is_root:
@@ -249,18 +246,14 @@ class BranchAndPrice:
             shares = np.asarray(result.values)
             rows = len(self.capacity)
             master, convexity = self._rounded(-result.duals[:rows]), result.duals[rows:]
-            weight = smoothing
-            while True:
+            for weight in _ROOT_SMOOTHING if is_root else _NODE_SMOOTHING:
                 trial = self._rounded(weight * prices + (1 - weight) * master)
                 bound, priced = self._price(trial, node.windows)
                 if bound > best:
                     best, prices = bound, trial
-                if not priced:
+                new = self._improving(priced, self._prefix(master), convexity) if priced else []
+                if new or not priced:
                     break
-                new = self._improving(priced, self._prefix(master), convexity)
-                if new or weight == 0:
-                    break
-                weight = 0.0 if weight < 0.2 else weight / 2
             if not priced or self._closed(best):
                 continue
             if not new or result.objective - best < gap * (self.upper - best):

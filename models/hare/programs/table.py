@@ -1,6 +1,6 @@
 """The programs of family `hare`, and the names of what their indices stand for."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -61,12 +61,11 @@ def index_names(instance: HareInstance) -> Mapping[str, list[tuple[Any, ...]]]:
 
     view = arrays(instance)
     ids = [job.id for job in instance.jobs]
-    round_job, task_round = view.round_job.tolist(), view.task_round.tolist()
-    rounds = [(ids[n], q - int(view.job_rounds[n]) + 1) for q, n in enumerate(round_job)]
-    tasks = [(*rounds[q], i - int(view.round_tasks[q]) + 1) for i, q in enumerate(task_round)]
+    columns = view.task_job.tolist(), view.place.tolist(), view.number.tolist()
+    tasks = [(ids[n], r, i) for n, r, i in zip(*columns, strict=True)]
     return {
         "job": [(name,) for name in ids],
-        "round": [*rounds],
+        "round": [tasks[first][:2] for first in view.round_tasks[:-1]],
         "task": [*tasks],
         "alike": [tasks[group[0]] for group in view.alike],
         "gpu": [(gpu.id,) for gpu in instance.gpus],
@@ -74,44 +73,39 @@ def index_names(instance: HareInstance) -> Mapping[str, list[tuple[Any, ...]]]:
     }
 
 
-def _build(name: str, **settings: object) -> Callable[..., Any]:
-    """Return a builder, imported when it is first called."""
-    return partial(Lazy(f"schedgap.models.hare.exact.build_programs:{name}"), **settings)
+_BUILDERS = "schedgap.models.hare.exact.build_programs"
 
 
-def _narrowed(name: str, **settings: object) -> Narrowed:
-    """Return a builder in the time windows that a list schedule leaves open."""
-    return Narrowed(
-        _build(name, **settings), Lazy("schedgap.models.hare.heuristics.initial:starting_schedule")
-    )
+def _builders(name: str, **settings: object) -> dict[str, Any]:
+    """Return a builder for the full horizon and for the time windows of a list schedule."""
+    build: Any = partial(Lazy(f"{_BUILDERS}:{name}"), **settings)
+    heuristic = Lazy("schedgap.models.hare.heuristics.initial:starting_schedule")
+    return {"build": build, "narrow": Narrowed(build, heuristic)}
 
 
 PROGRAMS: Mapping[str, Program[HareInstance, Any]] = {
     "big-m": Program(
         "the paper's program Hare_Sched, with a big-M row for each order of two tasks on a GPU",
         "exact",
-        _build("big_m"),
         equations="(4)-(8)",
         indices=_PRINTED,
         literal=Lazy("schedgap.models.hare.programs.printed:literal"),
-        narrow=_narrowed("big_m"),
+        **_builders("big_m"),
         symmetry=("cut_alike",),
         also=("printed",),
     ),
     "time-indexed": Program(
         "how many tasks start on each kind of GPU in each time step",
         "exact",
-        _build("time_indexed", max_columns=None),
         indices=_TIME_INDEXED,
-        narrow=_narrowed("time_indexed", max_columns=None),
+        **_builders("time_indexed", max_columns=None),
         unit=_unit,
     ),
     "time-indexed-lp": Program(
         "the linear relaxation of `time-indexed`",
         "relaxation",
-        _build("relaxed_time_indexed"),
         indices=_TIME_INDEXED,
-        narrow=_narrowed("relaxed_time_indexed"),
+        **_builders("relaxed_time_indexed"),
         unit=_unit,
     ),
     "relaxed-miqcp": Program(
@@ -125,7 +119,7 @@ PROGRAMS: Mapping[str, Program[HareInstance, Any]] = {
         "Hare_Sched_RL with Queyranne's inequality (9) for single tasks, where the cutting-plane "
         "loop of Algorithm 1 starts",
         "relaxation",
-        _build("relaxed_prefix"),
+        Lazy(f"{_BUILDERS}:relaxed_prefix"),
         equations="(4)-(7), (9)",
         indices=_PREFIX,
         symmetry=("cut_alike_tasks",),
@@ -134,7 +128,7 @@ PROGRAMS: Mapping[str, Program[HareInstance, Any]] = {
     "fluid-lp": Program(
         "linear program over jobs, kinds of GPUs and cells of time",
         "relaxation",
-        _build("fluid_lp"),
+        Lazy(f"{_BUILDERS}:fluid_lp"),
         indices=_FLUID,
     ),
 }
