@@ -1,6 +1,6 @@
 """A `hare` instance as arrays."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -95,8 +95,8 @@ def arrays(instance: HareInstance) -> HareArrays:
     """Return an instance as arrays; they are computed once per instance."""
     jobs = instance.jobs
     sizes = [len(job.tasks_of(r)) for job in jobs for r in range(job.number_of_rounds)]
-    job_rounds = _offsets([job.number_of_rounds for job in jobs])
-    round_tasks = _offsets(sizes)
+    job_rounds = np.append(0, np.cumsum([job.number_of_rounds for job in jobs], dtype=np.int64))
+    round_tasks = np.append(0, np.cumsum(sizes, dtype=np.int64))
     round_job = np.repeat(np.arange(len(jobs)), np.diff(job_rounds))
     task_round = np.repeat(np.arange(len(sizes)), sizes)
     distinct = [(task, number) for job in jobs for _, task, number in job.times()]
@@ -128,11 +128,15 @@ def arrays(instance: HareInstance) -> HareArrays:
         head=arrival[round_job[task_round]] + before[task_round],
         critical=np.add.reduceat(length, job_rounds[:-1]),
     )
-    for name in view.__slots__:
-        value = getattr(view, name)
+    forbid_changes(getattr(view, name) for name in view.__slots__)
+    return view
+
+
+def forbid_changes(values: Iterable[object]) -> None:
+    """Make all arrays among some values read-only."""
+    for value in values:
         if isinstance(value, np.ndarray):
             value.setflags(write=False)
-    return view
 
 
 def grouped(keys: Iterable[Hashable]) -> list[tuple[int, ...]]:
@@ -141,11 +145,6 @@ def grouped(keys: Iterable[Hashable]) -> list[tuple[int, ...]]:
     for place, key in enumerate(keys):
         groups.setdefault(key, []).append(place)
     return [tuple(group) for group in groups.values()]
-
-
-def _offsets(sizes: Sequence[int]) -> Ints:
-    """Return the positions at which consecutive groups of these sizes begin, and the end."""
-    return np.append(0, np.cumsum(sizes, dtype=np.int64))
 
 
 def lengths_around(

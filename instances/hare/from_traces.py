@@ -155,7 +155,7 @@ JobType = tuple[str, int]  # measured job type: name, GPUs
 Step = dict[str, tuple[float, float]]  # by kind: seconds of training and synchronization
 
 
-class Measured(NamedTuple):
+class MeasuredTypes(NamedTuple):
     """Steps of a whole job by measured type, or why the type does not run on every kind."""
 
     steps: Mapping[JobType, Step]
@@ -181,7 +181,7 @@ def base_kind(kind: str) -> str:
     return re.sub(r"(?<=\d)M\d+$", "", kind.upper())
 
 
-def _measured(request: Request, kinds: Mapping[str, int]) -> Measured:
+def _measured(request: Request, kinds: Mapping[str, int]) -> MeasuredTypes:
     """Return the measured types of the rates, if there are any."""
     steps: dict[JobType, Step] = {}
     refused: dict[JobType, str] = {}
@@ -200,10 +200,10 @@ def _measured(request: Request, kinds: Mapping[str, int]) -> Measured:
             own[kind] = train, 1 / rate - train
         else:
             steps[name, gpus] = own
-    return Measured(steps, refused)
+    return MeasuredTypes(steps, refused)
 
 
-def _retimed(request: Request, draft: Draft, measured: Measured) -> Draft:
+def _retimed(request: Request, draft: Draft, measured: MeasuredTypes) -> Draft:
     """Give a drawn job a measured type, with `batches_per_task` steps on each of its GPUs."""
     gpus = max((gpus for _, gpus in measured.steps if gpus <= draft.tasks), default=0)
     if not gpus:
@@ -224,7 +224,7 @@ def _steps(number: float, step: Step) -> Work:
 # --- jobs ---------------------------------------------------------------------------------------
 
 
-def _drawn(request: Request, measured: Measured, speed: Speed) -> tuple[list[Draft], str]:
+def _drawn(request: Request, measured: MeasuredTypes, speed: Speed) -> tuple[list[Draft], str]:
     """Draw jobs, with the arrivals of a trace if there is one; also return their source."""
     if request.jobs is None:
         drafts, sentence = draw_jobs(request, speed), "jobs"
@@ -241,7 +241,7 @@ def _drawn(request: Request, measured: Measured, speed: Speed) -> tuple[list[Dra
     return drafts, f"{sentence} drawn with seed {request.seed}"
 
 
-def _traced(request: Request, measured: Measured, speed: Speed) -> tuple[list[Draft], str]:
+def _traced(request: Request, measured: MeasuredTypes, speed: Speed) -> tuple[list[Draft], str]:
     """Return the jobs of the trace, and a text for `meta.source`."""
     trace, value, typed = request.jobs, request.values, measured.names
     assert trace is not None
@@ -300,12 +300,12 @@ def _rounds(request: Request, steps: int | None, seconds: float, drawn: int) -> 
     value = request.values
     if steps is not None:
         drawn = math.ceil(steps / (value["steps_per_round"] or 1))
-    most = min(value["max_rounds"], int(seconds / (value["slot_seconds"] or 0.001)))
+    most: int = min(value["max_rounds"], int(seconds / (value["slot_seconds"] or 0.001)))
     return max(1, min(drawn, most))
 
 
 def _rated(
-    request: Request, job: TraceJob, job_type: JobType, measured: Measured, drawn: int
+    request: Request, job: TraceJob, job_type: JobType, measured: MeasuredTypes, drawn: int
 ) -> Work:
     """Return the work of a job with measured rates.
 

@@ -125,10 +125,11 @@ class _Workload:
 
     def single_batches(self, seed: int) -> HareInstance:
         """Return the testbed with one mini-batch per task, 20 times as short, and switching."""
-        settings = self.base | {"jobs": self.testbed_jobs, "switching": True}
+        settings: dict[str, object] = {"jobs": self.testbed_jobs, "switching": True}
         span = 600 / 20 / (4 if self.quick else 1)
-        settings |= {"batches_per_task": 1, "arrival_span": span}
-        return self._drawn("testbed", seed, tuple(settings.items()))
+        return self._instance(
+            "testbed", seed, settings | {"batches_per_task": 1, "arrival_span": span}
+        )
 
     def _instance(self, preset: str, seed: int, settings: dict[str, object]) -> HareInstance:
         changed = {key: x for key, x in settings.items() if DEFAULTS.get(key) != x}
@@ -279,8 +280,9 @@ def gpu_use(instance: HareInstance, schedule: Mapping[str, Any]) -> tuple[float,
 
 USED, IDLE, IDLE_TIME = "GPU utilization (%)", "GPU idle time (%)", "idle time of a GPU"
 GPU_USE: dict[str, Measure] = {
-    name: lambda instance, schedule, trace, part=part: gpu_use(instance, schedule)[part]
-    for part, name in enumerate((USED, IDLE, IDLE_TIME))
+    USED: lambda instance, schedule, trace: gpu_use(instance, schedule)[0],
+    IDLE: lambda instance, schedule, trace: gpu_use(instance, schedule)[1],
+    IDLE_TIME: lambda instance, schedule, trace: gpu_use(instance, schedule)[2],
 }
 
 

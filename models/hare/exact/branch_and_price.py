@@ -456,25 +456,14 @@ class BranchAndPrice:
         offered. Raises UnsettledError with the best bound in `node.bound`.
         """
         # At the root, the bound and the fixing are worth more columns than at other nodes.
-        gap = _ROOT_GAP if node.branch is None else _NODE_GAP
-        solved = False
-        while True:
+        for gap in (_ROOT_GAP if node.branch is None else _NODE_GAP, 0.0):
             try:
                 shares = self._solve(node, gap)
             finally:
                 if node.branch is None:
                     self.root = node.bound
-            if not solved:
-                solved = True
-                self.nodes += 1
-                if node.branch is not None:
-                    gain = min(node.bound, float(self.upper)) - node.parent_bound
-                    self._pseudocosts.learn(
-                        node.branch.key,
-                        node.side,
-                        gain=max(0.0, gain),
-                        distance=node.branch.distance[node.side],
-                    )
+            if gap > 0:
+                self._learn(node)
             if shares is None:
                 self._log.close(node.number, node.prices)
                 return []
@@ -487,9 +476,9 @@ class BranchAndPrice:
                 self._log.close(node.number, node.prices)
                 return []
             branch = self._choose(support)
-            if branch is not None or gap == 0:
+            if branch is not None:
                 break
-            gap = 0.0  # one column of each job, but cheaper ones may still be missing
+            # one column of each job, but cheaper ones may still be missing
         windows = self._reduce(node)
         if branch is None:
             branch = self._any_branch(windows)
@@ -503,6 +492,16 @@ class BranchAndPrice:
             _TreeNode(node.bound, child, node.prices, node.bound, branch, side, first + side)
             for side, child in enumerate(self._children(windows, branch))
         ]
+
+    def _learn(self, node: _TreeNode) -> None:
+        """Count a node, and record by how much its branch has raised the bound."""
+        self.nodes += 1
+        if node.branch is not None:
+            gain = min(node.bound, float(self.upper)) - node.parent_bound
+            distance = node.branch.distance[node.side]
+            self._pseudocosts.learn(
+                node.branch.key, node.side, gain=max(0.0, gain), distance=distance
+            )
 
     def _offer_last(self, prices: Floats, windows: list[JobWindows]) -> Floats | None:
         """Offer the only schedule left in some windows; return prices that show it is no better.
