@@ -263,7 +263,10 @@ def draw_jobs(request: Request, speed: Speed) -> list[Draft]:
     drafts = []
     for place, n in enumerate(sorted(range(jobs), key=lambda n: (arrival[n], n)), start=1):
         model = models[n]
-        count, batch = in_batches(request, rounds[n])
+        # A job trains on the same data whatever its batch size: with batches of twice the size it
+        # has half as many rounds. An integer number of rounds holds all the data.
+        count = max(1, math.floor(rounds[n] / value["batch_factor"] + 0.5))
+        batch = rounds[n] / count  # size of a batch over B_0
         times = training_times(request, model, speed(model))
         training = {kind: batch * time for kind, time in times.items()}
         sync = exchange_times(request, model)
@@ -283,18 +286,6 @@ def draw_jobs(request: Request, speed: Speed) -> list[Draft]:
             )
         )
     return drafts
-
-
-def in_batches(request: Request, rounds: int) -> tuple[int, float]:
-    """Return the number of rounds with batches of size `batch_factor` B_0, and that size over B_0.
-
-    A job trains on the same data whatever its batch size: with batches of twice the size it has
-    half as many rounds. The size is such that an integer number of rounds holds all the data.
-
-    `rounds`: number of rounds with batches of size B_0.
-    """
-    count = max(1, math.floor(rounds / request.values["batch_factor"] + 0.5))
-    return count, rounds / count
 
 
 def training_times(request: Request, model: Model, speeds: Mapping[str, float]) -> dict[str, float]:
