@@ -266,3 +266,11 @@ class Program(Generic[I, S]):
         from schedgap.solvers.programs.indices import Indices
 
         return Indices({name: kinds.split() for name, kinds in self.indices.items()}, names)
+
+
+def by_name(names: Mapping[str, str]) -> dict[str, str]:
+    """Return what the indices of variables and rows stand for, by name, as `Program.indices`.
+
+    `names`: the names, by what their indices stand for.
+    """
+    return {name: kinds for kinds, listed in names.items() for name in listed.split()}

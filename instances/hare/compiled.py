@@ -1,6 +1,6 @@
 """A `hare` instance as arrays."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -69,6 +69,16 @@ class HareArrays:
         return self.train + self.sync
 
     @property
+    def place(self) -> Ints:
+        """Number of the round of each task in its job [i], from 1."""
+        return self.task_round - self.job_rounds[self.task_job] + 1
+
+    @property
+    def number(self) -> Ints:
+        """Number of each task in its round [i], from 1."""
+        return np.arange(self.tasks) - self.round_tasks[self.task_round] + 1
+
+    @property
     def fastest(self) -> Floats:
         """Shortest duration of each task [i]."""
         return np.asarray(self.duration.min(axis=1))
@@ -84,16 +94,15 @@ class HareArrays:
 def arrays(instance: HareInstance) -> HareArrays:
     """Return an instance as arrays; they are computed once per instance."""
     jobs = instance.jobs
-    rounds = [job.tasks_of(r) for job in jobs for r in range(job.number_of_rounds)]
-    job_rounds = _offsets([job.number_of_rounds for job in jobs])
-    round_tasks = _offsets([len(tasks) for tasks in rounds])
+    sizes = [len(job.tasks_of(r)) for job in jobs for r in range(job.number_of_rounds)]
+    job_rounds = np.append(0, np.cumsum([job.number_of_rounds for job in jobs], dtype=np.int64))
+    round_tasks = np.append(0, np.cumsum(sizes, dtype=np.int64))
     round_job = np.repeat(np.arange(len(jobs)), np.diff(job_rounds))
-    task_round = np.repeat(np.arange(len(rounds)), np.diff(round_tasks))
-    kept = {id(task): task for tasks in rounds for task in tasks}.values()
-    row = {id(task): number for number, task in enumerate(kept)}
-    rows = np.array([row[id(task)] for tasks in rounds for task in tasks])
-    train = _table(instance, [task.training_time for task in kept])
-    sync = _table(instance, [task.synchronization_time or {} for task in kept])
+    task_round = np.repeat(np.arange(len(sizes)), sizes)
+    distinct = [(task, number) for job in jobs for _, task, number in job.times()]
+    rows = np.repeat(np.arange(len(distinct)), [number for _, number in distinct])
+    train = _table(instance, [task.training_time for task, _ in distinct])
+    sync = _table(instance, [task.synchronization_time or {} for task, _ in distinct])
     columns = zip(train.T, sync.T, strict=True)
     class_gpus = tuple(grouped((own.tobytes(), other.tobytes()) for own, other in columns))
     gpu_class = np.empty(len(instance.gpus), dtype=np.int64)
@@ -119,11 +128,15 @@ def arrays(instance: HareInstance) -> HareArrays:
         head=arrival[round_job[task_round]] + before[task_round],
         critical=np.add.reduceat(length, job_rounds[:-1]),
     )
-    for name in view.__slots__:
-        value = getattr(view, name)
+    forbid_changes(getattr(view, name) for name in view.__slots__)
+    return view
+
+
+def forbid_changes(values: Iterable[object]) -> None:
+    """Make all arrays among some values read-only."""
+    for value in values:
         if isinstance(value, np.ndarray):
             value.setflags(write=False)
-    return view
 
 
 def grouped(keys: Iterable[Hashable]) -> list[tuple[int, ...]]:
@@ -132,11 +145,6 @@ def grouped(keys: Iterable[Hashable]) -> list[tuple[int, ...]]:
     for place, key in enumerate(keys):
         groups.setdefault(key, []).append(place)
     return [tuple(group) for group in groups.values()]
-
-
-def _offsets(sizes: Sequence[int]) -> Ints:
-    """Return the positions at which consecutive groups of these sizes begin, and the end."""
-    return np.append(0, np.cumsum(sizes, dtype=np.int64))
 
 
 def lengths_around(

@@ -1,10 +1,8 @@
 """Worked examples of family `hare` that settings change or tables give; see `presets.toml`."""
 
-from collections.abc import Mapping
-
 from schedgap.errors import UsageError
 from schedgap.instances.generate import Generated, Request
-from schedgap.instances.hare.workload import MODELS
+from schedgap.instances.hare.workload import MODELS, Draft
 
 
 def fig5(request: Request) -> Generated:
@@ -16,7 +14,7 @@ def fig5(request: Request) -> Generated:
     gpus = [(f"{kind}-{m}", kind) for kind, n in mix.items() for m in range(1, int(n) + 1)]
     times = {kind: round(like.speedups["V100"] / like.speedups[kind], 3) for kind in mix}
     return Generated(
-        _instance(gpus, [_job("ResNet", 1, times, rounds=10, tasks=4)]),
+        _instance(gpus, [Draft("ResNet", 0, 1, 10, 4, times).to_data()]),
         "Fig. 5 with the speedups of ResNet50 (those of ResNet152 are not in the text); a task"
         " takes 1 on a V100; combinations of our choice",
         "tasks on a V100",
@@ -26,16 +24,15 @@ def fig5(request: Request) -> Generated:
 def fig7(request: Request) -> Generated:
     """Return preset `fig7`."""
     names, row = ("GraphSAGE", "ResNet50"), request.values["row"]
-    cells = [MODELS[name].switching[row] for name in names]
-    times = [round(cell.training / 1000, 6) for cell in cells]
-    jobs = []
-    for name, own, other in zip(names, times, reversed(times), strict=True):
-        job = _job(name, 1, {"GPU": own}, rounds=20) | {"model": name}
-        jobs.append(job | {"synchronization_time": {"GPU": other}})
-    fields = _instance([("GPU1", "GPU")], jobs)
-    fields["switching"] = {"models": {name: MODELS[name].switching_times() for name in names}}
+    times = [round(MODELS[name].switching[row].training / 1000, 6) for name in names]
+    jobs = [
+        Draft(name, 0, 1, 20, 1, {"GPU": own}).to_data()
+        | {"model": name, "synchronization_time": {"GPU": other}}
+        for name, own, other in zip(names, times, reversed(times), strict=True)
+    ]
+    switching = {"models": {name: MODELS[name].switching_times() for name in names}}
     return Generated(
-        fields,
+        {**_instance([("GPU1", "GPU")], jobs), "switching": switching},
         f"Fig. 7: training times implied by row '{row}' of Table 3; each job synchronizes while"
         " the other trains",
         "s",
@@ -44,36 +41,24 @@ def fig7(request: Request) -> Generated:
 
 def ce2(request: Request) -> Generated:
     """Return preset `ce2`."""
-    lights = request.values["lights"]
-    jobs = [
-        _job("heavy", 1000, {"kind": 11}),
-        *(_job(f"light{k}", 2, {"kind": 10}) for k in range(1, lights + 1)),
-        _job("sponge", 1, {"kind": 10}),
-    ]
+    lights = [(f"light{k}", 2, 10) for k in range(1, request.values["lights"] + 1)]
     return Generated(
-        _instance([("GPU1", "kind")], jobs),
+        _instance(
+            [("GPU1", "kind")],
+            [
+                Draft(name, 0, weight, 1, 1, {"kind": time}).to_data()
+                for name, weight, time in (("heavy", 1000, 11), *lights, ("sponge", 1, 10))
+            ],
+        ),
         "counterexample to Theorem 4 with the relaxation as printed: all delay goes to the sponge",
         "s",
     )
 
 
-def _job(
-    name: str, weight: float, times: Mapping[str, float], *, rounds: int = 1, tasks: int = 1
-) -> dict[str, object]:
-    return {
-        "id": name,
-        "arrival": 0,
-        "weight": weight,
-        "rounds": rounds,
-        "tasks_per_round": tasks,
-        "training_time": dict(times),
-    }
-
-
 def _instance(gpus: list[tuple[str, str]], jobs: list[dict[str, object]]) -> dict[str, object]:
-    kinds = dict.fromkeys(kind for _, kind in gpus)
+    """Return the fields of an instance; a GPU has a name and a kind."""
     return {
-        "gpu_kinds": [{"id": kind} for kind in kinds],
+        "gpu_kinds": [{"id": kind} for kind in dict.fromkeys(kind for _, kind in gpus)],
         "gpus": [{"id": name, "kind": kind} for name, kind in gpus],
         "jobs": jobs,
     }

@@ -22,9 +22,10 @@ are given, see `draw_jobs`.
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from schedgap.errors import UsageError
 from schedgap.instances.generate import Generated, Request, apportion, check_settings, uniform
@@ -49,21 +50,13 @@ DRAWN = (
     "models and batch sizes of Table 2, times on V100 from Table 3; other speeds, model sizes,"
     " rounds and arrivals of our choice"
 )
+_EXCHANGES = ("batch_factor", "exchanges", "sync_cap")
 REPLACED = {  # settings that have no effect with a file
-    "jobs": (
-        "arrival_span",
-        "tasks_per_round",
-        "batches_per_task",
-        "batch_factor",
-        "exchanges",
-        "sync_cap",
-    ),
+    "jobs": ("arrival_span", "tasks_per_round", "batches_per_task", *_EXCHANGES),
     "machines": ("mix",),
-    "rates": ("bandwidth", "batch_factor", "exchanges", "sync_cap"),
+    "rates": ("bandwidth", *_EXCHANGES),
 }
-ONLY_ARRIVALS = REPLACED | {
-    "jobs": ("arrival_span",)
-}  # replaced settings if only the arrivals are used
+ONLY_ARRIVALS = REPLACED | {"jobs": ("arrival_span",)}  # if only the arrivals are used
 
 
 def check_files(request: Request) -> None:
@@ -89,64 +82,55 @@ def from_traces(request: Request, mix: Mapping[str, float]) -> Generated:
 
     `mix`: share of each GPU kind if no file gives them.
     """
-    kinds, sources = _kinds(request, mix)
-    steps = measured_steps(request, kinds)
-    speed = _speeds(request, kinds)
+    kinds, gpus = _kinds(request, mix)
+    measured, speed = _measured(request, kinds), _speeds(request, kinds)
     jobs_of = _drawn if request.jobs is None or _only_arrivals(request) else _traced
-    drafts, sentence = jobs_of(request, kinds, steps, speed)
-    if not (request.jobs or request.machines or request.rates):
-        source = f"drawn with seed {request.seed}: {DRAWN}"
-        return Generated(*instance_of(request, kinds, drafts, source))
-    sources.insert(0, sentence)
+    drafts, sentence = jobs_of(request, measured, speed)
+    sources = [sentence, gpus]
     if request.rates is not None:
         sources.append(
             f"times: steps per second of {request.rates.file} ({request.rates.format}),"
             f" workers {request.values['placement']}"
         )
+    elif not (request.jobs or request.machines):
+        sources = [f"drawn with seed {request.seed}: {DRAWN}"]
     return Generated(*instance_of(request, kinds, drafts, "; ".join(sources)))
 
 
 # --- kinds of GPUs -------------------------------------------------------------------------------
 
 
-def _kinds(request: Request, mix: Mapping[str, float]) -> tuple[dict[str, int], list[str]]:
-    """Return the number of GPUs by kind, and texts for `meta.source`."""
+def _kinds(request: Request, mix: Mapping[str, float]) -> tuple[dict[str, int], str]:
+    """Return the number of GPUs by kind, and a text for `meta.source`."""
     number, rates = request.values["gpus"], request.rates
-    measured = {kind.upper(): kind for kind in rates.kinds} if rates else {}
+    rated = tuple(kind.upper() for kind in rates.kinds) if rates else ()
+    shares, source = mix, "GPUs in the shares of mix"
     if request.machines is not None:
         file = request.machines.file
-        count: dict[str, int] = {}
+        found: Counter[str] = Counter()
         for machine in request.machines.machines:
             if machine.gpus:
-                count[machine.kind] = count.get(machine.kind, 0) + machine.gpus
-        if not count:
+                found[machine.kind] += machine.gpus
+        if not found:
             raise UsageError(f"{file}: no machine has a GPU")
-        kept = {k: n for k, n in count.items() if not rates or base_kind(k) in measured}
-        if not kept:
-            raise UsageError(f"{file}: no rates for any of its kinds ({', '.join(count)})")
-        total = sum(kept.values())
+        shares = {k: n for k, n in found.items() if not rates or base_kind(k) in rated}
+        if not shares:
+            raise UsageError(f"{file}: no rates for any of its kinds ({', '.join(found)})")
+        total = sum(shares.values())
         if "gpus" in request.given and number > total:
             raise UsageError(f"{file}: {total} usable GPUs, not enough for gpus={number}")
         number = min(number, total)
-        gone = [kind for kind in count if kind not in kept]
-        sources = [
-            f"{number} of {total} GPUs in the shares of {file} ({request.machines.format})"
-            + (f", without {', '.join(gone)}: no rates" if gone else "")
-        ]
-        shares: Mapping[str, float] = kept
-    elif measured and "mix" not in request.given:
-        shares = dict.fromkeys(measured, 1.0)
-        sources = ["GPUs in equal numbers of the measured kinds"]
-    else:
-        shares, sources = mix, ["GPUs in the shares of mix"]
-        known = tuple(measured) or KINDS
-        unknown = [kind for kind in shares if base_kind(kind) not in known]
-        if unknown:
-            raise UsageError(
-                f"option mix: no speeds for kind '{unknown[0]}': choose among {', '.join(known)}"
-            )
+        source = f"{number} of {total} GPUs in the shares of {file} ({request.machines.format})"
+        if gone := [kind for kind in found if kind not in shares]:
+            source += f", without {', '.join(gone)}: no rates"
+    elif rated and "mix" not in request.given:
+        shares, source = dict.fromkeys(rated, 1), "GPUs in equal numbers of the measured kinds"
+    elif unknown := [kind for kind in mix if base_kind(kind) not in (known := rated or KINDS)]:
+        raise UsageError(
+            f"option mix: no speeds for kind '{unknown[0]}': choose among {', '.join(known)}"
+        )
     counts = apportion(number, list(shares.values()))
-    return {kind: n for kind, n in zip(shares, counts, strict=True) if n}, sources
+    return {kind: n for kind, n in zip(shares, counts, strict=True) if n}, source
 
 
 def _speeds(request: Request, kinds: Mapping[str, int]) -> Speed:
@@ -154,27 +138,42 @@ def _speeds(request: Request, kinds: Mapping[str, int]) -> Speed:
     unknown = [kind for kind in kinds if base_kind(kind) not in KINDS]
     part = dict(zip(unknown, uniform(request.random, (0, 1000), len(unknown)), strict=True))
 
-    def speed(model: Model, kind: str) -> float:
-        if kind in part:
-            return 1 + part[kind] / 1000 * (model.speedups["V100"] - 1)
-        return model.speedups[base_kind(kind)]
+    def speeds(model: Model) -> dict[str, float]:
+        known, most = model.speedups, model.speedups["V100"] - 1
+        return {
+            kind: 1 + part[kind] / 1000 * most if kind in part else known[base_kind(kind)]
+            for kind in kinds
+        }
 
-    return speed
+    return speeds
 
 
 # --- measured rates -----------------------------------------------------------------------------
 
+Work = dict[str, Any]  # fields of a draft: rounds; T^c and T^s by kind, in seconds
 JobType = tuple[str, int]  # measured job type: name, GPUs
+Step = dict[str, tuple[float, float]]  # by kind: seconds of training and synchronization
 
 
-class Step(NamedTuple):
-    """Seconds of one step of a whole job on GPUs of one kind; their sum is its duration."""
+class MeasuredTypes(NamedTuple):
+    """Steps of a whole job by measured type, or why the type does not run on every kind."""
 
-    train: float
-    sync: float
+    steps: Mapping[JobType, Step]
+    refused: Mapping[JobType, str]
 
+    @property
+    def names(self) -> set[str]:
+        """Names of all measured types."""
+        return {name for name, _ in (*self.steps, *self.refused)}
 
-Steps = Mapping[JobType, dict[str, Step] | str]  # steps by kind, or why there are none
+    def on(self, gpus: int) -> list[JobType]:
+        """Return the types that run on a number of GPUs of every kind, in file order."""
+        return [key for key in self.steps if key[1] == gpus]
+
+    def drawn(self, request: Request, gpus: int) -> JobType:
+        """Draw one of these types; there must be one."""
+        types = self.on(gpus)
+        return types[uniform(request.random, (0, len(types) - 1), 1)[0]]
 
 
 def base_kind(kind: str) -> str:
@@ -182,120 +181,81 @@ def base_kind(kind: str) -> str:
     return re.sub(r"(?<=\d)M\d+$", "", kind.upper())
 
 
-def measured_steps(request: Request, kinds: Mapping[str, int]) -> Steps:
-    """Return the step of each job type on each kind, or the reason why it does not run there.
-
-    `request`: input of the preset, with rates. `kinds`: number of GPUs by kind.
-    """
-    if request.rates is None:
-        return {}
-    table = request.rates.steps_per_second
+def _measured(request: Request, kinds: Mapping[str, int]) -> MeasuredTypes:
+    """Return the measured types of the rates, if there are any."""
+    steps: dict[JobType, Step] = {}
+    refused: dict[JobType, str] = {}
+    table = request.rates.steps_per_second if request.rates else {}
     spread = request.values["placement"] == "spread"
-    types = dict.fromkeys(key for rates in table.values() for key in rates)
-    steps_by_type: dict[JobType, dict[str, Step] | str] = {}
-    for name, gpus in types:
-        steps: dict[str, Step] = {}
+    for name, gpus in dict.fromkeys(key for rates in table.values() for key in rates):
+        own: Step = {}
         for kind in kinds:
             alone = table.get((base_kind(kind), True), {}).get((name, 1))
-            packed = gpus == 1 or not spread
-            rate = table.get((base_kind(kind), packed), {}).get((name, gpus))
-            if rate is None or alone is None:
-                steps_by_type[name, gpus] = f"without a rate on {kind}"
-                break
+            rate = table.get((base_kind(kind), gpus == 1 or not spread), {}).get((name, gpus))
             if not rate or not alone:
-                steps_by_type[name, gpus] = f"not running on {kind}"
+                unknown = rate is None or alone is None
+                refused[name, gpus] = f"{'without a rate' if unknown else 'not running'} on {kind}"
                 break
             train = min(1 / (gpus * alone), 1 / rate)
-            steps[kind] = Step(train, 1 / rate - train)
+            own[kind] = train, 1 / rate - train
         else:
-            steps_by_type[name, gpus] = steps
-    return steps_by_type
+            steps[name, gpus] = own
+    return MeasuredTypes(steps, refused)
 
 
-def running_types(steps: Steps, gpus: int) -> list[JobType]:
-    """Return the job types that run on a number of GPUs of every kind, in file order.
-
-    `steps`: as returned by `measured_steps`. `gpus`: number of GPUs.
-    """
-    return [key for key, step in steps.items() if key[1] == gpus and not isinstance(step, str)]
-
-
-def draw_type(request: Request, steps: Steps, gpus: int) -> JobType:
-    """Draw one of the job types that run on a number of GPUs; at least one must exist.
-
-    `steps`: as returned by `measured_steps`. `gpus`: number of GPUs.
-    """
-    types = running_types(steps, gpus)
-    return types[uniform(request.random, (0, len(types) - 1), 1)[0]]
+def _retimed(request: Request, draft: Draft, measured: MeasuredTypes) -> Draft:
+    """Give a drawn job a measured type, with `batches_per_task` steps on each of its GPUs."""
+    gpus = max((gpus for _, gpus in measured.steps if gpus <= draft.tasks), default=0)
+    if not gpus:
+        raise UsageError("no measured job type runs on every kind of GPUs")
+    job_type = name, _ = measured.drawn(request, gpus)
+    work = _steps(request.values["batches_per_task"] * gpus, measured.steps[job_type])
+    return replace(draft, tasks=gpus, model=name, like=stand_in(name) or draft.like, **work)
 
 
-def _retimed(request: Request, drafts: Sequence[Draft], steps: Steps) -> list[Draft]:
-    """Give drawn jobs measured types, with `batches_per_task` steps on each of their GPUs."""
-    timed = []
-    for draft in drafts:
-        gpus = max((g for _, g in steps if g <= draft.tasks and running_types(steps, g)), default=0)
-        if not gpus:
-            raise UsageError("no measured job type runs on every kind of GPUs")
-        job_type = draw_type(request, steps, gpus)
-        step = steps[job_type]
-        assert not isinstance(step, str)
-        each = request.values["batches_per_task"] * gpus
-        timed.append(
-            replace(
-                draft,
-                tasks=gpus,
-                training={kind: each * part.train for kind, part in step.items()},
-                sync={kind: each * part.sync for kind, part in step.items()},
-                model=job_type[0],
-                like=stand_in(job_type[0]) or draft.like,
-            )
-        )
-    return timed
+def _steps(number: float, step: Step) -> Work:
+    """Return the times of a task with a number of steps of its job."""
+    return {
+        "training": {kind: number * train for kind, (train, _) in step.items()},
+        "sync": {kind: number * sync for kind, (_, sync) in step.items()},
+    }
 
 
 # --- jobs ---------------------------------------------------------------------------------------
 
 
-def _drawn(
-    request: Request, kinds: Mapping[str, int], steps: Steps, speed: Speed
-) -> tuple[list[Draft], str]:
+def _drawn(request: Request, measured: MeasuredTypes, speed: Speed) -> tuple[list[Draft], str]:
     """Draw jobs, with the arrivals of a trace if there is one; also return their source."""
     if request.jobs is None:
-        drafts, sentence = draw_jobs(request, kinds, speed), "jobs"
+        drafts, sentence = draw_jobs(request, speed), "jobs"
     else:
         jobs, sentence = choose(request, lambda job: None)
         sentence += ": arrival; all else"
-        values = {**request.values, "jobs": len(jobs)}
-        drafts = draw_jobs(replace(request, values=values), kinds, speed)
+        sized = replace(request, values={**request.values, "jobs": len(jobs)})
         drafts = [
             replace(draft, arrival=job.arrival - jobs[0].arrival)
-            for draft, job in zip(drafts, jobs, strict=True)
+            for draft, job in zip(draw_jobs(sized, speed), jobs, strict=True)
         ]
-    if steps:
-        drafts = _retimed(request, drafts, steps)
+    if request.rates is not None:
+        drafts = [_retimed(request, draft, measured) for draft in drafts]
     return drafts, f"{sentence} drawn with seed {request.seed}"
 
 
-def _traced(
-    request: Request, kinds: Mapping[str, int], steps: Steps, speed: Speed
-) -> tuple[list[Draft], str]:
+def _traced(request: Request, measured: MeasuredTypes, speed: Speed) -> tuple[list[Draft], str]:
     """Return the jobs of the trace, and a text for `meta.source`."""
-    trace, value = request.jobs, request.values
+    trace, value, typed = request.jobs, request.values, measured.names
     assert trace is not None
-    timed = any(_seconds(job) is not None or job.steps for job in trace.jobs)
-    typed = {name for name, _ in steps}
+    timed = any(_seconds(job) or job.steps for job in trace.jobs)
 
     def refuse(job: TraceJob) -> str | None:
         if not job.gpus:
             return "without GPU"
         if timed and not job.steps and not _seconds(job):
             return "without running time"
-        if steps and job.model in typed:
-            step = steps.get((job.model or "", job.gpus), f"without a rate on {job.gpus} GPUs")
-            return step if isinstance(step, str) else None
-        if steps and not running_types(steps, job.gpus):
-            return f"without a rate on {job.gpus} GPUs"
-        return None
+        own, without = (str(job.model), job.gpus), f"without a rate on {job.gpus} GPUs"
+        if job.model in typed:
+            return None if own in measured.steps else measured.refused.get(own, without)
+        return without if typed and not measured.on(job.gpus) else None
 
     jobs, sentence = choose(request, refuse)
     models = [
@@ -303,35 +263,28 @@ def _traced(
         for job, drawn in zip(jobs, draw_models(request, len(jobs)), strict=True)
     ]
     rounds = draw_rounds(request, models)
-    types: list[JobType | None] = [None] * len(jobs)
-    if steps:  # the measured type of the job, or else a drawn one
-        types = [
-            (str(job.model), job.gpus) if job.model in typed
-            else draw_type(request, steps, job.gpus)
-            for job in jobs
-        ]  # fmt: skip
+    types = [  # the measured type of the job, or else a drawn one
+        (str(job.model), job.gpus) if job.model in typed else measured.drawn(request, job.gpus)
+        for job in jobs
+        if typed
+    ]
     weights = uniform(request.random, value["weights"], len(jobs))
     drafts = []
-    for n, job in enumerate(jobs):
-        job_type, like = types[n], models[n]
-        if job_type is None:
-            name = job.model or like.name
-            work = _sped(request, job, like, kinds, speed, rounds[n])
-        else:
-            name, step = job_type[0], steps[job_type]
-            assert not isinstance(step, str)  # refused above
-            work = _rated(request, job, name == job.model, step, rounds[n])
+    for n, (job, like) in enumerate(zip(jobs, models, strict=True)):
+        work = (
+            _rated(request, job, types[n], measured, rounds[n])
+            if typed
+            else _sped(request, job, like, speed(like), rounds[n])
+        )
         drafts.append(
             Draft(
                 id=job.id,
                 arrival=job.arrival - jobs[0].arrival,
                 weight=weights[n] if job.weight is None else job.weight,
-                rounds=work[0],
                 tasks=job.gpus,
-                training=work[1],
-                sync=work[2],
-                model=name,
+                model=types[n][0] if typed else job.model or like.name,
                 like=like,
+                **work,
             )
         )
     return drafts, f"{sentence}: {_provenance(request, jobs, timed, typed)}"
@@ -339,9 +292,7 @@ def _traced(
 
 def _seconds(job: TraceJob) -> float | None:
     """Return the duration of a job, or None."""
-    if job.duration:
-        return job.duration
-    return (job.steps or 0) * (job.step_time or 0.0) or None
+    return job.duration or (job.steps or 0) * (job.step_time or 0.0) or None
 
 
 def _rounds(request: Request, steps: int | None, seconds: float, drawn: int) -> int:
@@ -349,66 +300,49 @@ def _rounds(request: Request, steps: int | None, seconds: float, drawn: int) -> 
     value = request.values
     if steps is not None:
         drawn = math.ceil(steps / (value["steps_per_round"] or 1))
-    shortest: float = value["slot_seconds"] or 0.001
-    most: int = value["max_rounds"]
-    return max(1, min(drawn, most, int(seconds / shortest)))
-
-
-Work = tuple[int, dict[str, float], dict[str, float]]  # rounds; T^c and T^s by kind, seconds
+    most: int = min(value["max_rounds"], int(seconds / (value["slot_seconds"] or 0.001)))
+    return max(1, min(drawn, most))
 
 
 def _rated(
-    request: Request, job: TraceJob, own: bool, step: Mapping[str, Step], drawn: int
+    request: Request, job: TraceJob, job_type: JobType, measured: MeasuredTypes, drawn: int
 ) -> Work:
     """Return the work of a job with measured rates.
 
     Its steps count if its own type was measured; otherwise it has as many as fill its duration on
     the fastest kind.
     """
+    step = measured.steps[job_type]
     least = min(map(sum, step.values()))
-    seconds = _seconds(job)
-    if own and job.steps:
+    if job_type[0] == job.model and job.steps:
         steps = float(job.steps)
-    elif seconds:
+    elif seconds := _seconds(job):
         steps = seconds / least
     else:
         steps = float(request.values["batches_per_task"] * job.gpus * drawn)
     rounds = _rounds(request, job.steps, steps * least, drawn)
-    each = steps / rounds
-    return (
-        rounds,
-        {kind: each * part.train for kind, part in step.items()},
-        {kind: each * part.sync for kind, part in step.items()},
-    )
+    return {"rounds": rounds, **_steps(steps / rounds, step)}
 
 
 def _sped(
-    request: Request,
-    job: TraceJob,
-    like: Model,
-    kinds: Mapping[str, int],
-    speed: Speed,
-    drawn: int,
+    request: Request, job: TraceJob, like: Model, speeds: Mapping[str, float], drawn: int
 ) -> Work:
     """Return the work of a job without measured rates, by the speedups of a similar model."""
-    exchange = exchange_time(request, like) if job.gpus > 1 else 0.0
-    fastest = max(speed(like, kind) for kind in kinds)
-    seconds = _seconds(job)
+    fastest, seconds, exchange = max(speeds.values()), _seconds(job), 0.0
     if seconds is None and job.steps:
         seconds = job.steps * like.batch_ms / 1000 * like.speedups["V100"] / fastest
     if seconds is None:
-        training = training_times(request, like, kinds, speed)
+        training = training_times(request, like, speeds)
         rounds = min(drawn, request.values["max_rounds"])
-        sync = exchange_times(request, like) if job.gpus > 1 else 0.0
-        return rounds, training, dict.fromkeys(kinds, min(sync, *training.values()))
-    rounds = _rounds(request, job.steps, seconds, drawn)
-    sync = min(exchange, seconds / rounds / 2)
-    train = seconds / rounds - sync
-    return (
-        rounds,
-        {kind: train * fastest / speed(like, kind) for kind in kinds},
-        dict.fromkeys(kinds, sync),
-    )
+        if job.gpus > 1:
+            exchange = min(exchange_times(request, like), *training.values())
+    else:
+        rounds = _rounds(request, job.steps, seconds, drawn)
+        if job.gpus > 1:
+            exchange = min(exchange_time(request, like), seconds / rounds / 2)
+        train = seconds / rounds - exchange
+        training = {kind: train * fastest / speed for kind, speed in speeds.items()}
+    return {"rounds": rounds, "training": training, "sync": dict.fromkeys(speeds, exchange)}
 
 
 def _provenance(request: Request, jobs: Sequence[TraceJob], timed: bool, typed: set[str]) -> str:

@@ -12,7 +12,7 @@ import math
 from schedgap.errors import UsageError
 from schedgap.instances.generate import Generated, Request, apportion, uniform
 from schedgap.instances.hare.from_traces import check_files, from_traces
-from schedgap.instances.hare.workload import KINDS, Draft, arrivals, cluster
+from schedgap.instances.hare.workload import KINDS, Draft, cluster
 
 TRIES = 10_000  # draws of rounds and tasks before the range of tasks counts as impossible
 MIXES = {  # shares of the kinds, for setting `mix`
@@ -36,7 +36,7 @@ def small(request: Request) -> Generated:
     fast = uniform(random, (low, max(low, high // ratio)), jobs)
     slow = [uniform(random, (t, min(high, t * ratio)), 1)[0] for t in fast]
     sync = uniform(random, value["synchronization"], jobs)
-    arrival = arrivals(random, value["arrival_span"], jobs)
+    arrival = sorted(uniform(random, (0, value["arrival_span"]), jobs))
     weight = uniform(random, value["weights"], jobs)
     halves = zip(("fast", "slow"), apportion(value["gpus"], (1, 1)), strict=True)
     kinds = {kind: count for kind, count in halves if count}

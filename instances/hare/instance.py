@@ -51,16 +51,13 @@ class Task(Record):
     """T^s by GPU or kind, in meta.time_unit; 0 if absent."""
 
 
-COMPACT = ("rounds", "tasks_per_round", "training_time")
+COMPACT, OPTIONAL = ("rounds", "tasks_per_round", "training_time"), ("synchronization_time",)
 ONE_SHAPE: JsonDict = {  # part of the JSON Schema
     "oneOf": [
-        {
-            "required": list(COMPACT),
-            "not": {"required": ["task_rounds"]},
-        },
+        {"required": list(COMPACT), "not": {"required": ["task_rounds"]}},
         {
             "required": ["task_rounds"],
-            "not": {"anyOf": [{"required": [key]} for key in (*COMPACT, "synchronization_time")]},
+            "not": {"anyOf": [{"required": [key]} for key in (*COMPACT, *OPTIONAL)]},
         },
     ]
 }
@@ -95,19 +92,15 @@ class Job(Record):
 
     @model_validator(mode="after")
     def _one_shape(self) -> Self:
-        given = [
-            key for key in (*COMPACT, "synchronization_time") if getattr(self, key) is not None
-        ]
-        if self.task_rounds is not None:
-            if given:
-                raise field_error(f"both '{given[0]}' and 'task_rounds'")
-            return self
-        if not given:
+        given = [key for key in (*COMPACT, *OPTIONAL) if getattr(self, key) is not None]
+        if given and self.task_rounds is not None:
+            raise field_error(f"both '{given[0]}' and 'task_rounds'")
+        if not given and self.task_rounds is None:
             raise field_error(
                 "need 'rounds', 'tasks_per_round' and 'training_time', or 'task_rounds'"
             )
         for key in COMPACT:
-            if key not in given:
+            if given and key not in given:
                 raise field_error("missing key", key)
         return self
 
@@ -143,13 +136,13 @@ class Job(Record):
         assert self.alike is not None and self.tasks_per_round is not None
         return (self.alike,) * self.tasks_per_round
 
-    def times(self) -> Iterator[tuple[tuple[str | int, ...], Task]]:
-        """Yield each distinct task with its JSON path in the job."""
+    def times(self) -> Iterator[tuple[tuple[str | int, ...], Task, int]]:
+        """Yield each distinct task with its JSON path in the job and the number of such tasks."""
         if self.alike is not None:
-            yield (), self.alike
+            yield (), self.alike, self.number_of_tasks
         for r, tasks in enumerate(self.task_rounds or ()):
             for i, task in enumerate(tasks):
-                yield ("task_rounds", r, i), task
+                yield ("task_rounds", r, i), task, 1
 
 
 class ModelSwitching(Record):
@@ -246,7 +239,7 @@ class HareInstance(Instance):
         known = {kind.id for kind in self.gpu_kinds} | {gpu.id for gpu in self.gpus}
         accepted: set[frozenset[str]] = set()  # sets of keys that were checked already
         for n, job in enumerate(self.jobs):
-            for path, task in job.times():
+            for path, task, _ in job.times():
                 for name in ("training_time", "synchronization_time"):
                     times = getattr(task, name)
                     if times is None or frozenset(times) in accepted:
@@ -275,7 +268,7 @@ class HareInstance(Instance):
     def warnings(self) -> tuple[str, ...]:
         """Return a line if some T^s exceeds T^c, which the paper excludes."""
         for n, job in enumerate(self.jobs):
-            for _, task in job.times():
+            for _, task, _ in job.times():
                 for gpu in self.gpus:
                     sync = time_on(task.synchronization_time or {gpu.kind: 0.0}, gpu)
                     if sync > time_on(task.training_time, gpu):

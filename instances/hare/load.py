@@ -13,7 +13,9 @@ def work(instance: HareInstance) -> float:
     GPU m completes 1 / T^c of a task per unit of time, so all GPUs together need
     1 / sum_m (1 / T^c_m) for it. Synchronization leaves the GPU free and does not count.
     """
-    return math.fsum(_work(instance, job) for job in instance.jobs)
+    return math.fsum(
+        number * _shared(instance, task) for job in instance.jobs for _, task, number in job.times()
+    )
 
 
 def span(instance: HareInstance) -> float:
@@ -23,13 +25,6 @@ def span(instance: HareInstance) -> float:
     """
     arrivals = [job.arrival for job in instance.jobs]
     return max(arrivals) - min(arrivals) or max(_alone(instance, job) for job in instance.jobs)
-
-
-def _work(instance: HareInstance, job: Job) -> float:
-    """Return how long all GPUs together need for the tasks of a job."""
-    if job.alike is not None:
-        return job.number_of_tasks * _shared(instance, job.alike)
-    return math.fsum(_shared(instance, task) for _, task in job.times())
 
 
 def _shared(instance: HareInstance, task: Task) -> float:

@@ -3,7 +3,6 @@
 Plain Python: verifying a solution rounds its bound to the objective's grid, and loads no NumPy.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -46,21 +45,15 @@ def scale(instance: HareInstance) -> HareScale:
     """
     arrivals = [job.arrival for job in instance.jobs]
     weights = [job.weight for job in instance.jobs]
-    rounds = [job.tasks_of(r) for job in instance.jobs for r in range(job.number_of_rounds)]
-    records = {id(task): task for tasks in rounds for task in tasks}
-    count = Counter(id(task) for tasks in rounds for task in tasks)
-    times = {key: _times(task, instance.gpus) for key, task in records.items()}
-    step = common_step(
-        {*arrivals, *(t for pairs in times.values() for p in pairs for t in p)}, "times"
-    )
+    tasks = [
+        (number, _times(task, instance.gpus))
+        for job in instance.jobs
+        for _, task, number in job.times()
+    ]
+    step = common_step({*arrivals, *(t for _, own in tasks for pair in own for t in pair)}, "times")
     weight_step = common_step(weights, "weights")
-    slowest = {
-        key: max((as_fraction(train) + as_fraction(sync)) / step for train, sync in pairs)
-        for key, pairs in times.items()
-    }
-    horizon = int(
-        as_fraction(max(arrivals)) / step + sum(count[key] * slowest[key] for key in slowest)
-    )
+    slowest = (number * max(sum(map(as_fraction, pair)) for pair in own) for number, own in tasks)
+    horizon = int((as_fraction(max(arrivals)) + sum(slowest)) / step)
     if horizon > LARGEST_HORIZON:
         raise ScaleError(
             f"all tasks one after another take {horizon} steps of {float(step):g}, at most 2^40 "

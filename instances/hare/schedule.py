@@ -21,11 +21,9 @@ class HareSchedule:
     def to_data(self, instance: HareInstance) -> dict[str, object]:
         """Return the schedule of a solution file, sorted by start, GPU, job, round and task."""
         view = arrays(instance)
-        number = np.arange(view.tasks) - view.round_tasks[view.task_round] + 1
-        place = view.task_round - view.job_rounds[view.task_job] + 1
-        order = np.lexsort((number, place, view.task_job, self.gpu, self.start))
+        order = np.lexsort((view.number, view.place, view.task_job, self.gpu, self.start))
         jobs, gpus = [job.id for job in instance.jobs], [gpu.id for gpu in instance.gpus]
-        columns = view.task_job, place, number, self.gpu, self.start
+        columns = view.task_job, view.place, view.number, self.gpu, self.start
         rows = zip(*(column[order].tolist() for column in columns), strict=True)
         return {
             "assignments": [

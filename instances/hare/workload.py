@@ -6,7 +6,7 @@
 import math
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -66,14 +66,6 @@ for _name, _row in _TABLES["models"].items():
     MODELS[_name] = Model(name=_name, switching=_cells, **_row)
 
 
-def models_of(job_class: str) -> tuple[Model, ...]:
-    """Return the models of a class, in the order of Table 2.
-
-    `job_class`: one of `CLASSES`.
-    """
-    return tuple(model for model in MODELS.values() if model.job_class == job_class)
-
-
 def stand_in(name: str | None) -> Model | None:
     """Return the model of Table 2 that is similar to a model in a trace, or None.
 
@@ -85,7 +77,7 @@ def stand_in(name: str | None) -> Model | None:
 
 # --- jobs and clusters -------------------------------------------------------------------------
 
-Speed = Callable[[Model, str], float]  # speedup of a model on a GPU kind over K80
+Speed = Callable[[Model], Mapping[str, float]]  # speedups of a model over K80 by kind of GPU
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +90,7 @@ class Draft:
     rounds: int
     tasks: int
     training: Mapping[str, float]
-    sync: Mapping[str, float]
+    sync: Mapping[str, float] = field(default_factory=dict)
     model: str | None = None  # name of its model in the file
     like: Model | None = None  # model of Table 2 that gives its switching times
 
@@ -116,25 +108,21 @@ class Draft:
         }
         return {key: value for key, value in data.items() if value is not None}
 
-    def in_milliseconds(self) -> "Draft":
-        """Return the job with seconds rounded to milliseconds; training takes at least one."""
-        return replace(
-            self,
-            arrival=round(self.arrival, 3),
-            training={kind: max(0.001, round(t, 3)) for kind, t in self.training.items()},
-            sync={kind: round(t, 3) for kind, t in self.sync.items()},
-        )
+    def in_units(self, slot: float | None) -> "Draft":
+        """Return the job with its seconds in slots, rounded up, or rounded to milliseconds.
 
-    def in_slots(self, seconds: float) -> "Draft":
-        """Return the job with seconds converted to slots and rounded up.
-
-        `seconds`: length of a slot.
+        Training takes at least a slot or a millisecond. `slot`: its length in seconds, or None.
         """
+
+        def whole(seconds: float) -> float:
+            return round(seconds, 3) if slot is None else math.ceil(seconds / slot)
+
+        least = 0.001 if slot is None else 1
         return replace(
             self,
-            arrival=math.ceil(self.arrival / seconds),
-            training={kind: max(1, math.ceil(t / seconds)) for kind, t in self.training.items()},
-            sync={kind: math.ceil(t / seconds) for kind, t in self.sync.items()},
+            arrival=whole(self.arrival),
+            training={kind: max(least, whole(t)) for kind, t in self.training.items()},
+            sync={kind: whole(t) for kind, t in self.sync.items()},
         )
 
 
@@ -146,17 +134,17 @@ def instance_of(
     `kinds`: number of GPUs by kind. `drafts`: jobs with times in seconds. `source`: text for
     `meta.source`.
     """
-    seconds, unit = request.values["slot_seconds"], "s"
-    if seconds is None:
-        drafts = [draft.in_milliseconds() for draft in drafts]
-    else:
-        drafts = [draft.in_slots(seconds) for draft in drafts]
-        unit = "s" if seconds == 1 else f"slot of {seconds:g} s"
+    slot = request.values["slot_seconds"]
+    drafts = [draft.in_units(slot) for draft in drafts]
     fields = {**cluster(kinds), "jobs": [draft.to_data() for draft in drafts]}
     if request.values["switching"]:
-        fields["switching"] = switching(drafts, seconds or 1.0)
+        table: dict[str, object] = {}
+        for draft in drafts:
+            if draft.model and draft.like:
+                table.setdefault(draft.model, draft.like.switching_times(slot or 1.0))
+        fields["switching"] = {"models": table}
         source += "; switching times of Table 3"
-    return fields, source, unit
+    return fields, source, "s" if slot in (None, 1) else f"slot of {slot:g} s"
 
 
 def cluster(kinds: Mapping[str, int]) -> dict[str, object]:
@@ -175,18 +163,6 @@ def cluster(kinds: Mapping[str, int]) -> dict[str, object]:
             for m in range(1, count + 1)
         ],
     }
-
-
-def switching(drafts: Sequence[Draft], seconds: float) -> dict[str, object]:
-    """Return the switching times of Table 3 for the models of jobs.
-
-    `seconds`: length of the time unit.
-    """
-    table = {}
-    for draft in drafts:
-        if draft.model is not None and draft.like is not None and draft.model not in table:
-            table[draft.model] = draft.like.switching_times(seconds)
-    return {"models": table}
 
 
 # --- draws ---------------------------------------------------------------------------------------
@@ -215,15 +191,6 @@ def scaled(draw: int, low: int, high: int) -> int:
     return low + draw * (high - low + 1) // FINE
 
 
-def arrivals(random: np.random.Generator, span: int, jobs: int) -> list[int]:
-    """Draw sorted uniform integers: a Poisson process with a given number of arrivals.
-
-    `random`: source of random numbers. `span`: latest possible arrival, >= 0. `jobs`: number of
-    arrivals.
-    """
-    return sorted(uniform(random, (0, span), jobs))
-
-
 def draw_models(request: Request, jobs: int) -> list[Model]:
     """Draw the models: classes in exact shares and random order, models uniform in a class.
 
@@ -234,7 +201,8 @@ def draw_models(request: Request, jobs: int) -> list[Model]:
     """
     classes = _classes(request, jobs)
     within = uniform(stream(request, "models"), (0, FINE - 1), jobs)
-    choices = [models_of(name) for name in classes]
+    of_class = {name: [m for m in MODELS.values() if m.job_class == name] for name in CLASSES}
+    choices = [of_class[name] for name in classes]
     return [models[k % len(models)] for models, k in zip(choices, within, strict=True)]
 
 
@@ -246,14 +214,11 @@ def _classes(request: Request, jobs: int) -> list[str]:
     classes: list[int] = [k for block in blocks for k in block][:jobs]
     keys = uniform(stream(request, "changes"), (0, FINE - 1), jobs)
     surplus = [classes.count(k) - count for k, count in enumerate(counts)]
-    missing = [k for k, more in enumerate(surplus) for _ in range(-more)]
-    leaving = []
+    missing = iter([k for k, more in enumerate(surplus) for _ in range(-more)])
     for n in sorted(range(jobs), key=lambda n: (keys[n], n)):
         if surplus[classes[n]] > 0:
             surplus[classes[n]] -= 1
-            leaving.append(n)
-    for n, k in zip(leaving, missing, strict=True):
-        classes[n] = k
+            classes[n] = next(missing)
     return [CLASSES[k] for k in classes]
 
 
@@ -282,10 +247,10 @@ def draw_rounds(request: Request, models: Sequence[Model]) -> list[int]:
     return [scaled(draw, *bounds) for draw, bounds in zip(draws, ranges, strict=True)]
 
 
-def draw_jobs(request: Request, kinds: Mapping[str, int], speed: Speed) -> list[Draft]:
+def draw_jobs(request: Request, speed: Speed) -> list[Draft]:
     """Draw the jobs, each property from a separate stream, and sort them by arrival.
 
-    `kinds`: number of GPUs by kind. `speed`: speedup of a model on a GPU kind over K80.
+    `speed`: speedups of a model over K80 by kind of GPU.
     """
     value, jobs = request.values, request.values["jobs"]
     models = draw_models(request, jobs)
@@ -298,11 +263,12 @@ def draw_jobs(request: Request, kinds: Mapping[str, int], speed: Speed) -> list[
     drafts = []
     for place, n in enumerate(sorted(range(jobs), key=lambda n: (arrival[n], n)), start=1):
         model = models[n]
-        count, batch = in_batches(request, rounds[n])
-        training = {
-            kind: batch * time
-            for kind, time in training_times(request, model, kinds, speed).items()
-        }
+        # A job trains on the same data whatever its batch size: with batches of twice the size it
+        # has half as many rounds. An integer number of rounds holds all the data.
+        count = max(1, math.floor(rounds[n] / value["batch_factor"] + 0.5))
+        batch = rounds[n] / count  # size of a batch over B_0
+        times = training_times(request, model, speed(model))
+        training = {kind: batch * time for kind, time in times.items()}
         sync = exchange_times(request, model)
         if value["sync_cap"]:  # equal on all kinds, and at most the shortest training time
             sync = min(sync, *training.values())
@@ -314,7 +280,7 @@ def draw_jobs(request: Request, kinds: Mapping[str, int], speed: Speed) -> list[
                 rounds=count,
                 tasks=tasks[n],
                 training=training,
-                sync=dict.fromkeys(kinds, sync),
+                sync=dict.fromkeys(training, sync),
                 model=model.name,
                 like=model,
             )
@@ -322,27 +288,14 @@ def draw_jobs(request: Request, kinds: Mapping[str, int], speed: Speed) -> list[
     return drafts
 
 
-def in_batches(request: Request, rounds: int) -> tuple[int, float]:
-    """Return the number of rounds with batches of size `batch_factor` B_0, and that size over B_0.
-
-    A job trains on the same data whatever its batch size: with batches of twice the size it has
-    half as many rounds. The size is such that an integer number of rounds holds all the data.
-
-    `rounds`: number of rounds with batches of size B_0.
-    """
-    count = max(1, math.floor(rounds / request.values["batch_factor"] + 0.5))
-    return count, rounds / count
-
-
-def training_times(
-    request: Request, model: Model, kinds: Mapping[str, int], speed: Speed
-) -> dict[str, float]:
+def training_times(request: Request, model: Model, speeds: Mapping[str, float]) -> dict[str, float]:
     """Return T^c by kind in seconds: `batches_per_task` mini-batches of size B_0.
 
-    `kinds`: number of GPUs by kind. `speed`: speedup of a model on a GPU kind over K80.
+    `speeds`: speedups of the model over K80 by kind of GPU.
     """
     on_v100 = request.values["batches_per_task"] * model.batch_ms
-    return {kind: on_v100 * model.speedups["V100"] / speed(model, kind) / 1000 for kind in kinds}
+    work = on_v100 * model.speedups["V100"]
+    return {kind: work / speed / 1000 for kind, speed in speeds.items()}
 
 
 def exchange_time(request: Request, model: Model) -> float:

@@ -115,7 +115,8 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
             "list scheduling", ours=True, kernels=(_KERNEL,)),
     _method("lp-guided", "algorithm", _at("heuristics.lp_guided:lp_guided"),
             "list scheduling in the order of a linear relaxation, then large neighbourhood search",
-            "(8), (9); large neighborhoods", ours=True, engines=("highs",), kernels=(_KERNEL, _PRICING)),
+            "(8), (9); large neighborhoods", ours=True, engines=("highs",),
+            kernels=(_KERNEL, _PRICING)),
     # the paper's baselines
     _method("fifo", "baseline", _in_time("baselines.fifo:fifo"),
             "first come, first served, all jobs with the same number of workers; no backfilling",

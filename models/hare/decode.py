@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from schedgap.instances.hare import HareArrays, HareInstance, HareSchedule, arrays
-from schedgap.models.hare.integer_time import Ints, Synchronization, steps
+from schedgap.models.hare.integer_time import HareSteps, Ints, Synchronization, steps
 
 
 def to_schedule(instance: HareInstance, start: ArrayLike, gpu: ArrayLike) -> HareSchedule:
@@ -91,10 +91,8 @@ def left_shifted(
     may begin, so no start increases and the order on every GPU is kept.
     """
     view, whole = arrays(instance), steps(instance)
-    sync = whole.duration - whole.train
     order = _groups(view, np.asarray(start, dtype=float), synchronization)
-    shifted = _earliest_starts(view, order, gpu, whole.arrival, whole.train, sync)
-    return np.array(shifted, dtype=np.int64)
+    return np.array(_earliest_starts(view, order, gpu, whole), dtype=np.int64)
 
 
 def left_shifted_schedule(
@@ -107,7 +105,7 @@ def left_shifted_schedule(
     """
     view = arrays(instance)
     order = _groups(view, schedule.start, synchronization)
-    shifted = _earliest_starts(view, order, schedule.gpu, view.arrival, view.train, view.sync)
+    shifted = _earliest_starts(view, order, schedule.gpu, view)
     return HareSchedule(schedule.gpu, np.array(shifted, dtype=float))
 
 
@@ -126,19 +124,14 @@ def _groups(
 
 
 def _earliest_starts(
-    view: HareArrays,
-    groups: Iterable[range],
-    gpu: ArrayLike,
-    arrival: NDArray[Any],
-    train: NDArray[Any],
-    sync: NDArray[Any],
+    view: HareArrays, groups: Iterable[range], gpu: ArrayLike, times: HareArrays | HareSteps
 ) -> list[float]:
     """Return the earliest start [i] of each task if groups of tasks start together, in order.
 
-    `arrival` [n], `train` [i, k] and `sync` [i, k] are integers, which gives integers, or doubles.
+    `times`: the instance in steps, which gives integers, or in its own unit.
     """
     gpus, kind = np.asarray(gpu).tolist(), view.gpu_class.tolist()
-    arrivals, trains, syncs = arrival.tolist(), train.tolist(), sync.tolist()
+    arrivals, trains, syncs = times.arrival.tolist(), times.train.tolist(), times.sync.tolist()
     free: list[float] = [0] * view.gpus
     barrier: list[float] = [0] * view.rounds
     starts: list[float] = [0] * view.tasks

@@ -35,14 +35,7 @@ QUICK: dict[str, object] = {
     "rounds_rec": "3-5",
     "batches_per_task": 80,
 }
-DEFAULTS: dict[str, object] = {
-    "mix": "high",
-    "bandwidth": 25,
-    "batch_factor": 1,
-    "arrival_span": 600,
-    "sync_cap": True,
-    "tasks_per_round": "1,2,4,8",
-}
+DEFAULTS: dict[str, object] = {"mix": "high", "bandwidth": 25, "batch_factor": 1}
 
 Fields = dict[str, Any]  # fields of `Experiment` that several figures have in common
 
@@ -132,10 +125,11 @@ class _Workload:
 
     def single_batches(self, seed: int) -> HareInstance:
         """Return the testbed with one mini-batch per task, 20 times as short, and switching."""
-        settings = self.base | {"jobs": self.testbed_jobs, "switching": True}
+        settings: dict[str, object] = {"jobs": self.testbed_jobs, "switching": True}
         span = 600 / 20 / (4 if self.quick else 1)
-        settings |= {"batches_per_task": 1, "arrival_span": span}
-        return self._drawn("testbed", seed, tuple(settings.items()))
+        return self._instance(
+            "testbed", seed, settings | {"batches_per_task": 1, "arrival_span": span}
+        )
 
     def _instance(self, preset: str, seed: int, settings: dict[str, object]) -> HareInstance:
         changed = {key: x for key, x in settings.items() if DEFAULTS.get(key) != x}
@@ -394,26 +388,18 @@ def gain_falls(hare: str, *, text: str, source: str) -> Claim:
     return Claim(text, source, lambda draw: gains(draw)[1] < gains(draw)[0], ratio)
 
 
-def fall(draw: Draw, hare: str) -> float:
-    """Return the percentage by which Hare falls along the axis."""
-    curve = draw.curve(hare)
-    return 100 * (1 - curve[-1] / curve[0])
-
-
-def spread(draw: Draw, hare: str) -> float:
+def spread(draw: Draw, series: Sequence[str]) -> float:
     """Return by how many percent the largest value is above the smallest, at most of a scheme."""
-    curves = map(draw.curve, (hare, FIFO, SRTF, ALLOX))
-    return max(100 * (max(curve) / min(curve) - 1) for curve in curves)
+    return max(100 * (max(curve) / min(curve) - 1) for curve in map(draw.curve, series))
 
 
-def further_spread(draw: Draw, hare: str) -> float:
-    """Return by how much this spread of Sched_Homo is larger than all others."""
-    curve = draw.curve(HOMO)
-    return 100 * (max(curve) / min(curve) - 1) - spread(draw, hare)
+def further_spread(draw: Draw, others: Sequence[str]) -> float:
+    """Return by how much this spread of Sched_Homo is larger than the spread of others."""
+    return spread(draw, [HOMO]) - spread(draw, others)
 
 
 CLAIMS = load_claims(
     Path(__file__).with_name("claims.toml"), mixing_speedup, busy_share, training_share,
     switching_cost, kept_switching, switching_delay, bound_reduction, lead_at_25_minutes,
-    lead_at_90_percent, gaps_grow, gain_falls, fall, spread, further_spread,
+    lead_at_90_percent, gaps_grow, gain_falls, spread, further_spread,
 )  # fmt: skip

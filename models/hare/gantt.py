@@ -20,15 +20,14 @@ def chart(instance: HareInstance, schedule: Mapping[str, object]) -> Chart:
     placed = HareSchedule.from_data(instance, schedule)
     lanes = tuple(gpu.id for gpu in instance.gpus)
     kinds = [gpu.kind for gpu in instance.gpus]
+    places, numbers = view.place, view.number
     bars: list[Bar] = []
     for i in range(view.tasks):
         job = instance.jobs[view.task_job[i]].id
-        q, m, start = int(view.task_round[i]), int(placed.gpu[i]), float(placed.start[i])
+        m, start = int(placed.gpu[i]), float(placed.start[i])
         train = float(view.train[i, view.gpu_class[m]])
         sync = float(view.sync[i, view.gpu_class[m]])
-        number = i - int(view.round_tasks[q]) + 1
-        place = q - int(view.job_rounds[view.task_job[i]]) + 1
-        text = f"{job} round {place} task {number} on {lanes[m]} ({kinds[m]})"
+        text = f"{job} round {places[i]} task {numbers[i]} on {lanes[m]} ({kinds[m]})"
         bars.append(Bar(lanes[m], start, start + train, job, text))
         if sync > 0:
             end = start + train + sync

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from schedgap.errors import ScaleError
 from schedgap.instances.hare import HareInstance, arrays
-from schedgap.instances.hare.compiled import grouped, lengths_around
+from schedgap.instances.hare.compiled import forbid_changes, grouped, lengths_around
 from schedgap.instances.hare.scale import LARGEST_VALUE, HareScale, scale
 from schedgap.instances.scaling import as_fraction
 
@@ -37,6 +37,11 @@ class HareSteps(HareScale):
     head: Ints  # [i] earliest start, steps
     tail: Ints  # [i] minimum length of the later rounds of the job, steps
     critical: Ints  # [n] L_n, critical path of the job, steps
+
+    @property
+    def sync(self) -> Ints:
+        """Synchronization times T^s [i, k], steps."""
+        return self.duration - self.train
 
     @property
     def critical_path_value(self) -> int:
@@ -86,10 +91,7 @@ def steps(instance: HareInstance) -> HareSteps:
         tail=after[view.task_round],
         critical=np.add.reduceat(length, view.job_rounds[:-1]),
     )
-    for name in whole.__slots__:
-        value = getattr(whole, name)
-        if isinstance(value, np.ndarray):
-            value.setflags(write=False)
+    forbid_changes(getattr(whole, name) for name in whole.__slots__)
     return whole
 
 

@@ -74,7 +74,7 @@ def steps(instance: HareInstance) -> tuple[Fraction, Fraction]:
     """
     times = {Fraction(repr(job.arrival)) for job in instance.jobs}
     for job in instance.jobs:
-        for _, task in job.times():
+        for _, task, _ in job.times():
             for gpu in instance.gpus:
                 times |= {*_times(task, gpu)}
     return _step(times), _step({Fraction(repr(job.weight)) for job in instance.jobs})

@@ -155,26 +155,20 @@ class _Switches:
         self.instance = instance
         self.keep = mode == "hare-memory"
         self.resident: list[list[int]] = [[] for _ in instance.gpus]  # jobs, latest first
-        self.cost, self.memory = [0.0] * len(instance.jobs), [0.0] * len(instance.jobs)
-        self.room = [0.0] * len(instance.gpus)
+        self.cost = [0.0] * len(instance.jobs)
         if mode == "none":
             return
         if instance.switching is None:
             raise InputError(f"missing key: switching mode '{mode}' needs it", path="switching")
         models = [instance.switching.models[str(job.model)] for job in instance.jobs]
-        column = "pipeswitch" if self.keep else mode
-        self.cost = [float(getattr(model, column)) for model in models]
+        self.cost = [float(getattr(m, "pipeswitch" if self.keep else mode)) for m in models]
         self.memory = [model.memory_gb for model in models]
-        if self.keep:
-            room = {}
-            for k, kind in enumerate(instance.gpu_kinds):
-                if kind.memory_gb is None:
-                    raise InputError(
-                        f"missing key: switching mode '{mode}' needs it",
-                        path=f"gpu_kinds[{k}].memory_gb",
-                    )
-                room[kind.id] = kind.memory_gb
-            self.room = [room[gpu.kind] for gpu in instance.gpus]
+        memory = {kind.id: kind.memory_gb for kind in instance.gpu_kinds}
+        for k, kind in enumerate(instance.gpu_kinds):
+            if self.keep and kind.memory_gb is None:
+                text = f"missing key: switching mode '{mode}' needs it"
+                raise InputError(text, path=f"gpu_kinds[{k}].memory_gb")
+        self.room = [memory[gpu.kind] or 0.0 for gpu in instance.gpus]
 
     def of(self, n: int, m: int) -> float:
         """Return the time to bring job n onto GPU m, and remember who is there from now on."""

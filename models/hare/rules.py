@@ -123,9 +123,7 @@ def _shifted_right(instance: HareInstance, placed: Sequence[PlacedTask]) -> Iter
     topological order of the precedence graph: a group follows the round before it and the previous
     tasks on its GPUs. Tasks on a cycle, possible only within the tolerances, are left out.
     """
-    rounds: dict[tuple[int, int], list[PlacedTask]] = {}
-    for run in placed:
-        rounds.setdefault((run.job, run.round), []).append(run)
+    rounds = _by_round(placed)
     groups: list[tuple[PlacedTask, ...]] = []
     of_round: dict[tuple[int, int], list[int]] = {}
     for key, members in rounds.items():
@@ -171,6 +169,14 @@ def _shifted_right(instance: HareInstance, placed: Sequence[PlacedTask]) -> Iter
             predecessors[other] -= 1
             if not predecessors[other]:
                 ready.append(other)
+
+
+def _by_round(placed: Sequence[PlacedTask]) -> dict[tuple[int, int], list[PlacedTask]]:
+    """Return the tasks by job and round."""
+    rounds: dict[tuple[int, int], list[PlacedTask]] = {}
+    for run in placed:
+        rounds.setdefault((run.job, run.round), []).append(run)
+    return rounds
 
 
 def _violations(
@@ -301,12 +307,7 @@ def _not_before_arrival(
     for run in placed:
         arrival = instance.jobs[run.job].arrival
         if _exceeds(arrival, run.start, run):
-            task, gpu = _name(instance, run)
-            yield Violation(
-                "V3", (task, gpu), arrival - run.start,
-                f"{task} starts at {run.start:.10g} on {gpu}, {arrival - run.start:.6g} before "
-                f"its job arrives at {arrival:.10g}",
-            )  # fmt: skip
+            yield _early(instance, "V3", run, arrival, "its job arrives")
 
 
 def _rounds_in_order(instance: HareInstance, placed: Sequence[PlacedTask]) -> Iterator[Violation]:
@@ -319,13 +320,9 @@ def _rounds_in_order(instance: HareInstance, placed: Sequence[PlacedTask]) -> It
     for run in placed:
         last = barrier.get((run.job, run.round - 1), run)
         if last is not run and _exceeds(last.synchronized, run.start, last):
-            (task, gpu), (waited, _) = _name(instance, run), _name(instance, last)
-            early = last.synchronized - run.start
-            yield Violation(
-                "V4", (task, gpu, waited), early,
-                f"{task} starts at {run.start:.10g} on {gpu}, {early:.6g} before {waited} is "
-                f"synchronized at {last.synchronized:.10g}",
-            )  # fmt: skip
+            waited, _ = _name(instance, last)
+            what = f"{waited} is synchronized"
+            yield _early(instance, "V4", run, last.synchronized, what, waited)
 
 
 def _no_overlap(instance: HareInstance, placed: Sequence[PlacedTask]) -> Iterator[Violation]:
@@ -338,23 +335,15 @@ def _no_overlap(instance: HareInstance, placed: Sequence[PlacedTask]) -> Iterato
     for _, on_gpu in groupby(order, lambda run: run.gpu):
         for first, second in pairwise(on_gpu):
             if _exceeds(first.trained, second.start, first):
-                (task, gpu), (other, _) = _name(instance, second), _name(instance, first)
-                overlap = first.trained - second.start
-                yield Violation(
-                    "V5", (task, gpu, other), overlap,
-                    f"{task} starts at {second.start:.10g} on {gpu}, {overlap:.6g} before "
-                    f"{other} has trained at {first.trained:.10g}",
-                )  # fmt: skip
+                other, _ = _name(instance, first)
+                yield _early(instance, "V5", second, first.trained, f"{other} has trained", other)
 
 
 def _one_start_per_round(
     instance: HareInstance, placed: Sequence[PlacedTask]
 ) -> Iterator[Violation]:
     """Rule V6, fixed synchronization: the tasks of a round start together on distinct GPUs."""
-    rounds: dict[tuple[int, int], list[PlacedTask]] = {}
-    for run in placed:
-        rounds.setdefault((run.job, run.round), []).append(run)
-    for members in rounds.values():
+    for members in _by_round(placed).values():
         first, *others = sorted(members, key=lambda run: run.start)
         taken = {first.gpu}
         for run in others:
@@ -370,6 +359,16 @@ def _one_start_per_round(
                 message = f"{task} is on {gpu}, as is another task of its round"
                 yield Violation("V6", (task, gpu), 1, message)
             taken.add(run.gpu)
+
+
+def _early(
+    instance: HareInstance, rule: str, run: PlacedTask, bound: float, what: str, *others: str
+) -> Violation:
+    """Return the violation of a task that starts before `what` happens, at a later time."""
+    task, gpu = _name(instance, run)
+    early = bound - run.start
+    text = f"{task} starts at {run.start:.10g} on {gpu}, {early:.6g} before {what} at {bound:.10g}"
+    return Violation(rule, (task, gpu, *others), early, text)
 
 
 def _earliest(run: PlacedTask) -> float:

@@ -131,7 +131,7 @@ def test_what_takes_too_much_time_or_memory_to_evaluate_is_refused(
     monkeypatch.setattr("schedgap.analysis.results.verifying.MEMORY_MB", megabytes)
     many = instance_of(
         {"g1": "k", "g2": "l"},
-        [{"rounds": 4000, "tasks_per_round": 1, "training_time": {"k": 3, "l": 5}}] * 4,
+        [{"rounds": 1200, "tasks_per_round": 1, "training_time": {"k": 3, "l": 5}}] * 4,
     )
     bound = sg.solve(many, "job-alone")
     with pytest.raises(InputError, match=f"^certificate: not checked within .* {limit}"):

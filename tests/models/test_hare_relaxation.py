@@ -26,7 +26,6 @@ from schedgap.models.hare.programs.relaxation_arrays import (
 from schedgap.models.hare.programs.solve_relaxation import (
     RelaxationSolution,
     canonical_point,
-    solve_binary_with_cuts,
     solve_with_cuts,
 )
 from schedgap.solvers import Clock, EngineResult, solve
@@ -57,9 +56,7 @@ def loop(
 ) -> RelaxationSolution:
     most = relaxation.start_limit(instance, horizon_cap=horizon_cap)
     relaxed = build(instance, limit=most, integer=integer)
-    found = (solve_binary_with_cuts if integer else solve_with_cuts)(
-        relaxed, separate, highs, Clock()
-    )
+    found = solve_with_cuts(relaxed, separate, highs, Clock())
     assert found.closed
     return found
 

@@ -12,7 +12,7 @@ E1, E4, ... are the paper's errata as numbered in `paper.toml`.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from heapq import heapreplace
 from typing import Literal
 
@@ -112,9 +112,8 @@ def algorithm_1(
     task_round, arrival = view.task_round.tolist(), view.arrival[view.task_job].tolist()
     train, duration = view.train.tolist(), view.duration.tolist()
     barrier = [0.0] * view.rounds  # [q] max x~ + T~c + T~s so far: L10 takes O(1)
-    order = _sequence(instance, middle, order_guard).tolist()
-    log = _EventList(instance, order) if events else None
-    for i in order:  # L4-L5
+    steps = []  # what `_events` tells
+    for i in _sequence(instance, middle, order_guard).tolist():  # L4-L5
         q = task_round[i]  # L6
         ready = arrival[i] if q in first_round else barrier[q - 1]  # L7-L11 t_i
         heap = heaps[0]  # L12 m*: the root has the least phi
@@ -132,60 +131,45 @@ def algorithm_1(
         k = gpu_class[m]  # L15 T~c, T~s
         heapreplace(heap, (start[i] + train[i][k], m))  # L16: synchronization overlaps
         barrier[q] = max(barrier[q], start[i] + duration[i][k])
-        if log is not None:
-            log.placed(i, m, start[i], (ready, phi, start[i] + train[i][k]), barrier[q])
+        if events:
+            steps.append((i, m, start[i], ready, phi, start[i] + train[i][k], barrier[q]))
     # L17
     schedule = HareSchedule(np.array(gpu, dtype=np.int64), np.array(start))  # L18
-    return AlgorithmRun(schedule, () if log is None else tuple(log.events))
+    return AlgorithmRun(schedule, tuple(_events(instance, steps)) if events else ())
 
 
-class _EventList:
-    """Events of a run, as plain data."""
+def _events(
+    instance: HareInstance, steps: Sequence[tuple[int, int, float, float, float, float, float]]
+) -> Iterator[dict[str, object]]:
+    """Yield the events of a run as plain data.
 
-    def __init__(self, instance: HareInstance, order: Sequence[int]) -> None:
-        view = arrays(instance)
-        self._instance, self._view = instance, view
-        self._left = np.diff(view.round_tasks).tolist()  # [q] tasks not placed yet
-        tasks = [self._named(i) for i in order]
-        self.events: list[dict[str, object]] = [{"line": "L4", "event": "order", "tasks": tasks}]
-
-    def _named(self, i: int) -> dict[str, object]:
-        view = self._view
-        q, n = int(view.task_round[i]), int(view.task_job[i])
-        return {
-            "job": self._instance.jobs[n].id,
-            "round": q - int(view.job_rounds[n]) + 1,
-            "task": i - int(view.round_tasks[q]) + 1,
-        }
-
-    def placed(
-        self, i: int, m: int, start: float, times: tuple[float, float, float], barrier: float
-    ) -> None:
-        """Record the start of a task on a GPU, and the barrier if its round is now complete.
-
-        `i`, `m`: task and GPU. `start`: start of the task. `times`: when its round may start, and
-        when the GPU is free before and after the task. `barrier`: last synchronization of its round
-        so far.
-        """
-        ready, free, until = times
-        named = self._named(i)
-        self.events.append({
-            "line": "L13", "event": "start", **named, "gpu": self._instance.gpus[m].id,
+    `steps`: of each task in its order, the task, its GPU and its start; when its round may start;
+    when the GPU is free before and after it; the last synchronization of its round so far.
+    """
+    view = arrays(instance)
+    columns = view.task_job.tolist(), view.place.tolist(), view.number.tolist()
+    tasks = [
+        {"job": instance.jobs[n].id, "round": r, "task": number}
+        for n, r, number in zip(*columns, strict=True)
+    ]
+    yield {"line": "L4", "event": "order", "tasks": [tasks[i] for i, *_ in steps]}
+    left = np.diff(view.round_tasks).tolist()  # [q] tasks not placed yet
+    for i, m, start, ready, free, until, barrier in steps:
+        yield {
+            "line": "L13", "event": "start", **tasks[i], "gpu": instance.gpus[m].id,
             "start": start, "ready": ready, "gpu_free": free, "gpu_busy_until": until,
-        })  # fmt: skip
-        q = int(self._view.task_round[i])
-        self._left[q] -= 1
-        if not self._left[q]:
-            where = {"job": named["job"], "round": named["round"]}
-            self.events.append({"line": "L10", "event": "barrier", **where, "time": barrier})
+        }  # fmt: skip
+        left[q := int(view.task_round[i])] -= 1
+        if not left[q]:
+            where = {"job": tasks[i]["job"], "round": tasks[i]["round"]}
+            yield {"line": "L10", "event": "barrier", **where, "time": barrier}
 
 
 def _sequence(instance: HareInstance, middle: ArrayLike, order_guard: bool) -> NDArray[np.int64]:
     """Return pi, line 4: all tasks in order of H, then of round, job and task number."""
     view = arrays(instance)
-    place = view.task_round - view.job_rounds[view.task_job]  # r, from 0
     key = monotone_middles(instance, middle) if order_guard else np.asarray(middle, dtype=float)
-    return np.lexsort((np.arange(view.tasks), place, key))
+    return np.lexsort((np.arange(view.tasks), view.place, key))
 
 
 def monotone_middles(instance: HareInstance, middle: ArrayLike) -> Floats:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import heapify, heappop, heappush
-from itertools import chain, pairwise
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,15 +136,14 @@ def simulate(
 
 def _arrive(view: HareArrays, n: int) -> WaitingJob:
     """Return job n at its arrival."""
-    cuts = view.round_tasks[view.job_rounds[n] : view.job_rounds[n + 1] + 1].tolist()
-    tasks = slice(cuts[0], cuts[-1])
-    train, duration = view.train[tasks].tolist(), view.duration[tasks].tolist()
-    rounds = [slice(first - cuts[0], last - cuts[0]) for first, last in pairwise(cuts)]
+    cuts = view.round_tasks[view.job_rounds[n] : view.job_rounds[n + 1] + 1]
+    own, inner = slice(cuts[0], cuts[-1]), cuts[1:-1] - cuts[0]
+    train, delay = view.train[own], view.sync[own]
     return WaitingJob(
         place=n,
         weight=float(view.weight[n]),
-        train=[train[part] for part in rounds],
-        duration=[duration[part] for part in rounds],
+        train=[part.tolist() for part in np.split(train, inner)],
+        duration=[part.tolist() for part in np.split(train + delay, inner)],
     )
 
 

@@ -137,16 +137,9 @@ def _critical(instance: HareInstance, certificate: Certificate) -> float:
     return total * (1 - 4 * _EPS * (view.rounds + view.jobs + 4))
 
 
-def _dual_bound(
-    program: Callable[[HareInstance, Any], LinearProgram],
-) -> Callable[[HareInstance, Any], float]:
-    """Return the function that evaluates duals of a program, given how to build the program."""
-
-    def bound(instance: HareInstance, certificate: Any) -> float:
-        rows = program(instance, certificate)
-        return safe_bound(rows, dense(certificate.duals, len(rows.row_lower)))
-
-    return bound
+def _value(program: LinearProgram, certificate: Any) -> float:
+    """Return the bound that the duals of a certificate prove on its program."""
+    return safe_bound(program, dense(certificate.duals, len(program.row_lower)))
 
 
 def _grid(grid: Sequence[float]) -> Floats:
@@ -200,10 +193,9 @@ def _lagrangian(instance: HareInstance, certificate: LagrangianCertificate) -> f
     return lagrangian.bound(instance, prices, steps=certificate.steps, longest=certificate.longest)
 
 
-def _fluid(instance: HareInstance, certificate: FluidCertificate) -> LinearProgram:
-    """Return the fluid program of a certificate."""
-    grid = _grid(certificate.grid)
-    return fluid.build(instance, grid).program
+def _fluid(instance: HareInstance, certificate: FluidCertificate) -> float:
+    """Return the bound of duals of the fluid program."""
+    return _value(fluid.build(instance, _grid(certificate.grid)).program, certificate)
 
 
 def _time_indexed(instance: HareInstance, certificate: TimeIndexedCertificate) -> float:
@@ -214,8 +206,7 @@ def _time_indexed(instance: HareInstance, certificate: TimeIndexedCertificate) -
     except ScaleError as error:
         raise InputError(str(error), path="certificate") from None
     # in grid steps, and only for schedules of objective up to `upper`
-    bound = safe_bound(program, dense(certificate.duals, len(program.row_lower)))
-    return time_indexed.bound_in_units(instance, upper, bound)
+    return time_indexed.bound_in_units(instance, upper, _value(program, certificate))
 
 
 def cut_certificate(found: "RelaxationSolution") -> tuple[float, dict[str, object]]:
@@ -234,8 +225,8 @@ def cut_certificate(found: "RelaxationSolution") -> tuple[float, dict[str, objec
     return certified("relaxed-prefix", program, chosen, cuts=cuts)
 
 
-def _cuts(instance: HareInstance, certificate: CutsCertificate) -> LinearProgram:
-    """Return the relaxation with the cuts of a certificate."""
+def _cuts(instance: HareInstance, certificate: CutsCertificate) -> float:
+    """Return the bound of duals of the relaxation with cuts."""
     relaxed = relaxation_arrays.build(
         instance, limit=relaxation.start_limit(instance, horizon_cap=True), integer=False
     )
@@ -246,16 +237,16 @@ def _cuts(instance: HareInstance, certificate: CutsCertificate) -> LinearProgram
         if chosen[-1] >= items or row.machine >= machines:
             raise InputError("no such items or machine", path="certificate.cuts")
         cuts.append(LoadCut(row.machine, chosen, row.load))
-    return relaxation_arrays.with_cuts(relaxed, cuts)
+    return _value(relaxation_arrays.with_cuts(relaxed, cuts), certificate)
 
 
 # Kind of certificate -> its record, and the function that evaluates it. A former method
 # wrote `relaxed-conic`.
 _KINDS: dict[str, tuple[type[Certificate], Callable[[HareInstance, Any], float]]] = {
     "critical-path": (CriticalPathCertificate, _critical),
-    "fluid-lp": (FluidCertificate, _dual_bound(_fluid)),
+    "fluid-lp": (FluidCertificate, _fluid),
     "lagrangian": (LagrangianCertificate, _lagrangian),
-    "relaxed-conic": (CutsCertificate, _dual_bound(_cuts)),
-    "relaxed-prefix": (CutsCertificate, _dual_bound(_cuts)),
+    "relaxed-conic": (CutsCertificate, _cuts),
+    "relaxed-prefix": (CutsCertificate, _cuts),
     "time-indexed-lp": (TimeIndexedCertificate, _time_indexed),
 }

@@ -63,6 +63,7 @@ MAX_SLOTS = 10_000_000  # kinds of GPUs x steps from 0 to the horizon
 LARGEST_EXACT = 2.0**52  # smaller sums of integers and prices are exact in doubles
 _DRAWN = 5  # list schedules from randomly chosen columns, at every node
 _ROOT_GAP, _NODE_GAP = 0.005, 0.1  # see `_solve`
+_ROOT_SMOOTHING, _NODE_SMOOTHING = (0.7, 0.35, 0.175, 0.0), (0.5, 0.25, 0.125, 0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -188,18 +189,15 @@ class BranchAndPrice:
         """
         prices = np.nan_to_num(np.maximum(prices, 0.0), posinf=0.0)
         costs, half = 4.0 * float(self.whole.weight.sum()) * self.horizon, LARGEST_EXACT / 2
-        size = costs + self._largest_sum(prices)
+        # four times an upper bound on every sum of prices, and of costs
+        dearest = float(self._prefix(prices)[:, -1].max())
+        size = costs + 4.0 * (float(self.capacity @ prices) + self.view.tasks * dearest)
         if not size < half:
             terms = 4.0 * (float(self.capacity.sum()) + self.view.tasks * self.horizon)
             prices = np.minimum(prices, (half - costs) / terms)
             size = half
         quantum = 2.0 ** max(-BITS, math.ceil(math.log2(max(1.0, size))) - 52)
         return np.asarray(np.round(prices / quantum) * quantum)
-
-    def _largest_sum(self, prices: Floats) -> float:
-        """Return four times an upper bound on every sum of prices."""
-        dearest = self._prefix(prices)[:, -1].max()
-        return 4.0 * (float(self.capacity @ prices) + self.view.tasks * float(dearest))
 
     def _price(self, prices: Floats, windows: list[JobWindows]) -> tuple[float, list[PricedJob]]:
         """Return the Lagrangian bound of prices, and the forward pass of each job.
@@ -227,7 +225,7 @@ class BranchAndPrice:
         Returns the shares [j] of the master's columns, or None if the bound closes the node.
 
         Columns are priced at a mix of the best prices so far and the master's prices (dual
-        smoothing); if none improves, the weight of the former is halved down to 0. Column
+        smoothing); if none improves, the weight of the former is reduced down to 0. Column
         generation ends early once bound and master differ by less than `gap` times the distance of
         the bound to the incumbent; with 0, it ends when no column improves.
         """
@@ -235,7 +233,6 @@ class BranchAndPrice:
         self._master.restrict(node.windows)
         bound, _ = self._price(node.prices, node.windows)
         best, prices = max(node.bound, bound), node.prices
-        smoothing = 0.7 if is_root else 0.5
         while True:
             node.bound, node.prices = best, prices
             if is_root:
@@ -249,18 +246,14 @@ class BranchAndPrice:
             shares = np.asarray(result.values)
             rows = len(self.capacity)
             master, convexity = self._rounded(-result.duals[:rows]), result.duals[rows:]
-            weight = smoothing
-            while True:
+            for weight in _ROOT_SMOOTHING if is_root else _NODE_SMOOTHING:
                 trial = self._rounded(weight * prices + (1 - weight) * master)
                 bound, priced = self._price(trial, node.windows)
                 if bound > best:
                     best, prices = bound, trial
-                if not priced:
+                new = self._improving(priced, self._prefix(master), convexity) if priced else []
+                if new or not priced:
                     break
-                new = self._improving(priced, self._prefix(master), convexity)
-                if new or weight == 0:
-                    break
-                weight = 0.0 if weight < 0.2 else weight / 2
             if not priced or self._closed(best):
                 continue
             if not new or result.objective - best < gap * (self.upper - best):
@@ -374,42 +367,36 @@ class BranchAndPrice:
         Barriers come first, then starts, then kinds.
         """
         divided = [n for n, columns in enumerate(support) if len(columns) > 1]
-        for by in ("barrier", "start"):
+        for by in ("barrier", "start", "kind"):
             best, chosen = 0.0, None
             for n in divided:
                 share = np.array([part for part, _ in support[n]])
                 share /= share.sum()
-                times = np.array([getattr(item, by) for _, item in support[n]])
+                values = np.array([getattr(item, by) for _, item in support[n]])
                 prior = max(self.jobs[n].weight, 0.1)
-                for what in range(times.shape[1]):
-                    for at, distance in splits(share, times[:, what]):
+                for what in range(values.shape[1]):
+                    for at, distance in splits(share, values[:, what]):
                         branch = _Branch(n, by, what, at, distance)
                         score = self._pseudocosts.score(branch.key, distance, prior=prior)
                         if score > best:
                             best, chosen = score, branch
             if chosen is not None:
                 return chosen
-        for n in divided:
-            for j in range(len(self.jobs[n].train)):
-                kinds = {item.kind[j] for _, item in support[n]}
-                if len(kinds) > 1:
-                    return _Branch(n, "kind", j, min(kinds))
         return None
 
     def _any_branch(self, windows: list[JobWindows]) -> _Branch | None:
         """Return a branch that excludes something on both sides, or None if nothing is open."""
         for n, own in enumerate(windows):
-            for r, mask in enumerate(own.barrier):
-                times = np.flatnonzero(mask == 0)
-                if len(times) > 1:
-                    return _Branch(n, "barrier", r, int(times[(len(times) - 1) // 2]))
-            for j, table in enumerate(own.start):
-                times = np.flatnonzero((table == 0).any(axis=0))
-                if len(times) > 1:
-                    return _Branch(n, "start", j, int(times[(len(times) - 1) // 2]))
-                kinds = np.flatnonzero((table == 0).any(axis=1))
-                if len(kinds) > 1:
-                    return _Branch(n, "kind", j, int(kinds[0]))
+            open_starts = [table == 0 for table in own.start]
+            for by, masks in (
+                ("barrier", [mask == 0 for mask in own.barrier]),
+                ("start", [table.any(axis=0) for table in open_starts]),
+                ("kind", [table.any(axis=1) for table in open_starts]),
+            ):
+                for what, mask in enumerate(masks):
+                    values = np.flatnonzero(mask)
+                    if len(values) > 1:
+                        return _Branch(n, by, what, int(values[(len(values) - 1) // 2]))
         return None
 
     def _children(self, windows: list[JobWindows], branch: _Branch) -> list[list[JobWindows]]:
@@ -469,25 +456,14 @@ class BranchAndPrice:
         offered. Raises UnsettledError with the best bound in `node.bound`.
         """
         # At the root, the bound and the fixing are worth more columns than at other nodes.
-        gap = _ROOT_GAP if node.branch is None else _NODE_GAP
-        solved = False
-        while True:
+        for gap in (_ROOT_GAP if node.branch is None else _NODE_GAP, 0.0):
             try:
                 shares = self._solve(node, gap)
             finally:
                 if node.branch is None:
                     self.root = node.bound
-            if not solved:
-                solved = True
-                self.nodes += 1
-                if node.branch is not None:
-                    gain = min(node.bound, float(self.upper)) - node.parent_bound
-                    self._pseudocosts.learn(
-                        node.branch.key,
-                        node.side,
-                        gain=max(0.0, gain),
-                        distance=node.branch.distance[node.side],
-                    )
+            if gap > 0:
+                self._learn(node)
             if shares is None:
                 self._log.close(node.number, node.prices)
                 return []
@@ -500,9 +476,9 @@ class BranchAndPrice:
                 self._log.close(node.number, node.prices)
                 return []
             branch = self._choose(support)
-            if branch is not None or gap == 0:
+            if branch is not None:
                 break
-            gap = 0.0  # one column of each job, but cheaper ones may still be missing
+            # one column of each job, but cheaper ones may still be missing
         windows = self._reduce(node)
         if branch is None:
             branch = self._any_branch(windows)
@@ -516,6 +492,16 @@ class BranchAndPrice:
             _TreeNode(node.bound, child, node.prices, node.bound, branch, side, first + side)
             for side, child in enumerate(self._children(windows, branch))
         ]
+
+    def _learn(self, node: _TreeNode) -> None:
+        """Count a node, and record by how much its branch has raised the bound."""
+        self.nodes += 1
+        if node.branch is not None:
+            gain = min(node.bound, float(self.upper)) - node.parent_bound
+            distance = node.branch.distance[node.side]
+            self._pseudocosts.learn(
+                node.branch.key, node.side, gain=max(0.0, gain), distance=distance
+            )
 
     def _offer_last(self, prices: Floats, windows: list[JobWindows]) -> Floats | None:
         """Offer the only schedule left in some windows; return prices that show it is no better.

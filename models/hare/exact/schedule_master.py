@@ -10,11 +10,9 @@ C. Barnhart, E. L. Johnson, G. L. Nemhauser, M. W. P. Savelsbergh, P. H. Vance, 
 column generation for solving huge integer programs", Operations Research 46 (1998).
 """
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from schedgap.models.hare.exact.job_pricing import Floats, JobData, JobWindows, ScheduleColumn
 from schedgap.models.hare.integer_time import Ints
@@ -42,8 +40,9 @@ class ScheduleMaster:
         self.capacity: Floats = np.repeat(class_size, horizon).astype(float)  # [k * horizon + t]
         self._jobs, self._kinds, self._horizon = jobs, len(class_size), horizon
         count, rows = len(jobs), len(self.capacity)
-        self._upper = [math.inf] * count  # [j]
-        self._pools = [_ColumnPool() for _ in jobs]
+        self._upper = np.full(count, np.inf)  # [j]
+        self._columns: list[dict[ScheduleColumn, int]] = [{} for _ in jobs]  # [n] with their j
+        self._cells: list[list[list[int]]] = [[] for _ in jobs]  # [n] of each column, see `add`
         artificial = [{rows + n: 1.0} for n in range(count)]  # so the master is always feasible
         self._program = Relaxation(
             LinearProgram.nonnegative(
@@ -66,10 +65,12 @@ class ScheduleMaster:
 
     def contains(self, n: int, item: ScheduleColumn) -> bool:
         """Return whether a schedule of job n is in the master."""
-        return item in self._pools[n].items
+        return item in self._columns[n]
 
     def add(self, new: Sequence[tuple[int, ScheduleColumn]]) -> None:
         """Add columns, open at the current node.
+
+        The barriers and starts of a column are cells of the windows of its job, all in one row.
 
         `new`: job and schedule of each column; none of them is in the master.
         """
@@ -81,9 +82,13 @@ class ScheduleMaster:
             usage = self.usage(n, item)
             used = np.flatnonzero(usage)
             entries.append([(used, usage[used]), (rows + n, 1.0)])
-            cost.append(float(self._jobs[n].weight * (self._jobs[n].arrival + item.barrier[-1])))
-            self._pools[n].put(item, len(self._upper))
-            self._upper.append(math.inf)
+            job, rounds = self._jobs[n], len(item.barrier)
+            cost.append(float(job.weight * (job.arrival + item.barrier[-1])))
+            places = (rounds + j * self._kinds + k for j, k in enumerate(item.kind))
+            cells = (*enumerate(item.barrier), *zip(places, item.start, strict=True))
+            self._cells[n].append([place * (job.span + 1) + t for place, t in cells])
+            self._columns[n][item] = len(self._upper)
+            self._upper = np.append(self._upper, np.inf)
         matrix = columns_matrix(entries, rows + len(self._jobs))
         self._program.add_columns(cost, np.zeros(len(new)), np.full(len(new), np.inf), matrix)
 
@@ -101,60 +106,23 @@ class ScheduleMaster:
 
         `windows` [n]: windows of each job at the node.
         """
-        changed, upper = [], []
-        for pool, own in zip(self._pools, windows, strict=True):
-            for number, inside in zip(pool.numbers, pool.inside(own), strict=True):
-                limit = math.inf if inside else 0.0
-                if self._upper[number] != limit:
-                    self._upper[number] = limit
-                    changed.append(number)
-                    upper.append(limit)
-        if changed:
-            self._program.change_bounds(changed, np.zeros(len(changed)), upper)
+        upper = self._upper.copy()
+        for own, cells, columns in zip(windows, self._cells, self._columns, strict=True):
+            if columns:
+                mask = np.concatenate([*own.barrier, *map(np.ravel, own.start)])
+                inside = (mask[np.array(cells)] == 0).all(axis=1)
+                upper[list(columns.values())] = np.where(inside, np.inf, 0.0)
+        changed = np.flatnonzero(upper != self._upper)
+        if len(changed):
+            self._program.change_bounds(changed, np.zeros(len(changed)), upper[changed])
+            self._upper = upper
 
     def support(self, shares: Floats) -> Support:
         """Return the columns in use of each job.
 
         `shares` [j]: solution of the master.
         """
-        support: Support = []
-        for pool in self._pools:
-            own = zip(shares[pool.numbers].tolist(), pool.items, strict=True)
-            support.append([(share, item) for share, item in own if share > IN_USE])
-        return support
-
-
-class _ColumnPool:
-    """Columns of one job that are in the master."""
-
-    def __init__(self) -> None:
-        self.items: dict[ScheduleColumn, None] = {}  # an ordered set
-        self.numbers: list[int] = []  # column of the master
-        self._stacked: tuple[Ints, Ints, Ints] | None = None
-
-    def put(self, item: ScheduleColumn, number: int) -> None:
-        """Add a column."""
-        self.items[item] = None
-        self.numbers.append(number)
-        self._stacked = None
-
-    def inside(self, windows: JobWindows) -> list[bool]:
-        """Return for each column whether it lies within the windows.
-
-        `windows`: windows of the job.
-        """
-        if not self.items:
-            return []
-        if self._stacked is None:
-            self._stacked = (
-                np.array([item.barrier for item in self.items]),
-                np.array([item.kind for item in self.items]),
-                np.array([item.start for item in self.items]),
-            )
-        barrier, kind, start = self._stacked
-        total: NDArray[np.float64] = np.zeros(len(self.items))
-        for r, mask in enumerate(windows.barrier):
-            total += mask[barrier[:, r]]
-        for j, mask in enumerate(windows.start):
-            total += mask[kind[:, j], start[:, j]]
-        return list((total == 0).tolist())
+        return [
+            [(float(shares[j]), item) for item, j in columns.items() if shares[j] > IN_USE]
+            for columns in self._columns
+        ]

@@ -23,10 +23,10 @@ from schedgap.instances.hare.compiled import lengths_around
 from schedgap.models.hare.algorithms.list_wspt import list_wspt, smith_ratio
 from schedgap.models.hare.decode import assign_gpus
 from schedgap.models.hare.heuristics.kernel import KERNEL, Plan, Problem, State
-from schedgap.models.hare.integer_time import HareSteps, Ints, steps
+from schedgap.models.hare.integer_time import HareSteps, steps
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers import Clock
-from schedgap.solvers.search.annealing import anneal, copied, insert_all
+from schedgap.solvers.search.annealing import anneal, insert_all
 from schedgap.solvers.search.moves import Terms, total
 
 # Price of a step on a GPU that is the fastest for every task, in mean weights of a job. With 0 a
@@ -149,7 +149,8 @@ class LocalSearch:
     def _schedule(self, plan: Plan) -> HareSchedule:
         """Return the schedule of a plan; the tasks of a batch start in order of their numbers."""
         view, (numerator, denominator) = arrays(self.instance), self._unit
-        slots = _used_slots(plan)
+        spans = zip(plan.first, plan.used, strict=False)
+        slots = np.concatenate([np.arange(s, s + used) for s, used in spans])
         slots = slots[np.lexsort((plan.slot_start[slots], plan.slot_batch[slots]))]
         number, kinds = plan.slot_tasks[slots], plan.slot_class[slots]
         tasks = np.concatenate(self._batches)
@@ -161,44 +162,20 @@ class LocalSearch:
         gpu = assign_gpus(self.instance, start, kind, train)
         return HareSchedule(gpu, start * numerator / denominator)
 
-    def _put(self, plan: Plan | None = None) -> None:
-        """Write a plan, or an empty one, into the state."""
-        state = self._state
-        state.size[:], state.times[:, 0], state.busy[:, 0] = 1, 0.0, 0
-        if plan is None:
-            return
-        for target, source in zip(state.plan, plan, strict=True):
-            target[:] = source
-        slots = _used_slots(plan)
-        for k in range(len(state.size)):
-            own = slots[plan.slot_class[slots] == k]
-            number, start = plan.slot_tasks[own], plan.slot_start[own]
-            length = self._problem.train[plan.slot_batch[own], k]
-            end = np.maximum(start + length, np.nextafter(start, np.inf))  # as in `kernel.reserve`
-            times, entry = np.unique(np.concatenate([[0.0], start, end]), return_inverse=True)
-            change = np.bincount(entry, weights=np.concatenate([[0], number, -number]))
-            changes = np.flatnonzero(change)
-            changes = changes if len(changes) and changes[0] == 0 else np.append(0, changes)
-            state.size[k] = len(changes)
-            state.times[k, : len(changes)] = times[changes]
-            state.busy[k, : len(changes)] = np.cumsum(change[changes])
-
     def _begin(self, clock: Clock) -> None:
-        """Write the best list schedule into the state, if there is time for one."""
-        best, plan = math.inf, self._state.plan
+        """Take the best list schedule as the state, if there is time for one."""
+        best = math.inf
         for key, gene in self._lists:
             if clock.expired():
                 break
-            order = np.argsort(key, kind="stable")
-            self._put()
-            insert_all(self._run, self._problem, self._state, order, self._genes[gene])
-            if (value := total(self._state.plan.cost)) < best:
-                best, plan = value, copied(self._state.plan)
+            order, state = np.argsort(key, kind="stable"), empty_state(self._problem)
+            insert_all(self._run, self._problem, state, order, self._genes[gene])
+            if (value := total(state.plan.cost)) < best:
+                best, self._state = value, state
                 used = np.full(len(order), gene)
                 self._terms = Terms(order, used, self._genes, MAX_REMOVED, SHIFTS, MUTATION)
         if self._terms is not None:
-            self._put(plan)
-            self._offer(self._schedule(plan))
+            self._offer(self._schedule(self._state.plan))
 
     def improve(self, clock: Clock, moves: int = ANY) -> None:
         """Search until the clock expires or the moves are made; a later call continues.
@@ -210,7 +187,7 @@ class LocalSearch:
         if self._terms is None:
             return
         begin, remaining = clock.elapsed(), clock.remaining()
-        best, _ = anneal(
+        anneal(
             self._run,
             self._problem,
             self._state,
@@ -224,15 +201,7 @@ class LocalSearch:
             spent=lambda: min(1.0, (clock.elapsed() - begin) / remaining) if remaining else 1.0,
             on_better=lambda plan, value: self._offer(self._schedule(plan)),
         )
-        self._put(best)
         self._seed += 1  # a later call makes other moves
-
-
-def _used_slots(plan: Plan) -> Ints:
-    """Return the slots that the jobs of a plan use."""
-    return np.concatenate(
-        [np.arange(s, s + used) for s, used in zip(plan.first, plan.used, strict=False)]
-    )
 
 
 def local_search(

@@ -12,7 +12,8 @@ import numpy as np
 
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
 from schedgap.models.hare.decode import left_shifted, rounds_of, to_schedule
-from schedgap.models.hare.integer_time import Synchronization, latest_completions, steps
+from schedgap.models.hare.integer_time import Ints, Synchronization, latest_completions, steps
+from schedgap.solvers.programs.arrays import Floats
 
 if TYPE_CHECKING:
     import pyomo.core as pyo
@@ -168,11 +169,9 @@ def literal(model: "pyo.ConcreteModel", instance: HareInstance) -> HareSchedule:
 
     `model`: result of `build`, with values.
     """
-    view, step = arrays(instance), float(steps(instance).step)
-    count = np.array([model.x[i].value or 0.0 for i in range(view.tasks)]) / step
+    count, gpu = _values(model, instance)
     count = np.where(np.abs(count - np.rint(count)) < 1e-5, np.rint(count), count)
-    chosen = [[model.y[i, m].value or 0.0 for m in range(view.gpus)] for i in range(view.tasks)]
-    return HareSchedule(np.array(chosen).argmax(axis=1), count * step)
+    return HareSchedule(gpu, count * float(steps(instance).step))
 
 
 def read(
@@ -187,10 +186,13 @@ def read(
 
     `model`: result of `build`, with values loaded. `synchronization`: as given to `build`.
     """
-    view = arrays(instance)
-    start = np.array([model.x[i].value or 0.0 for i in range(view.tasks)]) / float(
-        steps(instance).step
-    )
-    chosen = [[model.y[i, m].value or 0.0 for m in range(view.gpus)] for i in range(view.tasks)]
-    gpu = np.array(chosen).argmax(axis=1)
+    start, gpu = _values(model, instance)
     return to_schedule(instance, left_shifted(instance, start, gpu, synchronization), gpu)
+
+
+def _values(model: "pyo.ConcreteModel", instance: HareInstance) -> tuple[Floats, Ints]:
+    """Return the starts [i] of a solved model, in steps, and the GPUs [i]."""
+    view = arrays(instance)
+    start = np.array([model.x[i].value or 0.0 for i in range(view.tasks)])
+    chosen = [[model.y[i, m].value or 0.0 for m in range(view.gpus)] for i in range(view.tasks)]
+    return start / float(steps(instance).step), np.array(chosen).argmax(axis=1)

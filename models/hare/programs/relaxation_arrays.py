@@ -21,6 +21,7 @@ from schedgap.solvers.programs.builder import Block, ProgramBuilder
 
 Ints = NDArray[np.int64]
 MAX_CUTS = 200  # per machine and round of separation, spread over all violated rows
+_SLACK = 1e-6  # violation of a row up to which it is not added, relative to A^2
 _ZERO_SHARE = 1e-9  # smaller shares count as 0
 
 
@@ -239,7 +240,7 @@ def separate_full_set(relaxed: BaseRelaxation, values: Floats) -> list[LoadCut]:
     every, cuts = np.arange(len(item.count)), []
     for k in range(y.shape[1]):
         load, excess = _excess(item, k, every, y, z)
-        if excess[-1] > _tolerance(load[-1]):
+        if excess[-1] > 0:
             cuts.append(LoadCut(k, every, float(load[-1])))
     return cuts
 
@@ -273,7 +274,7 @@ def separate_prefixes(relaxed: BaseRelaxation, values: Floats) -> list[LoadCut]:
         middle = z[there, k] / y[there, k] + item.train[there, k] / 2
         order = there[np.argsort(middle, kind="stable")]
         load, excess = _excess(item, k, order, y, z)
-        violated = np.flatnonzero(excess > _tolerance(load))
+        violated = np.flatnonzero(excess > 0)
         if len(violated) > MAX_CUTS:
             spread = violated[np.linspace(0, len(violated) - 1, MAX_CUTS).astype(int)]
             violated = np.union1d(spread, violated[np.argmax(excess[violated])])
@@ -284,14 +285,12 @@ def separate_prefixes(relaxed: BaseRelaxation, values: Floats) -> list[LoadCut]:
 def _excess(
     item: RelaxationItems, k: int, order: Ints, y: Floats, z: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the load A of each prefix of an order, and A^2 - sum u (2 c z + c^2 y)."""
+    """Return the load A of each prefix of an order, and A^2 - sum u (2 c z + c^2 y).
+
+    The latter is reduced by the violation up to which no row is added.
+    """
     train = item.train[order, k]
     weight = item.unit[order, k] * train
     load = np.cumsum(weight * y[order, k])
     right = np.cumsum(weight * (2 * z[order, k] + train * y[order, k]))
-    return load, load**2 - right
-
-
-def _tolerance(load: Floats) -> Floats:
-    """Return the violation above which a row is added."""
-    return np.asarray(1e-6 * (1 + load**2))
+    return load, load**2 - right - _SLACK * (1 + load**2)

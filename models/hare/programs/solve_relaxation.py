@@ -38,6 +38,7 @@ from schedgap.solvers.programs.arrays import Floats, LinearProgram
 INTEGER_CELLS = 400  # tasks x GPUs up to which y is binary by default
 MAX_RATIO = 1e6  # between weights, or times; larger ratios exceed the tolerances of engines
 MAX_ROUNDS = 400  # programs that a cutting-plane loop solves
+TOLERANCE = 1e-7  # relative; values that differ by less are equal
 _LINEAR_SHARE = 0.3  # share of the time for cuts on the linear relaxation, before the binary one
 # U is large: an error of 1e-6 in y moves a start by U / 1e6.
 _PRECISE: dict[str, dict[str, Any]] = {
@@ -54,14 +55,13 @@ _PRECISE_INTEGER: dict[str, dict[str, Any]] = {
 class RelaxationSolution:
     """Result of a cutting-plane loop.
 
-    `relaxed` is the relaxation without rows (9), `program` the last program with `cuts`. `values`
-    is the last point, or None. `bound` is a lower bound on the relaxation even if cuts are still
-    missing; `closed` says that none is violated. `duals` belong to the rows of `program` and prove
-    the bound if it is linear.
+    `relaxed` is the relaxation without rows (9). `values` is the last point, or None. `bound` is a
+    lower bound on the relaxation even if cuts are still missing; `closed` says that none is
+    violated. `duals` belong to the rows of the last program with `cuts` and prove the bound if it
+    is linear.
     """
 
     relaxed: BaseRelaxation
-    program: LinearProgram
     cuts: list[LoadCut]
     values: Floats | None = None
     bound: float | None = None
@@ -123,7 +123,7 @@ def solve_relaxation(
     if integer:
         call.progress.phase("adding cuts to the relaxation with binary y")
         weaker = found
-        found = solve_binary_with_cuts(
+        found = solve_with_cuts(
             build(instance, limit=limit, integer=True),
             separate,
             solver,
@@ -198,76 +198,62 @@ def solve_with_cuts(
     `relaxed`: the relaxation without rows (9). `separate`: returns the cuts that a point violates.
     `solve`: solves a program. `cuts`: cuts to start with. `on_bound`: called with every improved
     bound. `max_rounds`: maximum number of programs to solve, >= 1.
+
+    Notes
+    -----
+    If y is binary, all cuts that the y of a point needs are added at once: with y fixed the program
+    is linear, and its own loop finds them. The binary program would answer each single cut with
+    another of its many optima. Each cut is added for all GPUs equal to its own; otherwise the same
+    tasks would move to the next of them. The loop ends when the best of these linear programs meets
+    the bound.
     """
-    all_cuts = list(cuts)
+    binary, kind, all_cuts = relaxed.program.integer is not None, relaxed.items.kind, list(cuts)
+    least, point, lower = math.inf, None, -math.inf
+
+    def better(bound: float) -> None:
+        nonlocal lower
+        lower = bound
+        if on_bound is not None:
+            on_bound(bound)
+
+    def met() -> bool:
+        return least <= lower + TOLERANCE * max(1.0, abs(least))
 
     def violated_rows(values: Floats) -> NewRows | None:
-        new = separate(relaxed, values)
+        nonlocal least, point
+        if binary:
+            fixed = replace(relaxed, program=_with_shares(relaxed, values))
+            closure = solve_with_cuts(fixed, separate, solve, clock, cuts=all_cuts)
+            if closure.closed and closure.values is not None:
+                value = relaxed.program.objective(closure.values)
+                if value < least:
+                    least, point = value, closure.values
+            if met():
+                return None
+            new = [
+                replace(cut, machine=int(m))
+                for cut in closure.cuts[len(all_cuts) :]
+                for m in np.flatnonzero(kind == kind[cut.machine])
+            ]
+        else:
+            new = separate(relaxed, values)
         all_cuts.extend(new)
         return cut_rows(relaxed, new) if new else None
 
     loop = cutting_planes(
         with_cuts(relaxed, cuts), violated_rows, clock=clock, rounds=max_rounds, solve=solve,
-        on_bound=on_bound,
+        on_bound=better,
     )  # fmt: skip
     values, duals = (None, None) if loop.last is None else (loop.last.values, loop.last.duals)
-    closed = loop.end == "closed"
     return RelaxationSolution(
-        relaxed, loop.program, all_cuts, values, loop.bound, closed, loop.rounds, duals
+        relaxed,
+        all_cuts,
+        values if point is None else point,
+        loop.bound,
+        loop.end == "closed" and (met() or not binary),
+        loop.rounds,
+        duals,
     )
-
-
-def solve_binary_with_cuts(
-    relaxed: BaseRelaxation,
-    separate: Separate,
-    solve: Solve,
-    clock: Clock,
-    *,
-    cuts: Sequence[LoadCut] = (),
-    on_bound: OnBound | None = None,
-) -> RelaxationSolution:
-    """Alternate between the program with binary y and cuts for its y, until both values meet.
-
-    `relaxed`: the relaxation without rows (9), with binary y. `separate`: returns the cuts that a
-    point violates. `solve`: solves a program. `cuts`: cuts to start with. `on_bound`: called with
-    every improved bound.
-
-    Notes
-    -----
-    With y fixed the program is linear, and its own loop finds all cuts that this y needs; the
-    binary program would answer each single cut with another of its many optima. Each cut is added
-    for all GPUs equal to its own; otherwise the same tasks would move to the next of them.
-    """
-
-    def copies(cut: LoadCut) -> list[LoadCut]:
-        kind = relaxed.items.kind
-        return [replace(cut, machine=int(m)) for m in np.flatnonzero(kind == kind[cut.machine])]
-
-    state = RelaxationSolution(relaxed, relaxed.program, list(cuts))
-    best = np.inf
-    for number in range(1, MAX_ROUNDS + 1):
-        result = solve(with_cuts(relaxed, state.cuts))
-        if result.bound is not None and (state.bound is None or result.bound > state.bound):
-            state = replace(state, bound=result.bound)
-            if on_bound is not None:
-                on_bound(result.bound)
-        if result.values is None:
-            break
-        values = np.asarray(result.values)
-        state = replace(state, rounds=number, values=state.values if best < np.inf else values)
-        fixed = replace(relaxed, program=_with_shares(relaxed, values))
-        closure = solve_with_cuts(fixed, separate, solve, clock, cuts=state.cuts)
-        if closure.closed and closure.values is not None:
-            value = relaxed.program.objective(closure.values)
-            if value < best:
-                best, state = value, replace(state, values=closure.values)
-        new = closure.cuts[len(state.cuts) :]
-        state = replace(state, cuts=state.cuts + [copy for cut in new for copy in copies(cut)])
-        if state.bound is not None and best <= state.bound + 1e-7 * max(1.0, abs(best)):
-            return replace(state, closed=True)
-        if not new or result.status != "optimal" or clock.expired():
-            break
-    return state
 
 
 def _with_shares(relaxed: BaseRelaxation, values: Floats) -> LinearProgram:
@@ -302,7 +288,7 @@ def canonical_point(
     cost = np.zeros_like(program.cost)
     relaxed.x.extract(cost)[...] = relaxed.items.count
     value = program.objective(found.values)
-    most = value + 1e-7 * max(1.0, abs(value))
+    most = value + TOLERANCE * max(1.0, abs(value))
     narrowed = replace(
         with_rows(program, NewRows([-np.inf], [most], program.cost[None])), cost=cost
     )

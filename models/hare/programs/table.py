@@ -1,64 +1,46 @@
 """The programs of family `hare`, and the names of what their indices stand for."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 from schedgap.instances.hare import HareInstance
 from schedgap.models.method import Lazy
-from schedgap.models.program import Narrowed, Program
+from schedgap.models.program import Narrowed, Program, by_name
 
-_TASKS = {"eq_5": "task", "eq_6": "task", "eq_7_end": "task", "eq_7_start": "task"}
-_PRINTED = _TASKS | {
-    "x": "task",
-    "y": "task gpu",
-    "C": "job",
-    "PAIRS": "task task",
-    "before": "task task",
-    "eq_4": "task",
-    "barrier": "round",
-    "eq_8_first": "task task gpu",
-    "eq_8_second": "task task gpu",
-    "cut_alike": "task task",
-}
-_RELAXED = _TASKS | {
-    "D": "task",
-    "M": "gpu",
-    "R": "round",
-    "x": "task",
-    "y": "task gpu",
-    "z": "task gpu",
-    "b": "round",
-    "lin_start": "task",
-    "lin_lower": "task gpu",
-    "lin_upper": "task gpu",
-    "eq_9": "gpu",
-}
-_TIME_INDEXED = {
-    "u": "alike kind step",
-    "z": "round step",
-    "eq_5": "alike#",
-    "eq_8": "kind row",
-    "eq_7_end": "round row",
-    "lin_once": "round row",
-    "eq_7_start": "round row",
-}
-_PREFIX = {
-    "x": "task",
-    "y": "task gpu",
-    "z": "task gpu",
-    "b": "round",
-    "eq_5": "task#",
-    "lin_start": "task#",
-    "eq_9": "gpu task",
-}
-_FLUID = {
-    "f": "block kind cell",
-    "C": "job",
-    "demand": "block#",
-    "cut_length": "job#",
-    "mean_busy": "job#",
-}
+_PRINTED = by_name(
+    {
+        "task": "x eq_4 eq_5 eq_6 eq_7_end eq_7_start",
+        "task gpu": "y",
+        "task task": "PAIRS before cut_alike",
+        "task task gpu": "eq_8_first eq_8_second",
+        "job": "C",
+        "round": "barrier",
+    }
+)
+_RELAXED = by_name(
+    {
+        "task": "D x eq_5 eq_6 eq_7_end eq_7_start lin_start",
+        "task gpu": "y z lin_lower lin_upper",
+        "gpu": "M eq_9",
+        "round": "R b",
+    }
+)
+_PREFIX = by_name(
+    {"task": "x", "task gpu": "y z", "round": "b", "task#": "eq_5 lin_start", "gpu task": "eq_9"}
+)
+_TIME_INDEXED = by_name(
+    {
+        "alike kind step": "u",
+        "round step": "z",
+        "alike#": "eq_5",
+        "kind row": "eq_8",
+        "round row": "eq_7_end lin_once eq_7_start",
+    }
+)
+_FLUID = by_name(
+    {"block kind cell": "f", "job": "C", "block#": "demand", "job#": "cut_length mean_busy"}
+)
 
 
 def _unit(instance: HareInstance) -> float:
@@ -79,12 +61,11 @@ def index_names(instance: HareInstance) -> Mapping[str, list[tuple[Any, ...]]]:
 
     view = arrays(instance)
     ids = [job.id for job in instance.jobs]
-    round_job, task_round = view.round_job.tolist(), view.task_round.tolist()
-    rounds = [(ids[n], q - int(view.job_rounds[n]) + 1) for q, n in enumerate(round_job)]
-    tasks = [(*rounds[q], i - int(view.round_tasks[q]) + 1) for i, q in enumerate(task_round)]
+    columns = view.task_job.tolist(), view.place.tolist(), view.number.tolist()
+    tasks = [(ids[n], r, i) for n, r, i in zip(*columns, strict=True)]
     return {
         "job": [(name,) for name in ids],
-        "round": [*rounds],
+        "round": [tasks[first][:2] for first in view.round_tasks[:-1]],
         "task": [*tasks],
         "alike": [tasks[group[0]] for group in view.alike],
         "gpu": [(gpu.id,) for gpu in instance.gpus],
@@ -92,44 +73,39 @@ def index_names(instance: HareInstance) -> Mapping[str, list[tuple[Any, ...]]]:
     }
 
 
-def _build(name: str, **settings: object) -> Callable[..., Any]:
-    """Return a builder, imported when it is first called."""
-    return partial(Lazy(f"schedgap.models.hare.exact.build_programs:{name}"), **settings)
+_BUILDERS = "schedgap.models.hare.exact.build_programs"
 
 
-def _narrowed(name: str, **settings: object) -> Narrowed:
-    """Return a builder in the time windows that a list schedule leaves open."""
-    return Narrowed(
-        _build(name, **settings), Lazy("schedgap.models.hare.heuristics.initial:starting_schedule")
-    )
+def _builders(name: str, **settings: object) -> dict[str, Any]:
+    """Return a builder for the full horizon and for the time windows of a list schedule."""
+    build: Any = partial(Lazy(f"{_BUILDERS}:{name}"), **settings)
+    heuristic = Lazy("schedgap.models.hare.heuristics.initial:starting_schedule")
+    return {"build": build, "narrow": Narrowed(build, heuristic)}
 
 
 PROGRAMS: Mapping[str, Program[HareInstance, Any]] = {
     "big-m": Program(
         "the paper's program Hare_Sched, with a big-M row for each order of two tasks on a GPU",
         "exact",
-        _build("big_m"),
         equations="(4)-(8)",
         indices=_PRINTED,
         literal=Lazy("schedgap.models.hare.programs.printed:literal"),
-        narrow=_narrowed("big_m"),
+        **_builders("big_m"),
         symmetry=("cut_alike",),
         also=("printed",),
     ),
     "time-indexed": Program(
         "how many tasks start on each kind of GPU in each time step",
         "exact",
-        _build("time_indexed", max_columns=None),
         indices=_TIME_INDEXED,
-        narrow=_narrowed("time_indexed", max_columns=None),
+        **_builders("time_indexed", max_columns=None),
         unit=_unit,
     ),
     "time-indexed-lp": Program(
         "the linear relaxation of `time-indexed`",
         "relaxation",
-        _build("relaxed_time_indexed"),
         indices=_TIME_INDEXED,
-        narrow=_narrowed("relaxed_time_indexed"),
+        **_builders("relaxed_time_indexed"),
         unit=_unit,
     ),
     "relaxed-miqcp": Program(
@@ -143,7 +119,7 @@ PROGRAMS: Mapping[str, Program[HareInstance, Any]] = {
         "Hare_Sched_RL with Queyranne's inequality (9) for single tasks, where the cutting-plane "
         "loop of Algorithm 1 starts",
         "relaxation",
-        _build("relaxed_prefix"),
+        Lazy(f"{_BUILDERS}:relaxed_prefix"),
         equations="(4)-(7), (9)",
         indices=_PREFIX,
         symmetry=("cut_alike_tasks",),
@@ -152,7 +128,7 @@ PROGRAMS: Mapping[str, Program[HareInstance, Any]] = {
     "fluid-lp": Program(
         "linear program over jobs, kinds of GPUs and cells of time",
         "relaxation",
-        _build("fluid_lp"),
+        Lazy(f"{_BUILDERS}:fluid_lp"),
         indices=_FLUID,
     ),
 }

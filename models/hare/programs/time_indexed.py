@@ -12,6 +12,7 @@ J. P. Sousa, L. A. Wolsey, "A time indexed formulation of non-preemptive single 
 problems", Mathematical Programming 54 (1992).
 """
 
+from collections import Counter
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,7 +22,7 @@ from schedgap.instances.hare import HareInstance, HareSchedule, arrays
 from schedgap.models.hare.decode import assign_gpus, to_schedule
 from schedgap.models.hare.integer_time import Ints, latest_completions, steps
 from schedgap.solvers.programs.arrays import Floats, LinearProgram
-from schedgap.solvers.programs.builder import ProgramBuilder, Term
+from schedgap.solvers.programs.builder import ProgramBuilder
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,16 +33,33 @@ class TimeIndexedLayout:
     """
 
     classes: tuple[tuple[int, ...], ...]  # [g] tasks
-    class_round: Ints  # [g] q
     u_first: Ints  # [g, k]
     u_stop: Ints  # [g, k]
-    u_column: Ints  # [g, k] column of u_first
     z_first: Ints  # [q]; z is 0 before
     z_stop: Ints  # [q]; z is 1 from here on
-    z_column: Ints  # [q] column of z_first
     columns: int
     entries: int  # estimated number of nonzeros
     latest_completions: Ints  # [n]
+
+    def starts(self) -> tuple[Ints, Ints, Ints]:
+        """Return class, kind and t of every column u."""
+        which, t = _members(self.u_first.ravel(), self.u_stop.ravel())
+        g, k = np.unravel_index(which, self.u_first.shape)
+        return g, k, t
+
+    def task_class(self) -> Ints:
+        """Return the class of every task, in the order of the classes."""
+        return np.repeat(np.arange(len(self.classes)), [len(group) for group in self.classes])
+
+    def barriers(self) -> tuple[Ints, Ints]:
+        """Return round and t of every column z."""
+        return _members(self.z_first, self.z_stop)
+
+
+def _members(first: Ints, stop: Ints) -> tuple[Ints, Ints]:
+    """Return the members of the ranges `first <= t < stop`: the index of the range, and t."""
+    which = np.repeat(np.arange(len(first)), stop - first)
+    return which, np.arange(len(which)) + np.repeat(stop - np.cumsum(stop - first), stop - first)
 
 
 def layout(instance: HareInstance, upper: int | None = None) -> TimeIndexedLayout:
@@ -51,30 +69,23 @@ def layout(instance: HareInstance, upper: int | None = None) -> TimeIndexedLayou
     """
     view, whole = arrays(instance), steps(instance)
     ends = latest_completions(whole, upper)
-    classes = tuple(view.alike)
-    one = np.array([group[0] for group in classes])
+    one = np.array([group[0] for group in view.alike])
     stop = (ends[view.task_job] - whole.tail)[:, None] - whole.duration + 1
     u_first = np.repeat(whole.head[one][:, None], len(view.class_gpus), axis=1)
     u_stop = np.maximum(stop[one], u_first)
     z_first = np.maximum.reduceat(whole.head + whole.duration.min(axis=1), view.round_tasks[:-1])
     z_stop = (ends[view.task_job] - whole.tail)[view.round_tasks[:-1]]
-    sizes = np.concatenate([(u_stop - u_first).ravel(), z_stop - z_first])
-    column = np.cumsum(sizes) - sizes
-    count = u_first.size
     # A column u has an entry in eq_5, one per step of its training and one per z of its round.
     widest = max(1, int((z_stop - z_first).max()))
     covered = np.minimum(whole.train[one], u_stop - u_first)
     entries = int(((u_stop - u_first) * (1 + widest + covered)).sum())
     return TimeIndexedLayout(
-        classes=classes,
-        class_round=view.task_round[one],
+        classes=tuple(view.alike),
         u_first=u_first,
         u_stop=u_stop,
-        u_column=column[:count].reshape(u_first.shape),
         z_first=z_first,
         z_stop=z_stop,
-        z_column=column[count:],
-        columns=int(sizes.sum()),
+        columns=int((u_stop - u_first).sum() + (z_stop - z_first).sum()),
         entries=entries,
         latest_completions=ends,
     )
@@ -104,70 +115,43 @@ def build(instance: HareInstance, *, upper: int | None = None) -> LinearProgram:
     - `eq_7_start`: number of tasks of round q + 1 that start by t <= D_{q+1} z[q, t].
     """
     view, whole, place = arrays(instance), steps(instance), layout(instance, upper)
-    kinds, classes = range(len(view.class_gpus)), range(len(place.classes))
-    times = [[np.arange(place.u_first[g, k], place.u_stop[g, k]) for k in kinds] for g in classes]
-    u = [[place.u_column[g, k] + np.arange(len(times[g][k])) for k in kinds] for g in classes]
-    size = np.array([len(group) for group in place.classes])
-    of_round: list[list[int]] = [[] for _ in range(view.rounds)]
-    for g, q in enumerate(place.class_round.tolist()):
-        of_round[q].append(g)
-
-    cost, most = np.zeros(place.columns), np.ones(place.columns)
-    for g in classes:
-        most[np.concatenate(u[g])] = size[g]
-    for n in range(view.jobs):
-        q = view.job_rounds[n + 1] - 1
-        span = place.z_stop[q] - place.z_first[q]
-        cost[place.z_column[q] : place.z_column[q] + span] = -whole.weight[n]
+    (g, k, t), (q, s) = place.starts(), place.barriers()
+    u, z = np.arange(len(t)), len(t) + np.arange(len(s))
+    one = np.array([group[0] for group in place.classes])  # [g]
+    size = np.array([len(group) for group in place.classes])  # [g]
+    task, tasks = one[g], np.diff(view.round_tasks)  # [q] D_q
+    end, round_of = t + whole.duration[task, k], view.task_round[task]  # [u]
+    is_last = np.isin(q, view.job_rounds[1:] - 1)
+    cost = np.zeros(place.columns)
+    cost[z[is_last]] = -whole.weight[view.round_job[q[is_last]]]
     builder = ProgramBuilder()
+    most = np.concatenate([size[g], np.ones(len(z))])
     builder.columns("uz", place.columns, cost=cost, upper=most, integer=True)
-    eq_5 = ((g, u[g][k], 1) for g in classes for k in kinds)
-    builder.rows("eq_5", len(size), *eq_5, lower=size, upper=size)
-    for k in kinds:
-        slots = np.unique(np.concatenate([times[g][k] for g in classes]))
-        cover: list[Term] = []
-        for g in classes:
-            # A start at t covers the slots from t on, before t + T^c: slots[first:stop].
-            train = whole.train[place.classes[g][0], k]
-            first = np.searchsorted(slots, times[g][k])
-            length = np.searchsorted(slots, times[g][k] + train) - first
-            which = np.repeat(np.arange(len(first)), length)
-            slot = np.arange(len(which)) + np.repeat(first - np.cumsum(length) + length, length)
-            cover.append((slot, u[g][k][which], 1))
-        builder.rows(f"eq_8[{k}]", len(slots), *cover, upper=len(view.class_gpus[k]))
-    tasks = np.diff(view.round_tasks)  # [q] D_q
-    for q in range(view.rounds):
-        z_times = np.arange(place.z_first[q], place.z_stop[q])
-        z, count = place.z_column[q] + np.arange(len(z_times)), len(z_times)
-        ended: list[Term] = [(np.arange(count), z, -tasks[q])]
-        for g in of_round[q]:
-            for k in kinds:
-                ends = times[g][k] + whole.duration[place.classes[g][0], k]
-                row, which = np.nonzero(ends[None, :] <= z_times[:, None])
-                ended.append((row, u[g][k][which], 1))
-        builder.rows(f"eq_7_end[{q}]", count, *ended, lower=0.0)
-        pairs = np.arange(max(0, count - 1))
-        once = (pairs, z[1:], 1), (pairs, z[:-1], -1)
-        builder.rows(f"lin_once[{q}]", len(pairs), *once, lower=0.0)
-        if q + 1 in view.job_rounds:
-            continue
-        started: list[Term] = [(np.arange(count), z, tasks[q + 1])]
-        for g in of_round[q + 1]:
-            for k in kinds:
-                row, which = np.nonzero(times[g][k][None, :] <= z_times[:, None])
-                started.append((row, u[g][k][which], -1))
-        builder.rows(f"eq_7_start[{q}]", count, *started, lower=0.0)
+    builder.rows("eq_5", len(size), (g, u, 1), lower=size, upper=size)
+    for kind, gpus in enumerate(view.class_gpus):
+        own = k == kind
+        slots = np.unique(t[own])
+        # A start at t covers the slots from t on, before t + T^c.
+        stop = np.searchsorted(slots, t[own] + whole.train[task[own], kind])
+        which, slot = _members(np.searchsorted(slots, t[own]), stop)
+        builder.rows(f"eq_8[{kind}]", len(slots), (slot, u[own][which], 1), upper=len(gpus))
+    for r in range(view.rounds):
+        times, barrier = s[q == r], z[q == r]
+        at, own, later = np.arange(len(times)), round_of == r, round_of == r + 1
+        row, which = np.nonzero(end[own] <= times[:, None])
+        ended = (at, barrier, -tasks[r]), (row, u[own][which], 1)
+        builder.rows(f"eq_7_end[{r}]", len(at), *ended, lower=0.0)
+        once = (at[:-1], barrier[1:], 1), (at[:-1], barrier[:-1], -1)
+        builder.rows(f"lin_once[{r}]", max(0, len(at) - 1), *once, lower=0.0)
+        if r + 1 not in view.job_rounds:
+            row, which = np.nonzero(t[later] <= times[:, None])
+            started = (at, barrier, tasks[r + 1]), (row, u[later][which], -1)
+            builder.rows(f"eq_7_start[{r}]", len(at), *started, lower=0.0)
 
-    column_names = [
-        *(f"u[{g},{k},{t}]" for g in classes for k in kinds for t in times[g][k].tolist()),
-        *(
-            f"z[{q},{t}]"
-            for q in range(view.rounds)
-            for t in range(place.z_first[q], place.z_stop[q])
-        ),
-    ]
+    names = [f"u[{','.join(map(str, key))}]" for key in np.stack([g, k, t], axis=1).tolist()]
+    names += [f"z[{r},{time}]" for r, time in np.stack([q, s], axis=1).tolist()]
     offset = float(whole.weight @ place.latest_completions)
-    return replace(builder.program(offset=offset, names=True), column_names=column_names)
+    return replace(builder.program(offset=offset, names=True), column_names=names)
 
 
 def read(values: ArrayLike, instance: HareInstance, *, upper: int | None = None) -> HareSchedule:
@@ -176,18 +160,15 @@ def read(values: ArrayLike, instance: HareInstance, *, upper: int | None = None)
     `values` [j]: values of the columns. `upper`: as given to `build`.
     """
     view, place = arrays(instance), layout(instance, upper)
-    count = np.round(np.asarray(values)).astype(np.int64)
-    start = np.zeros(view.tasks, dtype=np.int64)
-    kind = np.zeros(view.tasks, dtype=np.int64)
-    for g, group in enumerate(place.classes):
-        starts = sorted(
-            (int(place.u_first[g, k]) + t, k)
-            for k in range(len(view.class_gpus))
-            for t in range(place.u_stop[g, k] - place.u_first[g, k])
-            for _ in range(count[place.u_column[g, k] + t])
-        )
-        for i, (t, k) in zip(group, starts, strict=True):
-            start[i], kind[i] = t, k
+    g, k, t = place.starts()
+    order = np.lexsort((k, t, g))
+    number = np.round(np.asarray(values)[order]).astype(np.int64)
+    used = np.repeat(order, number)  # in the order of the classes, and of the starts in a class
+    if not np.array_equal(g[used], place.task_class()):
+        raise ValueError("the solution does not start every task once")
+    start, kind = np.zeros((2, view.tasks), dtype=np.int64)
+    tasks = np.concatenate(place.classes)
+    start[tasks], kind[tasks] = t[used], k[used]
     return to_schedule(instance, start, assign_gpus(instance, start, kind))
 
 
@@ -198,19 +179,14 @@ def start(instance: HareInstance, start: Ints, kind: Ints, *, upper: int | None 
     `build`.
     """
     view, whole, place = arrays(instance), steps(instance), layout(instance, upper)
-    values = np.zeros(place.columns)
+    (g, k, t), (q, s) = place.starts(), place.barriers()
     end = start + whole.duration[np.arange(view.tasks), kind]
-    for g, group in enumerate(place.classes):
-        for i in group:
-            k = kind[i]
-            values[place.u_column[g, k] + start[i] - place.u_first[g, k]] += 1
     barrier = np.maximum.reduceat(end, view.round_tasks[:-1])
-    for q in range(view.rounds):
-        span = place.z_stop[q] - place.z_first[q]
-        values[place.z_column[q] : place.z_column[q] + span] = (
-            np.arange(place.z_first[q], place.z_stop[q]) >= barrier[q]
-        )
-    return values
+    tasks = np.concatenate(place.classes)
+    group = place.task_class()
+    number = Counter(zip(group.tolist(), kind[tasks].tolist(), start[tasks].tolist(), strict=True))
+    u = [number[key] for key in zip(g.tolist(), k.tolist(), t.tolist(), strict=True)]
+    return np.concatenate([u, s >= barrier[q]]).astype(float)
 
 
 def bound_in_units(instance: HareInstance, upper: int, bound: float) -> float:
