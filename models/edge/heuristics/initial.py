@@ -4,8 +4,9 @@ import math
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.edge.bounds.job_alone import job_bound
+from schedgap.models.edge.bounds.kernel import LARGE
 from schedgap.models.edge.decisions import compiled, sense
-from schedgap.models.edge.heuristics.kernel import KERNEL, LARGE
+from schedgap.models.edge.heuristics.kernel import KERNEL
 from schedgap.models.edge.heuristics.lists import best_list, orders
 from schedgap.models.edge.heuristics.partial_schedule import PartialSchedule
 from schedgap.models.edge.placements import (
