@@ -15,7 +15,7 @@ from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge.bounds import worker_types
 from schedgap.models.edge.bounds.column_generation import solve_bound
 from schedgap.models.edge.bounds.job_alone import job_bound
-from schedgap.models.edge.bounds.kernel import price
+from schedgap.models.edge.bounds.kernel import PRICING, price
 from schedgap.models.edge.bounds.type_pricing import (
     CLOUD,
     EDGE,
@@ -35,7 +35,6 @@ from schedgap.models.edge.bounds.worker_types import (
     whole_bound,
 )
 from schedgap.models.edge.decisions import compiled, infeasibility_reason
-from schedgap.models.edge.heuristics.kernel import KERNEL
 from schedgap.models.edge.placements import enumerate_runs
 from schedgap.models.edge.programs.dual import rounded
 from schedgap.models.method import Budget
@@ -198,9 +197,9 @@ def test_by_arrays_or_by_loops_the_cheapest_columns_are_the_same(
 def test_compiled_or_not_the_cheapest_columns_are_the_same(
     instance: EdgeInstance, cuts: list[ClassRow], seed: int
 ) -> None:
-    KERNEL.compile()
-    compiled_price = KERNEL.compiled("price")
-    assert compiled_price is not None
+    PRICING.compile()
+    assert PRICING.is_ready
+    compiled_price: Any = PRICING.fast
     if infeasibility_reason(instance) is None:
         by_arrays_and_by_loops(instance, cuts, seed, compiled_price)
         assert len(compiled_price.signatures) == 1  # a type that is not the sample's compiles anew

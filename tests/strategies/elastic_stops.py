@@ -24,6 +24,7 @@ from schedgap.models.method import Budget, MethodResult, RunContext, SentProgres
 from schedgap.models.proofs import check_here, excluded_value, proof_data
 from schedgap.models.search_state import SearchState, StageResult
 from schedgap.solvers import Clock
+from schedgap.solvers.proofs import cliques
 from strategies.clocks import StopAt
 from strategies.elastic import brute_force, instance_of
 from strategies.elastic_examples import J1, J2
@@ -91,13 +92,13 @@ def no_result(instance: ElasticInstance, call: RunContext) -> MethodResult:
 SWITCHES: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "bad start": lambda patch: patch.setattr(initial, "starting_schedules", one_by_one),
     "no lists": lambda patch: patch.setitem(exact.METHODS, "lp-guided", no_result),
-    "no cuts": lambda patch: patch.setattr(prove, "MAX_CLIQUES", 0),
+    "no cuts": lambda patch: patch.setattr(cliques, "MAX_CLIQUES", 0),
     "few runs": lambda patch: (
         patch.setattr(prove, "FEW_RUNS", 6),
         patch.setattr(prove, "MANY_RUNS", 9),
     )[0],
     "coarse first": lambda patch: patch.setattr(exact, "FEW_MODE_STARTS", 0),
-    "no refutation": lambda patch: patch.setattr(exact, "refute", lambda *args: None),
+    "no refutation": lambda patch: patch.setattr(exact, "refute_values", lambda *args: None),
 }
 WAYS: tuple[tuple[str, ...], ...] = (
     (),

@@ -30,9 +30,7 @@ def type_bound(
     instance: EdgeInstance,
     call: RunContext,
     *,
-    block: Annotated[
-        int, "number of slots that share a price at first", Ge(1)
-    ] = worker_types.BLOCK,
+    block: Annotated[int, "number of slots that share a price at first", Ge(1)] = 32,
 ) -> MethodResult:
     """Run `type-bound`: relaxations by worker type with merged servers."""
     view = compiled(instance)

@@ -6,8 +6,8 @@ finds its minimum. Any factor >= 0 gives a valid bound.
 
 References
 ----------
-R. P. Brent, "Algorithms for minimization without derivatives" (1973). Scaling the prices of this
-algorithm is new.
+R. P. Brent, "Algorithms for minimization without derivatives", Prentice-Hall (1973). Scaling the
+prices of this algorithm is new.
 """
 
 import math
