@@ -29,7 +29,8 @@ class Case:
 def _solve(method: Method, instance: Any) -> sg.Solution:
     for engine in method.engines if method.runs_children else method.engines[:1]:
         needs(engine)
-    return sg.solve(instance, method.name, time_limit=20, seed=3)
+    few = {option.name: 100 for option in method.options if option.name == "moves"}
+    return sg.solve(instance, method.name, time_limit=20, seed=3, **few)
 
 
 @pytest.fixture(scope="session", params=CASES, ids=NAMES)
