@@ -395,7 +395,7 @@ class NamedRunner(Runner):
             kernel = import_module(module).kernel(self.instance)
             if kernel is None or not kernel.waits:
                 continue
-            terms["on_message"](("phase", 0.0, "compiling the search, once on this machine"))
+            terms["on_message"](("phase", 0.0, "compiling code, once on this machine"))
             reply = run_child(
                 "schedgap.solvers.search.compiled:compile_kernel",
                 module,

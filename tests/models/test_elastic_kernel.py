@@ -123,7 +123,7 @@ def test_a_method_waits_for_its_kernel_before_its_clock_starts(
     monkeypatch.setattr(kernel, "kernel", lambda instance: Uncompiled())
     task.run(phases.append)
     assert called[1:] == ["compile_kernel", "run_method"]
-    assert phases == [("phase", 0.0, "compiling the search, once on this machine")]
+    assert phases == [("phase", 0.0, "compiling code, once on this machine")]
 
 
 def test_where_compiling_fails_it_is_tried_once(
