@@ -6,20 +6,12 @@ from typing import Any
 
 from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule
 from schedgap.models.method import Lazy
-from schedgap.models.program import Program
+from schedgap.models.program import Program, by_name
 
 _BUILD = "schedgap.models.dmlrs.exact.build_programs"
 
 
-def _indices(names: Mapping[str, str]) -> dict[str, str]:
-    """Return what the indices of variables and rows stand for, by name.
-
-    `names`: the names, by what their indices stand for.
-    """
-    return {name: kinds for kinds, listed in names.items() for name in listed.split()}
-
-
-_PRINTED = _indices(
+_PRINTED = by_name(
     {
         "job": "lin_once",
         "job slot": "y e v_across eq_2 eq_2_across_workers eq_2_across_ps eq_4 eq_6",

@@ -6,50 +6,34 @@ from typing import Any
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.method import Lazy
-from schedgap.models.program import Program
+from schedgap.models.program import Program, by_name
 
 _BUILD = "schedgap.models.edge.exact.build_programs"
 MAX_RUNS = 50_000  # columns of (4) in a file
-_PRINTED = {
-    "run": "job slot",
-    "beg": "job slot",
-    "end": "job slot",
-    "y": "job server",
-    "z": "job server",
-    "xi": "job",
-    "x": "job",
-    "yt": "job server slot",
-    "zt": "job server slot",
-    "eq_2j": "job",
-    "eq_2k": "job",
-    "eq_2c_run": "job slot",
-    "eq_2c_last": "job",
-    "eq_2a": "job",
-    "eq_2a_some": "job",
-    "eq_2b": "job",
-    "eq_2c": "job server slot",
-    "eq_2c_most": "job server slot",
-    "eq_2c_all": "job server slot",
-    "eq_2d": "job server slot",
-    "eq_2e": "job",
-    "eq_2f": "job server",
-    "eq_2i": "job server slot",
-    "eq_2i_ps": "job server slot",
-    "eq_2g": "server worker_type slot",
-    "eq_2h": "server ps_type slot",
-}
-_MODES = {
-    "X1": "job slot number server",
-    "X": "job slot number",
-    "w": "job slot number server",
-    "q": "job slot number server",
-}
-_COLUMNS = {
-    "chi": "run",
-    "eq_4a": "server worker_type slot",
-    "eq_4b": "server ps_type slot",
-    "eq_4c": "job",
-}
+_PRINTED = by_name(
+    {
+        "job slot": "run beg end eq_2c_run",
+        "job server": "y z eq_2f",
+        "job": "xi x eq_2j eq_2k eq_2c_last eq_2a eq_2a_some eq_2b eq_2e",
+        "job server slot": "yt zt eq_2c eq_2c_most eq_2c_all eq_2d eq_2i eq_2i_ps",
+        "server worker_type slot": "eq_2g",
+        "server ps_type slot": "eq_2h",
+    }
+)
+_MODES = by_name(
+    {
+        "job slot number server": "X1 w q",
+        "job slot number": "X",
+    }
+)
+_COLUMNS = by_name(
+    {
+        "run": "chi",
+        "server worker_type slot": "eq_4a",
+        "server ps_type slot": "eq_4b",
+        "job": "eq_4c",
+    }
+)
 
 
 def index_names(instance: EdgeInstance) -> Mapping[str, list[tuple[Any, ...]]]:

@@ -6,18 +6,9 @@ from typing import Any
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.method import Lazy
-from schedgap.models.program import Narrowed, Program
+from schedgap.models.program import Narrowed, Program, by_name
 
-
-def _indices(names: Mapping[str, str]) -> dict[str, str]:
-    """Return what the indices of each variable and row stand for.
-
-    `names`: the names, by what their indices stand for.
-    """
-    return {name: kinds for kinds, listed in names.items() for name in listed.split()}
-
-
-_BOTH = _indices(  # shared by the printed program and its linearisation
+_BOTH = by_name(  # shared by the printed program and its linearisation
     {
         "job": "eq_2a eq_7a eq_2d eq_2e",
         "job server": "psat cen eq_2d_all eq_2i",
@@ -26,7 +17,7 @@ _BOTH = _indices(  # shared by the printed program and its linearisation
         "server resource slot": "eq_2h",
     }
 )
-_PRINTED = _BOTH | _indices(
+_PRINTED = _BOTH | by_name(
     {
         "job": "d q some work lin_work eq_7b eq_2b eq_2g eq_2c eq_2f eq_2m eq_2k",
         "job slot": "x runs lin_started lin_ended",
@@ -37,7 +28,7 @@ _PRINTED = _BOTH | _indices(
         "job server server": "eq_2d_ps",
     }
 )
-_LINEARISED = _BOTH | _indices(
+_LINEARISED = _BOTH | by_name(
     {
         "job mode slot": "X x",
         "job server resource slot": "USED u lin_usage",

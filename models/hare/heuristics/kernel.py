@@ -27,7 +27,7 @@ from schedgap.solvers.search.annealing import listed, without_moves
 from schedgap.solvers.search.compiled import Kernel
 from schedgap.solvers.search.moves import GENERIC
 
-LARGE = 1000  # tasks from which on the search is compiled
+LARGE = 41  # tasks from which on the search is compiled
 Floats = NDArray[np.float64]
 
 

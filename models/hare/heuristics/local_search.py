@@ -22,7 +22,7 @@ from schedgap.instances.hare import HareArrays, HareInstance, HareSchedule, arra
 from schedgap.instances.hare.compiled import lengths_around
 from schedgap.models.hare.algorithms.list_wspt import list_wspt, smith_ratio
 from schedgap.models.hare.decode import assign_gpus
-from schedgap.models.hare.heuristics.kernel import KERNEL, Plan, Problem, State
+from schedgap.models.hare.heuristics.kernel import KERNEL, Plan, Problem, State, kernel
 from schedgap.models.hare.integer_time import HareSteps, steps
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers import Clock
@@ -37,7 +37,6 @@ MAX_REMOVED = 10  # jobs that a move removes
 DELAY = 0.5  # longest delay of a batch, relative to the rest of the job, in half of the genes
 SHIFTS, MUTATION = 0.5, 0.5  # shares of the moves that shift a job, and that draw another gene
 HOT, COLD = 1.5, 0.015  # first and last temperature, relative to the mean value of a job / jobs
-SMALL = 40  # tasks up to which loading compiled code takes longer than the search
 MOVES_WITHOUT_LIMIT = 2000  # moves of `local-search`, if neither moves nor a time limit are given
 ANY = 2**40  # moves until the time is up
 
@@ -126,7 +125,7 @@ class LocalSearch:
         self.instance, self._seed, self._on_improvement = instance, seed, on_improvement
         self._problem, self._batches, self._unit = problem_of(instance)
         self._state = empty_state(self._problem)
-        self._run = KERNEL.plain if instance.number_of_tasks <= SMALL else KERNEL.fast
+        self._run = KERNEL.plain if kernel(instance) is None else KERNEL.fast
         train, weight = arrays(instance).train, float(self._problem.weight.mean())
         speed = (train.min(axis=1)[:, None] / train).mean(axis=0)  # [k] <= 1
         prices = np.array([level * weight * speed for level in LEVELS])

@@ -5,56 +5,32 @@ from typing import Any
 
 from schedgap.instances.ring import RingInstance, RingSchedule
 from schedgap.models.method import Lazy
-from schedgap.models.program import Narrowed, Program
+from schedgap.models.program import Narrowed, Program, by_name
 
 _BUILD = "schedgap.models.ring.exact.build_programs"
-_PRINTED = {
-    "z": "job slot",
-    "f": "job slot",
-    "act": "job slot",
-    "y": "job server",
-    "use": "job server",
-    "full": "job server",
-    "num": "job number",
-    "w": "job server slot",
-    "cs": "job server slot",
-    "L": "server slot level",
-    "lev": "job slot level",
-    "lin_makespan": "job",
-    "lin_start": "job",
-    "lin_last": "job",
-    "eq_3_act": "job slot",
-    "eq_1": "job",
-    "eq_1_t": "job slot",
-    "eq_3_w": "job server slot",
-    "eq_4": "job server slot",
-    "eq_2": "server slot",
-    "eq_5_use": "job server",
-    "eq_5_most": "job server",
-    "eq_5_full": "job server",
-    "eq_5_one": "job",
-    "eq_5_num": "job",
-    "eq_5_count": "job",
-    "eq_6_c": "job server slot",
-    "eq_6_L": "server slot level",
-    "eq_6_lev": "job server slot level",
-    "eq_6_lev_act": "job slot",
-    "eq_6_lev_up": "job slot level",
-    "eq_9_one": "job",
-    "eq_9": "job number",
-    "cut_length": "job",
-    "cut_first": "job slot",
-    "cut_last": "job slot",
-    "cut_equal_jobs": "job job",
-    "cut_equal_servers": "server server",
-}
-_POOL = {
-    "J": "job",
-    "x": "job schedule",
-    "eq_11": "job",
-    "eq_12": "job schedule",
-    "eq_10": "job",
-}
+_PRINTED = by_name(
+    {
+        "job slot": "z f act eq_3_act eq_1_t eq_6_lev_act cut_first cut_last",
+        "job server": "y use full eq_5_use eq_5_most eq_5_full",
+        "job number": "num eq_9",
+        "job server slot": "w cs eq_3_w eq_4 eq_6_c",
+        "server slot level": "L eq_6_L",
+        "job slot level": "lev eq_6_lev_up",
+        "job": (
+            "lin_makespan lin_start lin_last eq_1 eq_5_one eq_5_num eq_5_count eq_9_one cut_length"
+        ),
+        "server slot": "eq_2",
+        "job server slot level": "eq_6_lev",
+        "job job": "cut_equal_jobs",
+        "server server": "cut_equal_servers",
+    }
+)
+_POOL = by_name(
+    {
+        "job": "J eq_11 eq_10",
+        "job schedule": "x eq_12",
+    }
+)
 
 
 def index_names(instance: RingInstance) -> Mapping[str, list[tuple[Any, ...]]]:
