@@ -2,6 +2,7 @@
 
 import json
 import math
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from schedgap.models.hare import proof
 from schedgap.models.hare.algorithms.list_wspt import list_wspt
 from schedgap.models.hare.decode import to_schedule
 from schedgap.models.hare.exact.branch_and_price import BranchAndPrice
+from schedgap.models.hare.exact.job_pricing import JobWindows
 from schedgap.models.hare.exact.proof_log import ProofLog
 from schedgap.models.hare.exact.prove import prove_goal
 from schedgap.models.hare.integer_time import steps
@@ -72,6 +74,35 @@ def test_optima_are_proved_and_nothing_else(instance: HareInstance) -> None:
 @given(hare_instances(max_total=6))
 def test_thousands_of_optima_are_proved_and_nothing_else(instance: HareInstance) -> None:
     hold_to_enumeration(instance)
+
+
+def leaves(search: BranchAndPrice, windows: list[JobWindows]) -> list[JobWindows]:
+    """Return the windows of the only job in which nothing is left to branch on."""
+    branch = search._any_branch(windows)
+    if branch is None:
+        return windows
+    return [leaf for side in search._children(windows, branch) for leaf in leaves(search, side)]
+
+
+def test_branches_part_the_schedules_of_three_kinds_of_gpus() -> None:
+    """Without columns to choose from, the tree divides by barriers, starts and kinds alone."""
+    tasks = [
+        {"training_time": dict(zip("abc", times, strict=True))} for times in ((1, 2, 3), (3, 1, 2))
+    ]
+    instance = instance_of({"g1": "a", "g2": "b", "g3": "c"}, [{"task_rounds": [tasks]}])
+    one_after_the_other = to_schedule(instance, [0, 3], [2, 2])
+    search = BranchAndPrice(instance, one_after_the_other, budget=Budget())
+    (root,) = (job.root for job in search.jobs)
+    found = leaves(search, [root])
+    cells = [np.argwhere(table == 0).tolist() for table in (*root.barrier, *root.start)]
+    assert [len({kind for kind, _ in starts}) for starts in cells[1:]] == [3, 3]
+    for (end,), first, second in product(*cells):
+        inside = [
+            leaf
+            for leaf in found
+            if leaf.barrier[0][end] == leaf.start[0][*first] == leaf.start[1][*second] == 0
+        ]
+        assert len(inside) == 1
 
 
 def waiting(start: float) -> dict[str, Any]:
