@@ -120,6 +120,15 @@ class GreedyFill:
         self._span = workers * omega.shape[1] + 1
         self._ascending = self.upto + self._span * np.arange(len(omega))[:, None]
 
+    def replace(self, rows: Ints, changed: "GreedyFill") -> None:
+        """Replace some windows.
+
+        `rows` [i]: windows t. `changed`: a fill of these windows only, for as many workers.
+        """
+        for name in ("order", "omega", "most", "upto", "before", "paid", "total"):
+            getattr(self, name)[rows] = getattr(changed, name)
+        self._ascending[rows] = self.upto[rows] + self._span * rows[:, None]
+
     def cost(self, rows: Ints, workers: Ints) -> Floats:
         """Return F(q), the cost of q workers on the cheapest servers, for pairs (window, q).
 

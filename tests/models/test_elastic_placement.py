@@ -153,6 +153,21 @@ def test_a_ring_that_one_server_holds_is_not_split() -> None:
     assert np.isinf(ring_split(fill, 2).cost[0])
 
 
+def test_a_fill_with_replaced_windows_is_that_of_the_new_prices() -> None:
+    rng = np.random.default_rng(2)
+    omega, most = rng.integers(0, 9, (6, 3)).astype(float), rng.integers(0, 3, (6, 3))
+    fill = GreedyFill(np.ones((6, 3)), np.full((6, 3), 2), 4)
+    rows = np.array([0, 1, 3, 4, 5])
+    fill.replace(rows, GreedyFill(omega[rows], most[rows], 4))
+    omega[2], most[2] = 1, 2
+    fresh = GreedyFill(omega, most, 4)
+    assert fill.total.tolist() == most.sum(axis=1).tolist()
+    for number in range(7):
+        able = np.flatnonzero(fresh.total >= number)
+        numbers = np.full(len(able), number)
+        assert fill.cost(able, numbers).tolist() == fresh.cost(able, numbers).tolist()
+
+
 def test_the_kernel_finds_the_same_split_in_a_window_of_several_slots() -> None:
     rng, slots = np.random.default_rng(5), 2
     found = dict.fromkeys(("none", "one PS", "the fewest PSs", "more PSs than the fewest"), 0)

@@ -2,18 +2,18 @@
 
 The price of a window is a sum over its slots, and the free amount a minimum; both are read off
 tables over 1, 2, 4, ... slots. Differences of prefix sums would lose small prices next to large
-ones. Modes of one duration share their windows.
+ones. Modes are tried in the order of a lower bound on their cost (`pricing_bounds`).
 """
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance, Placement
+from schedgap.models.elastic.algorithms.pricing_bounds import CostLowerBounds
 from schedgap.models.elastic.modes import ElasticCluster, Mode, cluster, modes
 from schedgap.models.elastic.placement import (
     Floats,
@@ -25,6 +25,7 @@ from schedgap.models.elastic.placement import (
 )
 
 MAX_CELLS = 10**8  # largest size of each of two tables: 0.8 GB
+_BLOCK = 16, 64, 256, 1024  # starts priced at once: often the first few suffice
 
 
 class PricedRun(NamedTuple):
@@ -70,6 +71,7 @@ class PricedServers:
         self._free[:] = view.capacity
         self._price[0, :-1], self._free[0, :-1] = price, free
         self._raise_levels(0, slots, np.arange(servers))
+        self._lower_bounds = CostLowerBounds(view, self.price, self.free)
 
     @classmethod
     def empty(cls, view: ElasticCluster, slots: int) -> "PricedServers":
@@ -102,6 +104,7 @@ class PricedServers:
         self._price[0, first - 1 : last, servers] = price.swapaxes(0, 1)
         self._free[0, first - 1 : last, servers] = free.swapaxes(0, 1)
         self._raise_levels(first - 1, last, servers)
+        self._lower_bounds.invalidate(first - 1, last)
 
     def free_beside(self, run: PricedRun) -> tuple[Ints, Floats]:
         """Return the servers of a run, and what it leaves free of them in its slots [t, k, r]."""
@@ -132,7 +135,7 @@ class PricedServers:
         """Return price sums and minimal free amounts [t, h, r] of windows from given rows."""
         # A sum over `length` slots joins windows of the powers of 2 in `length`; for a minimum, two
         # overlapping windows of the largest power are enough.
-        rows, length, total, offset = np.minimum(rows, self.slots), min(length, self.slots), None, 0
+        length, total, offset = min(length, self.slots), None, 0
         for level in range(length.bit_length()):
             if length >> level & 1:
                 at = np.minimum(rows + offset, self.slots)
@@ -145,14 +148,15 @@ class PricedServers:
         assert total is not None
         return total, free
 
-    def _priced(
-        self, mode: Mode, window: tuple[Floats, Floats], rule: Rule, below: float = np.inf
+    def _price_starts(
+        self, mode: Mode, rows: Ints, rule: Rule, below: float
     ) -> tuple[Floats, Callable[[int], Placed]]:
-        """Return the costs of a mode in windows of its duration, and the placement in the t-th.
+        """Return the costs of a mode at starts given as rows, and the placement at the t-th.
 
-        `window`: from `_window`. `below`: placements that do not cost less may be left out.
+        Costs of `below` or more may be left out.
         """
-        view, (price, free) = self.view, window
+        view = self.view
+        price, free = self._window(np.minimum(rows, self.slots), mode.duration)
         omega = _weigh(price, view.worker_demand[mode.worker_type])
         zeta = np.zeros_like(omega)
         if mode.ps_type is not None:
@@ -166,38 +170,17 @@ class PricedServers:
 
         `starts` [t]: start slots, from 1. `rule`: how split placements are found.
         """
-        return self._priced(mode, self._window(np.asarray(starts) - 1, mode.duration), rule)[0]
+        return self._price_starts(mode, np.asarray(starts) - 1, rule, np.inf)[0]
 
     def cheapest_at(self, mode: Mode, start: int, *, rule: Rule = "exact") -> PricedRun | None:
         """Return the cheapest placement of a mode at a start slot; None where it does not fit.
 
         `start`: slot, from 1. `rule`: how split placements are found.
         """
-        return self._cheapest_of(mode, np.array([start + mode.duration]), 0.0, rule)
-
-    def _cheapest_of(
-        self,
-        mode: Mode,
-        ends: Ints,
-        weight: float,
-        rule: Rule,
-        window: tuple[Floats, Floats] | None = None,
-        ceiling: float = np.inf,
-    ) -> PricedRun | None:
-        """Return the cheapest run of a mode with one of these ends; None where it does not fit.
-
-        `ends` [t]: start + duration, ascending. `window`: from `_window`, if it is known.
-        `ceiling`: runs that cost more may be left out.
-        """
-        window = window or self._window(ends - mode.duration - 1, mode.duration)
-        below = ceiling + 2 * tie_margin(ceiling) - weight * ends[0]
-        costs, place = self._priced(mode, window, rule, below)
-        costs = costs + weight * ends
-        least = float(costs.min())
-        if least == np.inf:
-            return None
-        i = int(np.argmax(costs <= least + tie_margin(least)))
-        return PricedRun(float(costs[i]), mode, int(ends[i]) - mode.duration, *place(i)[1:])
+        cost, place = self._price_starts(mode, np.array([start - 1]), rule, np.inf)
+        return (
+            PricedRun(float(cost[0]), mode, start, *place(0)[1:]) if np.isfinite(cost[0]) else None
+        )
 
     def cheapest(
         self,
@@ -214,9 +197,9 @@ class PricedServers:
 
         `candidates`: in the order that breaks ties. `first`, `end`: earliest start slot; largest
         start + duration. `weight`: added to the cost for each slot of start + duration. `rule`: how
-        split placements are found. `volumes`: of each mode: ties then go to the least volume, among
-        these to the earliest end, then to the first mode (E21). `below`: schedules that do not cost
-        less are left out.
+        split placements are found. `volumes`: of each mode: ties then go to the least volume, and
+        among these to the earliest end (E21). `below`: schedules that do not cost less are left
+        out.
 
         Notes
         -----
@@ -225,35 +208,47 @@ class PricedServers:
         count as equal.
         """
         best: PricedRun | None = None
-        key = (-1.0, -1, -1)  # the run with the least key wins a tie
+        key: tuple[float, float] = (-1, -1)  # the run with the least key wins a tie
         ceiling = floor = below  # costs above the first never win, those below the second always
-
-        def duration_of(k: int) -> int:
-            return candidates[k].duration
-
-        def rank(k: int, end: int) -> tuple[float, int, int]:
-            return (0.0, 0, k) if volumes is None else (volumes[k], end, k)
-
-        order = sorted(range(len(candidates)), key=duration_of)
-        for duration, members in groupby(order, duration_of):
-            # A start after all slots is no better than the first such one. Prices are >= 0, so a
-            # run costs at least what its end costs, and longer modes end later.
-            ends = np.arange(first, min(end - duration, max(first, self.slots + 1)) + 1) + duration
-            ends = ends[weight * ends <= ceiling]
-            if not len(ends):
+        bounds, lowest = self._lower_bounds.bounds(candidates, first - 1, end - 1, weight)
+        # In ascending order of bounds: once a bound exceeds the ceiling, no later mode is better.
+        for k in np.argsort(lowest, kind="stable").tolist():
+            mode, bound = candidates[k], float(lowest[k])
+            if bound > ceiling or bound == np.inf:
                 break
-            window = self._window(ends - duration - 1, duration)
-            for k in members:
-                if weight * ends[0] >= floor and rank(k, int(ends[0])) >= key:
-                    continue
-                run = self._cheapest_of(candidates[k], ends, weight, rule, window, ceiling)
-                if run is None:
-                    continue
-                if run.cost < floor or (run.cost <= ceiling and rank(k, run.end) < key):
-                    best, key, margin = run, rank(k, run.end), tie_margin(run.cost)
-                    # Ties do not add up: the run costs at most the least cost and its margin.
-                    ceiling, floor = min(ceiling, run.cost + margin), min(floor, run.cost - margin)
+            least_key = (k, 0) if volumes is None else (volumes[k], first + mode.duration)
+            if bound >= floor and least_key >= key:
+                continue
+            run = self._cheapest_start(mode, first - 1, bounds[k], ceiling, weight, rule)
+            if run is None:
+                continue
+            own_key = (k, 0) if volumes is None else (volumes[k], run.end)
+            if run.cost < floor or (run.cost <= ceiling and own_key < key):
+                best, key, margin = run, own_key, tie_margin(run.cost)
+                # Ties do not add up: the run never costs more than the least cost and its margin.
+                ceiling, floor = min(ceiling, run.cost + margin), min(floor, run.cost - margin)
         return best
+
+    def _cheapest_start(
+        self, mode: Mode, first: int, bounds: Floats, ceiling: float, weight: float, rule: Rule
+    ) -> PricedRun | None:
+        """Return the cheapest run of a mode, priced block by block; None if all cost too much.
+
+        `first`: row of the first start. `bounds` [t]: on the cost of each start; of the starts
+        after slot T only the first has one. `ceiling`: starts that cost more may be left out.
+        """
+        rows = first + np.flatnonzero(bounds <= ceiling)
+        if not len(rows):
+            return None
+        ends = rows + 1 + mode.duration
+        below = ceiling + 2 * tie_margin(ceiling) - weight * ends[0]
+        costs, place = self._price_starts(mode, rows, rule, below)
+        costs = costs + weight * ends
+        least = float(costs.min())
+        if least == np.inf:
+            return None
+        i = int(np.argmax(costs <= least + tie_margin(least)))
+        return PricedRun(float(costs[i]), mode, int(rows[i]) + 1, *place(i)[1:])
 
 
 def _weigh(price: Floats, demand: Floats) -> Floats:
