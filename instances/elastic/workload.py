@@ -262,9 +262,11 @@ def draw_jobs(
     columns = [uniform(draws(name), value[name], len(arrival)) for name in names]
     order, drafts = by_speed(workers), []
     for j, (slot, *numbers) in enumerate(zip(arrival, *columns, strict=True), 1):
+        weight, epochs, chunks, batches, gradient = numbers
         drawn = uniform(draws("train_time"), value["train_time"], len(workers))
         by_type = sorted(zip(order, sorted(drawn, reverse=True), strict=True))
         training = tuple(time for _, time in by_type)
         update = tuple(uniform(draws("update_time"), value["update_time"], len(ps) or 1))
-        drafts.append(Draft(f"J{j}", slot, *numbers, training, update))
+        times = training, update
+        drafts.append(Draft(f"J{j}", slot, weight, epochs, chunks, batches, gradient, *times))
     return drafts
