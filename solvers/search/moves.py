@@ -84,8 +84,7 @@ def temperature(cooling: Any, move: int) -> float:
     all.
     """
     share = max(cooling[2], (cooling[3] + move) / cooling[4])
-    heat: float = cooling[0] * math.exp(share * math.log(cooling[1] / cooling[0]))
-    return heat
+    return float(cooling[0] * math.exp(share * math.log(cooling[1] / cooling[0])))
 
 
 def put(keys: Any, items: Any, number: int, most: int, key: float, item: int) -> int:
@@ -203,8 +202,8 @@ def run(
         inserted += 1
     chosen, former = np.empty(jobs, np.int64), np.empty(jobs, np.int64)
     for move in range(moves):
-        heat = temperature(cooling, move) / jobs
-        allowed = values[0] * (1.0 - heat * math.log(1.0 - rng.random()))
+        mean = temperature(cooling, move) / jobs
+        allowed = values[0] * (1.0 - mean * math.log(1.0 - rng.random()))
         gene = int(rng.random() * len(terms.genes))
         mutates = terms.mutation >= 1.0 or rng.random() < terms.mutation
         shifted, first = -1, 0
