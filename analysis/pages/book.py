@@ -14,15 +14,7 @@ from schedgap.instances.book import TIERS, Book, Finder
 from schedgap.instances.families import OWN
 from schedgap.models.family import family
 
-LIMITS = {"a": 30, "b": 300, "c": 300, "p": 600}  # seconds of a method on an instance
-SEARCHES: Mapping[str, Sequence[str]] = {  # the methods of tiers c and p
-    "hare": ("exact", "local-search", "list", "lagrangian", "fluid-lp"),
-    "elastic": ("exact", "lp-guided", "fifo", "deadline-greedy", "configuration-lp",
-                "pooled-lp-coarse"),
-    "edge": ("exact", "list", "fifo", "type-bound", "cg-bound"),
-    "ring": ("exact", "local-search", "sjf-bco", "lpt-pack", "bounds"),
-    "dmlrs": ("exact", "density", "colgen-heuristic", "fluid-lp", "colgen"),
-}  # fmt: skip
+LIMITS = {"a": 30, "b": 300, "c": 300, "p": 600}  # seconds of `exact` on an instance
 WHY = {  # what the bounds of open instances leave out
     "hare": "The bounds relax the capacity of GPUs: they schedule each job alone at prices, or as "
     "a fluid over classes of GPUs.",
@@ -37,19 +29,14 @@ BEGIN, END = "<!-- records -->\n", "<!-- end of records -->"
 CHANGES = 20  # lines of the changelog on the page
 
 COMMANDS = """## How the records were found
-Tiers a and b:
+By `exact`, which includes the searches and the bounds of its family:
 
 ```
-%(closed)s
+%(commands)s
 ```
 
-Tiers c and p, by the methods that the families have for them:
-
-```
-%(open)s
-```
-
-`schedgap records update runs/...` then enters what the runs have found. %(edition)s
+`schedgap records update runs/...` then enters what the runs have found. A record that names another
+method is from an earlier edition. %(edition)s
 """
 
 
@@ -162,21 +149,13 @@ def _holders(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _commands(book: RecordBook) -> str:
-    closed = [
-        f"schedgap compare records/{tier} --methods exact --time-limit {LIMITS[tier[-1]]} "
-        f"--workers 1 --seed 1 --run runs/{tier[-1]}"
+    commands = [
+        f"schedgap compare records/{name}-{tier} --methods exact --time-limit {limit} "
+        f"--workers 1 --seed 1 --run runs/{tier}"
+        for tier, limit in LIMITS.items()
         for name in OWN
-        for tier in (f"{name}-a", f"{name}-b")
     ]
-    others = [
-        f"schedgap compare records/{name}-{tier} --methods {','.join(SEARCHES[name])} "
-        f"--time-limit {LIMITS[tier]} --workers 1 --seed 1 --run runs/{tier}"
-        for name in OWN
-        for tier in ("c", "p")
-    ]
-    return COMMANDS % {
-        "closed": "\n".join(closed), "open": "\n".join(others), "edition": _edition(book),
-    }  # fmt: skip
+    return COMMANDS % {"commands": "\n".join(commands), "edition": _edition(book)}
 
 
 def _edition(book: RecordBook) -> str:
