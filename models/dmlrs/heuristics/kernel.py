@@ -14,7 +14,6 @@ R. Panigrahy, K. Talwar, L. Uyeda, U. Wieder, "Heuristics for vector bin packing
 Microsoft Research (2011): weighted sums of the free capacities.
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -287,15 +286,9 @@ def insert(problem: Any, state: Any, j: int, gene: Any, spare: float, rng: Any) 
     return True
 
 
-def kernel(instance: DmlrsInstance) -> Kernel | None:
-    """Return the kernel if the instance is worth the loading of compiled code."""
-    size = len(instance.jobs) * len(instance.machines) * instance.horizon
-    return KERNEL if size >= LARGE else None
-
-
-def entry(instance: DmlrsInstance) -> Callable[..., int]:
-    """Return the lists and moves of the kernel, compiled for large instances."""
-    return KERNEL.plain if kernel(instance) is None else KERNEL.fast
+def large(instance: DmlrsInstance) -> bool:
+    """Return whether an instance is worth the loading of compiled code."""
+    return len(instance.jobs) * len(instance.machines) * instance.horizon >= LARGE
 
 
 def _sample() -> tuple[Any, ...]:
@@ -313,4 +306,5 @@ KERNEL = Kernel(
     "dmlrs",
     (copy, apply, allowed, measure, enter, fullest, place, least, cheapest, insert, *GENERIC),
     _sample,
+    large,
 )

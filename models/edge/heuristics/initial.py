@@ -4,7 +4,7 @@ import math
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.edge.bounds.job_alone import job_bound
-from schedgap.models.edge.bounds.kernel import LARGE
+from schedgap.models.edge.bounds.kernel import large
 from schedgap.models.edge.decisions import compiled, sense
 from schedgap.models.edge.heuristics.kernel import KERNEL
 from schedgap.models.edge.heuristics.lists import best_list, orders
@@ -56,7 +56,7 @@ def _offer_lists(state: SearchState, instance: EdgeInstance) -> None:
         if partial.complete or instance.is_batch:
             state.incumbent(partial.schedule())
 
-    if LARGE <= len(instance.jobs) * len(instance.servers) <= MAX_PLAIN:
+    if large(instance) and len(instance.jobs) * len(instance.servers) <= MAX_PLAIN:
         first = PartialSchedule(instance)
         first.insert(orders(instance)["arrival"], KERNEL.plain)
         offer(first)

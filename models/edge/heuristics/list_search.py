@@ -20,7 +20,7 @@ from annotated_types import Ge
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.edge.algorithms.unplaced import complete_or_partial
-from schedgap.models.edge.heuristics.kernel import Plan, entry
+from schedgap.models.edge.heuristics.kernel import KERNEL, Plan
 from schedgap.models.edge.heuristics.lists import best_list, orders, place_all
 from schedgap.models.edge.heuristics.partial_schedule import ALL, PartialSchedule
 from schedgap.models.edge.placements import schedule_from_runs
@@ -78,7 +78,7 @@ def anneal_types(
             own = clock.share(1 / (len(partial.problems) - t))
             order = np.argsort(state.plan.start, kind="stable")
             best, _ = anneal(
-                entry(partial.instance),
+                KERNEL.entry(partial.instance),
                 problem,
                 state,
                 Terms(order, genes[t], GENES, MAX_REMOVED, SHIFTS, MUTATION),
