@@ -1,12 +1,12 @@
 """Instances of family `edge` whose jobs or servers come from public files.
 
 A job of a trace has an arrival and a number of requested GPUs; it may use at least that many
-workers. If it has a duration, the job is scaled so that one worker per GPU, on one server with
-their parameter server (PS), take exactly this time: epochs, chunks and mini-batches are drawn and
-limited to the size of the job, then the seconds per mini-batch are multiplied by a factor. If the
-trace has no durations, all work is drawn.
+workers. If it has a duration, the job is scaled: one worker per GPU, on one server with their
+parameter server (PS), take exactly this time. Epochs, chunks and mini-batches are drawn and limited
+to the size of the job. Then the seconds per mini-batch are multiplied by a factor. If the trace has
+no durations, all work is drawn.
 
-A machine of a file becomes an edge server: its GPUs are workers of one drawn type, and its CPUs are
+A machine of a file becomes an edge server. Its GPUs are workers of one drawn type. Its CPUs are
 PSs, divided evenly among the types.
 
 The machines and jobs of the files are drawn first, everything else from the streams of `workload`.

@@ -2,11 +2,12 @@
 
 From the paper (Section VI): all ranges of jobs, delays and bandwidths, the numbers of servers and
 types, and the slot of an hour. Our choice: workers and parameter servers (PSs) per server, the size
-of the cloud, the arrival horizon, and the bandwidth of a job as the smaller one of its two types.
+of the cloud, and the arrival horizon. The bandwidth of a job is the smaller one of its two types,
+which is our choice as well.
 
-Every quantity has a separate random stream, so an instance with more jobs has the jobs of the
-smaller one and further ones, and the same holds for edge servers. Only the small presets scale the
-work of all jobs with the capacity and the number of jobs.
+Every quantity has a separate random stream. So an instance with more jobs has the jobs of the
+smaller one and further ones. The same holds for edge servers. Only the small presets scale the work
+of all jobs with the capacity and the number of jobs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -170,9 +171,9 @@ def drawn_volumes(request: Request, number: int) -> list[Volume]:
 def loaded_volumes(request: Request, servers: Records) -> list[tuple[Volume, int]]:
     """Draw jobs and their worker types such that each type has a given load.
 
-    The worker-slots of all jobs of a type, with workers at their PSs, are `load` x 0.55 T x the
-    number of workers of the type. The share of each job is drawn, and so is the extra work due to
-    the exchange.
+    The work of all jobs of a type, with workers at their PSs, is given in worker-slots. It is
+    `load` x 0.55 T x the number of workers of the type. The share of each job is drawn, and so is
+    the extra work due to the exchange.
 
     `servers`: JSON data of the servers.
     """
@@ -289,9 +290,9 @@ def _job(
 def last_end(servers: Records, jobs: Records, slot_seconds: float) -> int:
     """Return the last slot of a simple schedule, which is a sufficient horizon.
 
-    The jobs are scheduled by arrival, each on the one server where it ends first, with as many
-    workers as possible and with exclusive use of its worker type there. A job that fits on no
-    single server is skipped.
+    The jobs are scheduled by arrival, each on the one server where it ends first. A job has as many
+    workers as possible, and exclusive use of its worker type there. A job that fits on no single
+    server is skipped.
 
     `servers`, `jobs`: JSON data of the servers and jobs. `slot_seconds`: length of a slot.
     """

@@ -1,7 +1,7 @@
 """The instance compiled to its decisions: slots of the window, and each job's modes and starts.
 
-Exact programs and bounds decide on a `ModeStart`: a job runs in one mode from one slot on, on
-servers still to be chosen (see `placements`). Jobs, servers and types are indices.
+Exact programs and bounds decide on a `ModeStart`: a job runs in one mode from one slot on. The
+servers are still to be chosen (see `placements`). Jobs, servers and types are indices.
 """
 
 from collections.abc import Iterator

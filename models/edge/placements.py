@@ -49,8 +49,8 @@ def enumerate_runs(
 ) -> Iterator[PlacedRun]:
     """Yield every choice of servers for a mode and a start on the empty network.
 
-    A split mode with all workers on the PS's server is left out: a colocated mode is there with no
-    more workers and no more slots.
+    A split mode with all workers on the PS's server is left out. A colocated mode with no more
+    workers and no more slots is there.
 
     `mode_start`: of this job.
     """

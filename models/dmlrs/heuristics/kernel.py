@@ -1,10 +1,11 @@
 """Kernel of the local search: inserts a job where it pays best, in the free capacity of the slots.
 
-A job takes the slots of least price for its progress, each at its largest number of workers and the
-most expensive one at the least that suffices. It completes in the slot where its utility minus that
-price is largest. On one machine n workers have their m(n) PSs. Across machines there are two ways:
-all workers that fit, with the PSs in the remaining capacity, or bundles of both on every machine.
-Neither dominates the other. Machines with the least value of free capacity are filled first.
+A job takes the slots of least price for its progress. Each slot has its largest number of workers,
+and the most expensive one the least number that suffices. The job completes in the slot where its
+utility minus that price is largest. On one machine n workers have their m(n) PSs. Across machines
+there are two ways: all workers that fit, with the PSs in the remaining capacity, or bundles of both
+on every machine. Neither dominates the other. Machines with the least value of free capacity are
+filled first.
 
 References
 ----------

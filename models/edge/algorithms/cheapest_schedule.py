@@ -1,8 +1,8 @@
 """The pricing problem (9) of one job: its cheapest schedule under prices, exact, for every start.
 
-For a fixed start, duration and number of workers, no constraint joins the workers and the PS of a
-split job: the workers fill the cheapest servers and the PS takes the cheapest server for PSs. A
-colocated job takes the server that is cheapest for both. So a sort for each window suffices.
+Let start, duration and number of workers be fixed. Then no constraint joins the workers and the PS
+of a split job. The workers fill the cheapest servers, and the PS takes the cheapest server for PSs.
+A colocated job takes the server that is cheapest for both. So a sort for each window suffices.
 
 Slots are counted from 0, within the slots that the arrays cover.
 """

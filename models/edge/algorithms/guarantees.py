@@ -1,13 +1,13 @@
 """Guarantees of the online algorithms; all of them are ours, as the paper proves none.
 
-- G1, weak duality of (4) and (5): any prices, with the exact least cost of each job, bound the
-  number of jobs that a round can run. Evaluated at the final prices of A_maxsche.
-- G2: with every batch solved to proved optimality, the sum of all c_j is at most 4 times
-  the sum of any schedule that ends by T / 4, by the argument for interval-indexed batches.
-- G3: G2 says nothing on sum c_j - a_j, the paper's objective: no online algorithm without
+- G1, weak duality of (4) and (5). Any prices, with the exact least cost of each job, bound the
+  number of jobs that a round can run. The bound is evaluated at the final prices of A_maxsche.
+- G2. Let every batch be solved to proved optimality. Then the sum of all c_j is at most 4 times the
+  sum of any schedule that ends by T / 4. The argument is that for interval-indexed batches.
+- G3. G2 says nothing on sum c_j - a_j, the paper's objective. No online algorithm without
   preemption has a constant ratio there, not even on one worker.
-- G4: why the usual argument for price-based ratios does not apply to A_maxsche: a job has weight 1
-  but uses at least two units, and one worker in use closes its server.
+- G4. The usual argument for price-based ratios does not apply to A_maxsche. A job has weight 1 but
+  uses at least two units, and one worker in use closes its server.
 
 References
 ----------
@@ -88,8 +88,8 @@ def exact_batches(
     A job that ends in R by tau_i arrives before tau_i (first assumption). The jobs that end in R by
     tau_i, shifted to tau_i + 1.., are a feasible batch of round i; hence A_online has started at
     least as many jobs after round i. Let the k-th job to end in R end in tau_{i-1} + 1..tau_i. The
-    k-th job that A_online starts runs in round i or before, so it ends by 2 tau_i = 4 tau_{i-1},
-    less than 4 times the end of the k-th job in R. The last job of R ends in a round with
+    k-th job that A_online starts runs in round i or before. So it ends by 2 tau_i = 4 tau_{i-1},
+    which is less than 4 times the end of the k-th job in R. The last job of R ends in a round with
     2 tau_i <= T (second assumption).
     """
     failed = _too_short(instance)
@@ -165,9 +165,10 @@ def closed_servers(instance: EdgeInstance) -> Mapping[str, tuple[int, int]]:
     Returns
     -------
     mapping
-        For `worker` and `ps`: the number of pairs of server and type on which, with one unit in
-        use, the next one costs every job at least 1, its weight, even for the shortest duration;
-        and the number of all pairs with at least two units of a type that some job needs.
+        Two numbers for `worker` and for `ps`. The second counts the pairs of server and type with
+        at least two units of a type that some job needs. The first counts the pairs among them that
+        one unit in use closes. There the next unit costs every job at least 1, its weight, even for
+        the shortest duration.
     """
     given, theta = arrays(instance), price_scale(instance)
     closed = {}

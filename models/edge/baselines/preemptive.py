@@ -77,8 +77,8 @@ def preemptive(instance: EdgeInstance, overhead: int | None = None) -> EdgeSched
     """In every slot, let the jobs with the least remaining work use what they can, one by one.
 
     Remaining work is compared by the slots that it takes with as many workers as possible. A job
-    runs colocated on a server with a free PS if that is as fast as split over all free workers, or
-    if it completes the job in this slot.
+    runs colocated on a server with a free PS in two cases. Either that is as fast as split over
+    all free workers, or it completes the job in this slot.
 
     `overhead`: slots without progress after an interruption or a change of servers; transfer delays
     count, and a running job moves only if it then ends sooner. None: neither counts.

@@ -2,8 +2,9 @@
 
 References
 ----------
-None needed: with the other jobs removed, the earliest completion of a job on the empty network is a
-lower bound on its completion in every schedule, and the sum of these bounds the objective.
+None needed. Without the other jobs, a job can complete on the empty network as early as in any
+schedule. So its earliest completion there bounds its completion, and the sum of these bounds the
+objective.
 """
 
 from schedgap.instances.edge import EdgeInstance

@@ -3,18 +3,18 @@
 Without the capacities (2h) of the PSs, worker types are independent, so their bounds add up. For
 each type, all edge servers are merged into one class and all clouds into another. A class offers
 the workers of its ready servers; a colocated job may use as many workers as one ready server with a
-PS has. The workers of a class are interchangeable, and runs are intervals of time, so merging
-relaxes only that a worker stays on a ready server and that a colocated job needs a single one.
+PS has. The workers of a class are interchangeable, and runs are intervals of time. So merging
+relaxes only two rules: a worker stays on a ready server, and a colocated job needs a single server.
 Every schedule, reduced to modes, is feasible for the merged classes with the same c_j - a_j.
 
 The relaxation (4) over classes is solved by column generation, with prices by class and block of
-slots: the capacity rows of the slots of a block are added up, which weakens the bound and makes the
+slots. The capacity rows of the slots of a block are added up. That weakens the bound and makes the
 master small. All sums are exact, as in `programs.dual`.
 
 Lemma (cut). Let the jobs that run in a slot have w_j workers in a class of C workers, or in both
-classes, and let an integer u >= 1 be given. Then sum floor(w_j / u) <= floor(C / u): the left side
-is an integer, and at most sum w_j / u. With u = floor(C / k) + 1, at most k - 1 jobs have u workers
-or more at a time, which fractional columns need not respect. Capacity is the case u = 1.
+classes. Let u >= 1 be an integer. Then sum floor(w_j / u) <= floor(C / u): the left side is an
+integer, and at most sum w_j / u. With u = floor(C / k) + 1, at most k - 1 jobs have u workers or
+more at a time. Fractional columns need not respect that. Capacity is the case u = 1.
 
 References
 ----------

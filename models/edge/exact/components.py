@@ -1,7 +1,7 @@
 """Refutation by worker type: better values of the jobs of each type are refuted on their own.
 
 Worker types share only the PSs. So the bounds of the jobs of each type add up to a bound on all
-jobs, and half the jobs take a small part of the time. Schedules of the types form a schedule of the
+jobs. Half the jobs take a small part of the time. Schedules of the types form a schedule of the
 whole; where the PSs do not suffice, some jobs move.
 
 References

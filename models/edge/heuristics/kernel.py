@@ -1,10 +1,10 @@
 """Kernel of the local search: inserts a job where it ends earliest, in the free capacity over time.
 
 Start, mode and servers are chosen together: the placement step of a multi-mode serial schedule
-generation scheme. Worker types do not compete for workers, so each has a separate problem, with a
-profile of the workers that are free on the servers with such workers. It changes only where runs
-start and end, so its size does not depend on the horizon. All worker types share the parameter
-servers (PSs).
+generation scheme. Worker types do not compete for workers, so each has a separate problem. It has a
+profile of the workers that are free on the servers with such workers. The profile changes only
+where runs start and end, so its size does not depend on the horizon. All worker types share the
+parameter servers (PSs).
 
 References
 ----------

@@ -2,7 +2,7 @@
 
 Worker types share only parameter servers. So a search moves the jobs of one type, next to the runs
 of the others. A move places some jobs again, each where it ends earliest, with at most a part of
-its workers: a job that takes all that is free leaves nothing for the next one.
+its workers. A job that takes all that is free leaves nothing for the next one.
 
 References
 ----------

@@ -59,7 +59,7 @@ class LagrangianDual:
     The objective is minimised: c_j - a_j, or in a batch -1 for each job that runs.
 
     `slots`: number H of slots with prices, at most the window's. A schedule that ends later is
-    taken to cost nothing but its c_j - a_j, which is at least first + H - a_j, and at least the
+    taken to cost nothing but its c_j - a_j. That is at least first + H - a_j, and at least the
     value of the job alone. So the bound is valid for every H.
 
     Attributes

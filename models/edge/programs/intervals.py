@@ -1,8 +1,8 @@
 """Programs (2) and (3) as an interval model for CP-SAT; not in the paper.
 
-There is no time index: each job is one interval with a variable duration, and each server a
-cumulative constraint in which the job's workers on it are a variable demand. Works well for finding
-schedules, and for proving optimality on small networks.
+There is no time index. Each job is one interval with a variable duration. Each server is a
+cumulative constraint, in which the job's workers on it are a variable demand. Works well for
+finding schedules, and for proving optimality on small networks.
 
 References
 ----------

@@ -3,8 +3,9 @@
 Names are the paper's. Three sets of rows are nonlinear or wrong as printed. (2c) and (2d) fix y and
 z in the slots h_j to c_j inclusive, which would force work in slot c_j + 1 (E1). (2f) does not
 forbid xi = 1 for split jobs (E2). (2e) multiplies y by the rate, which depends on xi (E6); it
-becomes linear because E D M / p_j has only two values. They are rounded up to integer worker-slots,
-as the left side is an integer: so no engine tolerance can accept a job that is almost done.
+becomes linear because E D M / p_j has only two values. The two values are rounded up to integer
+worker-slots, as the left side is an integer. So no engine tolerance can accept a job that is almost
+done.
 """
 
 from collections.abc import Callable, Iterable

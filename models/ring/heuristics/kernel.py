@@ -2,9 +2,10 @@
 
 Each job of the order starts as soon as its GPUs are free of the jobs before it. Inside a server
 these are a block of adjacent GPUs, which the search chooses. A job without a block takes the mode
-and the GPUs with which it ends first. A ring either has its servers without other rings, or is
-planned at the rate for two and shares each of them with one such ring at a time. So no ring takes
-longer than planned. The cost is the excess, the GPU-slots beyond a target makespan.
+and the GPUs with which it ends first. A ring has its servers without other rings, or shares each of
+them with one other ring at a time. In the second case all of these rings are planned at the rate
+for two. So no ring takes longer than planned. The cost is the excess, the GPU-slots beyond a target
+makespan.
 
 A move gives a job another block, often in exchange for the jobs there, or another place in the
 order. After the last ring the servers are independent, so only the servers of a move run again.
