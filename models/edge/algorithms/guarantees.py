@@ -23,7 +23,7 @@ import numpy as np
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, arrays
 from schedgap.models.edge.algorithms.cheapest_schedule import Floats, SlotWindows
-from schedgap.models.edge.algorithms.prices import RoundPrices, price_scale, unit_price
+from schedgap.models.edge.algorithms.prices import RoundPrices, price_scale
 from schedgap.models.edge.decisions import compiled
 from schedgap.models.edge.modes import all_modes
 from schedgap.models.edge.programs.dual import LARGEST, CapacityPrices, LagrangianDual, rounded
@@ -157,44 +157,3 @@ def least_volume(instance: EdgeInstance) -> int:
     """Return the least volume n d + d over all modes, workers and PS times slots; at least 2."""
     modes = (mode for j in range(len(instance.jobs)) for mode in all_modes(instance, j))
     return min((mode.duration * (mode.workers + 1) for mode in modes), default=2)
-
-
-def closed_servers(instance: EdgeInstance) -> Mapping[str, tuple[int, int]]:
-    """Return on how many servers one unit in use closes the server for the round (G4).
-
-    Returns
-    -------
-    mapping
-        Two numbers for `worker` and for `ps`. The second counts the pairs of server and type with
-        at least two units of a type that some job needs. The first counts the pairs among them that
-        one unit in use closes. There the next unit costs every job at least 1, its weight, even for
-        the shortest duration.
-    """
-    given, theta = arrays(instance), price_scale(instance)
-    closed = {}
-    for name, capacity, wanted, theta_1 in (
-        ("worker", given.workers, given.worker_type, theta.worker),
-        ("ps", given.ps, given.ps_type, theta.ps),
-    ):
-        shortest: dict[int, int] = {}  # by type
-        for j, kind in enumerate(wanted.tolist()):
-            for mode in all_modes(instance, j):
-                shortest[kind] = min(shortest.get(kind, mode.duration), mode.duration)
-        pairs = [(d, int(c)) for kind, d in shortest.items() for c in capacity[:, kind] if c >= 2]
-        expensive = sum(d * float(unit_price(theta_1, np.array(1), c)) >= 1 for d, c in pairs)
-        closed[name] = expensive, len(pairs)
-    return closed
-
-
-def opening_cap(instance: EdgeInstance, capacity: int, volume: int) -> float:
-    """Return the F_1 below which a server with one worker in use remains open to the next job.
-
-    `capacity`: w_su of the server. `volume`: workers times slots of the next job; its PS is taken
-    to cost nothing.
-
-    Notes
-    -----
-    volume (theta_1^(1/capacity) - 1) < 1 with theta_1 = 2 T S U F_1 + 1, from (7).
-    """
-    per_cap = price_scale(instance).worker / instance.price_caps.worker  # 2 T S U
-    return ((1 + 1 / volume) ** capacity - 1) / per_cap

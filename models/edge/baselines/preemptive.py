@@ -18,6 +18,7 @@ from schedgap.instances.edge import EdgeInstance, EdgeSchedule, Placement, array
 from schedgap.instances.edge.compiled import Ints
 from schedgap.models.edge.algorithms.a_maxsche import RevealedJob
 from schedgap.models.edge.algorithms.a_online import JobStream
+from schedgap.models.edge.algorithms.cheapest_schedule import fill
 from schedgap.models.edge.modes import longest_job_slots
 
 MAX_SLOTS = 1_000_000  # slots of one job
@@ -167,13 +168,7 @@ def _best(active: _ActiveJob, free: Ints, ps: Ints) -> _Allocation | None:
         return _Allocation(((s, m),), s)
     if n < 1:
         return None
-    workers = []
-    for s in (-free).argsort(kind="stable").tolist():
-        count = min(int(free[s]), n)
-        if count:
-            workers.append((s, count))
-            n -= count
-    return _Allocation(tuple(sorted(workers)), int(np.argmax(ps)))
+    return _Allocation(tuple(fill(n, -free, free).items()), int(np.argmax(ps)))
 
 
 def _placements(instance: EdgeInstance, active: _ActiveJob) -> tuple[Placement, ...]:

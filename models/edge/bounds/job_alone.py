@@ -7,8 +7,7 @@ schedule. So its earliest completion there bounds its completion, and the sum of
 objective.
 """
 
-from schedgap.instances.edge import EdgeInstance
-from schedgap.models.edge.decisions import CompiledInstance, compiled
+from schedgap.models.edge.decisions import CompiledInstance
 
 
 def job_bound(view: CompiledInstance) -> int:
@@ -20,8 +19,3 @@ def job_bound(view: CompiledInstance) -> int:
     if view.is_batch:
         return -sum(flow is not None for flow in flows)
     return sum(flow or 0 for flow in flows)
-
-
-def alone(instance: EdgeInstance) -> float:
-    """Return the bound `job-alone`, in slots, as a float."""
-    return float(job_bound(compiled(instance)))

@@ -5,7 +5,7 @@ from schedgap.models.edge.bounds import column_generation
 from schedgap.models.edge.bounds.job_alone import job_bound
 from schedgap.models.edge.bounds.solve_relaxations import proved
 from schedgap.models.edge.decisions import CompiledInstance, compiled, sense
-from schedgap.models.edge.heuristics.initial import best_list_schedule
+from schedgap.models.edge.heuristics.lists import best_list
 from schedgap.models.edge.programs.dual import to_data
 from schedgap.models.method import MethodResult, RunContext
 
@@ -47,10 +47,10 @@ def _priced_slots(instance: EdgeInstance, view: CompiledInstance) -> int:
     """Return the number of slots that an optimal schedule can use, from a list schedule if any."""
     if instance.is_batch:
         return view.slots
-    start = best_list_schedule(instance)
-    if start is None:
+    _, partial = best_list(instance)
+    if not partial.complete:
         return view.slots
-    return last_slot(view, start.value(instance) + 1) - view.first + 1
+    return last_slot(view, int(partial.value) + 1) - view.first + 1
 
 
 def last_slot(view: CompiledInstance, upper: int) -> int:

@@ -63,9 +63,3 @@ def _offer_lists(state: SearchState, instance: EdgeInstance) -> None:
         if state.closed:
             return
     best_list(instance, stop=lambda: state.closed or state.call.clock.expired(), on_list=offer)
-
-
-def best_list_schedule(instance: EdgeInstance) -> EdgeSchedule | None:
-    """Return the best list schedule; None if no list places all jobs of (2) in time."""
-    _, partial = best_list(instance)
-    return partial.schedule() if partial.complete or instance.is_batch else None

@@ -32,8 +32,7 @@ def _problems(instance: EdgeInstance) -> tuple[Problem, ...]:
     view, given = compiled(instance), arrays(instance)
     late = float(view.last * (len(view.tasks) + 1))
     found = []
-    for u in sorted({task.worker_type for task in view.tasks}):
-        tasks = [task for task in view.tasks if task.worker_type == u]
+    for u, tasks in view.of_type.items():
         job, server = np.array([task.job for task in tasks]), np.flatnonzero(view.workers[:, u])
         since, hosted = [], []
         for task in tasks:

@@ -39,14 +39,13 @@ def build(instance: EdgeInstance) -> "pyo.ConcreteModel":
     view, given = compiled(instance), arrays(instance)
     J = [task.job for task in view.tasks]
     S, T = range(len(instance.servers)), range(view.first, view.last + 1)
-    task_of = {task.job: task for task in view.tasks}
     C = {
-        (j, s): int(min(view.workers[s, task_of[j].worker_type], given.chunks[j]))
+        (j, s): int(min(view.workers[s, view.task_of[j].worker_type], given.chunks[j]))
         for j in J
         for s in S
     }
-    has_ps = {(j, s): bool(view.ps[s, task_of[j].ps_type] >= 1) for j in J for s in S}
-    ready = {(j, s): int(task_of[j].ready[s]) for j in J for s in S}
+    has_ps = {(j, s): bool(view.ps[s, view.task_of[j].ps_type] >= 1) for j in J for s in S}
+    ready = {(j, s): int(view.task_of[j].ready[s]) for j in J for s in S}
     usable = [(j, s, t) for j in J for s in S for t in T if t >= ready[j, s]]
     early = [(j, s, t) for j in J for s in S for t in T if t < ready[j, s]]
 
@@ -76,7 +75,7 @@ def build(instance: EdgeInstance) -> "pyo.ConcreteModel":
         )
     else:
         model.objective = pyo.Objective(
-            expr=sum((t - task_of[j].arrival) * model.end[j, t] for j in J for t in T),
+            expr=sum((t - view.task_of[j].arrival) * model.end[j, t] for j in J for t in T),
             doc="(2): sum of c_j - a_j",
         )
 
