@@ -90,15 +90,6 @@ class CompiledInstance:
                 for start in self.starts(task, k):
                     yield ModeStart(task.job, mode, start)
 
-    def hosts(self, task: CompiledJob, mode_start: ModeStart) -> list[int]:
-        """Return the servers that can hold all workers and the PS of a job.
-
-        `task`: one of `tasks`. `mode_start`: of this job.
-        """
-        n, u, v = mode_start.mode.workers, task.worker_type, task.ps_type
-        fits = (self.workers[:, u] >= n) & (self.ps[:, v] >= 1) & (task.ready <= mode_start.start)
-        return np.flatnonzero(fits).tolist()
-
 
 @lru_cache(maxsize=64)
 def compiled(instance: EdgeInstance) -> CompiledInstance:

@@ -55,14 +55,15 @@ def enumerate_runs(
     `mode_start`: of this job.
     """
     n = mode_start.mode.workers
-    if mode_start.mode.colocated:
-        for s in view.hosts(task, mode_start):
-            yield PlacedRun(mode_start, ((s, n),), s)
-        return
     ready = np.flatnonzero(task.ready <= mode_start.start).tolist()
     hosts = [s for s in ready if view.ps[s, task.ps_type] >= 1]
-    capacity = [(s, int(view.workers[s, task.worker_type])) for s in ready]
-    for split in _splits(n, [(s, w) for s, w in capacity if w]):
+    capacity = {s: int(view.workers[s, task.worker_type]) for s in ready}
+    if mode_start.mode.colocated:
+        for s in hosts:
+            if capacity[s] >= n:
+                yield PlacedRun(mode_start, ((s, n),), s)
+        return
+    for split in _splits(n, [(s, w) for s, w in capacity.items() if w]):
         for host in hosts:
             if [s for s, _ in split] != [host]:
                 yield PlacedRun(mode_start, split, host)

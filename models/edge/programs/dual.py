@@ -76,13 +76,10 @@ class LagrangianDual:
 
     def _late_cost(self, task: CompiledJob) -> float:
         """Return the cost of a schedule that ends after the last priced slot; inf if none can."""
-        view, alone = self.view, task.alone
-        can_end_late = self.slots < view.slots and alone is not None
-        if view.is_batch:  # 0: the job is left out
-            return -1.0 if can_end_late else 0.0
-        if not can_end_late or alone is None:
-            return math.inf
-        return max(alone, view.first + self.slots - task.arrival)
+        view = self.view
+        if self.slots >= view.slots or task.alone is None:
+            return 0.0 if view.is_batch else math.inf  # 0: the job is left out
+        return -1.0 if view.is_batch else max(task.alone, view.first + self.slots - task.arrival)
 
     def pricing_problems(self, prices: CapacityPrices) -> "PricingProblems":
         """Return the pricing problems of all jobs on the empty network.
