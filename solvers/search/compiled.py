@@ -138,6 +138,7 @@ class Kernel:
 
     def compile(self) -> None:
         """Compile, if it waits for that."""
+        self.__dict__.pop("fast", None)  # plain, if it was not ready when it was asked for
         if not self.waits:
             return
         assert self.folder is not None

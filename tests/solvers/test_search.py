@@ -252,6 +252,7 @@ def test_an_empty_folder_is_compiled_into_once(
         made.compile()
         assert made.is_ready and not made.waits
     assert made._files() == written and len(written) == 1
+    assert made.fast is not made.plain
 
 
 def test_files_that_are_cut_off_are_compiled_again(
