@@ -90,9 +90,9 @@ def solve_bound(
     def pricing(duals: Floats) -> Priced:
         prices = master.prices(duals)
         problems = lagrangian.pricing_problems(prices)
-        costs = lagrangian.all_start_costs(prices)
+        costs = lagrangian.all_start_costs(problems)
         try:
-            bound = lagrangian.bound_from(lagrangian.least_costs(costs), prices)
+            bound = lagrangian.bound(prices, costs)
         except ValueError:
             bound = -np.inf
         runs = [

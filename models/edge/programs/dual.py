@@ -105,60 +105,39 @@ class LagrangianDual:
         flow: Floats = cost + np.arange(first_flow, first_flow + len(cost))
         return flow
 
-    def all_start_costs(self, prices: CapacityPrices) -> list[list[Floats]]:
+    def all_start_costs(self, problems: "PricingProblems") -> list[list[Floats]]:
         """Return the least costs [start] by task and mode.
 
-        `prices`: for `slots` slots.
+        `problems`: from `pricing_problems`.
         """
-        problems = self.pricing_problems(prices)
         return [
             [self.start_costs(problems, task, mode) for mode in task.modes]
             for task in self.view.tasks
         ]
 
-    def least_costs(self, start_costs: list[list[Floats]]) -> Floats:
-        """Return the least cost [task] of each job.
+    def bound(self, prices: CapacityPrices, start_costs: list[list[Floats]] | None = None) -> float:
+        """Return the lower bound that prices prove on sum c_j - a_j, or on minus the jobs that run.
 
-        `start_costs`: from `all_start_costs`.
-        """
-        return np.array(
-            [
-                min([late, *(cost.min() for cost in costs if cost.size)])
-                for late, costs in zip(self.late_costs, start_costs, strict=True)
-            ]
-        )
+        inf if some job cannot run at all.
 
-    def capacity_charge(self, prices: CapacityPrices) -> float:
-        """Return the sum over all servers, types and slots of price times capacity.
-
-        `prices`: for `slots` slots.
+        `prices`: for `slots` slots. `start_costs`: from `all_start_costs`, if they are known.
 
         Raises
         ------
         ValueError
-            If the sum is so large that it could be rounded.
+            If the sum of price times capacity is so large that it could be rounded.
         """
         charge = float((prices.workers.sum(axis=2) * self.view.workers).sum())
         charge += float((prices.ps.sum(axis=2) * self.view.ps).sum())
         if not charge < LARGEST:
             raise ValueError("prices are too large to be summed exactly")
-        return charge
-
-    def bound(self, prices: CapacityPrices) -> float:
-        """Return the lower bound that prices prove on sum c_j - a_j, or on minus the jobs that run.
-
-        inf if some job cannot run at all.
-
-        `prices`: for `slots` slots.
-        """
-        return self.bound_from(self.least_costs(self.all_start_costs(prices)), prices)
-
-    def bound_from(self, least_costs: Floats, prices: CapacityPrices) -> float:
-        """Return the bound from known least costs.
-
-        `least_costs` [task]: under `prices`, from `least_costs`. `prices`: for `slots` slots.
-        """
-        return math.fsum(least_costs.tolist()) - self.capacity_charge(prices)
+        if start_costs is None:
+            start_costs = self.all_start_costs(self.pricing_problems(prices))
+        least = (
+            min([late, *(float(cost.min()) for cost in costs if cost.size)])
+            for late, costs in zip(self.late_costs, start_costs, strict=True)
+        )
+        return math.fsum(least) - charge
 
     def cheapest_run(
         self, problems: "PricingProblems", task: CompiledJob, mode: JobMode, start: int
