@@ -17,7 +17,6 @@ import numpy as np
 
 from schedgap.models.edge.algorithms.cheapest_schedule import (
     Floats,
-    Ints,
     PricedPlacement,
     PricingProblem,
     SlotWindows,
@@ -29,6 +28,8 @@ from schedgap.models.edge.placements import PlacedRun
 STEP = 2.0**-24  # prices are multiples of it
 LARGEST = 2.0**27  # limit on sums of prices: below it, sums of multiples of STEP are exact
 MAX_CELLS = 30_000_000  # entries of all arrays of prices
+
+Problems = Mapping[int, PricingProblem]  # by index of the job
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,8 +71,6 @@ class LagrangianDual:
 
     def __init__(self, view: CompiledInstance, slots: int) -> None:
         self.view, self.slots = view, slots
-        self.free_workers = np.broadcast_to(view.workers[:, :, None], (*view.workers.shape, slots))
-        self.free_ps = np.broadcast_to(view.ps[:, :, None], (*view.ps.shape, slots))
         self.late_costs = [self._late_cost(task) for task in view.tasks]
 
     def _late_cost(self, task: CompiledJob) -> float:
@@ -81,14 +80,24 @@ class LagrangianDual:
             return 0.0 if view.is_batch else math.inf  # 0: the job is left out
         return -1.0 if view.is_batch else max(task.alone, view.first + self.slots - task.arrival)
 
-    def pricing_problems(self, prices: CapacityPrices) -> "PricingProblems":
-        """Return the pricing problems of all jobs on the empty network.
+    def pricing_problems(self, prices: CapacityPrices) -> dict[int, PricingProblem]:
+        """Return the pricing problem of each job (index) on the empty network; they share tables.
 
         `prices`: for `slots` slots.
         """
-        return PricingProblems(prices, self.free_workers, self.free_ps)
+        workers, ps = (
+            [
+                SlotWindows(own[:, k], np.broadcast_to(units[:, k, None], (len(units), self.slots)))
+                for k in range(units.shape[1])
+            ]
+            for own, units in ((prices.workers, self.view.workers), (prices.ps, self.view.ps))
+        )
+        return {
+            task.job: PricingProblem(workers[task.worker_type], ps[task.ps_type])
+            for task in self.view.tasks
+        }
 
-    def start_costs(self, problems: "PricingProblems", task: CompiledJob, mode: JobMode) -> Floats:
+    def start_costs(self, problems: Problems, task: CompiledJob, mode: JobMode) -> Floats:
         """Return the least cost of a mode for each start, objective included.
 
         `problems`: from `pricing_problems`. `mode`: one of its modes.
@@ -98,14 +107,14 @@ class LagrangianDual:
         array [start] of float
             Starts count from the window's first slot; inf where the mode does not fit.
         """
-        cost = problems.of(task).start_costs(mode, task.ready - self.view.first)
+        cost = problems[task.job].start_costs(mode, task.ready - self.view.first)
         if self.view.is_batch:
             return cost - 1.0
         first_flow = self.view.first + mode.duration - 1 - task.arrival
         flow: Floats = cost + np.arange(first_flow, first_flow + len(cost))
         return flow
 
-    def all_start_costs(self, problems: "PricingProblems") -> list[list[Floats]]:
+    def all_start_costs(self, problems: Problems) -> list[list[Floats]]:
         """Return the least costs [start] by task and mode.
 
         `problems`: from `pricing_problems`.
@@ -140,35 +149,17 @@ class LagrangianDual:
         return math.fsum(least) - charge
 
     def cheapest_run(
-        self, problems: "PricingProblems", task: CompiledJob, mode: JobMode, start: int
+        self, problems: Problems, task: CompiledJob, mode: JobMode, start: int
     ) -> PlacedRun:
         """Return the cheapest run of a mode and start that fits.
 
         `problems`: from `pricing_problems`. `mode`: one of its modes. `start`: counted from the
         window's first slot.
         """
-        placed = problems.of(task).place(mode, start, task.ready - self.view.first)
+        placed = problems[task.job].place(mode, start, task.ready - self.view.first)
         assert isinstance(placed, PricedPlacement)
         mode_start = ModeStart(task.job, mode, self.view.first + start)
         return PlacedRun(mode_start, tuple(sorted(placed.workers.items())), placed.ps)
-
-
-class PricingProblems:
-    """The pricing problems of all jobs under given prices; tables are shared between jobs.
-
-    `prices`: prices. `free_workers`, `free_ps` [s, u, t]: free units.
-    """
-
-    def __init__(self, prices: CapacityPrices, free_workers: Ints, free_ps: Ints) -> None:
-        self._workers = [
-            SlotWindows(prices.workers[:, u], free_workers[:, u])
-            for u in range(free_workers.shape[1])
-        ]
-        self._ps = [SlotWindows(prices.ps[:, v], free_ps[:, v]) for v in range(free_ps.shape[1])]
-
-    def of(self, task: CompiledJob) -> PricingProblem:
-        """Return the pricing problem of one job."""
-        return PricingProblem(self._workers[task.worker_type], self._ps[task.ps_type])
 
 
 def to_data(prices: CapacityPrices) -> dict[str, object]:
