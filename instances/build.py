@@ -25,8 +25,8 @@ def instance(family: str, /, **keys: object) -> Instance:
     family : str
         Name of the family, such as "hare".
     **keys
-        The keys of the instance file (`schedgap schema FAMILY`): numbers, lists of dicts or of
-        records, or pandas tables with a row for each job or machine. A column
+        The keys of the instance file (`schedgap schema FAMILY`). The values are numbers, lists of
+        dicts or of records, or pandas tables with a row for each job or machine. A column
         `training_time.fast` stands for the key `fast` of `training_time`. Jobs without ids are
         called j1, j2, ... Lists of names that follow from the other keys may be left out:
         `gpu_kinds` of hare, `worker_types` and `ps_types` of edge, and `resources`. A GPU of hare

@@ -352,8 +352,8 @@ class Method(Generic[I, S]):
     unsupported_reason : callable
         From an instance to one line on why the method cannot solve it, or None.
     kernels : tuple of str
-        Modules whose `kernel(instance)` is compiled before the clock of a task starts. Compiling is
-        done once on each machine.
+        Kernels, as `module:name`. Those for which the instance is large are compiled before the
+        clock of a task starts. Compiling is done once on each machine.
     child_engines : tuple of str
         Further engines, which it runs in child processes where they are installed.
     code : str

@@ -194,9 +194,8 @@ def _position(text: str) -> float | str:
 def written(run: StoredRun) -> dict[str, tuple[Experiment, list[Row]]]:
     """Return the figures whose CSV files are in the folders of a run, with their values, by file.
 
-    The values are read from the files. There are three cases in which they are computed from the
-    records: a run was killed or got more records, there are several folders, or a file lacks a
-    measure.
+    The values are read from the files. In three cases they are computed from the records. A run was
+    killed or got more records, there are several folders, or a file lacks a measure.
     """
     files = {
         file.name: file

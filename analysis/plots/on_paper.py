@@ -1,7 +1,7 @@
 """Plotly figures drawn with Matplotlib: lines, points, bars and heat maps, on one or more panes.
 
-This module makes some decisions as Plotly makes them in the browser: the colours and modes of
-traces, the order of categories, the places of bars, and the ranges of shared axes.
+This module makes some decisions as Plotly makes them in the browser. They are the colours and modes
+of traces, the order of categories, the places of bars, and the ranges of shared axes.
 """
 
 import base64

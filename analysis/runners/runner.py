@@ -9,8 +9,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, ClassVar, Self
 
 from schedgap.analysis.results.bounds import Scale, derive_status
@@ -391,15 +391,14 @@ class NamedRunner(Runner):
 
         Where the method needs compiled code, that is made first, and not on the method's clock.
         """
-        for module in self.method.kernels:
-            kernel = import_module(module).kernel(self.instance)
-            if kernel is None or not kernel.waits:
+        for place in self.method.kernels:
+            kernel = resolve_name(place)
+            if not kernel.large(self.instance) or not kernel.waits:
                 continue
             terms["on_message"](("phase", 0.0, "compiling code, once on this machine"))
             reply = run_child(
                 "schedgap.solvers.search.compiled:compile_kernel",
-                module,
-                self.instance,
+                place,
                 interrupt=terms["interrupt"],
             )
             if reply.outcome in ("error", "crash"):  # for example because the disk is full

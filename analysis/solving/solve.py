@@ -74,8 +74,8 @@ def solve(
     seed : int, optional
         Random seed, >= 0.
     proof : "auto", "off" or float
-        Time to look for a proof of an optimum after the search. "auto" is as long as the search
-        took, but at least 30 s, within the time limit. A number is in seconds.
+        Time to look for a proof of an optimum after the search. The value "auto" is as long as the
+        search took, but at least 30 s, within the time limit. A number is in seconds.
     on_message : callable, optional
         Called with ("incumbent", seconds, objective, schedule), ("bound", seconds, value) or
         ("phase", seconds, text) while the method runs; then no bar is shown.

@@ -260,11 +260,11 @@ def profile(
     DataFrame
         Columns family, problem, kind, method, ratio (or seconds), share, n. On the fraction `share`
         of the n instances, the method has a schedule within the factor `ratio` of the best known
-        one, or has completed its task after `seconds`. Then unanswered and wrong (fractions that
-        the method never reaches, because it has no schedule, or a wrong answer). Schedules with an
-        infinite ratio (x/0) are not reached either. A method that reaches no instance has one row,
-        with share 0 and without a ratio (or seconds). A method has no row if all its schedules
-        relax rules of the problem.
+        one. For times, it has completed its task after `seconds` there. Then unanswered and wrong
+        (fractions that the method never reaches, because it has no schedule, or a wrong answer).
+        Schedules with an infinite ratio (x/0) are not reached either. A method that reaches no
+        instance has one row, with share 0 and without a ratio (or seconds). A method has no row if
+        all its schedules relax rules of the problem.
     """
     column = "ratio" if by == "objective" else by
     rows = []

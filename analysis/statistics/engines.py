@@ -101,9 +101,9 @@ def _formulation(row: TaskRow) -> str:
 def engines(run: StoredRun, by: Part = "", *, shift: float = SHIFT) -> pd.DataFrame:
     """Return a row for each formulation and configuration of an engine: what it solved, and times.
 
-    `by`: which configurations are compared with each other: all of a family and preset, or only
-    within a size class of instances, a formulation, or an engine. `shift`: of the geometric means,
-    in seconds, > 0.
+    `by`: which configurations are compared with each other. They are all of a family and preset, or
+    only those within a size class of instances, a formulation, or an engine. `shift`: of the
+    geometric means, in seconds, > 0.
 
     Returns
     -------

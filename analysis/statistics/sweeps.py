@@ -124,9 +124,9 @@ def points(
     DataFrame
         Columns: the columns `color` and `x`; low and high (ends of the mean: a ratio to an optimum
         that is not known is an interval), least and most (of single instances), n (instances), of
-        (instances with this x). Instances are repeated for each group: if groups are methods, the
-        means at one x are over the common set of instances, and methods that have too few of them
-        are left out (see `Run.summary`).
+        (instances with this x). Instances are repeated for each group. If groups are methods, the
+        means at one x are over the common set of instances. Methods that have too few of these
+        instances are left out (see `Run.summary`).
 
     Raises
     ------

@@ -3,9 +3,9 @@
 A job of a trace has an arrival and a number of requested GPUs. Each GPU is one worker, and the job
 may use at least that many workers. If the file has the CPUs and memory of the job, its workers
 share them. If it has a duration, the job is scaled so that it takes exactly this time on one
-machine with one worker per GPU: the number of samples follows from the drawn time per sample, which
-is then multiplied, like the bandwidths, by a factor that makes the duration exact. If the trace has
-no durations, all work is drawn.
+machine with one worker per GPU. The number of samples follows from the drawn time per sample. This
+time and the bandwidths are then multiplied by a factor that makes the duration exact. If the trace
+has no durations, all work is drawn.
 
 A machine of a file has GPUs, CPUs and memory.
 
@@ -48,7 +48,7 @@ def traced_jobs(request: Request, seconds: float) -> tuple[list[Draft], str, int
     """Return the jobs of the trace, a text for `meta.source`, and the horizon in slots.
 
     If the user has not set the horizon, it is the preset's number of slots from the last arrival
-    on, and long enough for every job with a duration.
+    on. It is also long enough for every job with a duration.
 
     `request`: input of the preset, with a trace of jobs. `seconds`: length of a slot.
     """

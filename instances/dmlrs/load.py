@@ -10,8 +10,8 @@ MACHINES = "machines"  # setting with the number of machines
 def work(instance: DmlrsInstance) -> float:
     """Return the slots in which the capacity of the busiest resource suffices for all jobs.
 
-    A job needs N_i = E K (tau + gamma / F 2 g / b^(i)) worker-slots inside one machine, and N_i /
-    gamma of parameter servers.
+    A job needs N_i = E K (tau + gamma / F 2 g / b^(i)) worker-slots inside one machine. Of
+    parameter servers it needs N_i / gamma.
     """
     slots = []
     for name in instance.resources:

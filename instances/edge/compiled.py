@@ -20,8 +20,8 @@ ENDLESS = 2**62  # worker-slots, more than any instance can give to a job
 class EdgeArrays:
     """Arrays of one instance; all are read-only.
 
-    The indices, all in list order, are j job, s server, u worker type, v PS type, and xi 0 split, 1
-    together (all workers on the server of the PS).
+    The indices, all in list order, are j job, s server, u worker type and v PS type. The index xi
+    is 0 for split and 1 for together (all workers on the server of the PS).
     """
 
     workers: Ints  # [s, u] W_su

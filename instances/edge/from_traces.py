@@ -1,12 +1,12 @@
 """Instances of family `edge` whose jobs or servers come from public files.
 
 A job of a trace has an arrival and a number of requested GPUs; it may use at least that many
-workers. If it has a duration, the job is scaled so that one worker per GPU, on one server with
-their parameter server (PS), take exactly this time: epochs, chunks and mini-batches are drawn and
-limited to the size of the job, then the seconds per mini-batch are multiplied by a factor. If the
-trace has no durations, all work is drawn.
+workers. If it has a duration, the job is scaled: one worker per GPU, on one server with their
+parameter server (PS), take exactly this time. Epochs, chunks and mini-batches are drawn and limited
+to the size of the job. Then the seconds per mini-batch are multiplied by a factor. If the trace has
+no durations, all work is drawn.
 
-A machine of a file becomes an edge server: its GPUs are workers of one drawn type, and its CPUs are
+A machine of a file becomes an edge server. Its GPUs are workers of one drawn type. Its CPUs are
 PSs, divided evenly among the types.
 
 The machines and jobs of the files are drawn first, everything else from the streams of `workload`.
@@ -14,14 +14,13 @@ The machines and jobs of the files are drawn first, everything else from the str
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from typing import Any
 
 from schedgap.instances.edge.workload import (
     Records,
-    Volume,
     cloud,
     drawn,
-    drawn_volumes,
+    drawn_jobs,
     ps_types,
     worker_types,
 )
@@ -55,33 +54,32 @@ def servers_of(request: Request) -> tuple[Records, str]:
     return [*servers, cloud(request)], source
 
 
-def traced_volumes(request: Request) -> tuple[list[Volume], str]:
-    """Return the jobs of the trace, and a text for `meta.source`."""
+def traced_jobs(request: Request) -> tuple[Records, str]:
+    """Return the jobs of the trace as `drawn_jobs` does, and a text for `meta.source`."""
     value, taken = request.values, choose_by_take(request)
     jobs, whole, timed, seconds = taken.jobs, taken.whole, taken.timed, value["slot_seconds"]
-    volumes = []
-    for job, chosen in zip(jobs, drawn_volumes(request, len(jobs)), strict=True):
-        sized = replace(chosen, arrival=1 + int((job.arrival - jobs[0].arrival) / seconds))
+    drafts = drawn_jobs(request, len(jobs))
+    for job, draft in zip(jobs, drafts, strict=True):
+        draft["arrival"] = 1 + int((job.arrival - jobs[0].arrival) / seconds)
         if whole:
-            sized = replace(sized, id=job.id, chunks=max(sized.chunks, job.gpus))
+            draft |= {"id": job.id, "chunks": max(draft["chunks"], job.gpus)}
         if timed:
-            sized = _sized(sized, job)
-        volumes.append(sized)
-    return volumes, f"{taken.sentence}: {', '.join(['arrival', *taken.work])}"
+            draft |= _sized(draft, job)
+    return drafts, f"{taken.sentence}: {', '.join(['arrival', *taken.work])}"
 
 
-def _sized(drawn: Volume, job: TraceJob) -> Volume:
-    """Return a job that takes the duration in the trace with `job.gpus` workers at their PS."""
+def _sized(draft: Mapping[str, Any], job: TraceJob) -> dict[str, Any]:
+    """Return the work that takes the duration in the trace with `job.gpus` workers at their PS."""
     work = job.gpus * job.running_time  # worker-seconds
-    count = max(job.gpus, round(work / (drawn.compute + drawn.update)))
-    epochs, chunks, minibatches = volume(count, drawn.chunks, drawn.minibatches)
-    seconds_each = work / (epochs * chunks * minibatches)  # seconds per mini-batch
-    update = min(drawn.update, seconds_each / 2)
-    return replace(
-        drawn,
-        epochs=epochs,
-        chunks=chunks,
-        minibatches=minibatches,
-        compute=seconds_each - update,
-        update=update,
-    )
+    each = draft["compute_seconds"] + draft["update_seconds"]  # seconds per mini-batch
+    count = max(job.gpus, round(work / each))
+    epochs, chunks, minibatches = volume(count, draft["chunks"], draft["minibatches_per_chunk"])
+    each = work / (epochs * chunks * minibatches)
+    update = min(draft["update_seconds"], each / 2)
+    return {
+        "epochs": epochs,
+        "chunks": chunks,
+        "minibatches_per_chunk": minibatches,
+        "compute_seconds": each - update,
+        "update_seconds": update,
+    }

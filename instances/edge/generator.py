@@ -9,7 +9,7 @@ from typing import Any
 
 from schedgap.errors import UsageError
 from schedgap.instances.edge import workload
-from schedgap.instances.edge.from_traces import REPLACED, servers_of, traced_volumes
+from schedgap.instances.edge.from_traces import REPLACED, servers_of, traced_jobs
 from schedgap.instances.edge.workload import Records
 from schedgap.instances.generate import Generated, Request, check_settings, slot_unit
 
@@ -34,11 +34,11 @@ def paper(request: Request) -> Generated:
         servers, sentence = servers_of(request)
         sources.append(sentence)
     if request.jobs is None:
-        volumes = workload.drawn_volumes(request, request.values["jobs"])
+        drafts = workload.drawn_jobs(request, request.values["jobs"])
     else:
-        volumes, sentence = traced_volumes(request)
+        drafts, sentence = traced_jobs(request)
         sources.insert(0, sentence)
-    jobs = workload.paper_jobs(request, volumes, servers)
+    jobs = workload.paper_jobs(request, drafts, servers)
     sources.append(
         f"{'all else ' if sources else ''}drawn with seed {request.seed}: the ranges of Section VI;"
         " capacities, arrival horizon and cloud of our choice"

@@ -81,8 +81,8 @@ class PriceCaps(Record):
 class EdgeInstance(Instance):
     """Parameter-server jobs on edge servers and clouds; minimize the sum of completion - arrival.
 
-    With `batch_round` = i, the number of jobs that run within the slots 2^(i-1) + 1..2^i is to be
-    maximized, among the jobs that arrived before slot 2^(i-1).
+    With `batch_round` = i, the objective is to maximize the number of jobs that run within the
+    slots 2^(i-1) + 1..2^i. Only jobs that arrived before slot 2^(i-1) count.
 
     Source: She et al., "Online Scheduling of Machine Learning Jobs in Edge-Cloud Networks",
     Sections III and V-A, Table I.

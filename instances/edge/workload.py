@@ -2,43 +2,31 @@
 
 From the paper (Section VI): all ranges of jobs, delays and bandwidths, the numbers of servers and
 types, and the slot of an hour. Our choice: workers and parameter servers (PSs) per server, the size
-of the cloud, the arrival horizon, and the bandwidth of a job as the smaller one of its two types.
+of the cloud, and the arrival horizon. The bandwidth of a job is the smaller one of its two types,
+which is our choice as well.
 
-Every quantity has a separate random stream, so an instance with more jobs has the jobs of the
-smaller one and further ones, and the same holds for edge servers. Only the small presets scale the
-work of all jobs with the capacity and the number of jobs.
+Every quantity has a separate random stream. So an instance with more jobs has the jobs of the
+smaller one and further ones. The same holds for edge servers. Only the small presets scale the work
+of all jobs with the capacity and the number of jobs.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
+from schedgap.instances.edge.instance import Job
 from schedgap.instances.generate import Request, uniform
 
 Records = list[dict[str, Any]]  # servers or jobs of an instance file
 MBIT = 8  # per megabyte
+BANDWIDTH = 1000.0  # Mbit/s, in the small presets
 STREAMS = (  # their positions are part of the seeds
     "server worker type", "server workers", "server PSs", "arrival", "epochs", "chunks",
     "minibatches", "compute", "update", "gradient", "exchange", "share", "worker type", "PS type",
     "worker bandwidth", "PS bandwidth", "edge delay", "cloud delay", "worker units", "PS units",
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Volume:
-    """A generated job without its types, bandwidth and delays."""
-
-    id: str
-    arrival: int  # slot
-    epochs: int
-    chunks: int
-    minibatches: int  # per chunk
-    compute: float  # seconds per mini-batch
-    update: float  # seconds per mini-batch
-    megabytes: float  # size of the gradients
 
 
 def drawn(
@@ -142,8 +130,10 @@ def _by(names: Sequence[str], counts: Sequence[int]) -> dict[str, int]:
 # --- jobs --------------------------------------------------------------------------------------
 
 
-def drawn_volumes(request: Request, number: int) -> list[Volume]:
+def drawn_jobs(request: Request, number: int) -> Records:
     """Draw jobs in the ranges of Section VI, in any order of their arrivals.
+
+    The types, the bandwidth and the delays of the jobs are not in the records yet.
 
     `number`: number of jobs.
     """
@@ -153,98 +143,95 @@ def drawn_volumes(request: Request, number: int) -> list[Volume]:
     names = ("epochs", "chunks", "minibatches", "compute", "update", "gradient")
     columns = [drawn(request, name, value[name], number) for name in names]
     return [
-        Volume(
-            f"J{j + 1}",
-            request.paced(arrival[j]),
-            E,
-            D,
-            M,
-            round(3.6 * n, 9),
-            round(H / 1000, 9),
-            float(k),
-        )
+        {
+            "id": f"J{j + 1}",
+            "arrival": request.paced(arrival[j]),
+            "epochs": E,
+            "chunks": D,
+            "minibatches_per_chunk": M,
+            "compute_seconds": round(3.6 * n, 9),
+            "update_seconds": round(H / 1000, 9),
+            "gradient_megabytes": float(k),
+        }
         for j, (E, D, M, n, H, k) in enumerate(zip(*columns, strict=True))
     ]
 
 
-def loaded_volumes(request: Request, servers: Records) -> list[tuple[Volume, int]]:
-    """Draw jobs and their worker types such that each type has a given load.
-
-    The worker-slots of all jobs of a type, with workers at their PSs, are `load` x 0.55 T x the
-    number of workers of the type. The share of each job is drawn, and so is the extra work due to
-    the exchange.
-
-    `servers`: JSON data of the servers.
-    """
-    value = request.values
-    number, T, types = value["jobs"], value["horizon"], worker_types(request)
-    arrival = drawn(request, "arrival", (1, value["arrival_span"] or max(1, T // 2)), number)
-    kinds = drawn(request, "worker type", (0, len(types) - 1), number)
-    names = ("epochs", "chunks", "minibatches", "exchange")
-    E, D, M, percent = (drawn(request, name, value[name], number) for name in names)
-    share = drawn(request, "share", (1, 100), number)
-    volumes = []
-    for j in range(number):
-        workers = sum(server["workers"][types[kinds[j]]] for server in servers)
-        whole = sum(share[i] for i in range(number) if kinds[i] == kinds[j])
-        slots = value["load"] * 0.55 * T * workers * share[j] / whole  # worker-slots
-        seconds = round(slots * value["slot_seconds"] / (E[j] * D[j] * M[j]), 3)
-        megabytes = round(percent[j] / 100 * seconds * BANDWIDTH / (2 * MBIT), 3)
-        volumes.append(
-            (
-                Volume(
-                    f"J{j + 1}", arrival[j], E[j], D[j], M[j], max(seconds, 0.001), 0.0, megabytes
-                ),
-                kinds[j],
-            )
-        )
-    return volumes
-
-
-BANDWIDTH = 1000.0  # Mbit/s, in the small presets
-
-
-def paper_jobs(request: Request, volumes: Sequence[Volume], servers: Records) -> Records:
+def paper_jobs(request: Request, drafts: Records, servers: Records) -> Records:
     """Draw bandwidths of the types, types of the jobs, and delays by job and server.
 
-    `volumes`: the jobs without types and delays. `servers`: JSON data of the servers.
+    `drafts`: the jobs without types, bandwidth and delays. `servers`: JSON data of the servers.
 
     Returns
     -------
     list of dict
         JSON data of the jobs in order of arrival.
     """
-    value, number = request.values, len(volumes)
+    value, number = request.values, len(drafts)
     workers, ps = worker_types(request), ps_types(request)
     of_workers = drawn(request, "worker bandwidth", value["worker_bandwidth"], len(workers))
     of_ps = drawn(request, "PS bandwidth", value["ps_bandwidth"], len(ps))
     u = drawn(request, "worker type", (0, len(workers) - 1), number)
     v = drawn(request, "PS type", (0, len(ps) - 1), number)
     delays = _delays(request, servers, number, value["cloud_delay"])
+    in_order = dict.fromkeys(Job.model_fields)  # keys of a job as they are in a file
     jobs = [
-        _job(volume, workers[u[j]], ps[v[j]], float(min(of_workers[u[j]], of_ps[v[j]])), delays[j])
-        for j, volume in enumerate(volumes)
+        in_order
+        | draft
+        | {
+            "worker_type": workers[u[j]],
+            "ps_type": ps[v[j]],
+            "bandwidth_mbps": float(min(of_workers[u[j]], of_ps[v[j]])),
+            "transfer_delay": delays[j],
+        }
+        for j, draft in enumerate(drafts)
     ]
     return jobs if request.jobs is not None else _by_arrival(jobs)
 
 
 def small_jobs(request: Request, servers: Records) -> Records:
-    """Draw jobs of a given load, their PS types and their delays; return them by arrival.
+    """Draw jobs such that each worker type has a given load; return them by arrival.
+
+    The work of all jobs of a type, with workers at their PSs, is given in worker-slots. It is
+    `load` x 0.55 T x the number of workers of the type. The share of each job is drawn, and so is
+    the extra work due to the exchange.
 
     `servers`: JSON data of the servers.
     """
     value = request.values
-    volumes = loaded_volumes(request, servers)
-    workers, ps = worker_types(request), ps_types(request)
-    v = drawn(request, "PS type", (0, len(ps) - 1), len(volumes))
-    cloud_delay = value["cloud_delay"] or (4, max(4, value["horizon"] // 6))
-    delays = _delays(request, servers, len(volumes), cloud_delay)
-    return _by_arrival(
-        [
-            _job(volume, workers[u], ps[v[j]], BANDWIDTH, delays[j])
-            for j, (volume, u) in enumerate(volumes)
-        ]
-    )
+    number, T, types = value["jobs"], value["horizon"], worker_types(request)
+    ps_names = ps_types(request)
+    arrival = drawn(request, "arrival", (1, value["arrival_span"] or max(1, T // 2)), number)
+    kinds = drawn(request, "worker type", (0, len(types) - 1), number)
+    names = ("epochs", "chunks", "minibatches", "exchange")
+    E, D, M, percent = (drawn(request, name, value[name], number) for name in names)
+    share = drawn(request, "share", (1, 100), number)
+    v = drawn(request, "PS type", (0, len(ps_names) - 1), number)
+    delays = _delays(request, servers, number, value["cloud_delay"] or (4, max(4, T // 6)))
+    jobs = []
+    for j in range(number):
+        workers = sum(server["workers"][types[kinds[j]]] for server in servers)
+        whole = sum(share[i] for i in range(number) if kinds[i] == kinds[j])
+        slots = value["load"] * 0.55 * T * workers * share[j] / whole  # worker-slots
+        seconds = round(slots * value["slot_seconds"] / (E[j] * D[j] * M[j]), 3)
+        megabytes = round(percent[j] / 100 * seconds * BANDWIDTH / (2 * MBIT), 3)
+        jobs.append(
+            {
+                "id": f"J{j + 1}",
+                "arrival": arrival[j],
+                "worker_type": types[kinds[j]],
+                "ps_type": ps_names[v[j]],
+                "epochs": E[j],
+                "chunks": D[j],
+                "minibatches_per_chunk": M[j],
+                "compute_seconds": max(seconds, 0.001),
+                "update_seconds": 0.0,
+                "gradient_megabytes": megabytes,
+                "bandwidth_mbps": BANDWIDTH,
+                "transfer_delay": delays[j],
+            }
+        )
+    return _by_arrival(jobs)
 
 
 def _by_arrival(jobs: Records) -> Records:
@@ -264,34 +251,15 @@ def _delays(
     return delays
 
 
-def _job(
-    volume: Volume, worker: str, ps: str, bandwidth: float, delays: Mapping[str, int]
-) -> dict[str, Any]:
-    return {
-        "id": volume.id,
-        "arrival": volume.arrival,
-        "worker_type": worker,
-        "ps_type": ps,
-        "epochs": volume.epochs,
-        "chunks": volume.chunks,
-        "minibatches_per_chunk": volume.minibatches,
-        "compute_seconds": volume.compute,
-        "update_seconds": volume.update,
-        "gradient_megabytes": volume.megabytes,
-        "bandwidth_mbps": bandwidth,
-        "transfer_delay": dict(delays),
-    }
-
-
 # --- horizon -----------------------------------------------------------------------------------
 
 
 def last_end(servers: Records, jobs: Records, slot_seconds: float) -> int:
     """Return the last slot of a simple schedule, which is a sufficient horizon.
 
-    The jobs are scheduled by arrival, each on the one server where it ends first, with as many
-    workers as possible and with exclusive use of its worker type there. A job that fits on no
-    single server is skipped.
+    The jobs are scheduled by arrival, each on the one server where it ends first. A job has as many
+    workers as possible, and exclusive use of its worker type there. A job that fits on no single
+    server is skipped.
 
     `servers`, `jobs`: JSON data of the servers and jobs. `slot_seconds`: length of a slot.
     """

@@ -1,10 +1,11 @@
 """Jobs and constants of generated `ring` instances.
 
-From the paper (Section 7): sizes of servers and jobs, ranges of the time per iteration, of the
-number of iterations and of their product, and that contention and overhead make a job at most 15%
-longer. The paper does not give bandwidths, gradients and latencies. We choose them such that a job
-in a reference state, with `reference_crowd` rings on a server and as many servers, is slower than
-inside one server by exactly that share, half of it due to contention and half due to overhead.
+From the paper (Section 7): sizes of servers and jobs, and ranges of the time per iteration, of the
+number of iterations and of their product. The paper also says that contention and overhead make a
+job at most 15% longer. The paper does not give bandwidths, gradients and latencies. We choose them
+by a job in a reference state, with `reference_crowd` rings on a server and as many servers. It is
+slower than inside one server by exactly that share. Half of the share is due to contention, and
+half to overhead.
 """
 
 from collections.abc import Sequence
@@ -165,9 +166,9 @@ def _factor(value: Any, crowd: int) -> float:
 def small(request: Request) -> dict[str, Any]:
     """Return a few jobs that take integer slots inside one server and lose much by spreading.
 
-    An iteration inside one server takes 1 / rate slots: 3 c / 100 for the exchange and reduction of
-    c units of data, 0.01 for latency, and the rest for the passes. Two servers cost 0.03 c + 0.01
-    slots more, and a second ring on them another 0.05 (1 + alpha) c.
+    An iteration inside one server takes 1 / rate slots. Of these, 3 c / 100 are for the exchange
+    and reduction of c units of data, 0.01 for latency, and the rest for the passes. Two servers
+    cost 0.03 c + 0.01 slots more, and a second ring on them another 0.05 (1 + alpha) c.
     """
     value, random = request.values, request.random
     number = value["jobs"]

@@ -1,7 +1,7 @@
 """Figures 6-10 of the paper as experiments, and two of ours on prices and gain.
 
-`claims.toml` has the claims. Our copy of the paper is a reader's notes: they keep the settings of
-the figures, one sentence on OASiS, and some ticks of Figure 7. The plots and what the text
+`claims.toml` has the claims. Our copy of the paper is a reader's notes. The notes keep the settings
+of the figures, one sentence on OASiS, and some ticks of Figure 7. The plots and what the text
 concludes from them are lost. Claims that only the captions imply say so.
 """
 
@@ -60,11 +60,12 @@ def experiments(
 ) -> list[Experiment]:
     """Return Figures 6-10 on the paper's workload, and ours, with several draws of each.
 
-    L, the lower end of the prices, decides the order of the policies, so Figures 6-10 exist twice:
-    with L from (14), which is our lower limit at these utilities (E11, E25), and with L = 0.001.
-    Figure 8 also exists with U and L from all jobs, as (13) and (14) are printed. What the paper
-    does not state of the workload is scanned: capacities and arrivals in Figures 6-8, and in Figure
-    8 how fast the links between machines are, which is what co-location saves.
+    L, the lower end of the prices, decides the order of the policies. So Figures 6-10 exist twice,
+    with L from (14) and with L = 0.001. At these utilities, the L of (14) is our lower limit (E11,
+    E25). Figure 8 also exists with U and L from all jobs, as (13) and (14) are printed. What the
+    paper does not state of the workload is scanned: capacities and arrivals in Figures 6-8. In
+    Figure 8, the speed of the links between machines is scanned too, because co-location saves
+    these links.
 
     `seeds`: seeds of the instances, one draw each. `jobs`, `machines`: their numbers along the
     axes. Where one does not vary it is the last number; Figure 8 has half of the last number of

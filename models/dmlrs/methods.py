@@ -37,7 +37,7 @@ _solved = partial(SolveProgram, initial=_at("bounds.solve_relaxations:initial_st
 _run_pd_ors = _at("algorithms.solve_pd_ors:run_pd_ors")
 _PD_ORS = _at("algorithms.pd_ors:pd_ors")  # with its options
 _PD_ORS_GREEDY = partial(_PD_ORS, gain=None, delta=None, rounds=None, ps_row=None)  # not these
-_KERNEL = "schedgap.models.dmlrs.heuristics.kernel"
+_KERNEL = "schedgap.models.dmlrs.heuristics.kernel:KERNEL"
 _EVALUATION = "Numerical results; completed by us"
 
 METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (

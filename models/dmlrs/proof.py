@@ -5,16 +5,17 @@ the programs that the searches solve. Machines are merged in the rows; what they
 one is added by cuts, for which this module searches itself.
 
 Lemma (root). Take any schedule that the rules accept. Leave out jobs of utility 0, and PSs beyond
-m(n): less is held, no job ends later, and a slot that is now on a single machine does more work,
-since N_int <= N_ext. Where n workers do all the work of the job in one slot, let it have the fewest
-such n there. What is left is a solution of the program: in each slot a *bundle*, n workers of the
-job with m(n) PSs, on a single machine (internal) or on any machines, and f, the last slot.
-The work (3) depends on integers A and B of worker-slots, internal and not. The sufficient
-pairs are those with B >= least[A], and rows of (3) are the edges of their lower hull.
+m(n). Then less is held, and no job ends later. A slot that is now on a single machine does more
+work, since N_int <= N_ext. Where n workers do all the work of the job in one slot, let it have the
+fewest such n there. What is left is a solution of the program. It has f, the last slot, and in each
+slot a *bundle*. A bundle is n workers of the job with m(n) PSs, on a single machine (internal) or
+on any machines. The work (3) depends on integers A and B of worker-slots, internal and not. The
+sufficient pairs are those with B >= least[A], and rows of (3) are the edges of their lower hull.
 
 Lemma (slot cut). A bundle can be replaced by one of fewer workers, or by one on any machines: the
-machines of the slot hold that, too. So the bundles of a slot are worth no more than the best of the
-named bundles that the machines hold together, if each counts as the best named one it can become.
+machines of the slot hold that, too. Let each bundle of a slot count as the best named one it can
+become. Then the bundles are worth no more than the best of the named bundles that the machines hold
+together.
 """
 
 import math

@@ -1,7 +1,7 @@
 """The rules of a valid `dmlrs` schedule, written from the paper; shares no code with the models.
 
 V1 structure, V2 and V4 (4), V3 (7), V5 (2), V6 (3), V7 (5). A row whose values break V1 is left out
-of the later rules, and its job is left out of V4 to V6: one fault gives one message. Counts are
+of the later rules, and its job is left out of V4 to V6. So one fault gives one message. Counts are
 integers, demands and capacities whole thousandths: sums are exact.
 """
 

@@ -1,8 +1,8 @@
 """Scale the utilities so that the absolute tolerances of engines are small against them (ours).
 
 Engines compare with 1e-6 or less, whatever the size of the numbers. Methods therefore run on an
-instance whose largest attainable utility lies between 512 and 1024: all utilities are multiplied by
-one power of two, which is exact in floating point, and schedules, bounds and prices convert back
+instance whose largest attainable utility lies between 512 and 1024. All utilities are multiplied by
+one power of two, which is exact in floating point. So schedules, bounds and prices convert back
 exactly. A large utility that no schedule attains would still hide small ones. Utilities above a
 bound on the whole sum are such: they are cut off, and the rest is scaled again.
 """

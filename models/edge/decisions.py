@@ -1,10 +1,10 @@
 """The instance compiled to its decisions: slots of the window, and each job's modes and starts.
 
-Exact programs and bounds decide on a `ModeStart`: a job runs in one mode from one slot on, on
-servers still to be chosen (see `placements`). Jobs, servers and types are indices.
+Exact programs and bounds decide on a `ModeStart`: a job runs in one mode from one slot on. The
+servers are still to be chosen (see `placements`). Jobs, servers and types are indices.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -65,6 +65,8 @@ class CompiledInstance:
     workers: Ints  # [s, u] W_su
     ps: Ints  # [s, v] P_sv
     tasks: tuple[CompiledJob, ...]  # in a batch only J_i
+    task_of: Mapping[int, CompiledJob]  # by index of the job in the instance
+    of_type: Mapping[int, tuple[CompiledJob, ...]]  # by worker type that has jobs, ascending
 
     @property
     def slots(self) -> int:
@@ -87,15 +89,6 @@ class CompiledInstance:
             for k, mode in enumerate(task.modes):
                 for start in self.starts(task, k):
                     yield ModeStart(task.job, mode, start)
-
-    def hosts(self, task: CompiledJob, mode_start: ModeStart) -> list[int]:
-        """Return the servers that can hold all workers and the PS of a job.
-
-        `task`: one of `tasks`. `mode_start`: of this job.
-        """
-        n, u, v = mode_start.mode.workers, task.worker_type, task.ps_type
-        fits = (self.workers[:, u] >= n) & (self.ps[:, v] >= 1) & (task.ready <= mode_start.start)
-        return np.flatnonzero(fits).tolist()
 
 
 @lru_cache(maxsize=64)
@@ -124,7 +117,18 @@ def compiled(instance: EdgeInstance) -> CompiledInstance:
             )
         )
     return CompiledInstance(
-        instance, instance.is_batch, first, last, given.workers, given.ps, tuple(tasks)
+        instance=instance,
+        is_batch=instance.is_batch,
+        first=first,
+        last=last,
+        workers=given.workers,
+        ps=given.ps,
+        tasks=tuple(tasks),
+        task_of={task.job: task for task in tasks},
+        of_type={
+            u: tuple(task for task in tasks if task.worker_type == u)
+            for u in sorted({task.worker_type for task in tasks})
+        },
     )
 
 

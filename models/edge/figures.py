@@ -1,9 +1,9 @@
 """Figures 3-14 of the paper as experiments, with the measures that its claims need.
 
-`claims.toml` has the claims; the text of the paper quotes no values from the figures. Series
-marked as ours stand next to the paper's: A_online with any start in a round, A_online
-without prices, and a list schedule in order of arrival, which decides on each job at its arrival,
-with neither rounds nor prices.
+`claims.toml` has the claims; the text of the paper quotes no values from the figures. Series marked
+as ours stand next to the paper's: A_online with any start in a round, A_online without prices, and
+a list schedule in order of arrival. The list schedule decides on each job at its arrival, with
+neither rounds nor prices.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

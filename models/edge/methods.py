@@ -16,8 +16,8 @@ def _at(name: str) -> Lazy:
 
 _solved = partial(SolveProgram, initial=_at("heuristics.initial:initial_state"))
 _in_child = partial(_solved, in_child=True)  # which can be stopped while it builds
-_KERNEL = "schedgap.models.edge.heuristics.kernel"
-_PRICING = "schedgap.models.edge.bounds.kernel"
+_KERNEL = "schedgap.models.edge.heuristics.kernel:KERNEL"
+_PRICING = "schedgap.models.edge.bounds.kernel:PRICING"
 _SECTION_6 = "Section VI; completed by us"
 
 # Methods for problem (2) only, and for the batch problem (3) only; `Method` itself serves both.

@@ -56,9 +56,9 @@ def modes(instance: EdgeInstance, job: int, colocated: bool) -> tuple[JobMode, .
 
     Notes
     -----
-    The duration is ceil(work / workers), computed in integers: workers x slots is an integer, so it
-    covers the work if and only if it covers `EdgeArrays.needed`, which already includes the
-    tolerance of 1e-6 worker-slots that the rules allow.
+    The duration is ceil(work / workers), computed in integers. The number workers x slots is an
+    integer, so it covers the work if and only if it covers `EdgeArrays.needed`. This number already
+    includes the tolerance of 1e-6 worker-slots that the rules allow.
     """
     limit = max_workers(instance, job, colocated)
     needed = int(arrays(instance).needed[job, int(colocated)])

@@ -49,20 +49,21 @@ def enumerate_runs(
 ) -> Iterator[PlacedRun]:
     """Yield every choice of servers for a mode and a start on the empty network.
 
-    A split mode with all workers on the PS's server is left out: a colocated mode is there with no
-    more workers and no more slots.
+    A split mode with all workers on the PS's server is left out. A colocated mode with no more
+    workers and no more slots is there.
 
     `mode_start`: of this job.
     """
     n = mode_start.mode.workers
-    if mode_start.mode.colocated:
-        for s in view.hosts(task, mode_start):
-            yield PlacedRun(mode_start, ((s, n),), s)
-        return
     ready = np.flatnonzero(task.ready <= mode_start.start).tolist()
     hosts = [s for s in ready if view.ps[s, task.ps_type] >= 1]
-    capacity = [(s, int(view.workers[s, task.worker_type])) for s in ready]
-    for split in _splits(n, [(s, w) for s, w in capacity if w]):
+    capacity = {s: int(view.workers[s, task.worker_type]) for s in ready}
+    if mode_start.mode.colocated:
+        for s in hosts:
+            if capacity[s] >= n:
+                yield PlacedRun(mode_start, ((s, n),), s)
+        return
+    for split in _splits(n, [(s, w) for s, w in capacity.items() if w]):
         for host in hosts:
             if [s for s, _ in split] != [host]:
                 yield PlacedRun(mode_start, split, host)

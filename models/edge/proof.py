@@ -4,24 +4,25 @@ Written from the paper's constraints and the instance alone, like `rules.py`. It
 the programs that the searches solve, so a referee can compare the two.
 
 Lemma (root). Every schedule of value <= goal can be changed into one of value <= goal in which each
-job runs in a mode (n, d): d slots, with n the fewest workers that do the work of (2e) in d slots.
-So n is larger for smaller d. To see this, shorten each run to the slots that its workers need,
-then remove workers while the slots suffice: no capacity is exceeded and no job ends later. If the
-workers that remain are all on the server of the PS, the run has become colocated, does more work
-per slot and needs fewer slots still. The flow c_j - a_j of a job is at most the goal minus the
-least flows of all other jobs alone, which bounds its last slot.
+job runs in a mode (n, d). A mode has d slots, and n is the fewest workers that do the work of (2e)
+in d slots. So n is larger for smaller d. To see this, shorten each run to the slots that its
+workers need, then remove workers while the slots suffice. No capacity is exceeded, and no job ends
+later. The workers that remain may all be on the server of the PS. Then the run has become
+colocated, does more work per slot, and needs fewer slots still. The flow c_j - a_j of a job is at
+most the goal minus the least flows of all other jobs alone. That bounds its last slot.
 
-Columns of a job, by mode and start: one for each server that can hold all workers and the PS
-(colocated), or one for the split run, with numbers of workers and the PS by server. A split run may
-have all workers on the PS's server; it then runs longer than needed, which the rules allow. Prices
-may leave out runs first, by the lemma of `solvers/proofs/runs.py`.
+A job has these columns, by mode and start. A colocated mode has one for each server that can hold
+all workers and the PS. A split mode has one for the run, with numbers of workers and the PS by
+server. A split run may have all workers on the PS's server; it then runs longer than needed, which
+the rules allow. Prices may leave out runs first, by the lemma of `solvers/proofs/runs.py`.
 
 Lemma (worker types). A schedule remains one without the jobs of other worker types, and values are
-sums over the jobs. Let an integer g_u be given for each worker type u. If the jobs of u have a
-value of at most g_u, their runs are a solution of the program of these jobs with the goal g_u. If
-not, they cost at least g_u + 1. So every schedule of value <= goal is a solution of cost <= goal of
-one program: the programs of all types side by side, in which a column of cost g_u + 1 may take the
-place of all jobs of u. A row says that without this column they cost at most g_u.
+sums over the jobs. Let an integer g_u be given for each worker type u. Suppose that the jobs of u
+have a value of at most g_u. Then their runs are a solution of the program of these jobs with the
+goal g_u. If not, they cost at least g_u + 1. Take the programs of all types side by side. In this
+program, a column of cost g_u + 1 may take the place of all jobs of u. Every schedule of value <=
+goal is a solution of cost <= goal of this program. A row says that without this column they cost at
+most g_u.
 """
 
 import math

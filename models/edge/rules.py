@@ -63,9 +63,9 @@ def check(
 
     `schedule`: untrusted JSON data: `{"jobs": {id: {"start", "completion", "workers": {server:
     count}, "ps_server", "colocated"}}}`; `colocated` is optional. With `"relaxed": ["2c-2d"]` a job
-    may have `segments` instead, a list of `{"start", "end", "workers", "ps_server", "overhead"}`,
-    of which the first `overhead` slots (default 0) make no progress; with `"2i"` transfer delays
-    are ignored. `options`: options of the method; no rule depends on them.
+    may have `segments` instead, a list of `{"start", "end", "workers", "ps_server", "overhead"}`.
+    The first `overhead` slots (default 0) of a segment make no progress. With `"2i"` transfer
+    delays are ignored. `options`: options of the method; no rule depends on them.
 
     Raises
     ------

@@ -49,8 +49,8 @@ def _needs_batch(instance: ElasticInstance) -> str | None:
 _WEIGHT_BOUND = _at("bounds.dual_prices:weight_bound")
 _STARTING_SCHEDULE = _at("heuristics.initial:starting_schedule")
 
-_KERNEL = "schedgap.models.elastic.heuristics.kernel"
-_PRICING = "schedgap.models.elastic.bounds.kernel"
+_KERNEL = "schedgap.models.elastic.heuristics.kernel:KERNEL"
+_PRICING = "schedgap.models.elastic.bounds.kernel:PRICING"
 _A_ONLINE = _at("algorithms.a_online:a_online")  # with its options
 _solve_a_online = partial(_at("algorithms.a_online:solve_a_online"), weight_bound=_WEIGHT_BOUND)
 _method = partial(Method, unsupported_reason=_needs_completion)

@@ -23,8 +23,8 @@ MAX_ROWS = 2_000_000  # with big-M, or intervals; building more takes minutes
 _BIG_M = partial(_at("exact.build_programs:big_m"), max_rows=MAX_ROWS)
 _INTERVALS = partial(_at("exact.build_programs:cp_sat"), max_intervals=MAX_ROWS)
 _RULE = _at("algorithms.hare:place")  # options of Algorithm 1
-_KERNEL = "schedgap.models.hare.heuristics.kernel"
-_PRICING = "schedgap.models.hare.bounds.kernel"
+_KERNEL = "schedgap.models.hare.heuristics.kernel:KERNEL"
+_PRICING = "schedgap.models.hare.bounds.kernel:PLANS"
 _ON_RELAXATION = Keywords(_RULE, _at("algorithms.hare:cut_loop"))
 
 METHODS: "tuple[Method[HareInstance, HareSchedule], ...]" = (

@@ -1,11 +1,11 @@
 """Figures 4-7 of the paper as experiments, with the measures that the claims about them need.
 
 `claims.toml` has the claims. The paper prints its figures without numbers, so its claims are
-about orders and directions. It leaves open what decides them: how much of a job's time contention
-and overhead cost, apart from "at most 15%", in which order the baselines take the jobs, and whether
-FA-FFP packs, as the text says (E19, E27, E28). Each figure is drawn at several values of these
-parameters (`SETTINGS`); the first one is our reading. Figures 1-3 are illustrations, and Table 1 is
-`symbols` in `paper.toml`.
+about orders and directions. The paper leaves open three things that decide the claims (E19, E27,
+E28). One is how much of a job's time contention and overhead cost, apart from "at most 15%".
+Another is the order in which the baselines take the jobs. The third is whether FA-FFP packs, as the
+text says. Each figure is drawn at several values of these parameters (`SETTINGS`); the first one is
+our reading. Figures 1-3 are illustrations, and Table 1 is `symbols` in `paper.toml`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

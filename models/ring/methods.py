@@ -14,7 +14,7 @@ def _at(name: str) -> Lazy:
     return Lazy(f"schedgap.models.ring.{name}")
 
 
-_KERNEL = "schedgap.models.ring.heuristics.kernel"
+_KERNEL = "schedgap.models.ring.heuristics.kernel:KERNEL"
 _solved = partial(SolveProgram, initial=_at("exact.build_programs:initial"))
 
 METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (

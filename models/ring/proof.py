@@ -5,33 +5,35 @@ the searches and the simulator. All numbers are whole, so there is no tolerance.
 
 Lemmas:
 
-Slower is never better. With the same starts and placements, let a job be slower or stay longer:
-then no job ends earlier, because rates do not increase with the contention p_j[t] (checked for each
-table of rates). So the active jobs of every slot after a change are a subset of those before it.
+Slower is never better. With the same starts and placements, let a job be slower or stay longer.
+Then no job ends earlier, because rates do not increase with the contention p_j[t]. That is checked
+for each table of rates. So the active jobs of every slot after a change are a subset of those
+before it.
 
-Root. Take a schedule of makespan <= goal with the least sum of starts. No job can start a slot
-earlier with its placement if its GPUs were free in the slot before and, when it is spread, no
-spread job ran on its servers then: the job would make progress at its highest rate and slow nobody,
-so by the first lemma no job would end later. Hence a job starts in slot 1, or in a slot where
-GPUs that it takes were busy in the slot before, or where it meets a spread job that ran there.
-Jobs with equal numbers may exchange their names, so they start in the order of the file; servers
-with equal GPUs and the same jobs, and alike in the slot before, may exchange what follows, so
-the first takes the most. Both exchanges keep the sum of starts.
+Root. Take a schedule of makespan <= goal with the least sum of starts. Suppose that the GPUs of a
+job were free in the slot before its start. If the job is spread, suppose also that no spread job
+ran on its servers then. Let the job start a slot earlier with its placement. In that slot it makes
+progress at its highest rate and slows nobody. So by the first lemma no job ends later, although the
+sum of starts is less. Hence there are three cases. A job starts in slot 1, GPUs that it takes were
+busy in the slot before, or a spread job ran on its servers then. Jobs with equal numbers may
+exchange their names, so they start in the order of the file; servers with equal GPUs and the same
+jobs, and alike in the slot before, may exchange what follows, so the first takes the most. Both
+exchanges keep the sum of starts.
 
 Excess. A configuration is a set of placed jobs that fit onto the servers at the same time. Give
 each slot in which job j runs on n servers at contention p the worth a_jn rate_j(n, p) + b_jn. No
 slot has more than the worth W of the best configuration. A job with `left` iterations to do needs
-worth a_jn left + b_jn ceil(left / rate_j(n, 1)) or more, at the cheapest n that still ends in time.
-If all jobs together need more than the slots that are left are worth, no schedule ends by the goal.
-A running job takes ceil(left / rate_j(n, 1)) slots or more; in these slots, only configurations
-count in which it runs on as many servers.
+worth a_jn left + b_jn ceil(left / rate_j(n, 1)) or more. Here n is the cheapest one that still ends
+in time. If all jobs together need more than the slots that are left are worth, no schedule ends by
+the goal. A running job takes ceil(left / rate_j(n, 1)) slots or more; in these slots, only
+configurations count in which it runs on as many servers.
 
 Search. What follows on a region depends on the jobs that run, their progress left, the jobs that
-wait and the slot before. If all these are as in a region of the same or an earlier slot, but for
-an exchange of servers, a schedule here would be one there, with the same decisions; so the search
-skips this region. It has divided the earlier region, of which one part then holds that schedule,
-with one decision less to make. By induction on the decisions left, it finds a schedule if there is
-one.
+wait and the slot before. Let all these be as in a region of the same or an earlier slot, but for an
+exchange of servers. Then a schedule here would be one there, with the same decisions. So the search
+skips this region. The search has divided the earlier region, of which one part then holds that
+schedule, with one decision less to make. By induction on the decisions left, it finds a schedule if
+there is one.
 """
 
 import math
@@ -173,8 +175,8 @@ def search(instance: RingInstance, goal: int, *, seconds: float) -> Searched:
 class RingSpace:
     """The schedules of an instance with a makespan of `goal` or less, decided slot by slot.
 
-    A vector is `{"p": [[j, n, a, b], ...]}`: the worth of a slot in which job j runs on n servers
-    is a for each unit of progress and b for the slot, both 0 if not named. The only branch is
+    A vector is `{"p": [[j, n, a, b], ...]}`. A slot in which job j runs on n servers is worth a for
+    each unit of progress, and b for the slot. Both are 0 if not named. The only branch is
     `["next"]`: the next waiting job starts in this slot in one of its placements, or does not.
     """
 

@@ -1,10 +1,10 @@
 """Iterations per slot, (6)-(8), as a finite table; everything a model needs to know about rates.
 
 The time per iteration of a job depends on two numbers only: n, the number of servers it uses, and
-p, its contention level, which is the number of rings on the most contended of these servers (0 for
-a job inside one server). All models read integers from this table, the iterations per slot. The
-end of the module has the constants of Section 6: how far the estimated execution times are off, and
-by how much a schedule can change an execution time.
+p, its contention level. The level is the number of rings on the most contended of these servers. It
+is 0 for a job inside one server. All models read integers from this table, the iterations per slot.
+The end of the module has the constants of Section 6. They say how far the estimated execution times
+are off, and by how much a schedule can change an execution time.
 """
 
 import math
@@ -184,8 +184,8 @@ def rate_table(instance: RingInstance) -> RateTable:
 def no_schedule(instance: RingInstance) -> str | None:
     """Return the reason why no schedule can exist, in one line, or None if none is evident.
 
-    Asked before every method. The reasons: a job asks for more GPUs than there are, a job makes
-    no progress at all, or the bounds `job-alone` and `area` exceed the horizon.
+    Asked before every method. There are three reasons. A job asks for more GPUs than there are, a
+    job makes no progress at all, or the bounds `job-alone` and `area` exceed the horizon.
     """
     table = rate_table(instance)
     for j, job in enumerate(instance.jobs):

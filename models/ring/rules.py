@@ -1,9 +1,9 @@
 """Verifier of `ring` schedules, written from the paper; it shares no code with the models.
 
-V1 each job once (11), V2 starts, V3 placements (5), V4 all workers (1), V5 completion within the
-horizon (9), V6 the stated end (9), V7 capacity (2)-(4), V8 GPU numbers. (3) and (4) hold by the
-format of a schedule: a job keeps one placement from its start to its end. A row that breaks V1-V3
-is left out of the later rules, so one fault gives one message.
+The rules are V1 each job once (11), V2 starts, V3 placements (5), and V4 all workers (1). Further
+rules are V5 completion within the horizon (9), V6 the stated end (9), V7 capacity (2)-(4), and V8
+GPU numbers. (3) and (4) hold by the format of a schedule: a job keeps one placement from its start
+to its end. A row that breaks V1-V3 is left out of the later rules, so one fault gives one message.
 """
 
 import math
@@ -52,9 +52,9 @@ def check(instance: RingInstance, schedule: Any, options: Mapping[str, Any]) -> 
     """Yield every violation of a rule by a schedule.
 
     `schedule`: untrusted plain JSON data: `{"jobs": [{"job", "start", "end", "placement": {server:
-    workers}, "gpus": {server: [number, ..]}}, ..]}` with slots from 1 and GPU numbers from 0;
-    `gpus` may be left out. `order`, `theta`, `kappa` and `log` are informative. `options`: options
-    of the solution; no rule depends on them.
+    workers}, "gpus": {server: [number, ..]}}, ..]}`. Slots count from 1, and GPU numbers from 0.
+    The key `gpus` may be left out. `order`, `theta`, `kappa` and `log` are informative. `options`:
+    options of the solution; no rule depends on them.
 
     Raises
     ------

@@ -1,8 +1,8 @@
 """Discrete-event simulation: the exact ends of jobs with given starts and placements.
 
-Between two events, each a start or an end, every rate is constant, so the cost of a simulation
-depends on the number of events and of the rings they affect, and not on the horizon. The end of the
-module has the metrics that are reported with the makespan of a schedule.
+Between two events, each a start or an end, every rate is constant. So the cost of a simulation
+depends on the number of events and of the rings they affect. It does not depend on the horizon. The
+end of the module has the metrics that are reported with the makespan of a schedule.
 """
 
 from collections.abc import Mapping, Sequence
@@ -224,8 +224,8 @@ def _fits(
 def extra_share(instance: RingInstance, schedule: RingSchedule, job: int) -> float:
     """Return the share of a job's execution time due to contention and overhead, in 0..1.
 
-    The quantity behind the paper's "within 15%" (Section 7): 1 - d / rho, where rho is the
-    execution time and d the one inside a single, sufficiently large server.
+    It is the quantity behind the paper's "within 15%" (Section 7), 1 - d / rho. Here rho is the
+    execution time, and d the one inside a single, sufficiently large server.
 
     `schedule`: feasible schedule.
     """
@@ -259,9 +259,9 @@ def schedule_metrics(instance: RingInstance, schedule: RingSchedule) -> dict[str
 def time_shares(instance: RingInstance, schedule: RingSchedule) -> dict[str, float]:
     """Return where the time of a schedule goes.
 
-    The execution time of a job is its time inside one server, plus what its further servers cost
-    while it shares none of them (`spreading`), plus what other rings on its servers cost
-    (`contention`).
+    The execution time of a job has three parts. The first is its time inside one server. The second
+    is what its further servers cost while it shares none of them (`spreading`). The third is what
+    other rings on its servers cost (`contention`).
 
     `schedule`: feasible schedule.
 

@@ -59,8 +59,8 @@ class Engine:
     controlled : tuple of str
         Options for threads, seed, time limit and log, which the request sets.
     usual, least : mapping
-        Options that set the tolerances for exact programs: tight enough for rows with small
-        integers, and the least ones for rows whose values differ by less than 1e-6.
+        Options that set the tolerances for exact programs. The usual ones are tight enough for rows
+        with small integers. The least ones are for rows whose values differ by less than 1e-6.
     repeats : tuple of (str, mapping)
         Ways to solve a program again to confirm an answer, each as words and options. Without any,
         HiGHS confirms the answer.

@@ -13,8 +13,8 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from types import FunctionType
 from typing import Any, cast
 
@@ -30,11 +30,13 @@ class Kernel:
     """An entry, the last of the functions, with all that it calls; each after what it calls.
 
     `sample`: returns arguments of the entry, for the compiler; all others have their types.
+    `large`: whether an instance is worth the loading of compiled code.
     """
 
     name: str
     functions: tuple[Function, ...]
     sample: Callable[[], tuple[Any, ...]]
+    large: Callable[[Any], bool]
 
     @cached_property
     def plain(self) -> Function:
@@ -45,6 +47,14 @@ class Kernel:
     def fast(self) -> Function:
         """The entry, compiled; `plain` where it is not ready."""
         return self._compiled() if self.is_ready else self.plain
+
+    def entry(self, instance: object) -> Function:
+        """Return the entry; it is compiled for a large instance, if that is ready."""
+        return self.fast if self.large(instance) else self.plain
+
+    def compiled(self, instance: object) -> Function | None:
+        """Return the compiled entry for a large instance; otherwise, or if not ready, None."""
+        return None if (entry := self.entry(instance)) is self.plain else entry
 
     def _sources(self) -> tuple[FunctionType, ...]:
         return cast(tuple[FunctionType, ...], self.functions)
@@ -128,6 +138,7 @@ class Kernel:
 
     def compile(self) -> None:
         """Compile, if it waits for that."""
+        self.__dict__.pop("fast", None)  # plain, if it was not ready when it was asked for
         if not self.waits:
             return
         assert self.folder is not None
@@ -139,9 +150,9 @@ class Kernel:
                 (self.folder / _READY).write_text(self._hash())
 
 
-def compile_kernel(send: Callable[[object], None], module: str, instance: object) -> None:
-    """Compile the kernel that a module has for an instance, in this child process."""
-    kernel: Kernel = import_module(module).kernel(instance)
+def compile_kernel(send: Callable[[object], None], place: str) -> None:
+    """Compile the kernel of a place, `module:name`, in this child process."""
+    kernel: Kernel = resolve_name(place)
     kernel.compile()
 
 

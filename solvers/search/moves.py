@@ -187,9 +187,9 @@ def run(
     """Insert the listed jobs in order until one does not fit, then make moves; return their number.
 
     A move removes some jobs and inserts them again in another order. It is undone if the value
-    rises by more than an exponential draw, whose mean is the temperature, relative to the mean cost
-    of a job. A move that shifts a job is undone as soon as this holds for the jobs that are back,
-    compared with their former costs.
+    rises by more than an exponential draw. The mean of the draw is the temperature, relative to the
+    mean cost of a job. A move that shifts a job is undone as soon as this holds for the jobs that
+    are back, compared with their former costs.
 
     `old`, `best`: plans, overwritten; the second with the best one found. `values`: the value of
     the plan and of the best one, overwritten. `cooling`: see `temperature`.

@@ -11,8 +11,8 @@ def attributes(package: str) -> tuple[Callable[[str], Any], Callable[[], list[st
     """Return `__getattr__` and `__dir__` for a module that imports names on demand.
 
     The names are those that the module re-exports to type checkers, in its `if TYPE_CHECKING:`
-    block: `from m import a as a`, or `b = a` to give `a` another name. Each name is thus written
-    once. The source is read when the first name is asked for.
+    block. It writes `from m import a as a`, or `b = a` to give `a` another name. Each name is thus
+    written once. The source is read when the first name is asked for.
 
     `package`: the `__name__` of the module. Imported names are stored in it, so each is looked up
     once. If the module has no `__all__`, the names are its `__all__`. No submodule may have one

@@ -10,7 +10,7 @@ from schedgap.instances.edge import EdgeInstance, EdgeSchedule, arrays
 from schedgap.instances.generate import generate
 from schedgap.models.edge import FAMILY
 from schedgap.models.edge.decisions import ModeStart
-from schedgap.models.edge.heuristics import kernel, list_search, partial_schedule
+from schedgap.models.edge.heuristics import kernel, list_search
 from schedgap.models.edge.heuristics.initial import initial_state
 from schedgap.models.edge.heuristics.kernel import KERNEL
 from schedgap.models.edge.heuristics.list_search import anneal_types
@@ -23,6 +23,7 @@ from schedgap.models.edge.rules import check, objective
 from schedgap.models.method import Budget, NullProgress, RunContext
 from schedgap.solvers import Clock
 from schedgap.solvers.search.annealing import insert_all
+from schedgap.solvers.search.compiled import Kernel
 from strategies.edge import brute_force, edge_instances, instance_of, placements
 from strategies.edge_examples import TOY_A, TOY_B, TOY_C
 
@@ -224,12 +225,12 @@ def test_the_first_schedule_does_not_wait_for_compiled_code(
 ) -> None:
     """Loading it takes half a second, a first list of 200 jobs on 201 servers 0.08 s."""
 
-    def load(instance: EdgeInstance) -> None:
+    def load(used: Kernel) -> None:
         raise ImportError
 
     instance, found = generate("edge", preset="medium", seed=67), []
-    assert isinstance(instance, EdgeInstance) and kernel.kernel(instance) is KERNEL
-    monkeypatch.setattr(partial_schedule, "entry", load)
+    assert isinstance(instance, EdgeInstance) and KERNEL.large(instance)
+    monkeypatch.setattr(Kernel, "fast", property(load))
 
     class Ear(NullProgress):
         def incumbent(self, schedule: object, objective: float) -> None:

@@ -11,7 +11,7 @@ from schedgap.models.edge.baselines.drf import drf
 from schedgap.models.edge.baselines.fifo import fifo
 from schedgap.models.edge.baselines.preemptive import preemptive
 from schedgap.models.edge.exact.build_programs import set_packing
-from schedgap.models.edge.heuristics.initial import best_list_schedule
+from schedgap.models.edge.heuristics.lists import best_list
 from schedgap.models.program import NotBuiltError
 from strategies.edge import instance_of
 
@@ -47,8 +47,8 @@ def test_what_goes_slot_by_slot_refuses_a_job_of_too_many(run: object) -> None:
 def test_what_goes_by_events_ends_at_once() -> None:
     """The short job first: slots 6, and 7 to 10^8 + 6; in order of arrival it waits for the end."""
     began = time.process_time()
-    best = best_list_schedule(LONG)
-    assert best is not None and best.value(LONG) == 1 + SLOTS + 5
+    _, best = best_list(LONG)
+    assert best.complete and best.value == 1 + SLOTS + 5
     for run in (fifo, drf):
         assert run(LONG).value(LONG) == (SLOTS + 1 - 1) + (SLOTS + 2 - 5)
     assert time.process_time() - began < 2

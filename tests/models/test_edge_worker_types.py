@@ -31,7 +31,6 @@ from schedgap.models.edge.bounds.worker_types import (
     solve_type,
     solve_types,
     sum_of_bounds,
-    used_types,
     whole_bound,
 )
 from schedgap.models.edge.decisions import compiled, infeasibility_reason
@@ -50,8 +49,7 @@ def type_bound(instance: EdgeInstance, block: int = 1) -> float:
     """Solve, and evaluate the certificate."""
     view = compiled(instance)
     found = [
-        solve_type(view, u, budget=Budget(Clock(60)), block=block, gap=1e-6)
-        for u in used_types(view)
+        solve_type(view, u, budget=Budget(Clock(60)), block=block, gap=1e-6) for u in view.of_type
     ]
     bound = sum_of_bounds([each.bound for each in found])
     assert certified_bound(instance, certificate(instance, found)) == bound
@@ -75,7 +73,7 @@ def holds(instance: EdgeInstance, block: int) -> None:
         assert job_bound(view) <= bound <= optimum
         if optimum < math.inf:
             exact = solve_bound(view, slots=view.slots, budget=Budget(Clock(60))).bound
-            assert exact is not None and bound <= math.ceil(exact - 1e-6) + len(used_types(view))
+            assert exact is not None and bound <= math.ceil(exact - 1e-6) + len(view.of_type)
 
 
 @settings(max_examples=40, **QUIET)
@@ -121,7 +119,7 @@ def test_any_prices_of_any_slots_prove_a_bound(instance: EdgeInstance, data: st.
     view, bounds = compiled(instance), []
     if infeasibility_reason(instance) is not None:
         return
-    for u in used_types(view):
+    for u in view.of_type:
         slots = data.draw(st.integers(1, view.slots), label="slots")
         block = data.draw(st.integers(1, slots), label="block")
         types = TypeRelaxation(view, u, slots, block, data.draw(CUTS))
@@ -144,7 +142,7 @@ def every_run_pays_at_least_the_least(
     """However its workers are divided between edge servers and clouds."""
     view, rng = compiled(instance), np.random.default_rng(seed)
     clouds = [server.kind == "cloud" for server in instance.servers]
-    for u in used_types(view):
+    for u in view.of_type:
         types = TypeRelaxation(view, u, view.slots, 1, cuts)
         prices = rounded(rng.exponential(0.3, (len(types.rows), view.slots)))
         sums, least = types.prefix_sums(prices), types.bound(prices)[1]
@@ -171,7 +169,7 @@ def by_arrays_and_by_loops(
 ) -> None:
     """Assert equal costs, starts and workers in the cloud, of all modes and with a limit."""
     view, rng = compiled(instance), np.random.default_rng(seed)
-    for u in used_types(view):
+    for u in view.of_type:
         types = [TypeRelaxation(view, u, view.slots, 1, cuts, how) for how in (None, loops)]
         prices = rounded(rng.exponential(0.3, (len(types[0].rows), view.slots)))
         prices[:, rng.random(view.slots) < 0.5] = 0.0

@@ -28,6 +28,7 @@ from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.time_windows import no_schedule
 from schedgap.solvers.children.processes import ChildResult
 from schedgap.solvers.search.annealing import anneal
+from schedgap.solvers.search.compiled import Kernel
 from strategies.elastic import elastic_instances
 from strategies.elastic_examples import TOY
 from strategies.toy_kernel import terms_of
@@ -104,12 +105,16 @@ def test_compiled_or_not_the_cheapest_runs_are_the_same(
     assert len(PRICING.fast.signatures) == 1  # type: ignore[attr-defined]
 
 
-def test_a_method_waits_for_its_kernel_before_its_clock_starts(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    class Uncompiled:
-        waits = True
+def large_and_waiting(folder: Path) -> Kernel:
+    """The kernel, not compiled in an empty folder, with every instance a large one."""
+    made = replace(KERNEL, large=lambda instance: True)
+    made.__dict__["folder"] = folder
+    return made
 
+
+def test_a_method_waits_for_its_kernel_before_its_clock_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     called, phases = list[str](), list[Any]()
 
     def child(function: str, *arguments: Any, **terms: Any) -> ChildResult:
@@ -120,7 +125,7 @@ def test_a_method_waits_for_its_kernel_before_its_clock_starts(
     task = NamedMethod("lp-guided").prepare(TOY, Request())
     task.run(phases.append)
     assert called == ["run_method"] and not phases  # small: the toy needs no compiled code
-    monkeypatch.setattr(kernel, "kernel", lambda instance: Uncompiled())
+    monkeypatch.setattr(kernel, "KERNEL", large_and_waiting(tmp_path))
     task.run(phases.append)
     assert called[1:] == ["compile_kernel", "run_method"]
     assert phases == [("phase", 0.0, "compiling code, once on this machine")]
@@ -137,9 +142,8 @@ def test_where_compiling_fails_it_is_tried_once(
         return ChildResult("error", error="no space left on device")
 
     monkeypatch.setattr(runner, "run_child", child)
-    made = replace(KERNEL)
-    made.__dict__["folder"] = tmp_path
-    monkeypatch.setattr(kernel, "kernel", lambda instance: made)
+    made = large_and_waiting(tmp_path)
+    monkeypatch.setattr(kernel, "KERNEL", made)
     task = NamedMethod("lp-guided").prepare(TOY, Request())
     for _ in range(2):
         task.run()

@@ -221,6 +221,14 @@ def test_another_process_loads_what_is_stored(kernel: Kernel) -> None:
     assert out.stdout.split() == ["1", "0"], out.stderr
 
 
+def test_only_large_instances_run_compiled_code(kernel: Kernel) -> None:
+    made, lost = (replace(kernel, large=lambda jobs: jobs > 10) for _ in range(2))
+    assert made.entry(10) is made.plain and made.compiled(10) is None
+    assert made.entry(11) is made.compiled(11) is made.fast is not made.plain
+    lost.give_up()
+    assert lost.entry(11) is lost.plain and lost.compiled(11) is None
+
+
 def test_an_empty_folder_is_compiled_into_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -244,6 +252,7 @@ def test_an_empty_folder_is_compiled_into_once(
         made.compile()
         assert made.is_ready and not made.waits
     assert made._files() == written and len(written) == 1
+    assert made.fast is not made.plain
 
 
 def test_files_that_are_cut_off_are_compiled_again(

@@ -3,17 +3,13 @@
 import json
 from pathlib import Path
 
-import numpy as np
-
-from schedgap.instances.edge import EdgeInstance, examples
-from schedgap.instances.generate import Request
+from schedgap.instances.edge import EdgeInstance
+from schedgap.instances.generate import generate
 
 
-def example(make, name):
+def example(preset):
     """Return the instance of a preset without draws."""
-    made = make(Request(0, {}, frozenset(), np.random.default_rng(0)))
-    data = {"family": "edge", "version": 1, "name": name, **made.fields}
-    return EdgeInstance.from_data(data)
+    return EdgeInstance.from_data(generate("edge", preset=preset).to_data())
 
 
 # Two edge servers (2 workers, 1 PS; delay 1) and a cloud (4, 2; delay 3). Worker-slots: j1 12
@@ -22,7 +18,7 @@ def example(make, name):
 # edge-1 (4 - 1 = 3), j3 in 3 on edge-2 (3 - 2 = 1). No job can end before its arrival + 1 (delay
 # 1), and j1 needs 2 slots even with 3 workers: 2 + 1 + 1 = 4 is a bound; it needs j1 in 2-3 with
 # two workers or more and j2 in 2 with four on the edge, which has four.
-TOY_A = example(examples.toy, "toy-a")
+TOY_A = example("toy")
 TOY_A_SCHEDULE = {
     "jobs": {
         "j1": {
@@ -45,13 +41,13 @@ TOY_A_SCHEDULE = {
 # Optimum 9: two on edge-1 in 2-3 and 4-5, one on the cloud in 4: 2 + 4 + 3. Before slot 4 there are
 # two workers and one PS: only one job ends by 3, and none by 2; in slot 4 the cloud can end one and
 # edge-1 cannot end a second (2 slots each); the third ends at 5 at best: 2 + 3 + 4.
-TOY_B = example(examples.toy_b, "toy-b")
+TOY_B = example("toy-b")
 
 # One worker and one PS, delay 1, T = 8; j1 4 slots, j2 1. Optimum 6: j2 in 2 (1), j1 in 3-6 (5).
-TOY_C = example(examples.toy_c, "toy-c")
+TOY_C = example("toy-c")
 
 # toy-b's jobs in slots 5-8, all servers ready: all three fit (two on edge-1, one on the cloud).
-TOY_BATCH = example(examples.toy_batch, "toy-batch")
+TOY_BATCH = example("toy-batch")
 
 # Five drawn jobs; optimum 39, which cuts and a tree of a few nodes prove.
 FIVE_JOBS = EdgeInstance.from_data(

@@ -73,4 +73,4 @@ def sample() -> tuple[Any, ...]:
     return without_moves(*one_machine([1.0, 2.0], [1, 1]), listed(2, [], [0.0]))
 
 
-KERNEL = Kernel("toy", (copy, apply, insert, *GENERIC), sample)
+KERNEL = Kernel("toy", (copy, apply, insert, *GENERIC), sample, lambda instance: True)

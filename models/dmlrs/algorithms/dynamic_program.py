@@ -116,8 +116,9 @@ def _extend_labels(
     if len(complete):
         best = complete[cost[complete].argmin()]
         completion_cost, last_step = float(cost[best]), (int(source[best]), int(option[best]) - 1)
-    # Pareto frontier of (progress, cost) among the unfinished labels that are cheaper than any
-    # known completion: by falling progress, keep a label if it is cheaper than all before it
+    # This is the Pareto frontier of (progress, cost). It is among the unfinished labels that are
+    # cheaper than any known completion. By falling progress, a label stays if it is cheaper than
+    # all before it.
     unfinished = np.flatnonzero((progress < FULL) & (cost < min(cutoff, completion_cost)))
     order = unfinished[np.lexsort((cost[unfinished], -progress[unfinished]))]
     running_min = np.minimum.accumulate(cost[order])
@@ -160,8 +161,8 @@ def on_grid(job: JobAtArrival, rows: Sequence[OptionRow], parts: int) -> Cheapes
     Notes
     -----
     Theta(V) <= Theta_grid(V) <= Theta(V (1 + (k - 1) / Q)) by the k-th slot. With Q = V / q, for
-    quanta of q samples, this is Algorithm 3 as printed: v a multiple of q, and at once for all t~.
-    Time: O(Q) for each option.
+    quanta of q samples, this is Algorithm 3 as printed. Then v is a multiple of q, and all t~ are
+    done at once. Time: O(Q) for each option.
     """
     return _cheapest_cover(rows, [[_down(job, o, parts) for o in row] for row in rows], parts)
 

@@ -209,7 +209,8 @@ def rounding(
 def recursion_calls(slots: int, volume: int) -> int:
     """Return how often Algorithm 3, as printed, calls Algorithm 4: each call of itself starts anew.
 
-    f(n, V) = sum over v = 0..V of 1 + f(n - 1, V - v), f(0, .) = 0, is C(V + n + 1, n) - 1.
+    Let f(n, V) be the sum over v = 0..V of 1 + f(n - 1, V - v), with f(0, .) = 0. This number is
+    C(V + n + 1, n) - 1.
 
     `slots`: from the arrival of the job to its completion. `volume`: V, its samples.
     """

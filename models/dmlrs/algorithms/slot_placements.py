@@ -2,7 +2,7 @@
 
 Options on one machine are lines 2-7; those across machines, lines 8-11, are in `rounding`. This
 module adds exact and greedy options across machines (ours). The cost of a slot depends on v only
-through the number n of workers, so one option for each n and mode gives all of theta.
+through the number n of workers. So one option for each n and mode gives all of theta.
 """
 
 from collections.abc import Iterable

@@ -100,9 +100,9 @@ def pack(
 ) -> Placements:
     """Return placements of numbers of workers and PSs that fit on all machines together.
 
-    A job whose numbers stay keeps its placement. The others are placed in order of arrival, on the
-    first machine that holds all of it, otherwise unit by unit on the first machine with room; what
-    does not fit is left out.
+    A job whose numbers stay keeps its placement. The others are placed in order of arrival, each on
+    the first machine that holds all of it. Otherwise a job is placed unit by unit on the first
+    machine with room. What does not fit is left out.
 
     `chosen`: workers and PSs of each job.
     """

@@ -20,8 +20,8 @@ from schedgap.models.dmlrs.throughput import bundles, ps_needed
 def drf(instance: DmlrsInstance) -> DmlrsSchedule:
     """Return the schedule that evens out dominant shares in every slot.
 
-    The job of least dominant share gets its next allowed number of workers, until each job has F
-    workers, or enough to finish, or no free capacity.
+    The job of least dominant share gets its next allowed number of workers. That ends when each job
+    has F workers, or enough to finish, or no free capacity.
 
     Notes
     -----

@@ -27,9 +27,9 @@ def fifo(
 ) -> DmlrsSchedule:
     """Return the schedule that serves jobs in order of arrival.
 
-    A job takes the largest n up to F, `fifo_workers` and what it needs, on the first machine that
-    holds it with its PSs, or else across machines: unit by unit on the first machine with enough
-    free capacity, a PS before the worker that requires it.
+    A job takes the largest n up to F, `fifo_workers` and what it needs. It runs on the first
+    machine that holds n with the PSs, or else across machines. Across machines, each unit is on the
+    first machine with enough free capacity, a PS before the worker that requires it.
 
     Notes
     -----

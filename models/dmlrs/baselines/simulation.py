@@ -3,8 +3,7 @@
 The paper gives each a sentence: FIFO "by arrival time", DRF "by the largest resource held". The
 rest is ours. A policy sees a job from its arrival on, and places all jobs that have arrived and are
 not finished. A job that is not finished by T is left out of the schedule, because only finished
-jobs earn, but until then it occupies the machines. Ties: arrival, then list order; machines in list
-order.
+jobs earn. Until T it occupies the machines. Ties: arrival, then list order; machines in list order.
 """
 
 import math

@@ -1,9 +1,10 @@
 """DMLRS by columns of jobs and patterns of machines (ours): what one machine holds, exactly.
 
-A relaxation that merges all machines overlooks what no machine can hold alone: three workers of 3
-GPUs each do not fit two machines of 4. Here every slot chooses patterns for its machines of each
-type. A pattern is a number of each *item* that one machine holds at a time: workers of a job, its
-PSs, or a whole bundle of it. A job buys the items of its plan. The master is
+A relaxation that merges all machines overlooks what no machine can hold alone. For example, three
+workers of 3 GPUs each do not fit two machines of 4. Here every slot chooses patterns for its
+machines of each type. A pattern is a number of each *item* that one machine holds at a time. An
+item is a worker of a job, a PS, or a whole bundle of the job. A job buys the items of its plan. The
+master is
 
     max  sum_plans u x
     s.t. sum_plans (items in slot t) x - sum_patterns (items) y <= 0    for each t and item  (price)

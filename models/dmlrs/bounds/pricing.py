@@ -5,9 +5,9 @@ Any prices p >= 0 by slot and resource bound every schedule's sum of utilities b
     sum p C + sum_i max(0, max_f [u_i(f - a_i) - cost_i(f)]),
 
 where cost_i(f) is at most what job i pays to complete in slot f. Here it is the value of a
-fractional multiple-choice knapsack over bundles: in each slot a..f at most one bundle, of n workers
-on a machine or across machines with their m(n) PSs. For any multiplier mu >= 0 that value is at
-least
+fractional multiple-choice knapsack over bundles, with at most one bundle in each slot a..f. A
+bundle is n workers on a machine or across machines with their m(n) PSs. For any multiplier mu >= 0
+that value is at least
 
     mu D + sum_t min(0, min_bundle [cost - mu progress]),
 

@@ -44,7 +44,7 @@ def dual_online(
 ) -> MethodResult:
     """Price every schedule at full capacity with the final prices of a run.
 
-    With all machines merged, a resource costs in a slot what it does on the cheapest machine: any
+    With all machines merged, a resource costs in a slot what it does on the cheapest machine. Any
     prices prove a bound (E9), and no schedule of the run is part of it.
 
     `options`: for the run; OASiS has only `prices` and `price_floor`.

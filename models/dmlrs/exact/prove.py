@@ -1,9 +1,9 @@
 """Write a proof of optimality: refute every better value over the program of `proof.py`.
 
 Joins that program to the shared prover. Its relaxation merges all machines; the cuts of a slot
-exclude what the machines cannot hold. Of the cuts sum worth v <= limit, the one most violated by a
-point maximizes worth v while every choice of bundles that a slot holds is worth 1 at most: a linear
-program whose rows are generated.
+exclude what the machines cannot hold. Take the cuts sum worth v <= limit, scaled such that every
+choice of bundles that a slot holds is worth 1 at most. The cut that a point violates most maximizes
+worth v. It comes from a linear program whose rows are generated.
 
 References
 ----------

@@ -1,10 +1,11 @@
 """Kernel of the local search: inserts a job where it pays best, in the free capacity of the slots.
 
-A job takes the slots of least price for its progress, each at its largest number of workers and the
-most expensive one at the least that suffices. It completes in the slot where its utility minus that
-price is largest. On one machine n workers have their m(n) PSs. Across machines there are two ways:
-all workers that fit, with the PSs in the remaining capacity, or bundles of both on every machine.
-Neither dominates the other. Machines with the least value of free capacity are filled first.
+A job takes the slots of least price for its progress. Each slot has its largest number of workers,
+and the most expensive one the least number that suffices. The job completes in the slot where its
+utility minus that price is largest. On one machine n workers have their m(n) PSs. Across machines
+there are two ways: all workers that fit, with the PSs in the remaining capacity, or bundles of both
+on every machine. Neither dominates the other. Machines with the least value of free capacity are
+filled first.
 
 References
 ----------
@@ -14,7 +15,6 @@ R. Panigrahy, K. Talwar, L. Uyeda, U. Wieder, "Heuristics for vector bin packing
 Microsoft Research (2011): weighted sums of the free capacities.
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -287,15 +287,9 @@ def insert(problem: Any, state: Any, j: int, gene: Any, spare: float, rng: Any) 
     return True
 
 
-def kernel(instance: DmlrsInstance) -> Kernel | None:
-    """Return the kernel if the instance is worth the loading of compiled code."""
-    size = len(instance.jobs) * len(instance.machines) * instance.horizon
-    return KERNEL if size >= LARGE else None
-
-
-def entry(instance: DmlrsInstance) -> Callable[..., int]:
-    """Return the lists and moves of the kernel, compiled for large instances."""
-    return KERNEL.plain if kernel(instance) is None else KERNEL.fast
+def large(instance: DmlrsInstance) -> bool:
+    """Return whether an instance is worth the loading of compiled code."""
+    return len(instance.jobs) * len(instance.machines) * instance.horizon >= LARGE
 
 
 def _sample() -> tuple[Any, ...]:
@@ -313,4 +307,5 @@ KERNEL = Kernel(
     "dmlrs",
     (copy, apply, allowed, measure, enter, fullest, place, least, cheapest, insert, *GENERIC),
     _sample,
+    large,
 )

@@ -144,7 +144,7 @@ class PartialSchedule:
 
     def insert(self, jobs: Iterable[int], share: float = 1.0, clock: Clock | None = None) -> None:
         """Insert jobs in order, each where it pays best at a share of the prices."""
-        run = kernel.entry(self.instance)
+        run = kernel.KERNEL.entry(self.instance)
         for i in jobs:
             if clock is not None and clock.expired():
                 break

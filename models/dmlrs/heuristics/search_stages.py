@@ -7,7 +7,7 @@ import numpy as np
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.instances.dmlrs.compiled import Floats
 from schedgap.models.dmlrs.bounds.solve_relaxations import solve_fluid
-from schedgap.models.dmlrs.heuristics.kernel import entry
+from schedgap.models.dmlrs.heuristics.kernel import KERNEL
 from schedgap.models.dmlrs.heuristics.partial_schedule import PartialSchedule
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.search_state import SearchState
@@ -64,7 +64,7 @@ def search(
     while patience and done < rounds and not (state.closed or clock.expired()):
         before, own, jobs = state.upper, clock.share(1.0), len(partial.problem.job)
         anneal(
-            entry(instance),
+            KERNEL.entry(instance),
             partial.problem,
             partial.state,
             Terms(np.arange(jobs), np.zeros(jobs, dtype=np.int64), GENES, MAX_REMOVED),

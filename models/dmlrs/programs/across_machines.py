@@ -38,9 +38,9 @@ def build(
 ) -> AcrossMachines:
     """Return (23)-(26): the cheapest placement of n workers and their PSs on some machines.
 
-    Columns `w` and `s`, integer. Rows: `eq_24` the free capacity of each used resource and machine,
-    `eq_25_26` at least n and at most F workers, `fix_e3` the PSs that they need, which the paper
-    leaves out (E3).
+    Columns `w` and `s`, integer. The rows `eq_24` are the free capacity of each used resource and
+    machine, and `eq_25_26` asks for at least n and at most F workers. Row `fix_e3` has the PSs that
+    they need, which the paper leaves out (E3).
 
     `slot`: state of the slot for the job. `machines` [k]: indices of the machines. `workers`, `ps`:
     n and m(n), the lower sides of `eq_25_26` and `fix_e3`. `hull`: whether (24) is replaced by the

@@ -1,9 +1,10 @@
 """Rows for (2) and (3) whose feasible set cannot change within an engine's tolerance (ours).
 
-The worker-slots A on a single machine and B across machines are whole. The edges of the hull of the
-pairs (A, B) that do a job's work hold for the same integers as (3), and have whole coefficients: an
-engine cannot take a pair that lacks a little for one that does the work. Likewise the slope of (2)
-lies strictly between the ratios of workers to PSs that are allowed and those that are not.
+The worker-slots A on a single machine and B across machines are whole. Take the hull of the pairs
+(A, B) that do a job's work. Its edges hold for the same integers as (3), and have whole
+coefficients. So an engine cannot take a pair that lacks a little for one that does the work.
+Likewise the slope of (2) lies strictly between the ratios of workers to PSs that are allowed and
+those that are not.
 """
 
 import math
@@ -83,8 +84,8 @@ def work_rows(instance: DmlrsInstance, i: int) -> list[tuple[int, int, int]]:
 def ps_slope(instance: DmlrsInstance, i: int) -> float:
     """Return gamma' such that n <= gamma' s if and only if s >= m(n), for n = 1..F.
 
-    It lies strictly between the ratios of workers to PSs that are allowed and those that are not,
-    far from both for the tolerances of engines.
+    It lies strictly between the ratios of workers to PSs that are allowed and those that are not.
+    For the tolerances of engines, it is far from both.
     """
     job_bundles = bundles(instance, i)
     served = float((job_bundles.workers / job_bundles.ps).max())

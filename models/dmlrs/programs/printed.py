@@ -2,7 +2,7 @@
 
 The least bandwidth of (3) becomes two modes: on machine h alone (z) or across machines (e). The
 last slot with a worker of (6) becomes y_if with no work after f; y may name a later slot, which
-never increases the utility. Workers of the mode across machines may all be on one machine: the
+never increases the utility. Workers of the mode across machines may all be on one machine. The
 program then counts less work for them than (3) does, so both have the same optimum.
 """
 
@@ -193,9 +193,9 @@ def _add_exact_ratio(
 ) -> None:
     """Add (2) with equality: v times the smallest allowed numbers of workers and PSs.
 
-    All allowed pairs (n, m) with n <= 100,000 have the same ratio: |n / gamma - m| < 1e-9 leaves no
-    room for two ratios, and the error grows with n. They are the first multiples of the smallest
-    pair.
+    All allowed pairs (n, m) with n <= 100,000 have the same ratio. The reason is that
+    |n / gamma - m| < 1e-9 leaves no room for two ratios, and the error grows with n. They are the
+    first multiples of the smallest pair.
     """
     import pyomo.core as pyo
 

@@ -39,8 +39,8 @@ _SLOT_23 = {"w": "machine#", "s": "machine#", "eq_24": "used# machine#"}
 def index_names(instance: DmlrsInstance) -> Mapping[str, list[tuple[Any, ...]]]:
     """Return the names of jobs, machines and resources.
 
-    Slots count from 1; `mode` is 0 inside one machine and 1 across machines, `number` a number of
-    workers, `used` a resource that the arriving job uses, and `schedule` a key of
+    Slots count from 1. The index `mode` is 0 inside one machine and 1 across machines, and `number`
+    is a number of workers. `used` is a resource that the arriving job uses, and `schedule` a key of
     `model.schedules`.
     """
     from schedgap.models.dmlrs.programs.subproblems import arriving

@@ -1,8 +1,8 @@
 """The pricing problem (9) of one job: its cheapest schedule under prices, exact, for every start.
 
-For a fixed start, duration and number of workers, no constraint joins the workers and the PS of a
-split job: the workers fill the cheapest servers and the PS takes the cheapest server for PSs. A
-colocated job takes the server that is cheapest for both. So a sort for each window suffices.
+Let start, duration and number of workers be fixed. Then no constraint joins the workers and the PS
+of a split job. The workers fill the cheapest servers, and the PS takes the cheapest server for PSs.
+A colocated job takes the server that is cheapest for both. So a sort for each window suffices.
 
 Slots are counted from 0, within the slots that the arrays cover.
 """
@@ -183,8 +183,8 @@ def ps_costs(M: Floats, P: Ints) -> Floats:
     return np.where(P >= 1, M, np.inf)
 
 
-def fill(n: int, L: Floats, W: Ints) -> dict[int, int] | None:
-    """Return n workers on the cheapest servers, by server; None if too few are free.
+def fill(n: int, L: Floats | Ints, W: Ints) -> dict[int, int]:
+    """Return n workers on the cheapest servers, by server; none if too few are free.
 
     Ties are broken by list order. Source: Algorithm 4, lines 3-10.
 
@@ -196,7 +196,7 @@ def fill(n: int, L: Floats, W: Ints) -> dict[int, int] | None:
             counts[s] = count
             n -= count  # A4 L6
     # A4 L7
-    return None if n else dict(sorted(counts.items()))  # A4 L8-L10
+    return {} if n else dict(sorted(counts.items()))  # A4 L8-L10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -298,7 +298,7 @@ class PricingProblem:
         if not np.isfinite(by_server[s]):
             return None
         counts = {s: n} if mode.colocated else fill(n, L, W)
-        if counts is None:
+        if not counts:
             return None
         cost = sum(float(L[h]) * count for h, count in counts.items()) + float(M[s])
         return PricedPlacement(cost, start, mode.duration, mode.colocated, counts, s)

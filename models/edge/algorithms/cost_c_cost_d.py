@@ -67,10 +67,11 @@ def cost_d(given: WindowPrices, n: int) -> ReportedPlacement | None:
 
     Notes
     -----
-    Source: Algorithm 4, with the PS present on entry of line 19 and y' stored in line 28 (E27):
-    without these, no placement of the second loop has a PS. The rest is literal: moves of workers
-    that increase the cost and are credited with the PS's price for every worker (E26), moves of a
-    server onto itself, and nothing stored if the inner loop ends without a break (E27).
+    Source: Algorithm 4, with two repairs. The PS is present on entry of line 19, and line 28 stores
+    y' (E27). Without them, no placement of the second loop has a PS. The rest is literal. Moves of
+    workers may increase the cost, and are credited with the PS's price for every worker (E26).
+    Moves of a server onto itself stay. Nothing is stored if the inner loop ends without a break
+    (E27).
     """
     # A4 L1-L2: the window is given
     ready = np.flatnonzero(given.ready)

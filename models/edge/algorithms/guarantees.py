@@ -1,13 +1,13 @@
 """Guarantees of the online algorithms; all of them are ours, as the paper proves none.
 
-- G1, weak duality of (4) and (5): any prices, with the exact least cost of each job, bound the
-  number of jobs that a round can run. Evaluated at the final prices of A_maxsche.
-- G2: with every batch solved to proved optimality, the sum of all c_j is at most 4 times
-  the sum of any schedule that ends by T / 4, by the argument for interval-indexed batches.
-- G3: G2 says nothing on sum c_j - a_j, the paper's objective: no online algorithm without
+- G1, weak duality of (4) and (5). Any prices, with the exact least cost of each job, bound the
+  number of jobs that a round can run. The bound is evaluated at the final prices of A_maxsche.
+- G2. Let every batch be solved to proved optimality. Then the sum of all c_j is at most 4 times the
+  sum of any schedule that ends by T / 4. The argument is that for interval-indexed batches.
+- G3. G2 says nothing on sum c_j - a_j, the paper's objective. No online algorithm without
   preemption has a constant ratio there, not even on one worker.
-- G4: why the usual argument for price-based ratios does not apply to A_maxsche: a job has weight 1
-  but uses at least two units, and one worker in use closes its server.
+- G4. The usual argument for price-based ratios does not apply to A_maxsche. A job has weight 1 but
+  uses at least two units, and one worker in use closes its server.
 
 References
 ----------
@@ -23,7 +23,7 @@ import numpy as np
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, arrays
 from schedgap.models.edge.algorithms.cheapest_schedule import Floats, SlotWindows
-from schedgap.models.edge.algorithms.prices import RoundPrices, price_scale, unit_price
+from schedgap.models.edge.algorithms.prices import RoundPrices, price_scale
 from schedgap.models.edge.decisions import compiled
 from schedgap.models.edge.modes import all_modes
 from schedgap.models.edge.programs.dual import LARGEST, CapacityPrices, LagrangianDual, rounded
@@ -88,8 +88,8 @@ def exact_batches(
     A job that ends in R by tau_i arrives before tau_i (first assumption). The jobs that end in R by
     tau_i, shifted to tau_i + 1.., are a feasible batch of round i; hence A_online has started at
     least as many jobs after round i. Let the k-th job to end in R end in tau_{i-1} + 1..tau_i. The
-    k-th job that A_online starts runs in round i or before, so it ends by 2 tau_i = 4 tau_{i-1},
-    less than 4 times the end of the k-th job in R. The last job of R ends in a round with
+    k-th job that A_online starts runs in round i or before. So it ends by 2 tau_i = 4 tau_{i-1},
+    which is less than 4 times the end of the k-th job in R. The last job of R ends in a round with
     2 tau_i <= T (second assumption).
     """
     failed = _too_short(instance)
@@ -157,43 +157,3 @@ def least_volume(instance: EdgeInstance) -> int:
     """Return the least volume n d + d over all modes, workers and PS times slots; at least 2."""
     modes = (mode for j in range(len(instance.jobs)) for mode in all_modes(instance, j))
     return min((mode.duration * (mode.workers + 1) for mode in modes), default=2)
-
-
-def closed_servers(instance: EdgeInstance) -> Mapping[str, tuple[int, int]]:
-    """Return on how many servers one unit in use closes the server for the round (G4).
-
-    Returns
-    -------
-    mapping
-        For `worker` and `ps`: the number of pairs of server and type on which, with one unit in
-        use, the next one costs every job at least 1, its weight, even for the shortest duration;
-        and the number of all pairs with at least two units of a type that some job needs.
-    """
-    given, theta = arrays(instance), price_scale(instance)
-    closed = {}
-    for name, capacity, wanted, theta_1 in (
-        ("worker", given.workers, given.worker_type, theta.worker),
-        ("ps", given.ps, given.ps_type, theta.ps),
-    ):
-        shortest: dict[int, int] = {}  # by type
-        for j, kind in enumerate(wanted.tolist()):
-            for mode in all_modes(instance, j):
-                shortest[kind] = min(shortest.get(kind, mode.duration), mode.duration)
-        pairs = [(d, int(c)) for kind, d in shortest.items() for c in capacity[:, kind] if c >= 2]
-        expensive = sum(d * float(unit_price(theta_1, np.array(1), c)) >= 1 for d, c in pairs)
-        closed[name] = expensive, len(pairs)
-    return closed
-
-
-def opening_cap(instance: EdgeInstance, capacity: int, volume: int) -> float:
-    """Return the F_1 below which a server with one worker in use remains open to the next job.
-
-    `capacity`: w_su of the server. `volume`: workers times slots of the next job; its PS is taken
-    to cost nothing.
-
-    Notes
-    -----
-    volume (theta_1^(1/capacity) - 1) < 1 with theta_1 = 2 T S U F_1 + 1, from (7).
-    """
-    per_cap = price_scale(instance).worker / instance.price_caps.worker  # 2 T S U
-    return ((1 + 1 / volume) ** capacity - 1) / per_cap

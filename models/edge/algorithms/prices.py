@@ -28,8 +28,8 @@ Resource = Literal["worker", "ps"]
 class PriceScale(NamedTuple):
     """theta_1 - 1 and theta_2 - 1; with 0 every price is 0.
 
-    theta - 1 is stored because at the paper's scale prices decide only for F far below 1, and
-    1 + 1e-12 has lost four digits.
+    theta - 1 is stored, because at the paper's scale prices decide only for F far below 1. The
+    number 1 + 1e-12 has lost four digits.
     """
 
     worker: float

@@ -34,8 +34,8 @@ class _Share:
 def drf(instance: EdgeInstance) -> EdgeSchedule:
     """Allocate workers one by one, each to the job with the least dominant share.
 
-    The dominant share of a job is the larger of its fraction of all workers of its type and its
-    fraction of all PSs of its type. Ours: whenever a job arrives, becomes ready or ends, all
+    A job has a fraction of all workers of its type, and a fraction of all PSs of its type. The
+    dominant share is the larger one. Ours: whenever a job arrives, becomes ready or ends, all
     waiting jobs take part; the workers of a job are placed close together, on one server if it can
     hold them all; every job with a worker starts and keeps its allocation.
     """

@@ -12,6 +12,7 @@ from schedgap.instances.edge import EdgeInstance, EdgeSchedule, arrays
 from schedgap.instances.edge.compiled import Ints
 from schedgap.models.edge.algorithms.a_maxsche import RevealedJob
 from schedgap.models.edge.algorithms.a_online import JobStream
+from schedgap.models.edge.algorithms.cheapest_schedule import fill
 from schedgap.models.edge.decisions import ModeStart
 from schedgap.models.edge.placements import PlacedRun, schedule_from_runs
 
@@ -52,8 +53,8 @@ def _first_run(
             if not _free_ps(instance, runs, job, s, start, end):
                 continue
             if end <= instance.horizon:
-                used = ((s, n),) if both else _in_list_order(free, n)
-                return PlacedRun(ModeStart(job.index, mode, start), used, s)
+                used = {s: n} if both else fill(n, 0 * free, free)
+                return PlacedRun(ModeStart(job.index, mode, start), tuple(used.items()), s)
             if not both:
                 return None
     return None
@@ -90,8 +91,3 @@ def _free_ps(
     slots = {max(start, run.start) for run in held}
     peak = max((sum(run.start <= slot <= run.end for run in held) for slot in slots), default=0)
     return bool(peak < arrays(instance).ps[s, job.ps_type])
-
-
-def _in_list_order(free: Ints, n: int) -> tuple[tuple[int, int], ...]:
-    taken = np.diff(np.minimum(np.cumsum(free), n), prepend=0)
-    return tuple((int(s), int(taken[s])) for s in np.flatnonzero(taken))

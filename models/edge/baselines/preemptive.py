@@ -18,6 +18,7 @@ from schedgap.instances.edge import EdgeInstance, EdgeSchedule, Placement, array
 from schedgap.instances.edge.compiled import Ints
 from schedgap.models.edge.algorithms.a_maxsche import RevealedJob
 from schedgap.models.edge.algorithms.a_online import JobStream
+from schedgap.models.edge.algorithms.cheapest_schedule import fill
 from schedgap.models.edge.modes import longest_job_slots
 
 MAX_SLOTS = 1_000_000  # slots of one job
@@ -77,8 +78,8 @@ def preemptive(instance: EdgeInstance, overhead: int | None = None) -> EdgeSched
     """In every slot, let the jobs with the least remaining work use what they can, one by one.
 
     Remaining work is compared by the slots that it takes with as many workers as possible. A job
-    runs colocated on a server with a free PS if that is as fast as split over all free workers, or
-    if it completes the job in this slot.
+    runs colocated on a server with a free PS in two cases. Either that is as fast as split over
+    all free workers, or it completes the job in this slot.
 
     `overhead`: slots without progress after an interruption or a change of servers; transfer delays
     count, and a running job moves only if it then ends sooner. None: neither counts.
@@ -167,13 +168,7 @@ def _best(active: _ActiveJob, free: Ints, ps: Ints) -> _Allocation | None:
         return _Allocation(((s, m),), s)
     if n < 1:
         return None
-    workers = []
-    for s in (-free).argsort(kind="stable").tolist():
-        count = min(int(free[s]), n)
-        if count:
-            workers.append((s, count))
-            n -= count
-    return _Allocation(tuple(sorted(workers)), int(np.argmax(ps)))
+    return _Allocation(tuple(fill(n, -free, free).items()), int(np.argmax(ps)))
 
 
 def _placements(instance: EdgeInstance, active: _ActiveJob) -> tuple[Placement, ...]:

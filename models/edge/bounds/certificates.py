@@ -16,7 +16,7 @@ from schedgap.instances.edge import EdgeInstance
 from schedgap.instances.records import Count, Id, Many, Record
 from schedgap.lazy import Module
 from schedgap.models.certificates import Certificate, proved, read
-from schedgap.models.edge.decisions import infeasibility_reason
+from schedgap.models.edge.decisions import compiled, infeasibility_reason
 from schedgap.models.edge.programs.dual import LARGEST
 
 BOUNDS = "schedgap.models.edge.bounds"  # each module is imported for the certificates of its kind
@@ -123,7 +123,7 @@ def _value(instance: EdgeInstance, data: Mapping[str, Any]) -> float:
     if infeasibility_reason(instance) is not None:
         raise ValueError("the instance has no schedule at all")
     if kind == "job-bound":
-        return float(abs(job_alone.alone(instance)))
+        return float(abs(job_alone.job_bound(compiled(instance))))
     if kind == "type-bound":
         return float(worker_types.certified_bound(instance, data))
     bound = column_generation.certified_bound(instance, data)

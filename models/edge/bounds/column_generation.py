@@ -12,7 +12,6 @@ J. M. van den Akker, C. A. J. Hurkens, M. W. P. Savelsbergh, "Time-indexed formu
 scheduling problems: column generation", INFORMS Journal on Computing 12 (2000).
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -59,27 +58,8 @@ class RelaxationBound:
 
     bound: float | None  # None if no prices were found
     prices: CapacityPrices | None
-    runs: tuple[tuple[PlacedRun, float], ...]  # columns of the last master with their values
     result: ColumnGenerationResult
     infeasible: bool = False  # the bound exceeds the objective of every schedule
-
-
-def reporter(
-    view: CompiledInstance, report: Callable[[float, Mapping[str, object]], None], above: float
-) -> Callable[[float, CapacityPrices], None]:
-    """Return what `on_bound` of `solve_bound` may be: reports bounds with their certificates.
-
-    `report`: receives integers above `above`, each larger than the one before.
-    """
-    kind = "batch-dual" if view.is_batch else "cg-bound"
-
-    def on_bound(bound: float, prices: CapacityPrices) -> None:
-        nonlocal above
-        if math.ceil(bound) > above:
-            above = math.ceil(bound)
-            report(above, {"kind": kind, **dual.to_data(prices)})
-
-    return on_bound
 
 
 def solve_bound(
@@ -110,9 +90,9 @@ def solve_bound(
     def pricing(duals: Floats) -> Priced:
         prices = master.prices(duals)
         problems = lagrangian.pricing_problems(prices)
-        costs = lagrangian.all_start_costs(prices)
+        costs = lagrangian.all_start_costs(problems)
         try:
-            bound = lagrangian.bound_from(lagrangian.least_costs(costs), prices)
+            bound = lagrangian.bound(prices, costs)
         except ValueError:
             bound = -np.inf
         runs = [
@@ -133,7 +113,7 @@ def solve_bound(
     bound = solution.bound
     infeasible = bound is not None and not view.is_batch and bound > artificial_cost - 0.5
     prices = None if solution.duals is None else master.prices(solution.duals)
-    return RelaxationBound(bound, prices, solution.support, solution.result, infeasible)
+    return RelaxationBound(bound, prices, solution.result, infeasible)
 
 
 def _cheapest_starts(costs: list[Floats], limit: float) -> list[tuple[int, int]]:

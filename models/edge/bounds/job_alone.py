@@ -2,12 +2,12 @@
 
 References
 ----------
-None needed: with the other jobs removed, the earliest completion of a job on the empty network is a
-lower bound on its completion in every schedule, and the sum of these bounds the objective.
+None needed. Without the other jobs, a job can complete on the empty network as early as in any
+schedule. So its earliest completion there bounds its completion, and the sum of these bounds the
+objective.
 """
 
-from schedgap.instances.edge import EdgeInstance
-from schedgap.models.edge.decisions import CompiledInstance, compiled
+from schedgap.models.edge.decisions import CompiledInstance
 
 
 def job_bound(view: CompiledInstance) -> int:
@@ -19,8 +19,3 @@ def job_bound(view: CompiledInstance) -> int:
     if view.is_batch:
         return -sum(flow is not None for flow in flows)
     return sum(flow or 0 for flow in flows)
-
-
-def alone(instance: EdgeInstance) -> float:
-    """Return the bound `job-alone`, in slots, as a float."""
-    return float(job_bound(compiled(instance)))

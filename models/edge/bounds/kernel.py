@@ -3,7 +3,6 @@
 `type_pricing.TypeRelaxation` does the same by arrays, for small instances and for certificates.
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -101,15 +100,9 @@ def price(jobs: Any, prices: Any, limit: Any, found: Any) -> None:
             value[k] = best
 
 
-def kernel(instance: EdgeInstance) -> Kernel | None:
-    """Return the kernel if the instance is worth the loading of compiled code."""
-    return PRICING if len(instance.jobs) * len(instance.servers) >= LARGE else None
-
-
-def compiled_price(instance: EdgeInstance) -> Callable[..., Any] | None:
-    """Return `price`, compiled for large instances; None where that is not ready."""
-    large = kernel(instance) is not None
-    return PRICING.fast if large and PRICING.is_ready else None
+def large(instance: EdgeInstance) -> bool:
+    """Return whether an instance is worth the loading of compiled code."""
+    return len(instance.jobs) * len(instance.servers) >= LARGE
 
 
 def _sample() -> tuple[Any, ...]:
@@ -120,4 +113,4 @@ def _sample() -> tuple[Any, ...]:
     return jobs, (none, one, np.zeros((1, 2))), np.zeros(1), (np.zeros(1), none, none.copy())
 
 
-PRICING = Kernel("edge-pricing", (paid, price), _sample)
+PRICING = Kernel("edge-pricing", (paid, price), _sample, large)

@@ -10,7 +10,7 @@ from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge.bounds import worker_types
 from schedgap.models.edge.bounds.certificates import check_certificate
 from schedgap.models.edge.bounds.job_alone import job_bound
-from schedgap.models.edge.bounds.kernel import compiled_price
+from schedgap.models.edge.bounds.kernel import PRICING
 from schedgap.models.edge.decisions import compiled
 from schedgap.models.method import MethodResult, RunContext
 
@@ -40,7 +40,7 @@ def type_bound(
         view,
         budget=call.budget.share(0.9),
         block=block,
-        price=compiled_price(instance),
+        price=PRICING.compiled(instance),
         on_better=lambda bounds: call.progress.bound(
             worker_types.whole_bound(view, bounds), worker_types.certificate(instance, bounds)
         ),

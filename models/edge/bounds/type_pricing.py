@@ -102,7 +102,7 @@ class TypeRelaxation:
         price: Callable[..., Any] | None = None,
     ) -> None:
         self.slots, self.block, self._price = slots, block, price
-        self.tasks = [task for task in view.tasks if task.worker_type == worker_type]
+        self.tasks = view.of_type[worker_type]
         self._jobs = _job_modes(view, self.tasks)
         self.rows = (*CAPACITY, *cuts)
         self._where, self._unit = np.array(self.rows).T.copy()

@@ -3,18 +3,18 @@
 Without the capacities (2h) of the PSs, worker types are independent, so their bounds add up. For
 each type, all edge servers are merged into one class and all clouds into another. A class offers
 the workers of its ready servers; a colocated job may use as many workers as one ready server with a
-PS has. The workers of a class are interchangeable, and runs are intervals of time, so merging
-relaxes only that a worker stays on a ready server and that a colocated job needs a single one.
+PS has. The workers of a class are interchangeable, and runs are intervals of time. So merging
+relaxes only two rules: a worker stays on a ready server, and a colocated job needs a single server.
 Every schedule, reduced to modes, is feasible for the merged classes with the same c_j - a_j.
 
 The relaxation (4) over classes is solved by column generation, with prices by class and block of
-slots: the capacity rows of the slots of a block are added up, which weakens the bound and makes the
+slots. The capacity rows of the slots of a block are added up. That weakens the bound and makes the
 master small. All sums are exact, as in `programs.dual`.
 
 Lemma (cut). Let the jobs that run in a slot have w_j workers in a class of C workers, or in both
-classes, and let an integer u >= 1 be given. Then sum floor(w_j / u) <= floor(C / u): the left side
-is an integer, and at most sum w_j / u. With u = floor(C / k) + 1, at most k - 1 jobs have u workers
-or more at a time, which fractional columns need not respect. Capacity is the case u = 1.
+classes. Let u >= 1 be an integer. Then sum floor(w_j / u) <= floor(C / u): the left side is an
+integer, and at most sum w_j / u. With u = floor(C / k) + 1, at most k - 1 jobs have u workers or
+more at a time. Fractional columns need not respect that. Capacity is the case u = 1.
 
 References
 ----------
@@ -72,7 +72,7 @@ NO_PRICES = {"slots": 1, "block": 1, "prices": {"edge": [], "cloud": []}, "cuts"
 def class_cuts(view: CompiledInstance, worker_type: int) -> list[ClassRow]:
     """Return the cuts of the lemma that some job can count in."""
     edge, cloud = class_workers(view, worker_type)
-    tasks = [task for task in view.tasks if task.worker_type == worker_type]
+    tasks = view.of_type[worker_type]
     widest = max(mode.workers for task in tasks for mode in task.modes)
     cuts = {
         ClassRow(where, workers // k + 1)
@@ -103,7 +103,7 @@ class TypeBound:
 
 def priced_slots(view: CompiledInstance, worker_type: int) -> int:
     """Return the number of slots to price: after them there is little contention."""
-    tasks = [task for task in view.tasks if task.worker_type == worker_type]
+    tasks = view.of_type[worker_type]
     ready = max(max(slot for slot in task.earliest if slot is not None) for task in tasks)
     shortest = max(min(mode.duration for mode in task.modes) for task in tasks)
     slots = ready - view.first + math.ceil(_load_per_worker(view, worker_type)) + shortest
@@ -253,7 +253,7 @@ def solve_types(
     price at first; it is halved while time is left. `price`: as for `TypeRelaxation`. `on_better`:
     called with the bounds of all types so far whenever one of them improves.
     """
-    types = sorted(used_types(view), key=partial(_load_per_worker, view))
+    types = sorted(view.of_type, key=partial(_load_per_worker, view))
     bounds: dict[int, TypeBound] = {}
 
     def report(better: TypeBound) -> None:
@@ -283,14 +283,9 @@ def _by_type(bounds: Iterable[TypeBound]) -> list[TypeBound]:
 
 def _load_per_worker(view: CompiledInstance, worker_type: int) -> float:
     """Return the least worker-slots of all jobs of a type, per worker."""
-    tasks = [task for task in view.tasks if task.worker_type == worker_type]
+    tasks = view.of_type[worker_type]
     work = sum(min(mode.workers * mode.duration for mode in task.modes) for task in tasks)
     return work / max(1, int(view.workers[:, worker_type].sum()))
-
-
-def used_types(view: CompiledInstance) -> list[int]:
-    """Return the worker types that have jobs."""
-    return sorted({task.worker_type for task in view.tasks})
 
 
 def sum_of_bounds(bounds: Sequence[float]) -> float:
@@ -358,10 +353,10 @@ def certified_bound(instance: EdgeInstance, data: Mapping[str, Any]) -> float:
     for name in given:
         if name not in instance.worker_types:
             raise ValueError(f"no worker type {name}")
-    for worker_type in used_types(view):
+    for worker_type in view.of_type:
         entry = given.get(instance.worker_types[worker_type], NO_PRICES)
         slots, block, cuts = entry["slots"], entry["block"], entry["cuts"]
-        tasks = [task for task in view.tasks if task.worker_type == worker_type]
+        tasks = view.of_type[worker_type]
         limit = min(view.slots, max(1, _max_priced_slots(tasks)))
         if not (1 <= slots <= limit and 1 <= block <= slots):
             raise ValueError("slots, block: need numbers >= 1 within the horizon, and not too many")

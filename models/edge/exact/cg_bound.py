@@ -1,32 +1,36 @@
 """The method `cg-bound`: the relaxation of (4) by column generation, from a list schedule."""
 
+import math
+
 from schedgap.instances.edge import EdgeInstance
-from schedgap.models.edge.bounds import column_generation
+from schedgap.models.edge.bounds.column_generation import solve_bound, too_large
 from schedgap.models.edge.bounds.job_alone import job_bound
 from schedgap.models.edge.bounds.solve_relaxations import proved
 from schedgap.models.edge.decisions import CompiledInstance, compiled, sense
-from schedgap.models.edge.heuristics.initial import best_list_schedule
-from schedgap.models.edge.programs.dual import to_data
+from schedgap.models.edge.heuristics.lists import best_list
+from schedgap.models.edge.programs.dual import CapacityPrices, to_data
 from schedgap.models.method import MethodResult, RunContext
 
 
 def cg_bound(instance: EdgeInstance, call: RunContext) -> MethodResult:
     """Solve the linear relaxation of (4) by column generation."""
     view, sign = compiled(instance), sense(instance)
-    alone = job_bound(view)
-    call.progress.bound(float(sign * alone), {"kind": "job-bound"})
+    kind = "batch-dual" if instance.is_batch else "cg-bound"
+    best = job_bound(view)
+    call.progress.bound(float(sign * best), {"kind": "job-bound"})
+
+    def report(bound: float, prices: CapacityPrices) -> None:
+        """Report an integer that is larger than all before, with its certificate."""
+        nonlocal best
+        if math.ceil(bound) > best:
+            best = math.ceil(bound)
+            call.progress.bound(float(sign * best), {"kind": kind, **to_data(prices)})
+
     slots = _priced_slots(instance, view)
-    if reason := column_generation.too_large(view, slots):
+    if reason := too_large(view, slots):
         return MethodResult(note=reason)
     call.progress.phase("generating columns")
-    relaxation = column_generation.solve_bound(
-        view,
-        slots=slots,
-        budget=call.budget,
-        on_bound=column_generation.reporter(
-            view, lambda bound, proof: call.progress.bound(sign * bound, proof), alone
-        ),
-    )
+    relaxation = solve_bound(view, slots=slots, budget=call.budget, on_bound=report)
     if relaxation.infeasible:
         return MethodResult(infeasible=True, note="the relaxation exceeds every schedule in time")
     if relaxation.prices is None:
@@ -34,7 +38,7 @@ def cg_bound(instance: EdgeInstance, call: RunContext) -> MethodResult:
     master, value = relaxation.result.objective, relaxation.bound
     return proved(
         instance,
-        {"kind": "batch-dual" if instance.is_batch else "cg-bound", **to_data(relaxation.prices)},
+        {"kind": kind, **to_data(relaxation.prices)},
         master=None if master is None else sign * master,
         relaxation=None if value is None else sign * value,
         rounds=relaxation.result.rounds,
@@ -47,10 +51,10 @@ def _priced_slots(instance: EdgeInstance, view: CompiledInstance) -> int:
     """Return the number of slots that an optimal schedule can use, from a list schedule if any."""
     if instance.is_batch:
         return view.slots
-    start = best_list_schedule(instance)
-    if start is None:
+    _, partial = best_list(instance)
+    if not partial.complete:
         return view.slots
-    return last_slot(view, start.value(instance) + 1) - view.first + 1
+    return last_slot(view, int(partial.value) + 1) - view.first + 1
 
 
 def last_slot(view: CompiledInstance, upper: int) -> int:

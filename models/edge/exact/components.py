@@ -1,7 +1,7 @@
 """Refutation by worker type: better values of the jobs of each type are refuted on their own.
 
 Worker types share only the PSs. So the bounds of the jobs of each type add up to a bound on all
-jobs, and half the jobs take a small part of the time. Schedules of the types form a schedule of the
+jobs. Half the jobs take a small part of the time. Schedules of the types form a schedule of the
 whole; where the PSs do not suffice, some jobs move.
 
 References
@@ -17,7 +17,7 @@ from typing import Any
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, arrays
 from schedgap.models.edge.bounds.job_alone import job_bound
-from schedgap.models.edge.bounds.kernel import compiled_price
+from schedgap.models.edge.bounds.kernel import PRICING
 from schedgap.models.edge.bounds.worker_types import (
     TypeBound,
     certificate,
@@ -181,7 +181,7 @@ def type_stage(found: StageProgress, instance: EdgeInstance, *, budget: Budget) 
         if (bound := whole_bound(view, bounds)) > found.lower:
             found.bound(bound, certificate(instance, bounds))
 
-    price = compiled_price(instance)
+    price = PRICING.compiled(instance)
     bounds = solve_types(view, budget=budget, price=price, on_better=report)
     trace = {"by_type": {instance.worker_types[each.worker_type]: each.bound for each in bounds}}
     return StageResult(trace=trace, value=bounds)

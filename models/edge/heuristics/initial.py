@@ -4,7 +4,7 @@ import math
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.edge.bounds.job_alone import job_bound
-from schedgap.models.edge.bounds.kernel import LARGE
+from schedgap.models.edge.bounds.kernel import large
 from schedgap.models.edge.decisions import compiled, sense
 from schedgap.models.edge.heuristics.kernel import KERNEL
 from schedgap.models.edge.heuristics.lists import best_list, orders
@@ -56,16 +56,10 @@ def _offer_lists(state: SearchState, instance: EdgeInstance) -> None:
         if partial.complete or instance.is_batch:
             state.incumbent(partial.schedule())
 
-    if LARGE <= len(instance.jobs) * len(instance.servers) <= MAX_PLAIN:
+    if large(instance) and len(instance.jobs) * len(instance.servers) <= MAX_PLAIN:
         first = PartialSchedule(instance)
         first.insert(orders(instance)["arrival"], KERNEL.plain)
         offer(first)
         if state.closed:
             return
     best_list(instance, stop=lambda: state.closed or state.call.clock.expired(), on_list=offer)
-
-
-def best_list_schedule(instance: EdgeInstance) -> EdgeSchedule | None:
-    """Return the best list schedule; None if no list places all jobs of (2) in time."""
-    _, partial = best_list(instance)
-    return partial.schedule() if partial.complete or instance.is_batch else None

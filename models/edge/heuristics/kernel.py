@@ -1,10 +1,10 @@
 """Kernel of the local search: inserts a job where it ends earliest, in the free capacity over time.
 
 Start, mode and servers are chosen together: the placement step of a multi-mode serial schedule
-generation scheme. Worker types do not compete for workers, so each has a separate problem, with a
-profile of the workers that are free on the servers with such workers. It changes only where runs
-start and end, so its size does not depend on the horizon. All worker types share the parameter
-servers (PSs).
+generation scheme. Worker types do not compete for workers, so each has a separate problem. It has a
+profile of the workers that are free on the servers with such workers. The profile changes only
+where runs start and end, so its size does not depend on the horizon. All worker types share the
+parameter servers (PSs).
 
 References
 ----------
@@ -12,14 +12,13 @@ R. Kolisch, "Serial and parallel resource-constrained project scheduling methods
 and computation", European Journal of Operational Research 90 (1996).
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from schedgap.instances.edge import EdgeInstance
 from schedgap.instances.edge.compiled import Floats, Ints
-from schedgap.models.edge.bounds.kernel import LARGE
+from schedgap.models.edge.bounds.kernel import large
 from schedgap.solvers.search.annealing import listed, without_moves
 from schedgap.solvers.search.compiled import Kernel
 from schedgap.solvers.search.moves import GENERIC
@@ -325,16 +324,6 @@ def insert(problem: Any, state: Any, j: int, gene: Any, spare: float, rng: Any) 
     return True
 
 
-def kernel(instance: EdgeInstance) -> Kernel | None:
-    """Return the kernel if the instance is worth the loading of compiled code."""
-    return KERNEL if len(instance.jobs) * len(instance.servers) >= LARGE else None
-
-
-def entry(instance: EdgeInstance) -> Callable[..., int]:
-    """Return the lists and moves of the kernel, compiled for large instances."""
-    return KERNEL.plain if kernel(instance) is None else KERNEL.fast
-
-
 def _sample() -> tuple[Any, ...]:
     """Return arguments of the entry, for the compiler."""
     from schedgap.instances.generate import generate
@@ -352,4 +341,5 @@ KERNEL = Kernel(
     "edge",
     (copy, cut, join, apply, full_from, next_release, ps_server, shortest, place, insert, *GENERIC),
     _sample,
+    large,
 )

@@ -2,7 +2,7 @@
 
 Worker types share only parameter servers. So a search moves the jobs of one type, next to the runs
 of the others. A move places some jobs again, each where it ends earliest, with at most a part of
-its workers: a job that takes all that is free leaves nothing for the next one.
+its workers. A job that takes all that is free leaves nothing for the next one.
 
 References
 ----------
@@ -20,7 +20,7 @@ from annotated_types import Ge
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.edge.algorithms.unplaced import complete_or_partial
-from schedgap.models.edge.heuristics.kernel import Plan, entry
+from schedgap.models.edge.heuristics.kernel import KERNEL, Plan
 from schedgap.models.edge.heuristics.lists import best_list, orders, place_all
 from schedgap.models.edge.heuristics.partial_schedule import ALL, PartialSchedule
 from schedgap.models.edge.placements import schedule_from_runs
@@ -78,7 +78,7 @@ def anneal_types(
             own = clock.share(1 / (len(partial.problems) - t))
             order = np.argsort(state.plan.start, kind="stable")
             best, _ = anneal(
-                entry(partial.instance),
+                KERNEL.entry(partial.instance),
                 problem,
                 state,
                 Terms(order, genes[t], GENES, MAX_REMOVED, SHIFTS, MUTATION),

@@ -34,8 +34,8 @@ def orders(
     Returns
     -------
     dict of tuple of int
-        By arrival, and by arrival plus a multiple of the job's time alone (work / chunks), of its
-        work, or of its time on all workers of its type. Ties in list order.
+        One order is by arrival. Each other one adds a multiple of the job's time alone (work /
+        chunks), its work, or its time on all workers of its type. Ties in list order.
     """
     view = arrays(instance)
     jobs = [task.job for task in compiled(instance).tasks]

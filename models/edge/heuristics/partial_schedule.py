@@ -10,12 +10,12 @@ from schedgap.instances.edge.compiled import Ints
 from schedgap.models.edge.decisions import ModeStart, compiled
 from schedgap.models.edge.heuristics.kernel import (
     FAR,
+    KERNEL,
     Plan,
     Problem,
     State,
     apply,
     copy,
-    entry,
     full_from,
     ps_server,
 )
@@ -32,8 +32,7 @@ def _problems(instance: EdgeInstance) -> tuple[Problem, ...]:
     view, given = compiled(instance), arrays(instance)
     late = float(view.last * (len(view.tasks) + 1))
     found = []
-    for u in sorted({task.worker_type for task in view.tasks}):
-        tasks = [task for task in view.tasks if task.worker_type == u]
+    for u, tasks in view.of_type.items():
         job, server = np.array([task.job for task in tasks]), np.flatnonzero(view.workers[:, u])
         since, hosted = [], []
         for task in tasks:
@@ -138,9 +137,9 @@ class PartialSchedule:
     def insert(self, order: Iterable[int], run: Callable[..., int] | None = None) -> None:
         """Place jobs in order, each where it ends earliest; those that do not fit are left out.
 
-        `order`: jobs by index. `run`: of the kernel; None: as `kernel.entry` chooses.
+        `order`: jobs by index. `run`: of the kernel; None: as `Kernel.entry` chooses.
         """
-        run = run or entry(self.instance)
+        run = run or KERNEL.entry(self.instance)
         for i in order:
             t, j = self.row[i]
             insert_all(run, self.problems[t], self.states[t], [j], ALL)

@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 def all_runs(instance: EdgeInstance) -> Iterator[PlacedRun]:
     """Yield every run of every job: one column each."""
     view = compiled(instance)
-    task_of = {task.job: task for task in view.tasks}
     for mode_start in view.mode_starts():
-        yield from enumerate_runs(view, task_of[mode_start.job], mode_start)
+        yield from enumerate_runs(view, view.task_of[mode_start.job], mode_start)
 
 
 def build(instance: EdgeInstance) -> "pyo.ConcreteModel":
@@ -34,13 +33,12 @@ def build(instance: EdgeInstance) -> "pyo.ConcreteModel":
     import pyomo.core as pyo
 
     view = compiled(instance)
-    task_of = {task.job: task for task in view.tasks}
     runs = list(all_runs(instance))
     runs_of_job: dict[int, list[int]] = {task.job: [] for task in view.tasks}
     gamma: dict[tuple[int, int, int], list[tuple[int, int]]] = {}  # [s, u, t] (run, workers)
     delta: dict[tuple[int, int, int], list[int]] = {}  # [s, v, t] runs with their PS there
     for i, run in enumerate(runs):
-        task = task_of[run.job]
+        task = view.task_of[run.job]
         runs_of_job[task.job].append(i)
         for t in range(run.start, run.end + 1):
             for s, count in run.workers:
@@ -57,7 +55,8 @@ def build(instance: EdgeInstance) -> "pyo.ConcreteModel":
     else:
         model.objective = pyo.Objective(
             expr=sum(
-                task_of[run.job].flow(run.mode_start) * model.chi[i] for i, run in enumerate(runs)
+                view.task_of[run.job].flow(run.mode_start) * model.chi[i]
+                for i, run in enumerate(runs)
             ),
             doc="(2): sum of c_j - a_j",
         )

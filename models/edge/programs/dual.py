@@ -17,7 +17,6 @@ import numpy as np
 
 from schedgap.models.edge.algorithms.cheapest_schedule import (
     Floats,
-    Ints,
     PricedPlacement,
     PricingProblem,
     SlotWindows,
@@ -29,6 +28,8 @@ from schedgap.models.edge.placements import PlacedRun
 STEP = 2.0**-24  # prices are multiples of it
 LARGEST = 2.0**27  # limit on sums of prices: below it, sums of multiples of STEP are exact
 MAX_CELLS = 30_000_000  # entries of all arrays of prices
+
+Problems = Mapping[int, PricingProblem]  # by index of the job
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,7 +60,7 @@ class LagrangianDual:
     The objective is minimised: c_j - a_j, or in a batch -1 for each job that runs.
 
     `slots`: number H of slots with prices, at most the window's. A schedule that ends later is
-    taken to cost nothing but its c_j - a_j, which is at least first + H - a_j, and at least the
+    taken to cost nothing but its c_j - a_j. That is at least first + H - a_j, and at least the
     value of the job alone. So the bound is valid for every H.
 
     Attributes
@@ -70,28 +71,33 @@ class LagrangianDual:
 
     def __init__(self, view: CompiledInstance, slots: int) -> None:
         self.view, self.slots = view, slots
-        self.free_workers = np.broadcast_to(view.workers[:, :, None], (*view.workers.shape, slots))
-        self.free_ps = np.broadcast_to(view.ps[:, :, None], (*view.ps.shape, slots))
         self.late_costs = [self._late_cost(task) for task in view.tasks]
 
     def _late_cost(self, task: CompiledJob) -> float:
         """Return the cost of a schedule that ends after the last priced slot; inf if none can."""
-        view, alone = self.view, task.alone
-        can_end_late = self.slots < view.slots and alone is not None
-        if view.is_batch:  # 0: the job is left out
-            return -1.0 if can_end_late else 0.0
-        if not can_end_late or alone is None:
-            return math.inf
-        return max(alone, view.first + self.slots - task.arrival)
+        view = self.view
+        if self.slots >= view.slots or task.alone is None:
+            return 0.0 if view.is_batch else math.inf  # 0: the job is left out
+        return -1.0 if view.is_batch else max(task.alone, view.first + self.slots - task.arrival)
 
-    def pricing_problems(self, prices: CapacityPrices) -> "PricingProblems":
-        """Return the pricing problems of all jobs on the empty network.
+    def pricing_problems(self, prices: CapacityPrices) -> dict[int, PricingProblem]:
+        """Return the pricing problem of each job (index) on the empty network; they share tables.
 
         `prices`: for `slots` slots.
         """
-        return PricingProblems(prices, self.free_workers, self.free_ps)
+        workers, ps = (
+            [
+                SlotWindows(own[:, k], np.broadcast_to(units[:, k, None], (len(units), self.slots)))
+                for k in range(units.shape[1])
+            ]
+            for own, units in ((prices.workers, self.view.workers), (prices.ps, self.view.ps))
+        )
+        return {
+            task.job: PricingProblem(workers[task.worker_type], ps[task.ps_type])
+            for task in self.view.tasks
+        }
 
-    def start_costs(self, problems: "PricingProblems", task: CompiledJob, mode: JobMode) -> Floats:
+    def start_costs(self, problems: Problems, task: CompiledJob, mode: JobMode) -> Floats:
         """Return the least cost of a mode for each start, objective included.
 
         `problems`: from `pricing_problems`. `mode`: one of its modes.
@@ -101,98 +107,59 @@ class LagrangianDual:
         array [start] of float
             Starts count from the window's first slot; inf where the mode does not fit.
         """
-        cost = problems.of(task).start_costs(mode, task.ready - self.view.first)
+        cost = problems[task.job].start_costs(mode, task.ready - self.view.first)
         if self.view.is_batch:
             return cost - 1.0
         first_flow = self.view.first + mode.duration - 1 - task.arrival
         flow: Floats = cost + np.arange(first_flow, first_flow + len(cost))
         return flow
 
-    def all_start_costs(self, prices: CapacityPrices) -> list[list[Floats]]:
+    def all_start_costs(self, problems: Problems) -> list[list[Floats]]:
         """Return the least costs [start] by task and mode.
 
-        `prices`: for `slots` slots.
+        `problems`: from `pricing_problems`.
         """
-        problems = self.pricing_problems(prices)
         return [
             [self.start_costs(problems, task, mode) for mode in task.modes]
             for task in self.view.tasks
         ]
 
-    def least_costs(self, start_costs: list[list[Floats]]) -> Floats:
-        """Return the least cost [task] of each job.
+    def bound(self, prices: CapacityPrices, start_costs: list[list[Floats]] | None = None) -> float:
+        """Return the lower bound that prices prove on sum c_j - a_j, or on minus the jobs that run.
 
-        `start_costs`: from `all_start_costs`.
-        """
-        return np.array(
-            [
-                min([late, *(cost.min() for cost in costs if cost.size)])
-                for late, costs in zip(self.late_costs, start_costs, strict=True)
-            ]
-        )
+        inf if some job cannot run at all.
 
-    def capacity_charge(self, prices: CapacityPrices) -> float:
-        """Return the sum over all servers, types and slots of price times capacity.
-
-        `prices`: for `slots` slots.
+        `prices`: for `slots` slots. `start_costs`: from `all_start_costs`, if they are known.
 
         Raises
         ------
         ValueError
-            If the sum is so large that it could be rounded.
+            If the sum of price times capacity is so large that it could be rounded.
         """
         charge = float((prices.workers.sum(axis=2) * self.view.workers).sum())
         charge += float((prices.ps.sum(axis=2) * self.view.ps).sum())
         if not charge < LARGEST:
             raise ValueError("prices are too large to be summed exactly")
-        return charge
-
-    def bound(self, prices: CapacityPrices) -> float:
-        """Return the lower bound that prices prove on sum c_j - a_j, or on minus the jobs that run.
-
-        inf if some job cannot run at all.
-
-        `prices`: for `slots` slots.
-        """
-        return self.bound_from(self.least_costs(self.all_start_costs(prices)), prices)
-
-    def bound_from(self, least_costs: Floats, prices: CapacityPrices) -> float:
-        """Return the bound from known least costs.
-
-        `least_costs` [task]: under `prices`, from `least_costs`. `prices`: for `slots` slots.
-        """
-        return math.fsum(least_costs.tolist()) - self.capacity_charge(prices)
+        if start_costs is None:
+            start_costs = self.all_start_costs(self.pricing_problems(prices))
+        least = (
+            min([late, *(float(cost.min()) for cost in costs if cost.size)])
+            for late, costs in zip(self.late_costs, start_costs, strict=True)
+        )
+        return math.fsum(least) - charge
 
     def cheapest_run(
-        self, problems: "PricingProblems", task: CompiledJob, mode: JobMode, start: int
+        self, problems: Problems, task: CompiledJob, mode: JobMode, start: int
     ) -> PlacedRun:
         """Return the cheapest run of a mode and start that fits.
 
         `problems`: from `pricing_problems`. `mode`: one of its modes. `start`: counted from the
         window's first slot.
         """
-        placed = problems.of(task).place(mode, start, task.ready - self.view.first)
+        placed = problems[task.job].place(mode, start, task.ready - self.view.first)
         assert isinstance(placed, PricedPlacement)
         mode_start = ModeStart(task.job, mode, self.view.first + start)
         return PlacedRun(mode_start, tuple(sorted(placed.workers.items())), placed.ps)
-
-
-class PricingProblems:
-    """The pricing problems of all jobs under given prices; tables are shared between jobs.
-
-    `prices`: prices. `free_workers`, `free_ps` [s, u, t]: free units.
-    """
-
-    def __init__(self, prices: CapacityPrices, free_workers: Ints, free_ps: Ints) -> None:
-        self._workers = [
-            SlotWindows(prices.workers[:, u], free_workers[:, u])
-            for u in range(free_workers.shape[1])
-        ]
-        self._ps = [SlotWindows(prices.ps[:, v], free_ps[:, v]) for v in range(free_ps.shape[1])]
-
-    def of(self, task: CompiledJob) -> PricingProblem:
-        """Return the pricing problem of one job."""
-        return PricingProblem(self._workers[task.worker_type], self._ps[task.ps_type])
 
 
 def to_data(prices: CapacityPrices) -> dict[str, object]:

@@ -1,8 +1,8 @@
 """Programs (2) and (3) as an interval model for CP-SAT; not in the paper.
 
-There is no time index: each job is one interval with a variable duration, and each server a
-cumulative constraint in which the job's workers on it are a variable demand. Works well for finding
-schedules, and for proving optimality on small networks.
+There is no time index. Each job is one interval with a variable duration. Each server is a
+cumulative constraint, in which the job's workers on it are a variable demand. Works well for
+finding schedules, and for proving optimality on small networks.
 
 References
 ----------
@@ -208,7 +208,6 @@ def start(
     `model`: from `build`. `schedule`: feasible.
     """
     view = compiled(instance)
-    task_of = {task.job: task for task in view.tasks}
     hints: dict[str, int] = {f"present[{task.job}]": 0 for task in view.tasks}
     for run in runs_from_schedule(instance, schedule):
         j, mode = run.job, run.mode
@@ -216,7 +215,7 @@ def start(
         hints[f"start[{j}]"], hints[f"end[{j}]"] = run.start, run.end + 1
         hints[f"duration[{j}]"], hints[f"workers[{j}]"] = mode.duration, mode.workers
         hints[f"xi[{j}]"] = int(mode.colocated)
-        for k, other in enumerate(task_of[j].modes):
+        for k, other in enumerate(view.task_of[j].modes):
             hints[f"mode[{j},{k}]"] = int(other == mode)
         counts = dict(run.workers)
         for s in range(len(instance.servers)):

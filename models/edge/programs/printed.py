@@ -3,8 +3,9 @@
 Names are the paper's. Three sets of rows are nonlinear or wrong as printed. (2c) and (2d) fix y and
 z in the slots h_j to c_j inclusive, which would force work in slot c_j + 1 (E1). (2f) does not
 forbid xi = 1 for split jobs (E2). (2e) multiplies y by the rate, which depends on xi (E6); it
-becomes linear because E D M / p_j has only two values. They are rounded up to integer worker-slots,
-as the left side is an integer: so no engine tolerance can accept a job that is almost done.
+becomes linear because E D M / p_j has only two values. The two values are rounded up to integer
+worker-slots, as the left side is an integer. So no engine tolerance can accept a job that is almost
+done.
 """
 
 from collections.abc import Callable, Iterable
@@ -38,14 +39,13 @@ def build(instance: EdgeInstance) -> "pyo.ConcreteModel":
     view, given = compiled(instance), arrays(instance)
     J = [task.job for task in view.tasks]
     S, T = range(len(instance.servers)), range(view.first, view.last + 1)
-    task_of = {task.job: task for task in view.tasks}
     C = {
-        (j, s): int(min(view.workers[s, task_of[j].worker_type], given.chunks[j]))
+        (j, s): int(min(view.workers[s, view.task_of[j].worker_type], given.chunks[j]))
         for j in J
         for s in S
     }
-    has_ps = {(j, s): bool(view.ps[s, task_of[j].ps_type] >= 1) for j in J for s in S}
-    ready = {(j, s): int(task_of[j].ready[s]) for j in J for s in S}
+    has_ps = {(j, s): bool(view.ps[s, view.task_of[j].ps_type] >= 1) for j in J for s in S}
+    ready = {(j, s): int(view.task_of[j].ready[s]) for j in J for s in S}
     usable = [(j, s, t) for j in J for s in S for t in T if t >= ready[j, s]]
     early = [(j, s, t) for j in J for s in S for t in T if t < ready[j, s]]
 
@@ -75,7 +75,7 @@ def build(instance: EdgeInstance) -> "pyo.ConcreteModel":
         )
     else:
         model.objective = pyo.Objective(
-            expr=sum((t - task_of[j].arrival) * model.end[j, t] for j in J for t in T),
+            expr=sum((t - view.task_of[j].arrival) * model.end[j, t] for j in J for t in T),
             doc="(2): sum of c_j - a_j",
         )
 

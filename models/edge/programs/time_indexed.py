@@ -8,10 +8,10 @@ Columns, for job j in a mode with n workers from slot h on:
 - X[j,h,n] in {0, 1}: the job runs split over servers;
 - w[j,h,n,s] integer: its workers on server s; q[j,h,n,s] in {0, 1}: its PS is there.
 
-For a fixed job, start and mode the choices of (w, q) are the integer points of
-{0 <= w <= W, sum w = n} x {sum q = 1}, whose vertices are integral: the linear relaxation is as
-strong as the relaxation of (4), with one column for each placement. A split mode may land on one
-server and then runs longer than needed, which is feasible and dominated.
+Let job, start and mode be fixed. Then (w, q) is an integer point of the polytope
+{0 <= w <= W, sum w = n} x {sum q = 1}, whose vertices are integral. So the linear relaxation is as
+strong as the relaxation of (4), which has one column for each placement. A split mode may land on
+one server and then runs longer than needed, which is feasible and dominated.
 
 References
 ----------

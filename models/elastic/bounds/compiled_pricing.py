@@ -15,7 +15,7 @@ from schedgap.models.elastic.bounds.container_prices import (
     ContainerPrices,
     ContainerRun,
 )
-from schedgap.models.elastic.bounds.kernel import PRICING, JobModes, Runs, kernel
+from schedgap.models.elastic.bounds.kernel import PRICING, JobModes, Runs
 from schedgap.models.elastic.modes import ModeTable, cluster, mode_table
 from schedgap.models.elastic.placement import Floats
 from schedgap.solvers.children.clock import Clock
@@ -25,8 +25,8 @@ OPEN = 2**60  # last slot of an open horizon
 
 def fastest_pricer(instance: ElasticInstance) -> ContainerPricer:
     """Return the pricing problem, compiled for large instances."""
-    compiled = kernel(instance) is not None and PRICING.is_ready
-    return CompiledPricer(instance, PRICING.fast) if compiled else ContainerPricer(instance)
+    price = PRICING.compiled(instance)
+    return ContainerPricer(instance) if price is None else CompiledPricer(instance, price)
 
 
 class CompiledPricer(ContainerPricer):

@@ -71,9 +71,9 @@ def price(jobs: Any, runs: Any, edges: Any, paid: Any, last: int) -> None:
                         runs.mode[j], runs.start[j], runs.cost[j] = k, row, cost
 
 
-def kernel(instance: ElasticInstance) -> Kernel | None:
-    """Return the kernel if the instance is worth the loading of compiled code."""
-    return PRICING if len(instance.jobs) * len(instance.servers) >= LARGE else None
+def large(instance: ElasticInstance) -> bool:
+    """Return whether an instance is worth the loading of compiled code."""
+    return len(instance.jobs) * len(instance.servers) >= LARGE
 
 
 def _sample() -> tuple[Any, ...]:
@@ -83,4 +83,4 @@ def _sample() -> tuple[Any, ...]:
     return jobs, Runs(none.copy(), none.copy(), np.zeros(1)), np.arange(2), np.zeros((1, 2)), 1
 
 
-PRICING = Kernel("elastic-pricing", (price,), _sample)
+PRICING = Kernel("elastic-pricing", (price,), _sample, large)

@@ -12,14 +12,13 @@ and computation", European Journal of Operational Research 90 (1996): the serial
 two steps is new; the first is a relaxation of the second.
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.bounds.kernel import LARGE
+from schedgap.models.elastic.bounds.kernel import large
 from schedgap.models.elastic.placement import TIE, TOLERANCE, Floats, Ints
 from schedgap.solvers.search.annealing import listed, without_moves
 from schedgap.solvers.search.compiled import Kernel
@@ -367,16 +366,6 @@ def insert(problem: Any, state: Any, j: int, gene: Any, spare: float, rng: Any) 
         best = least.min()
 
 
-def kernel(instance: ElasticInstance) -> Kernel | None:
-    """Return the kernel if the instance is worth the loading of compiled code."""
-    return KERNEL if len(instance.jobs) * len(instance.servers) >= LARGE else None
-
-
-def entry(instance: ElasticInstance) -> Callable[..., int]:
-    """Return the lists and moves of the kernel, compiled for large instances."""
-    return KERNEL.plain if kernel(instance) is None else KERNEL.fast
-
-
 def _sample() -> tuple[Any, ...]:
     """Return arguments of the entry, for the compiler."""
     from schedgap.instances.generate import generate
@@ -392,4 +381,5 @@ KERNEL = Kernel(
     "elastic",
     (copy, apply, smallest, fill_cost, place_ps, place_central, place, cost_mode, insert, *GENERIC),
     _sample,
+    large,
 )

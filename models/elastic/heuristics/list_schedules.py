@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.algorithms.pricing import PricedServers
-from schedgap.models.elastic.heuristics.kernel import KERNEL, entry
+from schedgap.models.elastic.heuristics.kernel import KERNEL
 from schedgap.models.elastic.heuristics.partial_schedule import PartialSchedule
 from schedgap.models.elastic.modes import cluster, mode_table, modes
 from schedgap.models.elastic.placement import Floats
@@ -68,7 +68,7 @@ def list_schedule(
     slots = max((instance.jobs[j].arrival for j in order), default=1) + 2 * longest
     slots = max(slots, longest + (0 if upto is None else upto.shape[1] - 1))
     last = math.inf if instance.last_end is None else instance.last_end - 1
-    run = entry(instance)
+    run = KERNEL.entry(instance)
     try:
         partial, left = PartialSchedule(instance, int(min(slots, last)), upto), list(order)
         while left:

@@ -27,7 +27,7 @@ from schedgap.models.elastic.bounds.compiled_pricing import fastest_pricer
 from schedgap.models.elastic.bounds.configuration_lp import Block, solve_configurations
 from schedgap.models.elastic.bounds.container_prices import ContainerPrices
 from schedgap.models.elastic.heuristics.initial import initial_state
-from schedgap.models.elastic.heuristics.kernel import entry
+from schedgap.models.elastic.heuristics.kernel import KERNEL
 from schedgap.models.elastic.heuristics.list_schedules import NO_PLACE, list_schedule, wspt_order
 from schedgap.models.elastic.heuristics.partial_schedule import PartialSchedule
 from schedgap.models.elastic.modes import modes
@@ -144,8 +144,8 @@ def search(
     jobs = len(instance.jobs)
     terms = Terms(np.arange(jobs), np.zeros(jobs, dtype=np.int64), GENES, MAX_REMOVED)
     _, made = anneal(
-        entry(instance), partial.problem._replace(keys=np.stack(keys)), partial.state, terms,
-        hot=HOT, cold=COLD, moves=moves * jobs,
+        KERNEL.entry(instance), partial.problem._replace(keys=np.stack(keys)),
+        partial.state, terms, hot=HOT, cold=COLD, moves=moves * jobs,
         seed=call.seed, target=state.lower, stop=call.clock.expired,
         spent=call.clock.share(1).spent,
         on_better=lambda plan, value: state.incumbent(schedule_of(instance, partial.runs(plan))),

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from schedgap.instances.hare import HareInstance
 from schedgap.models.hare.integer_time import Ints
 from schedgap.solvers.search.compiled import Kernel
 
@@ -171,11 +170,6 @@ def run(jobs: Any, plans: Any, grid: Any, price: Any, paid: Any) -> None:
         price_job(jobs, plans, n, grid, price, paid)
 
 
-def kernel(instance: HareInstance) -> Kernel | None:
-    """Return the kernel if the instance is worth the compilation."""
-    return PLANS if instance.number_of_tasks >= LARGE else None
-
-
 def _sample() -> tuple[Any, ...]:
     """Return the arguments of the compiled entry, for the compiler."""
     one, ints = np.ones(1), np.ones(1, np.int64)
@@ -188,4 +182,5 @@ PLANS = Kernel(
     "hare-plans",
     (paid_until, fill_cost, fill_round, add_round, add_use, price_job, run),
     _sample,
+    lambda instance: instance.number_of_tasks >= LARGE,
 )

@@ -270,11 +270,6 @@ def insert(problem: Any, state: Any, j: int, gene: Any, spare: float, rng: Any) 
     return True
 
 
-def kernel(instance: HareInstance) -> Kernel | None:
-    """Return the kernel if the instance is worth the compilation."""
-    return KERNEL if instance.number_of_tasks >= LARGE else None
-
-
 def _sample() -> tuple[Any, ...]:
     """Return arguments of the entry, for the compiler."""
     from schedgap.instances.generate import generate
@@ -291,4 +286,5 @@ KERNEL = Kernel(
     "hare",
     (copy, find, split, merge, reserve, apply, first_fit, place, insert, *GENERIC),
     _sample,
+    lambda instance: instance.number_of_tasks >= LARGE,
 )

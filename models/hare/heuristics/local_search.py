@@ -22,7 +22,7 @@ from schedgap.instances.hare import HareArrays, HareInstance, HareSchedule, arra
 from schedgap.instances.hare.compiled import lengths_around
 from schedgap.models.hare.algorithms.list_wspt import list_wspt, smith_ratio
 from schedgap.models.hare.decode import assign_gpus
-from schedgap.models.hare.heuristics.kernel import KERNEL, Plan, Problem, State, kernel
+from schedgap.models.hare.heuristics.kernel import KERNEL, Plan, Problem, State
 from schedgap.models.hare.integer_time import HareSteps, steps
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers import Clock
@@ -125,7 +125,7 @@ class LocalSearch:
         self.instance, self._seed, self._on_improvement = instance, seed, on_improvement
         self._problem, self._batches, self._unit = problem_of(instance)
         self._state = empty_state(self._problem)
-        self._run = KERNEL.plain if kernel(instance) is None else KERNEL.fast
+        self._run = KERNEL.entry(instance)
         train, weight = arrays(instance).train, float(self._problem.weight.mean())
         speed = (train.min(axis=1)[:, None] / train).mean(axis=0)  # [k] <= 1
         prices = np.array([level * weight * speed for level in LEVELS])

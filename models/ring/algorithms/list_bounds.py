@@ -26,13 +26,13 @@ def list_bound(table: RateTable, trial: Trial) -> int | None:
     Returns
     -------
     int or None
-        max_j floor((A - G_j rho_j) / (N - g_j + 1)) + rho_j, where A = sum_i G_i rho_i, and g_j is
+        max_j floor((A - G_j rho_j) / (N - g_j + 1)) + rho_j. Here A = sum_i G_i rho_i, and g_j is
         the largest G_i among the jobs dispatched up to j. None if the run is infeasible, or if the
         limit excluded an idle GPU.
 
     Notes
     -----
-    In every slot before start_j some job dispatched up to j waits, so at least N - g_j + 1 GPUs are
+    In every slot before start_j some job dispatched up to j waits. So at least N - g_j + 1 GPUs are
     busy with other jobs. Hence (start_j - 1) (N - g_j + 1) <= A - G_j rho_j, and
     end_j = start_j - 1 + rho_j.
     """
@@ -56,7 +56,7 @@ def list_factor(table: RateTable, *, smallest_first: bool = True) -> Fraction:
     Notes
     -----
     In `list_bound`, A <= phi N T* and rho_j <= phi T* for the optimum T*. With the smallest job
-    first, g_j = G_j, and the coefficient of rho_j is (N - 2 G_j + 1) / (N - G_j + 1), which counts
+    first, g_j = G_j. The coefficient of rho_j is then (N - 2 G_j + 1) / (N - G_j + 1), which counts
     as 0 if negative. For jobs of one GPU, F is Graham's 2 - 1/m. F <= n_g if n_g >= 2, so the
     inequality of Theorem 5 follows there.
     """

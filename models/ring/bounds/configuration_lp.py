@@ -8,10 +8,11 @@ servers, and the rings in company have the other ones. The master program is
     min sum over configurations:  x_c  subject to, for each job j and each facet (u, v, w) of it,
         sum over configurations with j:  (w / d_j [inside] + u [alone] + v [company]) x_c >= w
 
-where d_j is the execution time inside a server, and u a + v b >= w is a facet of the convex hull of
-the numbers of slots (a, b), alone and in company, in which a ring completes its iterations. These
-are whole, since configurations change between slots only. The bound knows what `pattern-lp` does
-not: rings that are too large for a server must slow each other, or wait.
+where d_j is the execution time inside a server, and u a + v b >= w is a facet. The facets belong to
+the convex hull of all pairs (a, b) in which a ring completes its iterations: numbers of slots,
+alone and in company. These numbers are whole, since configurations change between slots only. The
+bound knows what `pattern-lp` does not: rings that are too large for a server must slow each other,
+or wait.
 
 Prices of a slot at each level prove the bound in integers: see `bound`.
 

@@ -83,7 +83,7 @@ class Refutation:
 def refutes(table: RateTable, refutation: Refutation) -> bool:
     """Return whether the prices prove that no schedule ends by the end of slot `slots`.
 
-    They do if the value of all workers, sum_j G_j price_j, exceeds sum_c N_c v_c, where v_c is the
+    They do if the value of all workers, sum_j G_j price_j, exceeds sum_c N_c v_c. Here v_c is the
     largest value of a pattern of class c. Integer arithmetic throughout.
 
     Parameters

@@ -1,8 +1,8 @@
 """Write a proof of optimality: decide slot by slot, and close what prices of configurations close.
 
-The prices are dual values of a linear program: configurations of jobs that run at the same time,
-for as few slots as complete the remaining work of every job. It is solved for the first few slots;
-regions further down are closed by prices found before, or divided.
+The prices are dual values of a linear program. Its columns are configurations of jobs that run at
+the same time. The program takes as few slots as complete the remaining work of every job. It is
+solved for the first few slots; regions further down are closed by prices found before, or divided.
 
 References
 ----------
@@ -121,9 +121,9 @@ def best_prices(space: RingSpace, region: Region, budget: Budget) -> dict[str, A
 
     Notes
     -----
-    min sum_c x_c, the number of slots, subject to: the configurations give job j on n servers
-    a share y_jn of its progress and of its least number of slots, and sum_n y_jn = 1. The shares
-    make progress of jobs of any length comparable.
+    The program minimises sum_c x_c, the number of slots. The configurations give job j on n servers
+    a share y_jn of its progress and of its least number of slots. The shares of a job add up to 1,
+    and make progress of jobs of any length comparable.
     """
     jobs, modes = space.jobs, _modes(space, region)
     number = {(mode.job, mode.servers): i for i, mode in enumerate(modes)}

@@ -2,9 +2,10 @@
 
 Each job of the order starts as soon as its GPUs are free of the jobs before it. Inside a server
 these are a block of adjacent GPUs, which the search chooses. A job without a block takes the mode
-and the GPUs with which it ends first. A ring either has its servers without other rings, or is
-planned at the rate for two and shares each of them with one such ring at a time. So no ring takes
-longer than planned. The cost is the excess, the GPU-slots beyond a target makespan.
+and the GPUs with which it ends first. A ring has its servers without other rings, or shares each of
+them with one other ring at a time. In the second case all of these rings are planned at the rate
+for two. So no ring takes longer than planned. The cost is the excess, the GPU-slots beyond a target
+makespan.
 
 A move gives a job another block, often in exchange for the jobs there, or another place in the
 order. After the last ring the servers are independent, so only the servers of a move run again.
@@ -22,7 +23,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from schedgap.instances.ring import RingInstance
 from schedgap.solvers.search.annealing import without_moves
 from schedgap.solvers.search.compiled import Kernel
 from schedgap.solvers.search.moves import temperature, total
@@ -34,7 +34,7 @@ ONE_WAY = 0.3  # probability that a job changes its block without an exchange
 LATE = 0.7  # probability that a job is drawn from those on late GPUs
 LATER = 64  # moves after which these are collected again
 SHIFT = 0.3  # probability that a job with a block moves in the order, if there are rings
-LARGE = 100  # jobs x servers from which on the search waits until it is compiled
+FEW = 15  # jobs from which on the search is compiled
 
 
 class Problem(NamedTuple):
@@ -379,11 +379,6 @@ def run(
                 copy(problem, old, plan, s, s + 1)
 
 
-def kernel(instance: RingInstance) -> Kernel | None:
-    """Return what an instance of this size needs compiled."""
-    return KERNEL if len(instance.jobs) * len(instance.servers) >= LARGE else None
-
-
 def _sample() -> tuple[Any, ...]:
     """Return arguments of the entry, for the compiler: one job on one GPU."""
     from schedgap.models.ring.heuristics.local_search import state_of
@@ -398,4 +393,5 @@ KERNEL = Kernel(
     (total, temperature, run_inside, fits, run_free, count_excess, run_all, move_to, shift,
      run_server, copy, collect_late, draw_block, exchange, change, run),
     _sample,
+    lambda instance: len(instance.jobs) >= FEW,
 )  # fmt: skip

@@ -18,6 +18,7 @@ from schedgap.models.ring.bounds.elementary import inside_slots, width_dff
 from schedgap.models.ring.dispatch import NO_PLACE, trial_schedule
 from schedgap.models.ring.heuristics.kernel import (
     ANY,
+    FEW,
     KERNEL,
     Ints,
     Plan,
@@ -36,7 +37,6 @@ from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.search.annealing import anneal
 from schedgap.solvers.search.moves import total
 
-_FEW = 15  # jobs from which on the search is compiled
 _MOVES, _FEW_MOVES = 2000, 100  # moves of a job for a target, compiled or not
 _MANY, _TURN = 40, 0.1
 _MORE_SERVERS = 2  # that a ring may use beyond the fewest possible
@@ -189,9 +189,9 @@ def local_search(
     if len(table.size) * table.gpus > _MOST_CELLS or budget.clock.expired():
         return None
     jobs, problem, clock = len(table.size), problem_of(table), budget.clock
-    run = KERNEL.plain if jobs < _FEW else KERNEL.fast
+    run = KERNEL.entry(table.instance)
     if moves is None:
-        moves = _FEW_MOVES if jobs < _FEW else _MOVES
+        moves = _FEW_MOVES if jobs < FEW else _MOVES
     convert: Any = list if run is KERNEL.plain else lambda row: np.array(row, dtype=np.int64)
 
     aimed, turn = Problem(*map(convert, problem)), _TURN if jobs < _MANY else 0.0

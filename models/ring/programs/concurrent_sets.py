@@ -1,7 +1,7 @@
 """Contention without slots: sets of rings that run concurrently, and for how long (ours).
 
 The progress of a ring depends on the rings that run at the same time, but not on when. If few rings
-fit into the cluster at once, there are few such sets, and a variable for each counts the slots in
+fit into the cluster at once, there are few such sets. A variable for each set counts the slots in
 which exactly its rings run. By inclusion and exclusion these variables are determined by the starts
 and ends, so the model is exact. They also give a linear bound that knows which rings must share a
 server before anything is placed.
@@ -54,8 +54,9 @@ def concurrent_sets(table: RateTable, rings: Sequence[int], most: int) -> list[R
 def must_share_server(table: RateTable, job: int, others: Sequence[int]) -> bool:
     """Return whether a ring necessarily shares a server with one of others that run concurrently.
 
-    It does unless the servers can be split into two or more with enough GPUs for the ring and two
-    or more with enough GPUs for the others. Only GPUs are counted, so False proves nothing.
+    The ring does, unless the servers can be split into two parts, each of two or more. One part has
+    enough GPUs for the ring, and one has enough for the others. Only GPUs are counted, so False
+    proves nothing.
 
     `others`: rings that run at the same time, each over several servers.
     """
@@ -72,7 +73,8 @@ def _splits(table: RateTable) -> int:
     """Return, as bits, the numbers of GPUs of all sets of 2+ servers whose complement has 2+.
 
     Bit g of reachable[a, b] is set if some split of the servers seen so far has g GPUs in the first
-    part, a servers there and b in the second part, where 2 stands for two or more.
+    part. This split has a servers in the first part and b in the second part, where 2 stands for
+    two or more.
     """
     counts = (0, 1, 2)
     reachable = {(a, b): int(a == b == 0) for a in counts for b in counts}
@@ -99,9 +101,9 @@ def add_contention_by_sets(
     the sum of slots[c] over c >= b is the overlap of the intervals of b (`_equate_overlap`); these
     equations determine slots[c].
 
-    Progress of job j on n servers: rate(n, 1) in all of its slots, less
-    rate(n, p - 1) - rate(n, p) in each slot with contention level p or more. In a set c that level
-    is reached if j and p - 1 other rings of c use a common server; then slowed >= slots[c].
+    Job j on n servers makes progress rate(n, 1) in all of its slots. In each slot with contention
+    level p or more, it makes rate(n, p - 1) - rate(n, p) less. In a set c that level is reached if
+    j and p - 1 other rings of c use a common server; then slowed >= slots[c].
     """
     model, horizon = program.model, program.horizon
     slots = {c: model.new_int_var(0, horizon, f"slots{c}") for c in sets}

@@ -59,8 +59,8 @@ def build(
 
     Notes
     -----
-    Source: RAR-DDLS, (1)-(9). About J S Boolean variables, and with `slots` H (J + S p + J p) more,
-    where J counts only the jobs that can be spread and still end by H.
+    Source: RAR-DDLS, (1)-(9). There are about J S Boolean variables, and with `slots` H (J + S p +
+    J p) more. Here J counts only the jobs that can be spread and still end by H.
     """
     program = interval_program(instance, horizon)
     if program is None:
@@ -104,10 +104,10 @@ def _add_contention_by_pairs(program: IntervalProgram, table: RateTable) -> None
     """Let two rings that share a server slow each other while they overlap.
 
     In a common slot p_j >= 2. So job j makes progress rate(n, 2) or less in the slots of the
-    overlap, and rate(n, 1) or less in the others:
+    overlap, and rate(n, 1) or less in the others. The row is
     rate(n, 1) duration - (rate(n, 1) - rate(n, 2)) overlap >= required progress.
-    The overlaps of j with jobs no two of which fit into the cluster with j are disjoint, so
-    they add up. The constraints are implied by the whole program.
+    The overlaps of j with jobs no two of which fit into the cluster with j are disjoint, so they
+    add up. The constraints are implied by the whole program.
     """
     model, rings = program.model, sorted(program.spread)
     overlap: dict[tuple[int, int], IntVar] = {}

@@ -3,7 +3,7 @@
 Every schedule gives each job the number of GPUs it asks for. If a job's load is at most its best
 execution time, no GPU has a load above the makespan; hence the least limit on loads over all
 choices of GPUs is a lower bound on the makespan. GPUs are identical, and so are jobs of equal size
-and load, which are called a kind: the program decides how many jobs of each kind use each GPU. If
+and load, which are called a kind. The program decides how many jobs of each kind use each GPU. If
 no count exceeds the number of jobs of the kind, the counts can always be split into the jobs.
 """
 

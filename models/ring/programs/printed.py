@@ -103,8 +103,8 @@ def build(instance: RingInstance, *, horizon: int, lower: int | None = None) -> 
     -----
     Source: RAR-DDLS, (1)-(9). Number of columns: see `size`. Levels linearise (6): lev[j, t, p] may
     be positive only if j is active in slot t with p_j[t] <= p. The progress in a slot is then
-    sum_p (rate(p) - rate(p + 1)) lev[j, t, p], which telescopes to the rate at p_j[t], and (9) sums
-    it over the slots. The rows `cut_*` are implied by the others or break symmetries.
+    sum_p (rate(p) - rate(p + 1)) lev[j, t, p], which telescopes to the rate at p_j[t]. Row (9) sums
+    the progress over the slots. The rows `cut_*` are implied by the others or break symmetries.
     """
     import pyomo.core as pyo
 
