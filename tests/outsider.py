@@ -16,7 +16,7 @@ from typing import NamedTuple
 # All share the imported modules and the warm child processes.
 COMMAND_LINES = """
 import contextlib, io, json, sys
-import pytest
+from importlib import import_module
 from schedgap.cli import run
 
 answers, sys.stdout = sys.stdout, sys.stderr
@@ -25,7 +25,7 @@ if __name__ == "__main__":
         out, err = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             program, *words = json.loads(line)
-            code = run(words) if program == "schedgap" else int(pytest.main(words))
+            code = int((run if program == "schedgap" else import_module(program).main)(words))
         print(json.dumps([code, out.getvalue(), err.getvalue()]), file=answers, flush=True)
 """
 
@@ -38,7 +38,31 @@ class Done(NamedTuple):
     err: str
 
 
-class Outsider:
+class Shell:
+    """A process that runs command lines, one after another."""
+
+    def __init__(self, python: Path | str, folder: Path, **environment: str) -> None:
+        self.process = subprocess.Popen(
+            [python, "-c", COMMAND_LINES], cwd=folder, env=os.environ | environment,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8",
+        )  # fmt: skip
+
+    def __call__(self, *words: object, program: str = "schedgap", code: int = 0) -> Done:
+        """Run a command line."""
+        assert self.process.stdin and self.process.stdout
+        print(json.dumps([program, *map(str, words)]), file=self.process.stdin, flush=True)
+        done = Done(*json.loads(self.process.stdout.readline()))
+        assert done.code == code, f"{words}: {done}"
+        assert "Traceback" not in done.err
+        return done
+
+    def close(self) -> None:
+        assert self.process.stdin
+        self.process.stdin.close()
+        assert self.process.wait(60) == 0
+
+
+class Outsider(Shell):
     """An environment with a package installed, and a folder to work in."""
 
     def __init__(self, folder: Path, package: Path) -> None:
@@ -62,24 +86,7 @@ class Outsider:
             "--no-build-isolation", "--no-index", "--disable-pip-version-check",
             folder / package.name)  # fmt: skip
 
-        self.shell = subprocess.Popen(
-            [self.python, "-c", COMMAND_LINES],
-            cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8",
-        )  # fmt: skip
-
-    def __call__(self, *words: object, program: str = "schedgap", code: int = 0) -> Done:
-        """Run a command line."""
-        assert self.shell.stdin and self.shell.stdout
-        print(json.dumps([program, *map(str, words)]), file=self.shell.stdin, flush=True)
-        done = Done(*json.loads(self.shell.stdout.readline()))
-        assert done.code == code, f"{words}: {done}"
-        assert "Traceback" not in done.err
-        return done
-
-    def close(self) -> None:
-        assert self.shell.stdin
-        self.shell.stdin.close()
-        assert self.shell.wait(60) == 0
+        super().__init__(self.python, self.folder)
 
 
 def run(*command: object) -> None:

@@ -24,7 +24,6 @@ COMMANDS = [line.partition("#")[0].split()
 @pytest.fixture(scope="module")
 def outsider(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outsider]:
     """An environment in which the commands of the page have been run, in their order."""
-    pytest.importorskip("pip")
     made = Outsider(tmp_path_factory.mktemp("outsider"), EXAMPLE)
     for words in COMMANDS:
         made.said[" ".join(words)] = made(*words).out

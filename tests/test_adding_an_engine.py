@@ -3,15 +3,16 @@
 import ast
 import io
 import json
-import os
 import re
-import subprocess
 import sys
 import tokenize
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from outsider import Shell
 
 PAGE = (Path(__file__).parents[1] / "docs" / "adding-an-engine.md").read_text(encoding="utf-8")
 MOST_LINES = 100  # counts code: neither blank nor docstring
@@ -49,17 +50,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def _schedgap(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "schedgap", *words],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(folder), "COLUMNS": "200"},
-        timeout=300,
-        check=False,
-    )
+@pytest.fixture(scope="module")
+def schedgap(folder: Path) -> Iterator[Shell]:
+    made = Shell(sys.executable, folder, PYTHONPATH=str(folder), COLUMNS="200")
+    yield made
+    made.close()
 
 
 def test_the_page_keeps_its_promise_of_lines(folder: Path) -> None:
@@ -67,25 +62,21 @@ def test_the_page_keeps_its_promise_of_lines(folder: Path) -> None:
     assert count < MOST_LINES and f"in {count} lines of code" in PAGE
 
 
-def test_the_engine_keeps_the_contract(folder: Path) -> None:
-    done = _schedgap(folder, "engines", "--check", "tree")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "finds the optimum" in done.stdout and "obeys the memory limit" in done.stdout
+def test_the_engine_keeps_the_contract(schedgap: Shell) -> None:
+    said = schedgap("engines", "--check", "tree").out
+    assert "finds the optimum" in said and "obeys the memory limit" in said
 
 
-def test_a_method_runs_with_the_engine(folder: Path) -> None:
-    assert (
-        _schedgap(folder, "generate", "hare", "--preset", "toy", "--out", "toy.json").returncode
-        == 0
-    )
+def test_a_method_runs_with_the_engine(schedgap: Shell) -> None:
+    schedgap("generate", "hare", "--preset", "toy", "--out", "toy.json")
     solve = ["solve", "toy.json", "--method", "time-indexed", "--engine", "tree"]
-    found = json.loads(_schedgap(folder, *solve, "--json").stdout)
+    found = json.loads(schedgap(*solve, "--json").out)
     assert (found["status"], found["objective"]) == ("optimal", 8)
     assert found["versions"]["tree-engine"] == "1.0"
-    rows = json.loads(_schedgap(folder, "methods", "hare", "--json").stdout)
+    rows = json.loads(schedgap("methods", "hare", "--json").out)
     assert not any("tree" in row["engines"] for row in rows)  # as in generated pages
-    refused = _schedgap(folder, "solve", "toy.json", "--method", "big-m", "--engine", "three")
-    assert refused.returncode == 2 and "highs, gurobi, scip, tree, not 'three'" in refused.stderr
+    refused = schedgap("solve", "toy.json", "--method", "big-m", "--engine", "three", code=2)
+    assert "highs, gurobi, scip, tree, not 'three'" in refused.err
 
 
 def test_a_broken_engine_is_one_line_and_breaks_nothing_else(folder: Path, tmp_path: Path) -> None:
@@ -108,10 +99,12 @@ def test_a_broken_engine_is_one_line_and_breaks_nothing_else(folder: Path, tmp_p
         point = f"[schedgap.engines]\n{name} = {name}_engine:ENGINE\n"
         (metadata / "entry_points.txt").write_text(point)
     (tmp_path / "tree_engine.py").write_text((folder / "tree_engine.py").read_text())
-    done = _schedgap(tmp_path, "engines")
-    assert done.returncode == 0 and "scip" in done.stdout
-    said = done.stderr.splitlines()
-    assert len(said) == 4, done.stderr
+    shell = Shell(sys.executable, tmp_path, PYTHONPATH=str(tmp_path))
+    done = shell("engines")
+    shell.close()
+    assert "scip" in done.out
+    said = done.err.splitlines()
+    assert len(said) == 4, done.err
     assert "engine absent of package absent-package is left out: ModuleNotFoundError" in said[0]
     assert "highs of package highs-package is left out: its name is 'tree'" in said[1]
     assert "scip of package scip-package is left out: there is another engine of this" in said[2]

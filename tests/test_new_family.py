@@ -24,7 +24,6 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def outsider(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outsider]:
-    pytest.importorskip("pip")
     made = Outsider(tmp_path_factory.mktemp("outsider"), package)
     yield made
     made.close()

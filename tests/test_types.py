@@ -119,7 +119,6 @@ def both(paper: Paper) -> None:
 @pytest.mark.skipif(os.name == "nt", reason="the package is put together by symbolic links")
 def test_a_family_that_mixes_up_its_classes_is_refused(tmp_path: Path) -> None:
     """And the package in examples/ is accepted."""
-    pytest.importorskip("mypy")
     package = tmp_path / "schedgap"  # as it is installed, from the rooms of the repository
     package.mkdir()
     for source in [*(ROOT / "src/schedgap").iterdir(), ROOT / "models", ROOT / "instances"]:

@@ -22,8 +22,9 @@ INSTANCES = [sg.generate("hare", preset="small", seed=seed) for seed in (1, 2, 3
 METHODS = ["srtf", "job-alone", "lp"]  # the last needs HiGHS
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
+    """The one cluster of all tests; killed workers start again."""
     from distributed import LocalCluster
 
     with LocalCluster(
@@ -79,6 +80,7 @@ def test_tasks_in_flight_follow_the_threads_of_the_cluster(tmp_path: Path, clust
     from distributed import Client
 
     with Client(cluster.scheduler_address, set_as_default=False) as client:
+        client.wait_for_workers(2)
         pool = DaskPool(client, Folder(tmp_path), {}, None)
         assert pool.slots() == 2 + 1
         cluster.scale(3)

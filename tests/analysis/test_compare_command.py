@@ -27,19 +27,19 @@ main()
 """
 
 
-def command(folder: Path, *arguments: str) -> "subprocess.Popen[str]":
+def words(folder: Path, *arguments: str) -> list[str]:
     file = folder / "down.json"
     write_json(file, toy(6, 4, 2, name="down").to_data())
-    words = [sys.executable, "-c", COMMAND.format(here=HERE), "compare", str(file)]
-    words += ["--run", str(folder / "r"), "--workers", "2", *arguments]
-    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return ["compare", str(file), "--run", str(folder / "r"), "--workers", "2", *arguments]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are those of POSIX")
 def test_sigterm_ends_cleanly_and_keeps_what_is_finished(tmp_path: Path) -> None:
     """As a batch system sends it: also to the child processes, which must not look like crashes."""
     names = "first,first:pause=60,first:pause=61"
-    with command(tmp_path, "--methods", names, "--time-limit", "90") as process:
+    line = [sys.executable, "-c", COMMAND.format(here=HERE)]
+    line += words(tmp_path, "--methods", names, "--time-limit", "90")
+    with subprocess.Popen(line, stderr=subprocess.PIPE, text=True) as process:
         tasks = tmp_path / "r/tasks"
         end = time.monotonic() + 60
         while not (tasks.is_dir() and any(tasks.glob("[!.]*.json"))) and time.monotonic() < end:
@@ -56,11 +56,11 @@ def test_sigterm_ends_cleanly_and_keeps_what_is_finished(tmp_path: Path) -> None
     assert list(tasks.glob(".*")) == []  # no claim
 
 
-def test_on_a_pipe_each_finished_task_is_a_line(tmp_path: Path) -> None:
-    with command(tmp_path, "--methods", "exact,fails") as process:
-        _, said = process.communicate()
-        assert process.returncode == 0
-    lines = said.splitlines()
+def test_on_a_pipe_each_finished_task_is_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(words(tmp_path, "--methods", "exact,fails")) == 0
+    lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "schedgap: 0 of 2 tasks are done"
     assert {line.partition(" down: ")[2].partition(" s")[0][:15] for line in lines[1:3]} == {
         "scan: optimal, ", "fails: error"
@@ -68,14 +68,15 @@ def test_on_a_pipe_each_finished_task_is_a_line(tmp_path: Path) -> None:
     assert {line.split()[1] for line in lines[1:3]} == {"1/2", "2/2"}
 
 
-def test_on_a_pipe_many_tasks_have_few_lines_and_each_failure_has_one(tmp_path: Path) -> None:
+def test_on_a_pipe_many_tasks_have_few_lines_and_each_failure_has_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     files = [tmp_path / f"t{n}.json" for n in range(11)]
     for n, file in enumerate(files):
         write_json(file, toy(n + 1, name=file.stem).to_data())
-    with command(tmp_path, "--methods", "first,fails", *map(str, files[1:])) as process:
-        _, said = process.communicate()
-        assert process.returncode == 0
-    lines = [line.removeprefix("schedgap: ") for line in said.splitlines()]
+    assert run(words(tmp_path, "--methods", "first,fails", *map(str, files[1:]))) == 0
+    said = capsys.readouterr().err.splitlines()
+    lines = [line.removeprefix("schedgap: ") for line in said]
     progress = [line for line in lines if line.endswith("of 22 tasks are done")]
     assert len(progress) == 1 + LINES and [progress[0], progress[-1]] == [
         "0 of 22 tasks are done", "22 of 22 tasks are done"

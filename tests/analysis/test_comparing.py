@@ -20,7 +20,7 @@ from toy_family import toy
 
 import schedgap as sg
 from schedgap import show
-from schedgap.analysis.comparing.compare import compare
+from schedgap.analysis.comparing.compare import DEFAULT_TIME_LIMIT, compare
 from schedgap.analysis.comparing.run import Run
 from schedgap.analysis.records.folder import Folder, TaskRecord, read_record
 from schedgap.analysis.report.results import collect
@@ -221,17 +221,20 @@ def test_workers_give_the_records_of_one(tmp_path: Path) -> None:
     assert len(runs[0]) == 2 * len(names) > 0
 
 
+EIGHT = [toy(6, 4, n, name=f"i{n}") for n in range(8)]
+METHOD = "first:log={log}:pause=0.2"
 PROCESS = """
 import sys; sys.path.insert(0, {here!r})
 import toy_family; toy_family.register()
 from schedgap.analysis.comparing.compare import compare
 instances = [toy_family.toy(6, 4, n, name=f"i{{n}}") for n in range(8)]
-compare(instances, run={run!r}, methods=["first:log={log}:pause=0.2"], workers={workers})
+compare(instances, run={run!r}, methods=[{method!r}], workers={workers})
 """
 
 
 def start(folder: Path, log: Path, workers: int = 1) -> "subprocess.Popen[bytes]":
-    code = PROCESS.format(here=HERE, run=str(folder), log=log, workers=workers)
+    method = METHOD.format(log=log)
+    code = PROCESS.format(here=HERE, run=str(folder), method=method, workers=workers)
     return subprocess.Popen([sys.executable, "-c", code])
 
 
@@ -246,7 +249,7 @@ def test_kill_9_loses_only_the_task_in_flight(tmp_path: Path) -> None:
     before = {name: data for name, data in files(folder).items() if "/." not in name}
     done = [name for name in before if name.startswith("tasks")]
     assert 3 <= len(done) < 8
-    assert start(folder, log).wait() == 0
+    quick(folder, METHOD.format(log=log), targets=EIGHT, time_limit=DEFAULT_TIME_LIMIT)
     after = files(folder)
     assert {name: after[name] for name in before} == before
     assert len(Run(folder)) == 8
@@ -277,10 +280,10 @@ def test_an_interrupted_comparison_keeps_what_is_done_and_leaves_nothing_behind(
     assert psutil.wait_procs(below - before, timeout=5)[1] == []
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_two_processes_share_a_folder(tmp_path: Path, workers: int) -> None:
+def test_two_processes_share_a_folder(tmp_path: Path) -> None:
+    """One runs a task at a time, and the other two, in threads."""
     folder, log = tmp_path / "r", tmp_path / "log"
-    both = [start(folder, log, workers) for _ in range(2)]
+    both = [start(folder, log, workers) for workers in (1, 2)]
     assert [process.wait() for process in both] == [0, 0]
     assert len(Run(folder)) == 8
     assert sorted(log.read_text().splitlines()) == [f"i{n}" for n in range(8)]  # each once

@@ -459,7 +459,6 @@ def test_unknown_formats_are_refused(tmp_path: Path) -> None:
 
 
 def test_parquet_keeps_every_column(unequal: Path) -> None:
-    pytest.importorskip("pyarrow", reason="needs the extra 'data'")
     table = Run(unequal).table()
     data = export(table, "parquet")
     assert isinstance(data, bytes)

@@ -5,7 +5,7 @@ import sys
 from typing import Any
 
 import pytest
-from jupyter_client.manager import start_new_kernel
+from jupyter_client.manager import KernelManager
 
 import schedgap as sg
 from schedgap.analysis.solving import live
@@ -22,14 +22,17 @@ widget.children[1].value = 5
 len(found.instance.jobs), [slider.description for slider in widget.children[:-1]]
 """
 BLOCKED = "import sys; sys.modules['ipywidgets'] = None\n"
+RESTORED = "del sys.modules['ipywidgets']"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
-def outputs(*code: str) -> list[list[Any]]:
+def outputs(kernel: KernelManager, *code: str) -> list[list[Any]]:
     """Return the outputs of the cells in a kernel, without a client that draws widgets."""
-    manager, client = start_new_kernel(kernel_name="python3")
+    client = kernel.blocking_client()
+    client.start_channels()
     found: list[list[Any]] = []
     try:
+        client.wait_for_ready(timeout=60)
         for text in code:
             messages: list[Any] = []
             reply = client.execute_interactive(text, timeout=60, output_hook=messages.append)
@@ -37,13 +40,14 @@ def outputs(*code: str) -> list[list[Any]]:
             found.append([each["content"] for each in messages if "data" in each["content"]])
     finally:
         client.stop_channels()
-        manager.shutdown_kernel(now=True)
     return found
 
 
 @pytest.mark.slow
-def test_a_notebook_has_sliders_with_a_picture_for_pages_without_widgets() -> None:
-    shown, moved = outputs(SHOWN, MOVED)
+def test_a_notebook_has_sliders_with_a_picture_for_pages_without_widgets(
+    kernel: KernelManager,
+) -> None:
+    shown, moved = outputs(kernel, SHOWN, MOVED)
     picture, *_, sliders = (each["data"] for each in shown)  # converters prefer widgets to HTML
     assert WIDGET in sliders and "text/html" not in sliders
     assert "data:image/png;base64," in picture["text/html"] and WIDGET not in picture
@@ -51,8 +55,8 @@ def test_a_notebook_has_sliders_with_a_picture_for_pages_without_widgets() -> No
 
 
 @pytest.mark.slow
-def test_a_notebook_without_widgets_has_the_picture() -> None:
-    (shown,) = outputs(BLOCKED + SHOWN)
+def test_a_notebook_without_widgets_has_the_picture(kernel: KernelManager) -> None:
+    shown, _ = outputs(kernel, BLOCKED + SHOWN, RESTORED)
     assert len(shown) == 1 and WIDGET not in shown[-1]["data"]
     assert "data:image/png;base64," in shown[-1]["data"]["text/html"]
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import nbformat
 import pytest
+from jupyter_client.manager import KernelManager
 from nbclient import NotebookClient
 
 BOTH = """
@@ -16,10 +17,10 @@ run = sg.compare([toy], methods=["sjf-bco", "area"], workers=1)
 """
 
 
-def shown(code: str) -> list[dict[str, Any]]:
+def shown(code: str, kernel: KernelManager) -> list[dict[str, Any]]:
     """Return the content of every message that a kernel displays or updates."""
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
-    client, contents = NotebookClient(notebook, timeout=120, kernel_name="python3"), []
+    client, contents = NotebookClient(notebook, timeout=120, km=kernel), []
     process = client.process_message
 
     def recorded(message: Any, *rest: Any) -> Any:
@@ -33,8 +34,10 @@ def shown(code: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.slow
-def test_a_notebook_shows_a_bar_while_a_method_runs_and_while_methods_are_compared() -> None:
-    texts = [data["text/plain"] for data in shown(BOTH)]
+def test_a_notebook_shows_a_bar_while_a_method_runs_and_while_methods_are_compared(
+    kernel: KernelManager,
+) -> None:
+    texts = [data["text/plain"] for data in shown(BOTH, kernel)]
     assert texts[0].startswith("sjf-bco on ring-toy")
     assert "" in texts  # the bar of solve is removed
     assert any(text.startswith("0/2 tasks") for text in texts)
@@ -42,10 +45,10 @@ def test_a_notebook_shows_a_bar_while_a_method_runs_and_while_methods_are_compar
 
 
 @pytest.mark.slow
-def test_callbacks_of_ones_own_replace_the_bar() -> None:
+def test_callbacks_of_ones_own_replace_the_bar(kernel: KernelManager) -> None:
     code = BOTH.replace('"sjf-bco")\n', '"sjf-bco", on_message=print)\n')
     code = code.replace("workers=1)", "workers=1, on_record=lambda *_: None)")
-    assert shown(code) == []
+    assert shown(code, kernel) == []
 
 
 def test_a_script_shows_nothing() -> None:

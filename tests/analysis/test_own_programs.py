@@ -9,7 +9,7 @@ import schedgap as sg
 from schedgap.analysis.programs.solve_model import _compiled, _same
 from schedgap.errors import InputError, Interrupted, UsageError
 from schedgap.solvers.children.processes import run_child
-from schedgap.solvers.engines.availability import is_installed
+from strategies.engines import needs
 
 NAMES = ("hare", "elastic", "edge", "ring", "dmlrs")
 TOYS: dict[str, Any] = {name: sg.generate(name, preset="toy") for name in NAMES}
@@ -240,8 +240,8 @@ def test_what_no_engine_is_told_is_refused(change: Any, message: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.skipif(not is_installed("gurobi"), reason="Gurobi is not installed")
 def test_quadratic_rows_by_gurobi() -> None:
+    needs("gurobi")
     instance = TINY["hare"]
     mine = sg.solve(instance, sg.model(instance, "relaxed-miqcp"))
     best = sg.solve(instance, "exact", time_limit=30)
@@ -330,8 +330,8 @@ def test_variables_fixed_at_a_solution_do_not_make_a_program_infeasible() -> Non
     assert sg.solve(instance, program).program["status"] == "infeasible"
 
 
-@pytest.mark.skipif(not is_installed("gurobi"), reason="Gurobi is not installed")
 def test_a_power_of_fixed_variables_is_one_line() -> None:
+    needs("gurobi")
     program = sg.model(TINY["hare"], "relaxed-miqcp")
     program.y["J1", :, :, "GPU1"].fix(0.5)
     program.y["J2", :, :, "GPU1"].fix(0.5)

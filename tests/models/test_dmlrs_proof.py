@@ -505,9 +505,17 @@ class Bounds(NullProgress):
 KIND: dict[str, Any] = {"sense": -1, "grid": 0.0, "step": 0.25}
 
 
-def test_trees_prove_bounds_up_to_the_optimum() -> None:
-    instance = sg.generate("dmlrs", preset="small", seed=9301)
+@pytest.fixture(scope="module")
+def optimal() -> tuple[DmlrsInstance, float]:
+    """An instance and its optimum."""
+    instance = DmlrsInstance.from_data(sg.generate("dmlrs", preset="small", seed=9301).to_data())
     optimum = sg.solve(instance, "exact", proof="off").objective
+    assert optimum is not None
+    return instance, optimum
+
+
+def test_trees_prove_bounds_up_to_the_optimum(optimal: tuple[DmlrsInstance, float]) -> None:
+    instance, optimum = optimal
     progress = Bounds()
     kind = KIND | {"budget": Budget(Clock(60))}
     found = refute_stage(progress, instance, prove_goal, -1.2 * optimum, -optimum, **kind)
@@ -523,10 +531,9 @@ def test_trees_prove_bounds_up_to_the_optimum() -> None:
     assert (late.proof, late.proved) == (None, -math.inf)
 
 
-def test_a_claim_past_the_optimum_is_not_proved() -> None:
+def test_a_claim_past_the_optimum_is_not_proved(optimal: tuple[DmlrsInstance, float]) -> None:
     """The tree finds the optimum instead, and then proves it."""
-    instance = sg.generate("dmlrs", preset="small", seed=9301)
-    optimum = sg.solve(instance, "exact", proof="off").objective
+    instance, optimum = optimal
     kind = KIND | {"budget": Budget(Clock(60))}
     progress = Bounds()
     found = refute_stage(progress, instance, prove_goal, -1.1 * optimum, -0.9 * optimum, **kind)

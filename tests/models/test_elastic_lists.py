@@ -202,7 +202,7 @@ def test_lp_guided_uses_its_time_or_says_why() -> None:
         found: dict[str, Any] = outcome.trace["search"]
         return found
 
-    long = ended(StopAt(1000))
+    long = ended(StopAt(500))
     assert long["end"] == "out of time"
     assert ended(StopAt(10**9), moves=5)["end"] == "5 moves for each job"
 

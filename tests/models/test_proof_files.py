@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from schedgap.models import proofs
 from schedgap.models.edge.exact.prove import prove_goal
 from schedgap.models.method import Budget
 from schedgap.models.proofs import check_proof, excluded_value, proof_data, read_proof, write_proof
+from schedgap.proof import main
 from schedgap.solvers import Clock
 from schedgap.solvers.proofs.checker import MAX_BITS, RefusedError
 from strategies.edge_examples import FIVE_JOBS
@@ -221,18 +223,37 @@ def test_the_checker_runs_alone(folder: Path) -> None:
     exit_code, out, _ = run(folder, "check", "i.json", "false.json.gz")
     assert exit_code == 1
     assert out.startswith("NOT PROVED: /tree/")
-    exit_code, _, error = run(folder, "check", "i.json", "none.json.gz")
+
+
+@pytest.fixture
+def check(folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """The command `check` on files of the folder, in this process."""
+
+    def called(*names: str) -> tuple[int, str, str]:
+        exit_code = main(["check", *(str(folder / name) for name in names)])
+        out, error = (text.replace(f"{folder}{os.sep}", "") for text in capsys.readouterr())
+        return exit_code, out, error
+
+    return called
+
+
+def test_bad_input_has_exit_code_2(check: Callable[..., tuple[int, str, str]]) -> None:
+    exit_code, _, error = check("i.json", "none.json.gz")
     assert exit_code == 2
     assert error.startswith("error: none.json.gz: cannot be read")
-    assert run(folder, "prove")[0] == 2
-    assert run(folder, "check", "i.json", "p.json.gz", "--seconds", "soon")[0] == 2
+    for words in (["prove"], ["check", "i.json", "p.json.gz", "--seconds", "soon"]):
+        with pytest.raises(SystemExit) as ended:
+            main(words)
+        assert ended.value.code == 2
 
 
-def test_the_checker_compares_the_proof_with_a_solution(folder: Path) -> None:
-    exit_code, out, _ = run(folder, "check", "i.json", "p.json.gz", "s.json")
+def test_the_checker_compares_the_proof_with_a_solution(
+    folder: Path, check: Callable[..., tuple[int, str, str]]
+) -> None:
+    exit_code, out, _ = check("i.json", "p.json.gz", "s.json")
     assert exit_code == 0
     assert out.startswith("PROVED: s.json is optimal: objective 39, no schedule has value <= 38 (")
-    exit_code, out, _ = run(folder, "check", "i.json", "nothing.json.gz", "s.json")
+    exit_code, out, _ = check("i.json", "nothing.json.gz", "s.json")
     assert exit_code == 1
     assert out == (
         "NOT PROVED: /goal: the proof shows that no schedule has value <= -1; "
@@ -241,13 +262,13 @@ def test_the_checker_compares_the_proof_with_a_solution(folder: Path) -> None:
     solution = json.loads((folder / "s.json").read_text(encoding="utf-8"))
     jobs = solution["schedule"]["jobs"]
     (folder / "alone.json").write_text(json.dumps(solution["schedule"]), encoding="utf-8")
-    exit_code, out, _ = run(folder, "check", "i.json", "p.json.gz", "alone.json")
+    exit_code, out, _ = check("i.json", "p.json.gz", "alone.json")
     assert exit_code == 0
     assert "alone.json is optimal: objective 39" in out
 
     def changed(**fields: Any) -> tuple[int, str, str]:
         (folder / "c.json").write_text(json.dumps(solution | fields), encoding="utf-8")
-        return run(folder, "check", "i.json", "p.json.gz", "c.json")
+        return check("i.json", "p.json.gz", "c.json")
 
     first = min(jobs)
     later = {key: jobs[first][key] + 4 for key in ("start", "completion")}
@@ -269,12 +290,12 @@ def test_the_checker_compares_the_proof_with_a_solution(folder: Path) -> None:
 
 
 def test_no_proof_is_about_a_schedule_that_leaves_rules_out(
-    instance: EdgeInstance, folder: Path
+    instance: EdgeInstance, folder: Path, check: Callable[..., tuple[int, str, str]]
 ) -> None:
     """Its value may be below the value of every schedule."""
     schedule = sg.solve(instance, "preemptive", proof="off").schedule
     (folder / "c.json").write_text(json.dumps(schedule), encoding="utf-8")
-    exit_code, out, _ = run(folder, "check", "i.json", "p.json.gz", "c.json")
+    exit_code, out, _ = check("i.json", "p.json.gz", "c.json")
     assert exit_code == 1
     assert out.startswith("NOT PROVED: the schedule need not obey rule ")
 

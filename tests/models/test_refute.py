@@ -111,7 +111,7 @@ def test_that_there_is_no_schedule_is_proved() -> None:
 @pytest.mark.parametrize("batch", [False, True])
 def test_schedules_are_read_from_the_edge_program(batch: bool) -> None:
     more = {"batch_round": 5} if batch else {}
-    instance = generate("edge", preset="small", seed=2, jobs=3, **more)
+    instance = generate("edge", preset="small", seed=2, jobs=2, **more)
     assert isinstance(instance, EdgeInstance) and instance.is_batch == batch
     sense = -1 if batch else 1
     heard, known = Heard(instance), 0.0 if batch else 200.0

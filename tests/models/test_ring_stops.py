@@ -38,9 +38,9 @@ def test_bounds_stop_anywhere(name: str) -> None:
 
 
 def test_the_papers_programs_stop_anywhere() -> None:
-    assert every_stop("rar-ddls", LATE, None, first=5, spread=3, start="none") > 6
+    assert every_stop("rar-ddls", LATE, None, first=3, spread=2, start="none") > 4
     assert every_stop("rar-ddls", W1, 7, first=1, spread=2, start="bad") > 2
-    assert every_stop("complete-pool", W1, 7, first=5, spread=3) > 6
+    assert every_stop("complete-pool", W1, 7, first=3, spread=2) > 4
 
 
 def test_programs_for_cp_sat_stop_anywhere() -> None:
