@@ -14,9 +14,10 @@ from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic import FAMILY, rules
 from schedgap.models.elastic.bounds.certificates import check_certificate
 from schedgap.models.elastic.bounds.configuration_lp import solve_configurations
+from schedgap.models.elastic.bounds.container_prices import ContainerPrices
 from schedgap.models.elastic.heuristics import initial, list_schedules
 from schedgap.models.elastic.heuristics.initial import initial_state
-from schedgap.models.elastic.heuristics.lp_guided import LpGuide, guide, search
+from schedgap.models.elastic.heuristics.lp_guided import LpGuide, guide, search, surcharge
 from schedgap.models.elastic.methods import METHODS
 from schedgap.models.elastic.programs.columns import schedule_of
 from schedgap.models.method import Budget, MethodResult, RunContext, check_instance
@@ -186,6 +187,24 @@ def test_the_search_keeps_rules_and_seed_and_never_makes_worse(
     assert met == sorted(met, reverse=True)
     assert schedule.value(instance) == pytest.approx(met[-1], rel=1e-12)
     assert searched(instance, order, given, moves=30, seed=seed) == (schedule, met)
+
+
+def test_a_ps_pays_for_the_worker_whose_place_it_takes() -> None:
+    """Workers need bandwidth 2, PSs 3. A server of 6 holds 2 workers, or 1 and a PS; one of 20 both
+    and a PS; one of 2 no PS. With prices 5 and 0.5 for three slots the PS takes 10 - 5.5 from the
+    two of 6 and 0 from the one of 20; with prices 1 and 0 it takes 2 - 1.
+    """
+    servers = [
+        {"id": f"s{n}", "capacity": {"gpu": 2, "cpu": 8, "bandwidth": size}}
+        for n, size in enumerate((6, 6, 20, 2))
+    ]
+    wide = [{"id": "w1", "demand": {"gpu": 1, "cpu": 2, "bandwidth": 2}}]
+    instance = instance_of([slots(1)], servers=servers, worker_types=wide)
+    prices = ContainerPrices(np.array([0, 3, 4]), np.array([[5.0, 1.0], [0.5, 0.0]]))
+    np.testing.assert_allclose(surcharge(instance, prices), [[0, 0], [3, 2 / 3]])
+    np.testing.assert_allclose(
+        guide(instance, prices).upto, [[0, 5, 10, 15, 16], [0, 3.5, 7, 10.5, 10.5 + 2 / 3]]
+    )
 
 
 def test_lp_guided_uses_its_time_or_says_why() -> None:

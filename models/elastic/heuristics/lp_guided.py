@@ -25,12 +25,12 @@ from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.bounds.compiled_pricing import fastest_pricer
 from schedgap.models.elastic.bounds.configuration_lp import Block, solve_configurations
-from schedgap.models.elastic.bounds.container_prices import ContainerPrices
+from schedgap.models.elastic.bounds.container_prices import ContainerPrices, configurations
 from schedgap.models.elastic.heuristics.initial import initial_state
 from schedgap.models.elastic.heuristics.kernel import KERNEL
 from schedgap.models.elastic.heuristics.list_schedules import NO_PLACE, list_schedule, wspt_order
 from schedgap.models.elastic.heuristics.partial_schedule import PartialSchedule
-from schedgap.models.elastic.modes import modes
+from schedgap.models.elastic.modes import cluster, modes
 from schedgap.models.elastic.placement import Floats
 from schedgap.models.elastic.programs.columns import runs_from, schedule_of
 from schedgap.models.method import Budget, MethodResult, RunContext
@@ -45,14 +45,14 @@ MOVES = 150  # moves per job without a time limit
 MAX_MOVES = 10**9  # moves per job with a time limit, which ends the search
 # One is drawn for each move: factor of the prices, and weight of the room next to a run.
 GENES = np.array(list(product((0.2, 0.2, 0.5, 0.8, 1.0), (0.0, 0.5))))
-MAX_REMOVED = 10  # jobs that a move removes
+MAX_REMOVED = 4  # jobs that a move removes
 HOT, COLD = 0.03, 3e-4  # first and last temperature, relative to the mean value of a job
 
 
 class LpGuide(NamedTuple):
     """Prices of a linear relaxation, and starts and ends of the jobs in its Lagrangian solution."""
 
-    upto: Floats  # [i, t] price of a container in slots 1..t
+    upto: Floats  # [i, t] price of a container in slots 1..t, with the surcharge on PSs
     start: Floats  # [j]
     end: Floats  # [j] start + duration
 
@@ -64,7 +64,27 @@ def guide(instance: ElasticInstance, prices: ContainerPrices) -> LpGuide:
     assert priced is not None  # without a clock
     late = prices.slots + 1
     spans = [(runs[0].start, pricer.end(runs[0])) if runs else (late, late) for runs in priced[1]]
-    return LpGuide(prices.upto(), *np.array(spans, dtype=float).T)
+    extra = surcharge(instance, prices)
+    charged = ContainerPrices(prices.edges, prices.price + extra)
+    return LpGuide(charged.upto(), *np.array(spans, dtype=float).T)
+
+
+def surcharge(instance: ElasticInstance, prices: ContainerPrices) -> Floats:
+    """Return [i, b] what a PS takes from the best use of its server; 0 for workers.
+
+    The relaxation puts the PSs of a run on any servers, wherever workers leave room, so they are
+    almost free. In a schedule they are on one server, throughout the run. The surcharge is the mean
+    over all servers that can hold the PS.
+    """
+    extra, servers = np.zeros(prices.price.shape), np.zeros(len(prices.price))
+    for number, table in configurations(instance):
+        value = table @ prices.price  # [c, b]
+        for i in range(len(cluster(instance).worker_units), len(extra)):
+            holds = table[:, i] > 0
+            if holds.any():
+                extra[i] += number * (value.max(axis=0) - value[holds].max(axis=0))
+                servers[i] += number
+    return extra / np.maximum(servers, 1)[:, None]
 
 
 def lp_guided(
