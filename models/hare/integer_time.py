@@ -13,10 +13,9 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from schedgap.errors import ScaleError
 from schedgap.instances.hare import HareInstance, arrays
 from schedgap.instances.hare.compiled import forbid_changes, grouped, lengths_around
-from schedgap.instances.hare.scale import LARGEST_VALUE, HareScale, scale
+from schedgap.instances.hare.scale import HareScale, scale
 from schedgap.instances.scaling import as_fraction
 
 Ints = NDArray[np.int64]
@@ -96,11 +95,12 @@ def steps(instance: HareInstance) -> HareSteps:
 
 
 def _whole(numbers: NDArray[np.float64], step: Fraction) -> Ints:
-    """Return numbers, each a multiple of the step, as integers; ScaleError above 2^60."""
+    """Return numbers, each a multiple of the step, as integers.
+
+    `scale` bounds them: by the horizon, and weights by the largest value.
+    """
     distinct, place = np.unique(numbers, return_inverse=True)
     whole = [int(as_fraction(number) / step) for number in distinct.tolist()]
-    if max(whole) > LARGEST_VALUE:
-        raise ScaleError(f"{float(distinct[-1]):g} is too large for steps of {float(step):g}")
     return np.array(whole, dtype=np.int64)[place].reshape(numbers.shape)
 
 
