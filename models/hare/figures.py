@@ -58,196 +58,151 @@ def experiments(
 
     Notes
     -----
-    Source: Sections 1, 2, 4 and 7. Hare is represented by `hare-fluid`, because the paper's
-    relaxation cannot be solved at this scale: once with the GPU that is free first, as printed,
-    and once (ours) with the GPU that finishes the task first. `List with finish (ours)` has the
+    Source: Sections 1, 2, 4 and 7. The paper's relaxation cannot be solved at this scale, so
+    `hare-fluid` represents Hare. One series takes the GPU that is free first, as printed. Another
+    one (ours) takes the GPU that finishes the task first. `List with finish (ours)` has the
     same rule for GPUs and no relaxation; `Sched_Allox weighted (ours)` starts jobs by weight over
     length. Along each axis the same jobs are drawn.
     """
-    workload = _Workload(
-        quick,
-        tuple(gpus) or ((16, 32, 48) if quick else (80, 120, 160, 200, 240)),
-        tuple(jobs) or ((20, 40, 60) if quick else (100, 150, 200, 250, 300)),
-        testbed_jobs,
-    )
-    same: Fields = {"family": "hare", "objective": "weighted completion time"}
-    same |= {"time_limit": 60.0 if quick else 900.0}
-    drawn = same | {"seeds": tuple(seeds)} | {"brackets": workload.brackets}
-    figures = [
-        *_examples(same | {"seeds": (0,), "brackets": ("exact",)}),
-        *_testbed(workload, drawn),
-        *_simulations(workload, drawn),
-    ]
-    return with_claims(figures, CLAIMS)
+    gpus = tuple(gpus) or ((16, 32, 48) if quick else (80, 120, 160, 200, 240))
+    jobs = tuple(jobs) or ((20, 40, 60) if quick else (100, 150, 200, 250, 300))
+    return with_claims(_figures(quick, tuple(seeds), gpus, jobs, testbed_jobs), CLAIMS)
 
 
-class _Workload:
-    """The instances of Section 7 and the methods that run on them, in full or scaled down."""
+def _figures(
+    quick: bool, seeds: Sequence[int], gpus: Sequence[int], jobs: Sequence[int], testbed_jobs: int
+) -> Iterator[Experiment]:
+    """Yield all figures; `experiments` explains the parameters."""
+    cells = "cells=30" if quick else "cells=100"
+    brackets = ("fluid-lp:cells=30",) if quick else ("lagrangian", "local-search:moves=200")
+    schemes = {
+        HARE: f"hare-fluid:{cells}",
+        FINISH: f"hare-fluid:{cells}:gpu_rule=finish",
+        "List with finish (ours)": "list",
+        FIFO: "gavel-fifo",
+        SRTF: "srtf",
+        HOMO: "sched-homo",
+        ALLOX: "sched-allox",
+        "Sched_Allox weighted (ours)": "sched-allox:weighted=true",
+    }
+    scanned = {name: schemes[name] for name in (HARE, FINISH, *BASELINES)}
 
-    def __init__(
-        self, quick: bool, gpus: tuple[int, ...], jobs: tuple[int, ...], testbed_jobs: int
-    ) -> None:
-        self.quick, self.gpus, self.jobs = quick, gpus, jobs
-        self.base = QUICK if quick else {}
-        self.usual = {"gpus": gpus[len(gpus) // 2], "jobs": jobs[len(jobs) // 2]}
-        self.testbed_jobs = testbed_jobs
-        cells = "cells=30" if quick else "cells=100"
-        self.brackets = (
-            ("fluid-lp:cells=30",) if quick else ("lagrangian", "local-search:moves=200")
-        )
-        self.schemes = {
-            HARE: f"hare-fluid:{cells}",
-            FINISH: f"hare-fluid:{cells}:gpu_rule=finish",
-            "List with finish (ours)": "list",
-            FIFO: "gavel-fifo",
-            SRTF: "srtf",
-            HOMO: "sched-homo",
-            ALLOX: "sched-allox",
-            "Sched_Allox weighted (ours)": "sched-allox:weighted=true",
-        }
-        self.scanned = {name: self.schemes[name] for name in (HARE, FINISH, *BASELINES)}
-        self._drawn = cache(self.generated)
-
-    def simulated(self, seed: int, **more: object) -> HareInstance:
-        """Return the instance of a simulation; settings with their usual values change nothing."""
-        return self._instance("paper", seed, self.usual | more)
-
-    def by(self, key: str, **more: object) -> Callable[[int, Any], HareInstance]:
-        """Return the function that draws a simulation for a seed and a value of a setting."""
-        return lambda seed, x: self.simulated(seed, **more, **{key: x})
-
-    def testbed(self, seed: int, **more: object) -> HareInstance:
-        """Return an instance on the 15 GPUs of the testbed."""
-        times = ",".join(str(60 * minutes) for minutes in MINUTES)
-        return self._instance(
-            "testbed", seed, {"jobs": self.testbed_jobs, "completed_by": times} | more
-        )
-
-    def single_batches(self, seed: int) -> HareInstance:
-        """Return the testbed with one mini-batch per task, 20 times as short, and switching."""
-        settings: dict[str, object] = {"jobs": self.testbed_jobs, "switching": True}
-        span = 600 / 20 / (4 if self.quick else 1)
-        return self._instance(
-            "testbed", seed, settings | {"batches_per_task": 1, "arrival_span": span}
-        )
-
-    def _instance(self, preset: str, seed: int, settings: dict[str, object]) -> HareInstance:
-        changed = {key: x for key, x in settings.items() if DEFAULTS.get(key) != x}
-        return self._drawn(preset, seed, tuple((self.base | changed).items()))
-
-    @staticmethod
-    def generated(preset: str, seed: int, settings: tuple[tuple[str, object], ...]) -> HareInstance:
-        """Return an instance of a preset with some settings changed."""
-        made = generate("hare", preset=preset, seed=seed, settings=dict(settings))
+    @cache
+    def draw(preset: str, seed: int, **settings: object) -> HareInstance:
+        made = generate("hare", preset=preset, seed=seed, settings=settings)
         assert isinstance(made, HareInstance)
         return made
 
+    def drawn(preset: str, seed: int, **settings: object) -> HareInstance:
+        """Return an instance of Section 7; settings with their usual values change nothing."""
+        changed = {key: x for key, x in settings.items() if DEFAULTS.get(key) != x}
+        return draw(preset, seed, **(QUICK if quick else {}) | changed)
 
-# --- the figures -----------------------------------------------------------------------------
+    def simulated(seed: int, **more: object) -> HareInstance:
+        usual = {"gpus": gpus[len(gpus) // 2], "jobs": jobs[len(jobs) // 2]}
+        return drawn("paper", seed, **usual | more)
 
+    def by(key: str, **more: object) -> Callable[[int, Any], HareInstance]:
+        """Return the function that draws a simulation for a seed and a value of a setting."""
+        return lambda seed, x: simulated(seed, **more, **{key: x})
 
-def _examples(same: Fields) -> Iterator[Experiment]:
-    """Yield the figures that are worked examples; their instances are not random."""
+    def share_of(name: str, seed: int, x: float) -> HareInstance:
+        """Return a simulation in which a class of jobs has a share; 25 % is usual."""
+        return simulated(seed, **({} if x == 0.25 else {"shares": f"{name}:{x}"}))
 
-    def example(preset: str, **settings: object) -> Callable[[int], HareInstance]:
-        return lambda seed: _Workload.generated(preset, seed, tuple(settings.items()))
+    same: Fields = {"family": "hare", "objective": "weighted completion time"}
+    same |= {"time_limit": 60.0 if quick else 900.0}
+    unbounded: Fields = {"brackets": ()}
+    yield from _examples(draw, same | {"seeds": (0,), "brackets": ("exact",)})
 
+    same |= {"seeds": seeds, "brackets": brackets}
+    testbed = partial(drawn, "testbed", jobs=testbed_jobs)
+    modes = ("default", "pipeswitch", "hare", "hare-memory")
+    names = ("objective, {} switching", "{} switching share (%)")
     yield bars(
-        figure="1", title="The toy example, with times of ours", x="scheme", make=example("toy"),
+        figure="table-3", title="Switching on the testbed, one mini-batch per task", x="scheme",
+        make=partial(testbed, switching=True, batches_per_task=1,  # 20 times as short
+                     arrival_span=600 / 20 / (4 if quick else 1)),
+        methods=schemes, metrics=tuple(name.format(mode) for mode in modes for name in names),
+        **same | unbounded,
+    )  # fmt: skip
+    testbed = partial(testbed, completed_by=",".join(str(60 * minutes) for minutes in MINUTES))
+    settings: list[dict[str, Any]] = [
+        {}, {"tasks_per_round": 8}, {"tasks_per_round": 1}, {"arrival_span": 0},
+    ]  # fmt: skip
+    for setting, holding in [*product(settings, (False,)), *product(settings[:2], (True,))]:
+        scan = bool(setting or holding)
+        yield bars(
+            figure="12", title="Schemes on the testbed", x="scheme",
+            make=partial(testbed, **setting),
+            setting=setting | ({"srtf": "not-preemptive"} if holding else {}),
+            methods=(scanned if scan else schemes) | (NOT_PREEMPTIVE if holding else {}),
+            **same | {"brackets": brackets[: 1 if scan else None]},
+        )  # fmt: skip
+    yield bars(
+        figure="13", title="Jobs complete by a time", x="scheme", make=testbed,
+        methods=schemes, metrics=tuple(map(_complete, MINUTES)), measures=GPU_USE, **same,
+    )  # fmt: skip
+
+    def figure(number: str, words: str, x: str, values: Sequence[Any], **more: Any) -> Experiment:
+        common = same | {"methods": scanned} | more
+        return curves(figure=number, title=f"Schemes by {words}", x=x, values=values, **common)
+
+    bounded_if_full = unbounded if quick else {}
+    by_gpus = partial(figure, "14", "the number of GPUs", "GPUs", gpus, make=by("gpus"))
+    yield by_gpus(methods=schemes)
+    yield by_gpus(setting={"srtf": "not-preemptive"}, methods=scanned | NOT_PREEMPTIVE, **unbounded)
+    yield figure("15", "the number of jobs", "jobs", jobs, make=by("jobs"))
+    yield figure("16", "how unlike the GPUs are", "heterogeneity", MIXES, make=by("mix"),
+                 measures=GPU_USE)  # fmt: skip
+    shares = (0.25, 0.55) if quick else (0.25, 0.35, 0.45, 0.55)
+    for name in CLASSES:
+        yield figure(f"17-{name}", f"the share of jobs of class {name}", "share", shares,
+                     make=partial(share_of, name), **bounded_if_full)  # fmt: skip
+    readings: list[dict[str, object]] = [{}, {"sync_cap": False}, {"exchanges": 1}]
+    for setting in readings[: 2 if quick else None]:
+        yield figure("18", "the bandwidth", "Gbit/s", (10, 15, 25) if quick else (10, 15, 20, 25),
+                     make=by("bandwidth", **setting), **unbounded if setting else {},
+                     setting={key: str(x).lower() for key, x in setting.items()})  # fmt: skip
+    yield figure("19", "the batch size", "batch size / default",
+                 (0.5, 1, 4) if quick else (0.5, 1, 2, 4), make=by("batch_factor"),
+                 measures=GPU_USE, **bounded_if_full)  # fmt: skip
+
+
+def _examples(draw: Callable[..., HareInstance], same: Fields) -> Iterator[Experiment]:
+    """Yield the figures that are worked examples; their instances are not random."""
+    yield bars(
+        figure="1", title="The toy example, with times of ours", x="scheme",
+        make=partial(draw, "toy"),
         methods={HARE: "hare", FINISH: "hare:gpu_rule=finish", HOMO: "sched-homo",
                  ALLOX: "sched-allox"},
         **same,
     )  # fmt: skip
     yield bars(
         figure="4", title="Rounds that start together, or not", x="synchronization",
-        make=example("fig4"),
+        make=partial(draw, "fig4"),
         methods={"fixed": "exact:synchronization=fixed", "relaxed": "exact"},
         **same,
     )  # fmt: skip
     yield curves(
         figure="5", title="One job on four GPUs", x="GPUs", values=COMBINATIONS,
-        make=lambda seed, x: example("fig5", mix=COMBINATIONS[x])(seed),
+        make=lambda seed, x: draw("fig5", seed, mix=COMBINATIONS[x]),
         methods={"equal shares": "sched-homo", FINISH: "hare-fluid:gpu_rule=finish"},
         **same | {"brackets": ("job-alone",)},
     )  # fmt: skip
     for row in ("default", "hare"):
         yield bars(
             figure="7", title="GraphSAGE and ResNet50 in turn", x="model",
-            make=example("fig7", row=row), methods={"alternating": "srtf"},
+            make=partial(draw, "fig7", row=row), methods={"alternating": "srtf"},
             metrics=("default switching share (%)",),
             setting={} if row == "default" else {"row": row},
             **same | {"brackets": ()},
         )  # fmt: skip
     yield bars(
-        figure="10", title="A model that stays in memory", x="schedule", make=example("fig10"),
-        methods={"i1, i2, i3": "exact"},
+        figure="10", title="A model that stays in memory", x="schedule",
+        make=partial(draw, "fig10"), methods={"i1, i2, i3": "exact"},
         metrics=("pipeswitch switching share (%)", "hare-memory switching share (%)"), **same,
     )  # fmt: skip
-
-
-def _testbed(work: _Workload, same: Fields) -> Iterator[Experiment]:
-    """Yield Table 3 and Figures 12 and 13."""
-    modes = ("default", "pipeswitch", "hare", "hare-memory")
-    names = ("objective, {} switching", "{} switching share (%)")
-    yield bars(
-        figure="table-3", title="Switching on the testbed, one mini-batch per task", x="scheme",
-        make=work.single_batches, methods=work.schemes,
-        metrics=tuple(name.format(mode) for mode in modes for name in names),
-        **same | {"brackets": ()},
-    )  # fmt: skip
-    settings: list[dict[str, Any]] = [
-        {}, {"tasks_per_round": 8}, {"tasks_per_round": 1}, {"arrival_span": 0},
-    ]  # fmt: skip
-    for setting, holding in [*product(settings, (False,)), *product(settings[:2], (True,))]:
-        scan = bool(setting or holding)
-        methods = work.scanned if scan else work.schemes
-        yield bars(
-            figure="12", title="Schemes on the testbed", x="scheme",
-            make=partial(work.testbed, **setting),
-            setting=setting | ({"srtf": "not-preemptive"} if holding else {}),
-            methods=methods | (NOT_PREEMPTIVE if holding else {}),
-            **same | {"brackets": work.brackets[: 1 if scan else None]},
-        )  # fmt: skip
-    yield bars(
-        figure="13", title="Jobs complete by a time", x="scheme", make=work.testbed,
-        methods=work.schemes, metrics=tuple(map(_complete, MINUTES)), measures=GPU_USE, **same,
-    )  # fmt: skip
-
-
-def _simulations(work: _Workload, same: Fields) -> Iterator[Experiment]:
-    """Yield Figures 14 to 19."""
-    quick = work.quick
-    unbounded: Fields = {"brackets": ()}
-    bounded_if_full = unbounded if quick else {}
-
-    def figure(number: str, by: str, x: str, values: Sequence[Any], **more: Any) -> Experiment:
-        common = same | {"methods": work.scanned} | more
-        return curves(figure=number, title=f"Schemes by {by}", x=x, values=values, **common)
-
-    by_gpus = partial(figure, "14", "the number of GPUs", "GPUs", work.gpus, make=work.by("gpus"))
-    yield by_gpus(methods=work.schemes)
-    yield by_gpus(setting={"srtf": "not-preemptive"}, **unbounded,
-                  methods=work.scanned | NOT_PREEMPTIVE)  # fmt: skip
-    yield figure("15", "the number of jobs", "jobs", work.jobs, make=work.by("jobs"))
-    yield figure("16", "how unlike the GPUs are", "heterogeneity", MIXES, make=work.by("mix"),
-                 measures=GPU_USE)  # fmt: skip
-    shares = (0.25, 0.55) if quick else (0.25, 0.35, 0.45, 0.55)
-    for name in CLASSES:
-        yield figure(f"17-{name}", f"the share of jobs of class {name}", "share", shares,
-                     make=partial(_share_of, work, name), **bounded_if_full)  # fmt: skip
-    readings: list[dict[str, object]] = [{}, {"sync_cap": False}, {"exchanges": 1}]
-    for setting in readings[: 2 if quick else None]:
-        yield figure("18", "the bandwidth", "Gbit/s", (10, 15, 25) if quick else (10, 15, 20, 25),
-                     make=work.by("bandwidth", **setting), **unbounded if setting else {},
-                     setting={key: str(x).lower() for key, x in setting.items()})  # fmt: skip
-    yield figure("19", "the batch size", "batch size / default",
-                 (0.5, 1, 4) if quick else (0.5, 1, 2, 4), make=work.by("batch_factor"),
-                 measures=GPU_USE, **bounded_if_full)  # fmt: skip
-
-
-def _share_of(work: _Workload, name: str, seed: int, x: float) -> HareInstance:
-    """Return a simulation in which a class of jobs has a share; 25 % is the usual instance."""
-    return work.simulated(seed, **({} if x == 0.25 else {"shares": f"{name}:{x}"}))
 
 
 def _complete(minutes: int) -> str:
@@ -265,9 +220,9 @@ def gpu_use(instance: HareInstance, schedule: Mapping[str, Any]) -> tuple[float,
     Returns
     -------
     tuple of float
-        Training time over the time of all GPUs until the last task has trained, in percent; the
-        idle time before the last task of each GPU, as Lemma 3 counts it, in percent of the time
-        until this task has trained; the same idle time for each GPU.
+        Three numbers. The training time, in percent of the time of all GPUs until the last task has
+        trained. The idle time before the last task of each GPU, as Lemma 3 counts it, in percent of
+        the time until this task has trained. The mean of this idle time over the GPUs.
     """
     view, plan = arrays(instance), HareSchedule.from_data(instance, schedule)
     train = view.train[np.arange(view.tasks), view.gpu_class[plan.gpu]]

@@ -1,7 +1,7 @@
 """Instances in whole time steps, and the time windows that contain an optimal schedule.
 
 All times are multiples of one step. Hence every start of a left-shifted schedule is a multiple of
-the step, and with weights that are multiples of a weight step its objective lies on a grid.
+the step. All weights are multiples of a weight step, so its objective lies on a grid.
 """
 
 from collections.abc import Mapping
@@ -13,10 +13,9 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from schedgap.errors import ScaleError
 from schedgap.instances.hare import HareInstance, arrays
 from schedgap.instances.hare.compiled import forbid_changes, grouped, lengths_around
-from schedgap.instances.hare.scale import LARGEST_VALUE, HareScale, scale
+from schedgap.instances.hare.scale import HareScale, scale
 from schedgap.instances.scaling import as_fraction
 
 Ints = NDArray[np.int64]
@@ -96,11 +95,12 @@ def steps(instance: HareInstance) -> HareSteps:
 
 
 def _whole(numbers: NDArray[np.float64], step: Fraction) -> Ints:
-    """Return numbers, each a multiple of the step, as integers; ScaleError above 2^60."""
+    """Return numbers, each a multiple of the step, as integers.
+
+    `scale` bounds them: by the horizon, and weights by the largest value.
+    """
     distinct, place = np.unique(numbers, return_inverse=True)
     whole = [int(as_fraction(number) / step) for number in distinct.tolist()]
-    if max(whole) > LARGEST_VALUE:
-        raise ScaleError(f"{float(distinct[-1]):g} is too large for steps of {float(step):g}")
     return np.array(whole, dtype=np.int64)[place].reshape(numbers.shape)
 
 
@@ -113,7 +113,7 @@ def latest_completions(whole: HareSteps, upper: int | None = None) -> Ints:
 
     Notes
     -----
-    If job n completes at C and every other job no earlier than its critical path allows, the
+    No job completes earlier than its critical path allows. So if job n completes at C, the
     objective is at least `critical_path_value` + w_n (C - a_n - L_n). Setting this to `upper` and
     solving for C gives the deadline.
     """

@@ -6,18 +6,25 @@ message.
 """
 
 import math
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
 from schedgap.errors import InputError
 from schedgap.instances.hare.instance import Gpu, HareInstance, Task
 from schedgap.instances.records import short
+from schedgap.instances.shapes import Shapes, require, require_keys, schedule_error
 from schedgap.instances.verdict import TOLERANCE, Violation
 
-KEYS = ("job", "round", "task", "gpu", "start")
-_KEYS = frozenset(KEYS)
+_KEYS: Shapes = {
+    "job": "string",
+    "round": "number",
+    "task": "number",
+    "gpu": "string",
+    "start": "number",
+}
 RELATIVE_TOLERANCE = 1e-3  # part of the training time of the task that is waited for
 EQUAL_START_TOLERANCE = 1e-7  # part of the training time, for equal starts of a round
 LATEST_START = 1e19  # beyond every left-shifted schedule of the largest instance that can be read
@@ -53,17 +60,15 @@ def check(
 
     Notes
     -----
-    Source: (4), (5), (7), (8). A start may be too early by min(1e-6, a thousandth of the training
-    time of the task that it should wait for), plus two units in the last place; `objective`
-    evaluates the schedule as if it had waited. Starts of a round that must be equal may differ by
-    min(1e-6, 1e-7 of a training time). Time: O(n log n).
+    Source: (4), (5), (7), (8). A start may be too early by 1e-6, but at most by a thousandth of the
+    training time of the task that it should wait for. Two units in the last place are added to
+    this. `objective` evaluates the schedule as if it had waited. Starts of a round that must be
+    equal may differ by min(1e-6, 1e-7 of a training time). Time: O(n log n).
     """
-    if not isinstance(schedule, Mapping):
-        raise InputError("need an object with the key 'assignments'", path="schedule")
+    require(schedule, "object")
     if "assignments" not in schedule:
-        raise InputError("missing key", path="schedule.assignments")
-    if not isinstance(schedule["assignments"], (list, tuple)):
-        raise InputError("need a list", path="schedule.assignments")
+        raise schedule_error("missing key", "assignments")
+    require(schedule["assignments"], "list", "assignments")
     return _violations(instance, schedule, options.get("synchronization") == "fixed")
 
 
@@ -81,7 +86,7 @@ def objective(instance: HareInstance, schedule: Any) -> float:
     -----
     Along a chain of tasks the tolerances would add up, to an objective below the optimum. The value
     therefore belongs to the schedule after every start is moved right until (4), (7) and (8) hold
-    exactly, with the same order on each GPU; tasks of a round that start together stay together. A
+    exactly. The order on each GPU stays, and tasks of a round that start together stay together. A
     schedule that satisfies the constraints exactly is not moved.
     """
     ends = _completion(instance, schedule)
@@ -121,7 +126,7 @@ def _shifted_right(instance: HareInstance, placed: Sequence[PlacedTask]) -> Iter
 
     Tasks of a round that start together form a group and move together. Groups are processed in
     topological order of the precedence graph: a group follows the round before it and the previous
-    tasks on its GPUs. Tasks on a cycle, possible only within the tolerances, are left out.
+    tasks on its GPUs. A cycle, possible only within the tolerances, is a `CycleError`.
     """
     rounds = _by_round(placed)
     groups: list[tuple[PlacedTask, ...]] = []
@@ -132,28 +137,26 @@ def _shifted_right(instance: HareInstance, placed: Sequence[PlacedTask]) -> Iter
         new = [tuple(members)] if together else [(run,) for run in members]
         of_round[key] = list(range(len(groups), len(groups) + len(new)))
         groups += new
+    order: TopologicalSorter[int | tuple[int, int]] = TopologicalSorter()
     on_gpu: dict[int, list[tuple[float, float, int]]] = {}
     for g, group in enumerate(groups):
+        order.add(g)
         for run in group:
             on_gpu.setdefault(run.gpu, []).append((run.start, run.trained, g))
-    arcs = [arc for line in on_gpu.values() for arc in pairwise(g for _, _, g in sorted(line))]
-    for (n, r), numbers in of_round.items():  # an empty group as barrier between two rounds
-        groups.append(())
-        arcs += [(first, len(groups) - 1) for first in numbers]
-        arcs += [(len(groups) - 1, second) for second in of_round.get((n, r + 1), ())]
-    successors: list[list[int]] = [[] for _ in groups]
-    predecessors = [0] * len(groups)  # not yet processed
-    for first, second in arcs:
-        successors[first].append(second)
-        predecessors[second] += 1
+    for line in on_gpu.values():
+        for (*_, first), (*_, second) in pairwise(sorted(line)):
+            order.add(second, first)
+    for (n, r), numbers in of_round.items():  # (n, r) is the barrier between two rounds
+        order.add((n, r), *numbers)
+        for g in of_round.get((n, r + 1), ()):
+            order.add(g, (n, r))
     free = [0.0] * len(instance.gpus)
     barrier: dict[tuple[int, int], float] = {}
-    ready = [g for g, count in enumerate(predecessors) if not count]
-    while ready:
-        g = ready.pop()
-        group = groups[g]
-        start = max((max(run.start, free[run.gpu]) for run in group), default=0.0)
-        for run in group:
+    for node in order.static_order():
+        if not isinstance(node, int):
+            continue
+        start = max(max(run.start, free[run.gpu]) for run in groups[node])
+        for run in groups[node]:
             n, r = run.job, run.round
             start = max(start, instance.jobs[n].arrival, barrier.get((n, r - 1), 0.0))
             delay = start - run.start
@@ -165,10 +168,6 @@ def _shifted_right(instance: HareInstance, placed: Sequence[PlacedTask]) -> Iter
             free[run.gpu] = moved.trained
             barrier[n, r] = max(barrier.get((n, r), 0.0), moved.synchronized)
             yield moved
-        for other in successors[g]:
-            predecessors[other] -= 1
-            if not predecessors[other]:
-                ready.append(other)
 
 
 def _by_round(placed: Sequence[PlacedTask]) -> dict[tuple[int, int], list[PlacedTask]]:
@@ -196,9 +195,12 @@ def _violations(
     if fixed:
         violations += _one_start_per_round(instance, placed)
     yield from violations
-    if not violations and sum(1 for _ in _shifted_right(instance, placed)) < len(placed):
-        message = "tasks wait for each other, each within the tolerance"
-        yield Violation("V4", ("schedule",), TOLERANCE, message)
+    if not violations:
+        try:
+            deque(_shifted_right(instance, placed), maxlen=0)
+        except CycleError:
+            message = "tasks wait for each other, each within the tolerance"
+            yield Violation("V4", ("schedule",), TOLERANCE, message)
 
 
 def _read(
@@ -217,11 +219,9 @@ def _read(
     rounds = [[job.tasks_of(r) for r in range(job.number_of_rounds)] for job in instance.jobs]
     placed: list[PlacedTask] = []
     for k, item in enumerate(assignments):
-        fault = _malformed(item)
+        fault = _malformed(item, k)
         if fault:
-            violations.append(
-                Violation("V0", (f"assignments[{k}]",), 1, f"assignments[{k}]{fault}")
-            )
+            violations.append(Violation("V0", (f"assignments[{k}]",), 1, fault))
         missing = _unknown(item, rounds, jobs, gpus)
         if missing and not fault:
             message = f"assignments[{k}].{missing}"
@@ -241,26 +241,19 @@ def _read(
     return placed
 
 
-def _malformed(item: Any) -> str:
+def _malformed(item: Any, k: int) -> str:
     """Return what breaks rule V0: five keys, string ids, integer numbers, a finite start."""
-    if not isinstance(item, Mapping):
-        return f": need an object, got {short(item)}"
-    if item.keys() != _KEYS:
-        for key in KEYS:
-            if key not in item:
-                return f".{key}: missing key"
-        return f": unknown key {short(next(key for key in item if key not in KEYS))}"
-    for key in ("job", "gpu"):
-        if type(item[key]) is not str:
-            return f".{key}: need a string, got {short(item[key])}"
+    try:
+        require(item, "object", "assignments", k)
+        require_keys(item, _KEYS, {}, "assignments", k)
+    except InputError as error:
+        return str(error).removeprefix("schedule.")
+    where, start = f"assignments[{k}]", item["start"]
     for key in ("round", "task"):
         if type(item[key]) is not int:
-            return f".{key}: not an integer, got {short(item[key])}"
-    start = item["start"]
-    if isinstance(start, bool) or not isinstance(start, (int, float)):
-        return f".start: need a number, got {short(start)}"
+            return f"{where}.{key}: not an integer, got {short(item[key])}"
     if not abs(start) <= LATEST_START:
-        return f".start: need a finite number up to {LATEST_START:g}, got {short(start)}"
+        return f"{where}.start: need a finite number up to {LATEST_START:g}, got {short(start)}"
     return ""
 
 

@@ -110,6 +110,13 @@ def test_srtf_backfills_only_when_asked():
     assert srtf(instance, backfill=False).start.tolist() == [0, 5, 5, 7]
 
 
+def test_srtf_without_backfilling_leaves_no_gpu_idle_that_the_next_job_can_use():
+    # J1 takes two of the three GPUs; J2 needs only the third, so it does not overtake anybody.
+    gpus, jobs = dict.fromkeys(("g1", "g2", "g3"), "k"), [one_task(1, tasks_per_round=2)]
+    instance = instance_of(gpus, [*jobs, one_task(3)])
+    assert srtf(instance, backfill=False).start.tolist() == [0, 0, 0]
+
+
 def test_sched_homo_shares_equally_and_sees_no_speed():
     # Mean work: J1 2 x (1 + 9) / 2 = 10, J2 8. Weight / work: 3 / 10 > 2 / 8. J1 on both GPUs, a
     # task each, barrier at 9; then J2 on gf alone (first of the list) over [9, 9 + 4].

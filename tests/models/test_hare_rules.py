@@ -67,7 +67,7 @@ def test_the_order_of_the_assignments_does_not_matter():
 @pytest.mark.parametrize(
     ("rule", "schedule", "options", "words"),
     [
-        ("V0", changed(0, colour="red"), {}, "assignments[0]: unknown key"),
+        ("V0", changed(0, colour="red"), {}, "assignments[0].colour: unknown key"),
         ("V0", changed(0, start="1"), {}, "assignments[0].start: need a number"),
         ("V0", changed(0, start=True), {}, "assignments[0].start: need a number"),
         ("V0", changed(0, start=float("nan")), {}, "assignments[0].start: need a finite number"),

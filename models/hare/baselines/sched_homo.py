@@ -3,13 +3,7 @@
 import math
 
 from schedgap.instances.hare import HareInstance, HareSchedule
-from schedgap.models.hare.baselines.simulation import (
-    GpuCluster,
-    Policy,
-    Starts,
-    WaitingJob,
-    simulate,
-)
+from schedgap.models.hare.baselines.simulation import GpuCluster, WaitingJob, in_order, simulate
 
 
 def sched_homo(instance: HareInstance) -> HareSchedule:
@@ -17,15 +11,10 @@ def sched_homo(instance: HareInstance) -> HareSchedule:
 
     The paper: minimize weighted completion time with parallelism within and between jobs, ignoring
     speeds, without preemption of jobs. Ours: the work of a job is the sum of the mean training
-    times of its tasks over all GPUs; a job gets the first idle GPUs of the list, up to the number
+    times of its tasks over all GPUs. A job gets the first idle GPUs of the list, up to the number
     of tasks in its widest round. The online primal-dual prices of the work that the paper cites are
     not in the paper and not reproduced. Ties: list order.
     """
-    return simulate(instance, _weight_over_work(), equal_shares=True)
-
-
-def _weight_over_work() -> Policy:
-    """Return the policy that starts the waiting job of largest weight / work first."""
     ratio: dict[int, float] = {}  # job -> weight / work, once it has arrived
 
     def rank(job: WaitingJob, cluster: GpuCluster) -> tuple[float, int]:
@@ -34,12 +23,5 @@ def _weight_over_work() -> Policy:
             ratio[job.place] = job.weight * len(cluster.free) / total
         return -ratio[job.place], job.place
 
-    def policy(now: float, waiting: list[WaitingJob], cluster: GpuCluster) -> Starts:
-        idle, starts = cluster.idle(now), []
-        for job in sorted(waiting, key=lambda job: rank(job, cluster)):
-            gang, idle = idle[: job.width], idle[job.width :]
-            if gang:
-                starts.append((job, gang))
-        return starts
-
-    return policy
+    policy = in_order(rank, lambda job, idle, cluster: idle[: job.width])
+    return simulate(instance, policy, equal_shares=True)

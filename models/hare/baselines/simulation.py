@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from heapq import heapify, heappop, heappush
 from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,15 +69,47 @@ class WaitingJob:
             length += np.max(before + duration, axis=0)
         return length
 
-    def after_a_round(self) -> "WaitingJob":
-        """Return the job after its next round."""
-        return WaitingJob(self.place, self.weight, self.train[1:], self.duration[1:])
+    def rounds(self, first: int, stop: int | None) -> "WaitingJob":
+        """Return the job with some of its rounds only."""
+        train, duration = self.train[first:stop], self.duration[first:stop]
+        return WaitingJob(self.place, self.weight, train, duration)
 
 
 Starts = list[tuple[WaitingJob, list[int]]]  # jobs that start, each with its GPUs
 Policy = Callable[
     [float, list[WaitingJob], GpuCluster], Starts
 ]  # now, waiting by arrival, the GPUs
+
+
+def in_order(
+    key: Callable[[WaitingJob, GpuCluster], Any],
+    gang: Callable[[WaitingJob, list[int], GpuCluster], list[int]],
+    *,
+    backfill: bool = False,
+) -> Policy:
+    """Return the policy that starts the waiting jobs in the order of a key.
+
+    `gang`: from a job and the idle GPUs to the GPUs that it gets, none if too few are idle.
+    `backfill`: later jobs may start while an earlier one waits for GPUs.
+    """
+
+    def policy(now: float, waiting: list[WaitingJob], cluster: GpuCluster) -> Starts:
+        idle, starts = cluster.idle(now), []
+        for job in sorted(waiting, key=lambda job: key(job, cluster)):
+            if chosen := gang(job, idle, cluster):
+                idle = [m for m in idle if m not in chosen]
+                starts.append((job, chosen))
+            if not idle or not (chosen or backfill):
+                break
+        return starts
+
+    return policy
+
+
+def fastest_gang(job: WaitingJob, idle: list[int], cluster: GpuCluster) -> list[int]:
+    """Return the fastest idle GPUs, one for each task of the widest round, at most all; or none."""
+    width = min(job.width, len(cluster.free))
+    return fastest(idle, job.total, width, cluster) if width <= len(idle) else []
 
 
 def simulate(
@@ -102,16 +135,14 @@ def simulate(
         (arrival, 0, n) for n, arrival in enumerate(view.arrival.tolist())
     ]
     heapify(events)
+    coming = {n: _arrive(view, n) for n in range(view.jobs)}  # at its arrival, or after a round
     waiting: list[WaitingJob] = []
-    running: dict[int, WaitingJob] = {}  # jobs with a running round, in their state after it
     while events:
         now = events[0][0]
         while events and events[0][0] == now:
             _, kind, n = heappop(events)
-            if kind == 0:
-                waiting.append(_arrive(view, n))
-            elif kind == 1:
-                waiting.append(running.pop(n))
+            if kind < 2:
+                waiting.append(coming.pop(n))
         if not waiting or not (free := cluster.idle(now)):
             continue
         for job, gang in policy(now, waiting, cluster):
@@ -129,7 +160,7 @@ def simulate(
             for time in {cluster.free[m] for m in gang}:
                 heappush(events, (time, 2, -1))
             if by_round and len(job.train) > 1:
-                running[job.place] = job.after_a_round()
+                coming[job.place] = job.rounds(1, None)
                 heappush(events, (end, 1, job.place))
     return HareSchedule(gpu, start)
 

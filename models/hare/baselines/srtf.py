@@ -5,10 +5,10 @@ from typing import Annotated
 from schedgap.instances.hare import HareInstance, HareSchedule
 from schedgap.models.hare.baselines.simulation import (
     GpuCluster,
-    Policy,
-    Starts,
     WaitingJob,
     fastest,
+    fastest_gang,
+    in_order,
     run_round,
     simulate,
     sums,
@@ -32,15 +32,9 @@ def srtf(
     the whole cluster, one per task, at most all. A round starts on the fastest idle GPUs once
     enough are idle. Ties: list order.
 
-    Without `preempt`, a job holds as many GPUs as its widest round has tasks until it completes:
-    the paper says that existing works forbid to preempt a job, but not whether its SRTF does.
+    Without `preempt`, a job holds as many GPUs as its widest round has tasks until it completes.
+    The paper says that existing works forbid to preempt a job, but not whether its SRTF does.
     """
-    policy = _shortest_remaining_time(backfill, preempt)
-    return simulate(instance, policy, by_round=preempt)
-
-
-def _shortest_remaining_time(backfill: bool, preempt: bool) -> Policy:
-    """Return the policy that starts the job with the shortest remaining time, or a round of it."""
     times: dict[int, list[float]] = {}  # job -> `_remaining`, once it has arrived
 
     def remaining(job: WaitingJob, cluster: GpuCluster) -> tuple[float, int]:
@@ -48,20 +42,11 @@ def _shortest_remaining_time(backfill: bool, preempt: bool) -> Policy:
             times[job.place] = _remaining(job, cluster)
         return times[job.place][len(job.train)], job.place
 
-    def policy(now: float, waiting: list[WaitingJob], cluster: GpuCluster) -> Starts:
-        idle, starts = cluster.idle(now), []
-        for job in sorted(waiting, key=lambda job: remaining(job, cluster)):
-            width = min(len(job.train[0]) if preempt else job.width, len(cluster.free))
-            if width <= len(idle):
-                total = sums(job.duration[0]) if preempt else job.total
-                gang = fastest(idle, total, width, cluster)
-                idle = [m for m in idle if m not in gang]
-                starts.append((job, gang))
-            if not idle or (width > len(idle) and not backfill):
-                break
-        return starts
+    def next_gang(job: WaitingJob, idle: list[int], cluster: GpuCluster) -> list[int]:
+        return fastest_gang(job.rounds(0, 1), idle, cluster)
 
-    return policy
+    policy = in_order(remaining, next_gang if preempt else fastest_gang, backfill=backfill)
+    return simulate(instance, policy, by_round=preempt)
 
 
 def _remaining(job: WaitingJob, cluster: GpuCluster) -> list[float]:

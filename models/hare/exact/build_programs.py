@@ -30,7 +30,14 @@ MaxColumns = Annotated[int | None, "build no program with more columns", Ge(1)]
 
 
 def initial(instance: HareInstance, call: RunContext) -> SearchState:
-    """Return the search state before any search, of the variant that the options name."""
+    """Return the search state before any search, of the variant that the options name.
+
+    Raises
+    ------
+    ScaleError
+        If the times are not multiples of a common step.
+    """
+    steps(instance)
     return initial_state(instance, call, call.options.get("synchronization", "relaxed"))
 
 

@@ -20,8 +20,8 @@ from schedgap.models.hare.exact.stages import (
     lagrangian_stage,
     run_cp_sat,
 )
-from schedgap.models.hare.heuristics.initial import initial_state, state_without_grid
-from schedgap.models.hare.integer_time import Synchronization
+from schedgap.models.hare.heuristics.initial import initial_state
+from schedgap.models.hare.integer_time import Synchronization, steps
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.search_state import SearchState
 from schedgap.solvers import Clock
@@ -43,9 +43,10 @@ def exact(
     if instance.number_of_tasks > MAX_TASKS:
         note = f"too large for an exact search: over {MAX_TASKS} tasks"
     try:
-        state = initial_state(instance, call, synchronization)
+        steps(instance)
     except ScaleError as error:
-        state, note = state_without_grid(instance, call, synchronization), str(error)
+        note = str(error)
+    state = initial_state(instance, call, synchronization)
     state.checkable_only = True
     if not state.closed:
         if note:

@@ -6,10 +6,8 @@ For optima that another engine found; a complete branch and price has its record
 from typing import Any
 
 from schedgap.instances.hare import HareInstance, HareSchedule
-from schedgap.models.hare import proof
 from schedgap.models.hare.decode import to_steps, value_of
 from schedgap.models.hare.exact.branch_and_price import BranchAndPrice, refusal
-from schedgap.models.hare.integer_time import steps
 from schedgap.models.method import Budget
 from schedgap.solvers.proofs.checker import RefusedError
 from schedgap.solvers.proofs.prover import Proved
@@ -19,20 +17,18 @@ def prove_goal(instance: HareInstance, goal: int, schedule: Any, *, budget: Budg
     """Look for a proof that no schedule has a value of `goal` or less.
 
     `goal`: as `proof.goal` gives it. `schedule`: the schedule that is claimed to be optimal, of
-    value `goal` + 1. `budget`: time for the search; nothing is drawn at random.
+    value `goal` + 1. `budget`: time for the search.
 
     Raises
     ------
     RefusedError
         When the search, or the checker, is too large for the instance.
     """
-    if proof.steps(instance)[0] != steps(instance).step:
-        raise RefusedError("/goal", "times have no common step")
     start = HareSchedule.from_data(instance, schedule)
     upper = value_of(instance, to_steps(instance, start), start.gpu)
     if reason := refusal(instance, upper):
         raise RefusedError("/goal", reason)
-    result = BranchAndPrice(instance, start, budget=budget, rounding=False).run()
+    result = BranchAndPrice(instance, start, budget=budget).run()
     if result.upper <= goal:
         return Proved(None, reason="a better schedule exists", nodes=result.nodes)
     if result.stopped:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
+from schedgap.instances.hare.scale import grid
 from schedgap.models.hare.algorithms.algorithm_1 import algorithm_1
 from schedgap.models.hare.algorithms.list_wspt import list_wspt, smith_ratio
 from schedgap.models.hare.bounds.certificates import critical_certificate
@@ -23,63 +24,47 @@ CLOSE = 5e-7  # relative; closer values count as equal if there is no grid
 def initial_state(
     instance: HareInstance, call: RunContext, synchronization: Synchronization
 ) -> SearchState:
-    """Return the search state, in grid steps, of the best list schedule and the critical paths.
+    """Return the search state of the best list schedule and the critical paths.
+
+    Values are in grid steps; if there is no grid, they are in the instance's units.
 
     `synchronization`: variant of the problem.
-
-    Raises
-    ------
-    ScaleError
-        If the times are not multiples of a common step.
     """
-    whole = steps(instance)
+    if grid(instance) is None:
+        state = SearchState(
+            call,
+            lambda schedule: schedule.value(instance),
+            normalise=lambda schedule: left_shifted_schedule(instance, schedule, synchronization),
+            tolerance=CLOSE,
+        )
+        state.bound(*critical_certificate(instance))
+    else:
+        whole = steps(instance)
 
-    def shift_left(schedule: HareSchedule) -> HareSchedule:
-        """Return the left-shifted schedule, whose value is on the grid."""
-        begin = to_steps(instance, schedule, synchronization)
-        return to_schedule(instance, begin, schedule.gpu)
+        def shift_left(schedule: HareSchedule) -> HareSchedule:
+            """Return the left-shifted schedule, whose value is on the grid."""
+            begin = to_steps(instance, schedule, synchronization)
+            return to_schedule(instance, begin, schedule.gpu)
 
-    def measure(schedule: HareSchedule) -> int:
-        begin = np.round(schedule.start / float(whole.step)).astype(np.int64)
-        return value_of(instance, begin, schedule.gpu)
+        def measure(schedule: HareSchedule) -> int:
+            begin = np.round(schedule.start / float(whole.step)).astype(np.int64)
+            return value_of(instance, begin, schedule.gpu)
 
-    state = SearchState(
-        call,
-        measure,
-        to_objective=whole.to_objective,
-        round_bound=round,
-        normalise=shift_left,
-        tolerance=0,
-    )
-    state.trace["step"] = str(whole.step)
-    state.bound(whole.critical_path_value, critical_certificate(instance)[1])
-    _offer_lists(instance, state, synchronization)
-    return state
-
-
-def state_without_grid(
-    instance: HareInstance, call: RunContext, synchronization: Synchronization
-) -> SearchState:
-    """Return the same state in the instance's own units, for times without a common step."""
-    state = SearchState(
-        call,
-        lambda schedule: schedule.value(instance),
-        normalise=lambda schedule: left_shifted_schedule(instance, schedule, synchronization),
-        tolerance=CLOSE,
-    )
-    state.bound(*critical_certificate(instance))
-    _offer_lists(instance, state, synchronization)
-    return state
-
-
-def _offer_lists(
-    instance: HareInstance, state: SearchState, synchronization: Synchronization
-) -> None:
-    """Offer list schedules until the gap is closed or the time is up."""
+        state = SearchState(
+            call,
+            measure,
+            to_objective=whole.to_objective,
+            round_bound=round,
+            normalise=shift_left,
+            tolerance=0,
+        )
+        state.trace["step"] = str(whole.step)
+        state.bound(whole.critical_path_value, critical_certificate(instance)[1])
     for schedule in starting_schedules(instance, synchronization):
         state.incumbent(schedule)
         if state.closed or state.call.clock.expired():
             break
+    return state
 
 
 def starting_schedule(
