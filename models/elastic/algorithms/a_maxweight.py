@@ -17,7 +17,7 @@ unit of demand as given in the file and slot; slots count from the start of the 
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Annotated, Any, Literal
@@ -248,9 +248,7 @@ def serve_batch(
         able.sort(
             key=lambda one: (-one.job.weight / const.least_volume(view, one.modes), one.place)
         )
-    if log is not None:
-        ids = [arrived.job.id for arrived in able]
-        log.append({"line": "A3 L1", "event": "batch", "deadline": deadline, "jobs": ids})
+    tell(log, "A3 L1", "batch", deadline=deadline, jobs=ids_of(able))
     for arrived in able:  # A3 L2
         best = _cheapest(priced, arrived, deadline, const, rule, tie)  # A3 L3-L7
         if best is not None and const.kappa * arrived.job.weight - best.cost > 0:  # A3 L8-L9
@@ -259,19 +257,27 @@ def serve_batch(
             _commit(priced, best, const)  # A3 L13-L14
             if log is not None and before is not None:
                 _tell_accept(log, priced, before, arrived, best, const)
-        elif log is not None:
+        else:
             cost = None if best is None else best.cost / const.kappa
-            words = {"job": arrived.job.id, "weight": arrived.job.weight, "cost": cost}
-            log.append({"line": "A3 L9", "event": "leave", **words})
+            tell(log, "A3 L9", "leave", job=arrived.job.id, weight=arrived.job.weight, cost=cost)
     # A3 L15-L16
     prices = np.moveaxis(priced.price[:-1], 0, 2) / const.kappa
     batch = ServedBatch(tuple(served), prices, deadline)
-    if log is not None:
-        taken = [arrived.job.id for arrived, _ in served]
-        left = [name for name in ids if name not in taken]
-        words = {"served": taken, "left": left, "weight": batch.weight}
-        log.append({"line": "A3 L16", "event": "batch_end", **words})
+    taken = ids_of(arrived for arrived, _ in served)
+    left = [name for name in ids_of(able) if name not in taken]
+    tell(log, "A3 L16", "batch_end", served=taken, left=left, weight=batch.weight)
     return batch
+
+
+def ids_of(jobs: Iterable[ArrivedJob]) -> list[str]:
+    """Return the ids of jobs."""
+    return [arrived.job.id for arrived in jobs]
+
+
+def tell(log: Log | None, line: str, event: str, **words: Any) -> None:
+    """Append an event to a log, if there is one."""
+    if log is not None:
+        log.append({"line": line, "event": event, **words})
 
 
 def _cheapest(
@@ -322,8 +328,8 @@ def _tell_accept(
     """
     view, job, kappa = priced.view, arrived.job, const.kappa
     placement = view.place(run.mode, run.start, run.workers, run.ps).to_data()
-    words = {"job": job.id, "weight": job.weight, "cost": run.cost / kappa, **placement}
-    log.append({"line": "A3 L10", "event": "accept", **words})
+    cost = run.cost / kappa
+    tell(log, "A3 L10", "accept", job=job.id, weight=job.weight, cost=cost, **placement)
     old, new = (price[run.start - 1 : run.end - 1] / kappa for price in (before, priced.price))
     rises = [
         {"server": server, "resource": resource, **rise}
@@ -331,7 +337,7 @@ def _tell_accept(
         for r, resource in enumerate(view.resources)
         for rise in _rises(old[:, h, r].tolist(), new[:, h, r].tolist(), run.start)
     ]
-    log.append({"line": "A3 L14", "event": "prices", "job": job.id, "rises": rises})
+    tell(log, "A3 L14", "prices", job=job.id, rises=rises)
 
 
 def _rises(before: list[float], after: list[float], start: int) -> Iterator[dict[str, float]]:

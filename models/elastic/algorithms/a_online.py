@@ -39,7 +39,9 @@ from schedgap.models.elastic.algorithms.a_maxweight import (
     arrived_job,
     constants,
     gamma,
+    ids_of,
     serve_batch,
+    tell,
 )
 from schedgap.models.elastic.algorithms.closed_horizon import result_within_horizon
 from schedgap.models.elastic.algorithms.guarantees import ServedRound, alpha_of, windows_needed
@@ -112,8 +114,7 @@ def a_dual(
     rest = list(jobs)  # A2 L1: J_i without J_i^s
     windows: list[ServedBatch] = []
     for iota in range(settings.alpha):  # A2 L2
-        if log is not None:
-            log.append({"line": "A2 L2", "event": "window", "time": tau, "window": iota + 1})
+        tell(log, "A2 L2", "window", time=tau, window=iota + 1)
         window = serve_batch(
             settings.view, rest, tau, settings.const,
             rule=settings.rule, order=settings.order, tie=settings.tie, log=log,
@@ -157,9 +158,7 @@ def serve_rounds(
         i += 1  # A1 L2
         tau = 2 ** (i - 1)  # tau_1 = tau_0 = 1: nothing can be served in round 1 (E10)
         waiting += arrivals.until(tau if settings.batch == "by" else tau - 1)  # A1 L3-L5 (E9)
-        if log is not None:
-            words = {"round": i, "time": tau, "batch": _ids(waiting)}
-            log.append({"line": "A1 L2", "event": "round", **words})
+        tell(log, "A1 L2", "round", round=i, time=tau, batch=ids_of(waiting))
         if min((job.shortest() for job in waiting), default=math.inf) < tau:  # some job fits
             windows = a_dual(waiting, tau, settings, log=log)  # A1 L6
             base = max(tau, end) if settings.compact else settings.alpha * tau
@@ -169,19 +168,12 @@ def serve_rounds(
                     run = arrivals.start(offer, base + iota * tau)  # A1 L8-L9
                     place = settings.view.place(run.mode, run.start, run.workers, run.ps)
                     placed[job.job.id] = place
-                    if log is not None:
-                        words = {"time": tau, "window": iota + 1, "job": job.job.id}
-                        log.append({"line": "A1 L9", "event": "start", **words, **place.to_data()})
+                    words = {"window": iota + 1, "job": job.job.id, **place.to_data()}
+                    tell(log, "A1 L9", "start", time=tau, **words)
             rounds.append(ServedRound(i, tau, base, tuple(waiting), windows))
             waiting = [job for job in waiting if job.job.id not in placed]  # A1 L10
-        if log is not None:
-            words = {"round": i, "time": tau, "left": _ids(waiting)}
-            log.append({"line": "A1 L10", "event": "round_end", **words})
+        tell(log, "A1 L10", "round_end", round=i, time=tau, left=ids_of(waiting))
     return ElasticSchedule(placed), rounds  # A1 L11
-
-
-def _ids(jobs: Sequence[ArrivedJob]) -> list[str]:
-    return [job.job.id for job in jobs]
 
 
 WeightBound = Callable[[ElasticInstance, ServedRound], float]
@@ -270,8 +262,8 @@ def a_online(
             {
                 "tau": one.tau,
                 "base": one.base,
-                "batch": _ids(one.batch),
-                "windows": [_ids([job for job, _ in window.served]) for window in one.windows],
+                "batch": ids_of(one.batch),
+                "windows": [ids_of([job for job, _ in window.served]) for window in one.windows],
                 "alpha_needed": windows_needed(
                     math.fsum(job.job.weight for job in one.batch), least, ratio
                 ),

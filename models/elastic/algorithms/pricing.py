@@ -25,7 +25,6 @@ from schedgap.models.elastic.placement import (
 )
 
 MAX_CELLS = 10**8  # largest size of each of two tables: 0.8 GB
-_BLOCK = 16, 64, 256, 1024  # starts priced at once: often the first few suffice
 
 
 class PricedRun(NamedTuple):

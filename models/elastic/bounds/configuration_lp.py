@@ -40,7 +40,12 @@ from schedgap.models.elastic.bounds.volume import contended_slots
 from schedgap.models.elastic.modes import cluster, mode_table
 from schedgap.models.elastic.placement import Floats, Ints
 from schedgap.models.elastic.time_windows import shortest
-from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster, prices_at_most
+from schedgap.models.mechanisms.restricted_master import (
+    MasterSolution,
+    Priced,
+    RestrictedMaster,
+    prices_at_most,
+)
 from schedgap.models.method import Budget
 from schedgap.solvers.loops.column_generation import Columns
 from schedgap.solvers.programs.builder import Entries
@@ -67,10 +72,7 @@ class LpResult(NamedTuple):
     bound: float
     prices: Any
     certificate: Mapping[str, object]
-    objective: float | None
-    rounds: int
-    columns: int
-    support: Sequence[Any] = ()  # tags of the columns that are positive in the last master
+    solution: MasterSolution[Any]
 
 
 def generate(
@@ -107,13 +109,8 @@ def generate(
     )
     if solution.bound is None or solution.duals is None:
         return None
-    prices, proof = rows.prices(solution.duals), rows.certificate(solution.duals)
-    result = solution.result
-    columns = len(result.tags)
-    support = [tag for tag, _ in solution.support]
-    return LpResult(
-        solution.bound, prices, proof, result.objective, result.rounds, columns, support
-    )
+    duals = solution.duals
+    return LpResult(solution.bound, rows.prices(duals), rows.certificate(duals), solution)
 
 
 def run_cost(instance: ElasticInstance, job: int, end: int) -> float:
@@ -278,7 +275,7 @@ def _solve(
         values, chosen = best_configurations(prices)
         first = rows.duals(prices, least, values)
         old = start.prices.block_of(rows.edges[:-1])
-        for tag in start.support:
+        for tag, _ in start.solution.support:
             if isinstance(tag, ContainerRun):
                 runs.append([tag])
             else:
