@@ -74,7 +74,7 @@ BATCHES: tuple[tuple[Setting, Mapping[str, object]], ...] = (
     ({}, {"objective": "scheduled_weight", "deadline": 128}),
     ({"deadline": 32}, {"objective": "scheduled_weight", "deadline": 32}),
 )
-SETTINGS: tuple[Setting, ...] = (  # of Figures 2 and 5
+SETTINGS: tuple[Setting, ...] = (  # the settings of Figures 2 and 5
     {}, {"alpha": 1}, {"arrivals": "together"}, {"alpha": 1, "arrivals": "together"},
     {"alpha": 1, "restart": 64}, {"fifo_workers": 1}, {"fifo_workers": 30},
 )  # fmt: skip

@@ -333,7 +333,7 @@ class ModeTable(NamedTuple):
 
 
 def stacked(tables: Sequence[ModeTable]) -> tuple[ModeTable, Ints, Ints]:
-    """Return the rows of all jobs, where those of each begin, and those of each by duration."""
+    """Return the rows of all jobs, the first row of each job, and each job's rows by duration."""
     rows = ModeTable(*(np.concatenate(columns) for columns in zip(*tables, strict=True)))
     off = np.cumsum([0, *(len(own.ps) for own in tables)])
     order = [np.argsort(own.duration, kind="stable") for own in tables]
