@@ -73,9 +73,7 @@ class ElasticCluster:
 
     def units(self, amounts: Floats) -> Floats:
         """Convert amounts [..., r] as given in the file to units."""
-        scaled = amounts * self.scale
-        result: Floats = np.where(self.whole, np.rint(scaled), scaled)
-        return result
+        return _units(amounts, self.scale, self.whole)
 
     def demand(self, mode: Mode) -> ModeDemand:
         """Return the number of workers of a mode and the demand of its containers, in units.
@@ -124,6 +122,12 @@ class ElasticCluster:
         )
 
 
+def _units(amounts: Floats, scale: Floats, whole: NDArray[np.bool_]) -> Floats:
+    """Convert amounts [..., r] to units, where they are integers if the unit divides them."""
+    units: Floats = np.where(whole, np.rint(amounts * scale), amounts * scale)
+    return units
+
+
 @lru_cache(maxsize=64)
 def cluster(instance: ElasticInstance) -> ElasticCluster:
     """Return the servers and types of an instance; cached."""
@@ -153,9 +157,6 @@ def cluster(instance: ElasticInstance) -> ElasticCluster:
                 capacity[:, r] = np.where(exact / power <= bare[:, r] + TOLERANCE, exact, exact - 1)
                 break
 
-    def whole_units(demand: Floats) -> Floats:
-        return np.where(whole, np.rint(demand * scale), demand)
-
     return ElasticCluster(
         is_ring=instance.is_ring,
         resources=tuple(instance.resources),
@@ -165,8 +166,8 @@ def cluster(instance: ElasticInstance) -> ElasticCluster:
         scale=scale,
         whole=whole,
         capacity=capacity,
-        worker_units=whole_units(worker_demand),
-        ps_units=whole_units(ps_demand),
+        worker_units=_units(worker_demand, scale, whole),
+        ps_units=_units(ps_demand, scale, whole),
         worker_demand=worker_demand,
         ps_demand=ps_demand,
         worker_bandwidth=worker_demand[:, bandwidth].copy(),

@@ -29,7 +29,7 @@ from schedgap.errors import UsageError
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Job
 from schedgap.models.elastic.algorithms.pricing import PricedRun, PricedServers
 from schedgap.models.elastic.modes import ElasticCluster, Mode, cluster, mode_columns, modes
-from schedgap.models.elastic.placement import Floats, Rule, ps_numbers, tie_margin
+from schedgap.models.elastic.placement import Floats, Rule, ps_numbers
 from schedgap.models.method import AlgorithmRun
 
 WeightRatio = Annotated[
@@ -289,19 +289,12 @@ def _cheapest(
     tie: Tie,
 ) -> PricedRun | None:
     """Return l_j: the central schedule, or a split one that costs less (E14: l, not l_j)."""
-    view = priced.view
+    volumes = None
     if tie == "volume":
-        volumes = [float(f"{volume:.9g}") for volume in const.volumes(view, job.modes)]
-        return priced.cheapest(job.modes, 1, deadline, rule=rule, volumes=volumes)
-    central = [mode for mode in job.modes if mode.central]
-    split = [mode for mode in job.modes if not mode.central]
-    best = priced.cheapest(central, 1, deadline, rule=rule)  # A3 L3: A_mincost2, A_RAmincost1
-    # Only a split schedule that costs less than the central one is of interest.
-    below = np.inf if best is None else best.cost - tie_margin(best.cost)
-    split_run = priced.cheapest(  # A3 L4: A_mincost1, A_RAmincost2
-        split, 1, deadline, rule=rule, below=below
-    )
-    return best if split_run is None else split_run  # A3 L5-L7
+        volumes = [float(f"{volume:.9g}") for volume in const.volumes(priced.view, job.modes)]
+    # A3 L3-L7: A_mincost2 and A_mincost1, or A_RAmincost1 and 2, in one call. Central modes come
+    # first, so a split schedule has to cost less.
+    return priced.cheapest(job.modes, 1, deadline, rule=rule, volumes=volumes)
 
 
 def _commit(priced: PricedServers, run: PricedRun, const: MaxWeightConstants) -> None:

@@ -162,15 +162,13 @@ class PricedServers:
         weight: float = 0.0,
         rule: Rule = "exact",
         volumes: Sequence[float] | None = None,
-        below: float = np.inf,
     ) -> PricedRun | None:
         """Return the schedule of least cost over modes, starts and placements.
 
         `candidates`: in the order that breaks ties. `first`, `end`: earliest start slot; largest
         start + duration. `weight`: added to the cost for each slot of start + duration. `rule`: how
         split placements are found. `volumes`: of each mode: ties then go to the least volume, and
-        among these to the earliest end (E21). `below`: schedules that do not cost less are left
-        out.
+        among these to the earliest end (E21).
 
         Notes
         -----
@@ -180,7 +178,7 @@ class PricedServers:
         """
         best: PricedRun | None = None
         key: tuple[float, float] = (-1, -1)  # the run with the least key wins a tie
-        ceiling = floor = below  # costs above the first never win, those below the second always
+        ceiling = floor = np.inf  # costs above the first never win, those below the second always
         bounds, lowest = self._lower_bounds.bounds(candidates, first - 1, end - 1, weight)
         # In ascending order of bounds: once a bound exceeds the ceiling, no later mode is better.
         for k in np.argsort(lowest, kind="stable").tolist():

@@ -263,16 +263,12 @@ def _solve(
     """
     pricer, first = rows.pricer, None
 
-    def best_configurations(prices: ContainerPrices) -> tuple[Floats, list[tuple[int, int, int]]]:
-        values, chosen = pricer.best_configurations(prices)
-        return values, [(k, int(c), b) for (k, b), c in np.ndenumerate(chosen)]
-
     if start is not None:
         prices = start.prices.by_blocks(rows.edges)
         if (priced := pricer.price_jobs(prices, budget.clock)) is None:
             return None
         least, runs = priced
-        values, chosen = best_configurations(prices)
+        values, chosen = pricer.best_configurations(prices)
         first = rows.duals(prices, least, values)
         old = start.prices.block_of(rows.edges[:-1])
         for tag, _ in start.solution.support:
@@ -290,7 +286,7 @@ def _solve(
         if (priced := pricer.price_jobs(prices, budget.clock)) is None:
             return None
         least, runs = priced
-        values, chosen = best_configurations(prices)
+        values, chosen = pricer.best_configurations(prices)
         improving = [run for own in runs for run in own if run.cost < duals[run.job] - 1e-9]
         bound = pricer.bound(least, pricer.supply(prices, values))
         return Priced(rows.columns(improving, chosen), bound)

@@ -171,17 +171,18 @@ class ContainerPricer:
         least = float(cost[k, i])
         return [ContainerRun(least, job, int(k), int(start[k, i]) + 1)] if least < np.inf else []
 
-    def best_configurations(self, prices: ContainerPrices) -> tuple[Floats, Ints]:
-        """Return [k, b] the value of the most valuable configuration of a server, and its index.
+    def best_configurations(
+        self, prices: ContainerPrices
+    ) -> tuple[Floats, list[tuple[int, int, int]]]:
+        """Return [k, b] the value of a server's most valuable configuration, and each as (k, c, b).
 
         `prices`: any prices >= 0.
         """
         kinds = configurations(self.instance)
         values = [table @ prices.price for _, table in kinds]  # [k] of [c, b]
-        return (
-            np.stack([value.max(axis=0) for value in values]),
-            np.stack([value.argmax(axis=0) for value in values]),
-        )
+        best = np.stack([value.argmax(axis=0) for value in values])
+        chosen = [(k, int(c), b) for (k, b), c in np.ndenumerate(best)]
+        return np.stack([value.max(axis=0) for value in values]), chosen
 
     def bound(self, least: Floats, paid: float) -> float:
         """Return the Lagrangian bound, less all rounding errors; in a batch on minus the weight.
