@@ -3,8 +3,8 @@
 `claims.toml` has the claims, which are judged on every replication.
 
 The values on the paper's axes are lost; those here are our own, within the ranges of Section 7. All
-figures are drawn on one cluster, whose capacity is 0.2 of what the largest number of jobs asks for,
-and so about 0.5 of what the smallest one asks for. Along an axis nothing else changes; in
+figures are drawn on one cluster. Its capacity is 0.2 of what the largest number of jobs asks for.
+That is about 0.5 of what the smallest number asks for. Along an axis nothing else changes; in
 Figure 9 alone the capacity follows from each framework's jobs. What the paper does not state is
 drawn at several settings:
 

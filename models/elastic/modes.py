@@ -43,7 +43,7 @@ class ElasticCluster:
     """Servers, worker types and PS types, in units in which sums of demands are exact.
 
     Where all demands of a resource are multiples of 10^-k for some k = 0..4, the unit is the
-    largest such step: all amounts are integers, and their sums are exact. Otherwise the unit
+    largest such step. All amounts are then integers, and their sums are exact. Otherwise the unit
     is 1, and the tolerance of 1e-6 that the rules grant is added to each capacity. With this
     effective capacity C', an assignment fits if and only if the rules accept it. The indices, in
     list order, are h server, r resource, m worker type, p PS type.
@@ -180,7 +180,7 @@ def split_workers(view: ElasticCluster, m: int, p: int, ps: int) -> int:
     """Return how many workers can run split over at least two empty servers with so many PSs.
 
     Every smaller number has a split placement, too. One server n has all PSs and as many workers as
-    fit next to them; the other servers hold at most as many as the PSs serve.
+    fit next to them. The other servers hold at most as many as the PSs serve.
 
     `m`, `p`: worker type and PS type. `ps`: number of PSs.
     """
@@ -289,8 +289,8 @@ def job_modes(view: ElasticCluster, job: Job) -> tuple[Mode, ...]:
     Returns
     -------
     tuple of Mode
-        Central modes first; then by types in list order; then by duration with PSs, by number of
-        workers in the ring, both ascending: the order in which Algorithms 3-7 enumerate them.
+        Central modes first, then by types in list order. Then by duration with PSs, by number of
+        workers in the ring, both ascending. Algorithms 3-7 enumerate the modes in this order.
 
     Raises
     ------

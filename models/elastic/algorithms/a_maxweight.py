@@ -3,8 +3,8 @@
 Prices start at 0 and grow exponentially with use, (11); a job is served when its weight exceeds the
 price of its cheapest schedule. E8, E15, E21 are the paper's errata as numbered in `paper.toml`.
 
-Events, one dict each. Weights, costs and prices are in the unit of the jobs' weights, a price per
-unit of demand as given in the file and slot; slots count from the start of the batch, from 1.
+Events, one dict each. Weights, costs and prices are in the unit of the jobs' weights. A price is
+per slot and unit of demand as given in the file. Slots count from the start of the batch, from 1.
 
 - `batch` (A3 L1): the cluster is free and all prices are 0. `deadline`; `jobs`, those that have a
   mode, in the order of the loop.
@@ -69,9 +69,8 @@ class ArrivedJob:
 class MaxWeightConstants:
     """What the paper assumes to be known beforehand: T, F, and the scales of weights and demands.
 
-    With `normalise`, an amount is divided by the mean capacity of its resource over all servers,
-    and weights are multiplied by `kappa`, so no weight is below the consumption of its job
-    (E8).
+    With `normalise`, an amount is divided by the mean capacity of its resource over all servers.
+    Weights are multiplied by `kappa`, so no weight is below the consumption of its job (E8).
     """
 
     horizon: int  # T
@@ -227,7 +226,8 @@ def serve_batch(
         Of the loop over jobs: as given, or by weight over least volume, greatest first (E15).
     tie : "order" or "volume"
         Among schedules of equal cost: the first in the order of enumeration, as printed; or the
-        least volume, then the earliest end (ours: at zero prices the first types always win, E21).
+        least volume, then the earliest end. The second is ours: at zero prices the first types
+        always win (E21).
     log : list, optional
         Receives the events.
 
@@ -356,8 +356,8 @@ def split_windows(instance: ElasticInstance) -> Iterator[tuple[Floats, Floats]]:
     Yields
     ------
     (array [k], array [k])
-        For each mode and start: least cost of a placement, (13); cost of the one that Algorithm 4
-        finds with E16 and E17 corrected. Infinite where none is found.
+        For each mode and start: the least cost of a placement, (13), and the cost that Algorithm 4
+        finds. E16 and E17 are corrected. Infinite where none is found.
     """
     view, jobs = batch_of(instance)
     const, deadline = constants(instance), instance.deadline

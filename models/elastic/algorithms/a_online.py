@@ -1,8 +1,8 @@
 """Algorithms 1 and 2: the online algorithm A_online, and A_dual, which serves one batch.
 
 Time t is the end of slot t. At time tau_i = 1, 1, 2, 4, 8, ... the jobs that have arrived and are
-not yet served form a batch; it is served in windows of tau_i slots, the first of which starts
-alpha tau_i slots later. E9-E13 are the paper's errata as numbered in `paper.toml`.
+not yet served form a batch. The batch is served in windows of tau_i slots, the first of which
+starts alpha tau_i slots later. E9-E13 are the paper's errata as numbered in `paper.toml`.
 
 Events, one dict each; `time` is the tau_i at which the decision is made, and slots count from
 the start of the instance:
@@ -140,15 +140,16 @@ def serve_rounds(
     Returns
     -------
     (ElasticSchedule, list of ServedRound)
-        With `compact` a round starts as soon as its time has come and the previous round has ended,
-        which is never later: the decisions and the bound on every completion are the same.
+        With `compact` a round starts as soon as its time has come and the previous round has ended.
+        That is never later: the decisions and the bound on every completion are the same.
 
     Notes
     -----
     Source: Algorithm 1. Round i occupies slots alpha tau_i + 1 .. 2 alpha tau_i - 1, so rounds do
     not overlap. Guarantee: 4 alpha (Theorem 5), on assumptions that can fail; see `guarantees`. It
-    terminates: in an empty window the first unserved job has a schedule of cost 0 once tau exceeds
-    its duration with a single worker; this also holds for Algorithm 4's own placements.
+    terminates: let tau exceed the duration of the first unserved job with a single worker. This job
+    then has a schedule of cost 0 in an empty window. The same holds for Algorithm 4's own
+    placements.
     """
     placed: dict[str, Any] = {}
     waiting: list[ArrivedJob] = []  # A1 L1: J_i
@@ -231,9 +232,8 @@ def a_online(
     -------
     AlgorithmRun
         Its `trace`: `alpha`, `kappa`, `F`, `gamma`; `lemma_1`, whether it holds in each round; and
-        `rounds`, each with its batch, the jobs served in each window, and the alpha that (6)
-        requires for its batch, by the text after Theorem 5.
-        No schedule where some job can never run.
+        `rounds`. A round has its batch, the jobs served in each window, and the alpha that (6)
+        requires, by the text after Theorem 5. No schedule where some job can never run.
 
     Notes
     -----

@@ -43,7 +43,7 @@ def windows_needed(total: float, least: float, ratio: float, *, repaired: bool =
 
     `total`: weight that the best single window serves, or an upper bound on it. `least`: smallest
     weight of a job. `ratio`: gamma of the algorithm that serves each window. `repaired`: ceil(x) +
-    1 instead of floor(x) + 1 (ours): after ceil(x) windows at most `least` is missing, and one more
+    1 instead of floor(x) + 1 (ours). After ceil(x) windows at most `least` is missing, and one more
     window serves at least a whole job. Lemma 2 overlooks that the unserved jobs of the best window
     weigh more than its weight less the total weight served (E13).
 
@@ -268,8 +268,8 @@ def lemma_1(
     """Return whether Lemma 1 certifies that a run of A_online is 4 alpha-competitive.
 
     `rounds`: of the run; the rounds that are missing had no job that fits. `upper`: round -> an
-    upper bound on the weight that (7) can serve, for rounds that did not serve all jobs that fit
-    when alone; such as `dual_prices.weight_bound`.
+    upper bound on the weight that (7) can serve, such as `dual_prices.weight_bound`. It is asked
+    for rounds that did not serve all jobs that fit when alone.
 
     Returns
     -------
@@ -309,8 +309,8 @@ def theorem_1_missed(instance: ElasticInstance) -> float:
 def theorem_1_near(instance: ElasticInstance) -> float:
     """Return how near Algorithm 4 is to missing the least cost of (13), from 0 to 1.
 
-    For one job, the share of the modes and starts at which its placement is not the cheapest one:
-    at 1, whichever of them is the cheapest, Algorithm 4 misses it. The largest over the jobs.
+    For one job, the share of the modes and starts at which its placement is not the cheapest one.
+    At 1, Algorithm 4 misses the cheapest of them, whichever it is. The largest over the jobs.
 
     `instance`: with objective `scheduled_weight`.
     """

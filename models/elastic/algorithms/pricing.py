@@ -1,6 +1,6 @@
 """Cheapest schedule of one job under prices: Algorithms 4-7, vectorised over starts and servers.
 
-The price of a window is a sum over its slots, and the free amount a minimum; both are read off
+The price of a window is a sum over its slots, and the free amount a minimum. Both are read off
 tables over 1, 2, 4, ... slots. Modes are tried in the order of a lower bound on their cost
 (`pricing_bounds`).
 """

@@ -99,7 +99,7 @@ def greedy_split(
     free : array [h, r]
         Free amounts throughout the window.
     count_afresh : bool
-        Reset the number of workers to place for each server of the PSs; the printed algorithm goes
+        Reset the number of workers to place for each server of the PSs. The printed algorithm goes
         on with the number left by the previous server (E16), and its results need not be
         placements.
     leave_one : bool

@@ -41,7 +41,7 @@ def antman(
     The paper: two classes; a guaranteed job that waits long becomes opportunistic. Ours: the class
     of a job is drawn from the seed and its id, with equal probability. Guaranteed jobs get the
     workers of their fastest mode, first come first served. Opportunistic ones get, by arrival, as
-    many workers of the same types as fit; a job that cannot have more than it has stays where it
+    many workers of the same types as fit. A job that cannot have more than it has stays where it
     is.
     """
     view = cluster(instance)

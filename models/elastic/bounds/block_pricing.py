@@ -31,8 +31,8 @@ def candidate_starts(first: int, last_end: int | None, edges: Ints, duration: In
     """Return [k, i] starts, as slots before the start, one of which is cheapest for each mode k.
 
     Between two starts at which a run starts or ends with a block, its price is the least of linear
-    functions of the start, so it is least at one of the two. Some candidates may be outside the
-    job's time window.
+    functions of the start. So the price is least at one of the two. Some candidates may be outside
+    the job's time window.
 
     `first`: slots before the earliest start. `last_end`: largest start + duration; None in an open
     horizon. `edges` [b + 1]: from `block_edges`. `duration` [k]: durations of the modes.
@@ -76,8 +76,8 @@ def price_each_job(
 ) -> tuple[Floats, list[list[CostedRun]]] | None:
     """Return [j] the least cost of each job, and its cheapest runs.
 
-    The least cost is 0 for a job of a batch that is better left out, and infinite for a job that
-    cannot run at all.
+    A job of a batch that is better left out has a least cost of 0. A job that cannot run at all has
+    an infinite one.
 
     `jobs`: jobs that have modes. `cheapest`: job -> its cheapest runs, in ascending order of cost.
 

@@ -1,6 +1,6 @@
 """Prices of whole workers and parameter servers (PSs) by block of slots, and the bound they prove.
 
-A run takes workers and PSs of its types for some slots, on any servers; in each slot a server
+A run takes workers and PSs of its types for some slots, on any servers. In each slot a server
 supplies one of its configurations: numbers of workers and PSs of each type that it holds at once.
 The relaxation leaves out on which server a container is, and that it stays there. So every schedule
 costs at least
@@ -8,8 +8,9 @@ costs at least
     sum_j min over runs of j (w_j (start + duration) + price) - sum over servers and slots of the
     value of the most valuable configuration.
 
-In a coarser relaxation all servers are one pool: a resource has a price, a container pays for its
-demand, and the last sum is the value of the cluster's capacity. It stands in older certificates.
+In a coarser relaxation all servers are one pool. A resource has a price, a container pays for its
+demand, and the last sum is the value of the cluster's capacity. Older certificates have such
+prices.
 
 References
 ----------

@@ -5,9 +5,9 @@ by server. Every schedule costs at least
 
     sum_j min over runs of j (w_j (start + duration) + price of its usage) - sum delta C,
 
-the Lagrangian bound, which the prices alone certify. Servers of equal capacity share their prices:
-the set of schedules is closed under permuting them, so the average of an optimal fractional
-schedule over all permutations is optimal and uses them equally.
+the Lagrangian bound, which the prices alone certify. Servers of equal capacity share their prices,
+because the set of schedules is closed under permuting these servers. So the average of an optimal
+fractional schedule over all permutations is optimal. The average uses these servers equally.
 
 References
 ----------
@@ -97,8 +97,8 @@ def pool_capacity(instance: ElasticInstance, pool: Ints) -> Floats:
 def priced_slots(instance: ElasticInstance, schedule: ElasticSchedule | None) -> int:
     """Return the number of slots that get prices; any number is valid.
 
-    Slots that no optimal schedule can use need no price. Of the others, those count up to the end
-    of the given schedule, or up to the last slot with likely contention if that is later.
+    Slots that no optimal schedule can use need no price. Other slots count up to the end of the
+    given schedule, or up to the last slot with likely contention if that is later.
     """
     if instance.is_batch:
         return (instance.last_end or 2) - 1
@@ -146,8 +146,8 @@ class RunPricer:
     def values(self, prices: SlotPrices) -> tuple[Floats, list[list[tuple[float, ElasticRun]]]]:
         """Return [j] the least cost of each job, and its cheapest runs with their costs.
 
-        The least cost is 0 for a job of a batch that is better left out, and infinite for a job
-        that cannot run at all.
+        A job of a batch that is better left out has a least cost of 0. A job that cannot run at all
+        has an infinite one.
 
         `prices`: by pool, resource and slot.
         """

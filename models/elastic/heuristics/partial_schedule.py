@@ -183,8 +183,8 @@ def opportunity_costs(instance: ElasticInstance) -> tuple[Floats, Floats]:
     """Return what a worker [m, h], and a PS [p, h], on an empty server costs the other jobs.
 
     The value of a server is the work per slot that the best worker type does on it, in the mean
-    over all jobs; a container costs the share of it that it takes of the server's scarcest
-    resource.
+    over all jobs. A container costs a share of this value: the share that it takes of the server's
+    scarcest resource.
     """
     view = cluster(instance)
     speed = np.zeros(len(view.worker_types))

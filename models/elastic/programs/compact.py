@@ -111,7 +111,7 @@ def build_dual(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> "pyo.Co
     Notes
     -----
     `delta` are prices of units. For the weighted completion time the primal is a minimisation with
-    equality rows (2a): its dual is a maximum of sum u_j - sum C delta, with u free in sign.
+    equality rows (2a). Its dual is a maximum of sum u_j - sum C delta, with u free in sign.
     """
     import pyomo.core as pyo
 

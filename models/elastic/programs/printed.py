@@ -43,8 +43,8 @@ def build(instance: ElasticInstance, *, span: ElasticWindows) -> "pyo.ConcreteMo
     Notes
     -----
     In (2f) the product of `1 / rho` and the number of workers N is quadratic, as the exchange
-    depends on q. The row is d N >= E D K / rho with PSs, and N d N >= E D K (N / rho) in the ring,
-    where 1 / rho has N in the denominator (14).
+    depends on q. The row is d N >= E D K / rho with PSs. In the ring, 1 / rho has N in the
+    denominator (14), so the row is N d N >= E D K (N / rho).
     """
     import pyomo.core as pyo
 
