@@ -279,11 +279,9 @@ class _Units(NamedTuple):
 
 def _units(instance: ElasticInstance) -> _Units:
     """Return demands rounded down, and capacities with the tolerance of V13."""
-    worker = [list[int]() for _ in instance.worker_types]
-    ps = [list[int]() for _ in instance.ps_types]
-    capacity = [list[int]() for _ in instance.servers]
     types = [kind.demand for kind in instance.worker_types]
     types += [kind.demand for kind in instance.ps_types]
+    columns = []
     for r in instance.resources:
         demands = [_decimal(demand.get(r, 0.0)) for demand in types]
         limits = [
@@ -293,12 +291,10 @@ def _units(instance: ElasticInstance) -> _Units:
         unit = _step(demands)
         if max(demands) > MAX_UNITS * unit:
             unit = max(limits) / ROUNDED_UNITS
-        amounts = [math.floor(demand / unit) for demand in demands]
-        for own, amount in zip([*worker, *ps], amounts, strict=True):
-            own.append(amount)
-        for room, limit in zip(capacity, limits, strict=True):
-            room.append(math.floor(limit / unit))
-    return _Units(worker, ps, capacity)
+        columns.append([math.floor(amount / unit) for amount in demands + limits])
+    rows = [list(row) for row in zip(*columns, strict=True)]
+    m, n = len(instance.worker_types), len(types)
+    return _Units(rows[:m], rows[m:n], rows[n:])
 
 
 @lru_cache(maxsize=1)  # goals of one instance are refuted one after the other

@@ -29,13 +29,13 @@ import numpy as np
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.bounds.block_pricing import (
     ROUNDING,
-    add_window_prices,
     block_edges,
     candidate_starts,
     price_each_job,
     price_list,
     read_price_list,
     safe_bound,
+    window_prices,
 )
 from schedgap.models.elastic.modes import ElasticCluster, cluster, mode_table, modes
 from schedgap.models.elastic.placement import Floats, Ints, fits
@@ -159,10 +159,10 @@ class ContainerPricer:
         first, last = given.arrival - 1, self.instance.last_end
         start = candidate_starts(first, last, prices.edges, own.duration)  # [k, i]
         end = start + own.duration[:, None]
-        cost: Floats = np.zeros(start.shape)
-        ps = self.types + own.ps_type  # container; in the ring any, and none of it is used
-        add_window_prices(cost, paid, own.worker_type, own.workers, start, own.duration)
-        add_window_prices(cost, paid, ps, own.ps, start, own.duration)
+        cost = own.workers[:, None] * window_prices(paid, own.worker_type, start, own.duration)
+        if own.ps.any():
+            ps = window_prices(paid, self.types + own.ps_type, start, own.duration)
+            cost += own.ps[:, None] * ps
         if self.instance.is_batch:
             cost -= given.weight
         else:
