@@ -44,7 +44,12 @@ from schedgap.models.elastic.algorithms.a_maxweight import (
     tell,
 )
 from schedgap.models.elastic.algorithms.closed_horizon import result_within_horizon
-from schedgap.models.elastic.algorithms.guarantees import ServedRound, alpha_of, windows_needed
+from schedgap.models.elastic.algorithms.guarantees import (
+    ServedRound,
+    alpha_of,
+    evaluated,
+    windows_needed,
+)
 from schedgap.models.elastic.algorithms.guarantees import lemma_1 as evaluate_lemma_1
 from schedgap.models.elastic.algorithms.pricing import PricedRun
 from schedgap.models.elastic.modes import ElasticCluster, cluster
@@ -288,14 +293,11 @@ def lemma_1_of_run(instance: ElasticInstance, **options: Any) -> dict[str, objec
     claim = "value <= 4 alpha optimum, if each round serves the best window's weight (Lemma 1)"
     trace = {} if instance.is_batch else a_online(instance, **options).trace
     if "lemma_1" not in trace:
-        why = (
-            "needs objective weighted_completion" if instance.is_batch else "some job can never run"
-        )
-        failed = [f"not evaluated: {why}"]
-        return {"claim": claim, "factor": None, "holds": False, "failed": failed}
+        needs = "needs objective weighted_completion"
+        why = needs if instance.is_batch else "some job can never run"
+        return evaluated(claim, None, [f"not evaluated: {why}"])
     failed = [f"not shown for the round of tau = {tau}" for tau in trace["lemma_1"]["short"]]
-    factor = 4.0 * trace["alpha"]
-    return {"claim": claim, "factor": factor, "holds": not failed, "failed": failed}
+    return evaluated(claim, 4.0 * trace["alpha"], failed)
 
 
 def solve_a_online(instance: ElasticInstance, call: RunContext, **options: Any) -> MethodResult:

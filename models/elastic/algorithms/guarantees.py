@@ -137,6 +137,13 @@ def _overflow_factor(instance: ElasticInstance, const: MaxWeightConstants) -> fl
     return float((const.kappa * heaviest / smallest + 0.5) / (instance.horizon * H * R))
 
 
+def evaluated(
+    claim: str, factor: float | None, failed: list[str], **more: object
+) -> dict[str, object]:
+    """Return an evaluated claim, which holds if nothing has failed."""
+    return {"claim": claim, "factor": factor, "holds": not failed, "failed": failed, **more}
+
+
 def theorem_3(
     instance: ElasticInstance,
     *,
@@ -158,12 +165,7 @@ def theorem_3(
     """
     const = constants(instance, F=F, normalise=normalise)
     failed = failed_assumptions(instance, const, rule=placement)
-    return {
-        "claim": "optimum <= 2 log lambda x value (Theorem 3)",
-        "factor": gamma(const),
-        "holds": not failed,
-        "failed": failed,
-    }
+    return evaluated("optimum <= 2 log lambda x value (Theorem 3)", gamma(const), failed)
 
 
 def theorem_2(instance: ElasticInstance, **options: Any) -> dict[str, Any]:
@@ -184,7 +186,7 @@ def theorem_2(instance: ElasticInstance, **options: Any) -> dict[str, Any]:
             for job, left, u in dual_rows(instance, **options)
             if left > u + 1e-6
         ]
-    return {"claim": claim, "factor": None, "holds": not failed, "failed": failed}
+    return evaluated(claim, None, failed)
 
 
 def dual_rows(instance: ElasticInstance, **options: Any) -> list[tuple[str, float, float]]:
@@ -239,16 +241,11 @@ def theorem_5(
     own = theorem_alpha(instance, const)
     if run < needed:
         failed.append(f"A5: alpha = {run} is at least {needed}")
-    return {
-        "claim": "value <= 4 alpha optimum (Theorem 5)",
-        "factor": 4.0 * max(run, own),
-        "holds": not failed,
-        "failed": failed,
-        "note": ""
-        if run == own
-        else f"4 alpha of the run is {4 * run}; the theorem's own alpha is {own}, its claim "
-        f"{4 * own}, but the run does not use its alpha",
-    }
+    note = ""
+    if run != own:
+        note = f"4 alpha of the run is {4 * run}; the theorem's own alpha is {own}, its claim "
+        note += f"{4 * own}, but the run does not use its alpha"
+    return evaluated("value <= 4 alpha optimum (Theorem 5)", 4.0 * max(run, own), failed, note=note)
 
 
 def fitting_weight(batch: Sequence[ArrivedJob], tau: int) -> float:
