@@ -29,9 +29,10 @@ def scaled(
     """Scale the capacity of servers to a fraction of the total demand of the jobs.
 
     The demand of a job is its fastest configuration's demand: as many workers as fit in the whole
-    cluster, at most its chunks, then as few as give the same duration. Ties are broken by volume
-    (share of the total capacity times slots), then by list order. The total of each resource is the
-    fraction, rounded up; servers keep their shares of it, in integers by largest remainders.
+    cluster, at most its chunks. Then the job takes as few as give the same duration. Ties are
+    broken by volume (share of the total capacity times slots), then by list order. The total of
+    each resource is the fraction, rounded up; servers keep their shares of it, in integers by
+    largest remainders.
 
     `servers`, `workers`, `ps`: JSON data of the servers, the worker types and the PS types (empty
     for rings). `jobs`: JSON data of the jobs. `part`: total capacity of each resource as a fraction

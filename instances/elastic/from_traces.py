@@ -1,15 +1,15 @@
 """Instances of family `elastic` whose jobs or servers come from public files.
 
-A job of a trace has an arrival, a number of requested GPUs, and perhaps a weight; it may use at
-least as many workers as GPUs. If it has a duration, the job is scaled so that one worker per GPU,
-of the slowest type and on one server, take exactly this time: epochs, chunks and batches are drawn
-and limited to the size of the job, then its training times are multiplied by a factor. If the trace
-has no durations, all work is drawn.
+A job of a trace has an arrival, a number of requested GPUs, and perhaps a weight. The job may use
+at least as many workers as GPUs. If the job has a duration, it is scaled: one worker per GPU, of
+the slowest type and on one server, take exactly this time. For this, epochs, chunks and batches are
+drawn and limited to the size of the job. Then its training times are multiplied by a factor. If the
+trace has no durations, all work is drawn.
 
 A server of a file has GPUs, CPUs and memory; an EC2 size is drawn for its bandwidth.
 
-Draws: the servers, then their bandwidths, from the one stream of the request; types and jobs as in
-preset `paper`, each quantity from a separate stream.
+Draws: the servers, then their bandwidths, from the one stream of the request. Types and jobs are
+drawn as in preset `paper`, each quantity from a separate stream.
 """
 
 from collections.abc import Mapping, Sequence

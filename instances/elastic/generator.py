@@ -1,9 +1,9 @@
 """Random instances of family `elastic`: small ones, and the paper's workload; see `presets.toml`.
 
 Order of draws (PCG64, uniform integers only): servers, worker types, PS types, arrivals, then the
-jobs (see `workload.draw_jobs`). In preset `paper` each of `workload.STREAMS` has a separate stream:
-an instance with more jobs or servers contains all jobs and servers of a smaller one, and differs in
-nothing else. For files, see `from_traces`.
+jobs (see `workload.draw_jobs`). In preset `paper` each of `workload.STREAMS` has a separate stream.
+So an instance with more jobs or servers contains all jobs and servers of a smaller one. It differs
+in nothing else. For files, see `from_traces`.
 """
 
 from collections.abc import Callable, Sequence

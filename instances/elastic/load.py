@@ -16,8 +16,9 @@ def work(instance: ElasticInstance) -> float:
     """Return the slots in which the capacity of the busiest resource suffices for all jobs.
 
     A job counts with the worker type, PS type and placement (on one server, or spread) of least
-    dominant share: the largest part of the capacity of any resource that it occupies, times the
-    slots that it runs, with as many workers as fit and without rounding to whole slots.
+    dominant share. This share is the largest part of the capacity of any resource that the job
+    occupies, times the slots that it runs. It runs with as many workers as fit, and slots are not
+    rounded.
     """
     total = {
         r: math.fsum(server.capacity.get(r, 0.0) for server in instance.servers)
@@ -30,8 +31,8 @@ def work(instance: ElasticInstance) -> float:
 def span(instance: ElasticInstance) -> float:
     """Return the number of slots from the first to the last arrival.
 
-    If all jobs arrive in one slot, it is the slots that the longest job needs in its fastest
-    configuration; in a batch problem, the slots before the deadline.
+    If all jobs arrive in one slot, the number is the slots that the longest job needs in its
+    fastest configuration. In a batch problem it is the slots before the deadline.
     """
     if instance.deadline is not None:
         return instance.deadline - 1

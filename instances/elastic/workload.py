@@ -93,27 +93,14 @@ class Draft:
     update: tuple[int, ...]  # index: PS type; one number for rings
     scale: float = 1.0
 
-    def train_time(self, units: Units) -> list[float]:
-        """Return v_jm by worker type, in slots.
-
-        `units`: units of the drawn times.
-        """
-        return [round(number * units.train * self.scale, 12) for number in self.training]
-
-    def update_time(self, units: Units) -> list[float]:
-        """Return U_j^p by PS type, in slots; one number for rings.
-
-        `units`: units of the drawn times.
-        """
-        return [round(number * units.update, 12) for number in self.update]
-
     def to_data(self, workers: Kinds, ps: Kinds, units: Units) -> dict[str, object]:
         """Return the job as in an instance file.
 
         `workers`, `ps`: JSON data of the worker types and PS types. `units`: units of the drawn
         times and sizes.
         """
-        update = self.update_time(units)
+        train = [round(number * units.train * self.scale, 12) for number in self.training]
+        update = [round(number * units.update, 12) for number in self.update]
         return {
             "id": self.id,
             "arrival": self.arrival,
@@ -122,7 +109,7 @@ class Draft:
             "chunks": self.chunks,
             "batches_per_chunk": self.batches,
             "gradient_size": round(self.gradient * units.gradient, 12),
-            "train_time": _by_id(workers, self.train_time(units)),
+            "train_time": _by_id(workers, train),
             "update_time": _by_id(ps, update) if ps else update[0],
         }
 

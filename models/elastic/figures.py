@@ -3,8 +3,8 @@
 `claims.toml` has the claims, which are judged on every replication.
 
 The values on the paper's axes are lost; those here are our own, within the ranges of Section 7. All
-figures are drawn on one cluster, whose capacity is 0.2 of what the largest number of jobs asks for,
-and so about 0.5 of what the smallest one asks for. Along an axis nothing else changes; in
+figures are drawn on one cluster. Its capacity is 0.2 of what the largest number of jobs asks for.
+That is about 0.5 of what the smallest number asks for. Along an axis nothing else changes; in
 Figure 9 alone the capacity follows from each framework's jobs. What the paper does not state is
 drawn at several settings:
 
@@ -24,7 +24,6 @@ show no bound and no best known schedule.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise, product
 from pathlib import Path
@@ -75,6 +74,10 @@ BATCHES: tuple[tuple[Setting, Mapping[str, object]], ...] = (
     ({}, {"objective": "scheduled_weight", "deadline": 128}),
     ({"deadline": 32}, {"objective": "scheduled_weight", "deadline": 32}),
 )
+SETTINGS: tuple[Setting, ...] = (  # the settings of Figures 2 and 5
+    {}, {"alpha": 1}, {"arrivals": "together"}, {"alpha": 1, "arrivals": "together"},
+    {"alpha": 1, "restart": 64}, {"fifo_workers": 1}, {"fifo_workers": 30},
+)  # fmt: skip
 TWO_EACH, BEST_STRATEGY = "two GPUs each, in turn", "best"
 
 VALUE, WEIGHT = "weighted completion time", "weight of the jobs in time"
@@ -116,47 +119,35 @@ def experiments(
     Source: Section 7. T is 300 in Figure 2, else the default of 150. A batch problem has all jobs
     from slot 1 on.
     """
-    axes = {name: tuple(own) for name, own in (("jobs", jobs), ("servers", servers)) if own}
-    figures = _Figures(seeds=seeds, **{**(QUICK if quick else FULL), **axes})
-    return with_claims(figures.all(), CLAIMS(job_counts=[*figures.job_counts]))
+    scale = QUICK if quick else FULL
+    axes = tuple(jobs) or scale["jobs"], tuple(servers) or scale["servers"]
+    return with_claims(_figures(scale, seeds, *axes), CLAIMS(job_counts=[*_job_counts(axes[0])]))
 
 
-@dataclass(frozen=True)
-class _Figures:
-    """The figures at one scale."""
+def _job_counts(jobs: Sequence[int]) -> dict[str, int]:
+    """Return numbers of jobs by their name as a series."""
+    return {f"{number} jobs": number for number in jobs}
 
-    seeds: Sequence[int]
-    jobs: tuple[int, ...]
-    servers: tuple[int, ...]
-    types: Mapping[str, int]
-    brackets: Mapping[str, tuple[str, ...]]  # by objective
-    time_limit: float
 
-    @property
-    def usual(self) -> dict[str, int]:
-        """Numbers of jobs and servers where they are not the axis."""
-        return {
-            "jobs": self.jobs[len(self.jobs) // 2],
-            "servers": self.servers[len(self.servers) // 2],
-        }
+def _figures(
+    scale: Mapping[str, Any], seeds: Sequence[int], jobs: Sequence[int], servers: Sequence[int]
+) -> Iterator[Experiment]:
+    """Yield all figures in the order of the paper."""
+    most, middle = jobs[-1], jobs[len(jobs) // 2]
+    usual = {"jobs": middle, "servers": servers[len(servers) // 2]}  # where they are not the axis
 
-    @property
-    def job_counts(self) -> dict[str, int]:
-        """Numbers of jobs by their name as a series."""
-        return {f"{number} jobs": number for number in self.jobs}
-
-    def draw(self, seed: int, **settings: object) -> Instance:
+    def draw(seed: int, **settings: object) -> Instance:
         """Return one instance of preset `paper` with the capacity of all figures."""
-        types = dict(self.types)
+        types = dict(scale["types"])
         if "architecture" in settings:
             del types["ps_types"]
         if "workers" in settings:
             del types["worker_types"]
-        capacity = {"capacity_fraction": LEAST, "capacity_jobs": self.jobs[-1]}
-        given = self.usual | types | capacity | settings
+        capacity = {"capacity_fraction": LEAST, "capacity_jobs": most}
+        given = usual | types | capacity | settings
         return generate("elastic", preset="paper", seed=seed, settings=given)
 
-    def by(self, axis: str, **fixed: object) -> Make:
+    def by(axis: str, **fixed: object) -> Make:
         """Return the function that draws an instance for a seed and a value of a setting.
 
         It returns None if the servers are so small that none can hold a worker.
@@ -164,7 +155,7 @@ class _Figures:
 
         def make(seed: int, x: object) -> Instance | None:
             try:
-                return self.draw(seed, **{**fixed, axis: x})
+                return draw(seed, **{**fixed, axis: x})
             except UsageError:
                 if axis == "jobs":
                     raise
@@ -172,118 +163,107 @@ class _Figures:
 
         return make
 
-    def fixed(self, **settings: object) -> Make:
+    def same(**settings: object) -> Make:
         """Return the function that draws the same instance at all positions of an axis."""
-        return lambda seed, x: self.draw(seed, **settings)
+        return lambda seed, x: draw(seed, **settings)
 
-    def figure(self, number: str, title: str, objective: str = VALUE, **more: Any) -> Experiment:
+    def figure(number: str, title: str, objective: str = VALUE, **more: Any) -> Experiment:
         """Return a figure; those at other settings have no bound and no best known schedule."""
         return curves(
-            figure=number, title=title, family="elastic", objective=objective, seeds=self.seeds,
-            brackets=() if more.get("setting") else self.brackets[objective],
-            time_limit=self.time_limit, **more,
+            figure=number, title=title, family="elastic", objective=objective, seeds=seeds,
+            brackets=() if more.get("setting") else scale["brackets"][objective],
+            time_limit=scale["time_limit"], **more,
         )  # fmt: skip
 
-    def all(self) -> Iterator[Experiment]:
-        """Yield all figures in the order of the paper."""
-        jobs, most = self.jobs, self.jobs[-1]
-        yield bars(
-            figure="intro", title="Two jobs on three GPUs", x="strategy", objective=VALUE,
-            metrics=(MEAN,), seeds=(0,), family="elastic", time_limit=self.time_limit,
-            make=lambda seed: generate("elastic", preset="introduction", seed=seed),
-            methods={TWO_EACH: "fifo", BEST_STRATEGY: "exact"},
-        )  # fmt: skip
-        yield self.figure(  # the middle of Figure 3 at both ends of the range
-            "shortage", "Five policies by capacity, PS", x="capacity over demand",
-            values=(LEAST, MOST), methods=POLICIES,
-            make=self.by("capacity_fraction", capacity_jobs=self.usual["jobs"]),
-        )  # fmt: skip
-        yield self.figure(  # the runs of Figure 2
-            "alpha", "Windows of a round that (6) requires", x="jobs", values=jobs,
-            make=self.by("jobs", horizon=300), methods={"A_online": A_ONLINE},
-            measures={ALPHA: alpha_of_rounds},
-        )  # fmt: skip
-        yield from self.by_jobs("2", "PS", horizon=300)
-        yield from self.by_servers("3", "PS")
-        for setting, factors in AXES_OF_F:
-            yield self.figure(
-                "4", "A_online by F", x="F, in its least valid value", values=factors,
-                make=self.fixed(jobs=most), methods={"A_online": by_factor(A_ONLINE)},
-                metrics=(MEAN,), setting=setting,
-            )  # fmt: skip
-        yield from self.by_jobs("5", "RA")
-        yield from self.by_servers("6", "RA")
-        yield self.figure(
-            "7", "A_online, whose running time the paper shows", x="jobs", values=jobs,
-            make={name: self.by("jobs", **given) for name, given in FRAMEWORKS.items()},
-            methods=dict.fromkeys(FRAMEWORKS, A_ONLINE),
-        )  # fmt: skip
-        greedy = {
-            "A_maxweight": "a-maxweight",
-            "A_maxweight by density (ours)": "a-maxweight:order=density",
-            "Jain et al.": "deadline-greedy",
-        }
-        for setting, batch in BATCHES:
-            yield self.figure(
-                "8", "Weight in one batch by the number of jobs", WEIGHT, x="jobs", values=jobs,
-                make=self.by("jobs", **batch), methods=greedy, metrics=(COUNT,), setting=setting,
-            )  # fmt: skip
-        yield self.figure(
-            "9", "A_online and four fixed worker types", x="framework", values=tuple(FRAMEWORKS),
-            make=lambda seed, x: self.draw(seed, workers="ec2", **FRAMEWORKS[x]),
-            methods={"A_online": A_ONLINE, **TYPES},
-        )  # fmt: skip
-        numbers: dict[str, Named] = {
-            "fixed number": lambda instance, x: f"a-online-fixed-number:workers={x}",
-            "A_online": A_ONLINE,
-        }
-        yield self.figure(
-            "10", "A fixed number of workers for all jobs", x="workers", values=WORKERS,
-            make=self.fixed(), methods=numbers,
-        )  # fmt: skip
-        for (deadline, batch), (setting, factors) in product(BATCHES, AXES_OF_F):
-            yield self.figure(
-                "11", "Weight in one batch by F", WEIGHT, x="F, in its least valid value",
-                values=factors, make=self.fixed(jobs=most, **batch), metrics=(COUNT,),
-                methods={"A_maxweight": by_factor("a-maxweight")}, setting={**deadline, **setting},
-            )  # fmt: skip
-        counts = self.job_counts
-        for setting, batch in BATCHES:
-            yield self.figure(
-                "12", "Weight in one batch by the number of servers", WEIGHT, x="servers",
-                values=self.servers, metrics=(COUNT,), setting=setting,
-                make={name: self.by("servers", jobs=n, **batch) for name, n in counts.items()},
-                methods=dict.fromkeys(counts, "a-maxweight"),
-            )  # fmt: skip
-
-    def by_jobs(self, number: str, framework: str, **given: object) -> Iterator[Experiment]:
+    def by_jobs(number: str, framework: str, **given: object) -> Iterator[Experiment]:
         """Yield Figure 2 or 5: the policies by the number of jobs, at all settings."""
-        for setting in (
-            {},
-            {"alpha": 1},
-            {"arrivals": "together"},
-            {"alpha": 1, "arrivals": "together"},
-            {"alpha": 1, "restart": 64},
-            {"fifo_workers": 1},
-            {"fifo_workers": 30},
-        ):
+        for setting in SETTINGS:
             span = {"arrival_span": 1} if "arrivals" in setting else {}
-            yield self.figure(
+            yield figure(
                 number, f"Five policies by the number of jobs, {framework}", x="jobs",
-                values=self.jobs, setting=setting, methods=methods_at(setting),
-                make=self.by("jobs", **FRAMEWORKS[framework], **given, **span),
+                values=jobs, setting=setting, methods=methods_at(setting),
+                make=by("jobs", **FRAMEWORKS[framework], **given, **span),
             )  # fmt: skip
 
-    def by_servers(self, number: str, framework: str) -> Iterator[Experiment]:
+    def by_servers(number: str, framework: str) -> Iterator[Experiment]:
         """Yield Figure 3 or 6: the policies by the number of servers of one total capacity."""
         for capacity in (None, LEAST, MOST):
-            whole = {"capacity_fraction": capacity, "capacity_jobs": self.usual["jobs"]}
-            yield self.figure(
+            whole = {"capacity_fraction": capacity, "capacity_jobs": middle} if capacity else {}
+            yield figure(
                 number, f"Five policies by the number of servers, {framework}", x="servers",
-                values=self.servers, methods=POLICIES, metrics=(MEAN,),
-                make=self.by("servers", **FRAMEWORKS[framework], **whole if capacity else {}),
+                values=servers, methods=POLICIES, metrics=(MEAN,),
+                make=by("servers", **FRAMEWORKS[framework], **whole),
                 setting={"capacity": capacity} if capacity else {},
             )  # fmt: skip
+
+    yield bars(
+        figure="intro", title="Two jobs on three GPUs", x="strategy", objective=VALUE,
+        metrics=(MEAN,), seeds=(0,), family="elastic", time_limit=scale["time_limit"],
+        make=lambda seed: generate("elastic", preset="introduction", seed=seed),
+        methods={TWO_EACH: "fifo", BEST_STRATEGY: "exact"},
+    )  # fmt: skip
+    yield figure(  # the middle of Figure 3 at both ends of the range
+        "shortage", "Five policies by capacity, PS", x="capacity over demand",
+        values=(LEAST, MOST), methods=POLICIES,
+        make=by("capacity_fraction", capacity_jobs=middle),
+    )  # fmt: skip
+    yield figure(  # the runs of Figure 2
+        "alpha", "Windows of a round that (6) requires", x="jobs", values=jobs,
+        make=by("jobs", horizon=300), methods={"A_online": A_ONLINE},
+        measures={ALPHA: alpha_of_rounds},
+    )  # fmt: skip
+    yield from by_jobs("2", "PS", horizon=300)
+    yield from by_servers("3", "PS")
+    for setting, factors in AXES_OF_F:
+        yield figure(
+            "4", "A_online by F", x="F, in its least valid value", values=factors,
+            make=same(jobs=most), methods={"A_online": by_factor(A_ONLINE)},
+            metrics=(MEAN,), setting=setting,
+        )  # fmt: skip
+    yield from by_jobs("5", "RA")
+    yield from by_servers("6", "RA")
+    yield figure(
+        "7", "A_online, whose running time the paper shows", x="jobs", values=jobs,
+        make={name: by("jobs", **given) for name, given in FRAMEWORKS.items()},
+        methods=dict.fromkeys(FRAMEWORKS, A_ONLINE),
+    )  # fmt: skip
+    greedy = {
+        "A_maxweight": "a-maxweight",
+        "A_maxweight by density (ours)": "a-maxweight:order=density",
+        "Jain et al.": "deadline-greedy",
+    }
+    for setting, batch in BATCHES:
+        yield figure(
+            "8", "Weight in one batch by the number of jobs", WEIGHT, x="jobs", values=jobs,
+            make=by("jobs", **batch), methods=greedy, metrics=(COUNT,), setting=setting,
+        )  # fmt: skip
+    yield figure(
+        "9", "A_online and four fixed worker types", x="framework", values=tuple(FRAMEWORKS),
+        make=lambda seed, x: draw(seed, workers="ec2", **FRAMEWORKS[x]),
+        methods={"A_online": A_ONLINE, **TYPES},
+    )  # fmt: skip
+    numbers: dict[str, Named] = {
+        "fixed number": lambda instance, x: f"a-online-fixed-number:workers={x}",
+        "A_online": A_ONLINE,
+    }
+    yield figure(
+        "10", "A fixed number of workers for all jobs", x="workers", values=WORKERS,
+        make=same(), methods=numbers,
+    )  # fmt: skip
+    for (deadline, batch), (setting, factors) in product(BATCHES, AXES_OF_F):
+        yield figure(
+            "11", "Weight in one batch by F", WEIGHT, x="F, in its least valid value",
+            values=factors, make=same(jobs=most, **batch), metrics=(COUNT,),
+            methods={"A_maxweight": by_factor("a-maxweight")}, setting={**deadline, **setting},
+        )  # fmt: skip
+    counts = _job_counts(jobs)
+    for setting, batch in BATCHES:
+        yield figure(
+            "12", "Weight in one batch by the number of servers", WEIGHT, x="servers",
+            values=servers, metrics=(COUNT,), setting=setting,
+            make={name: by("servers", jobs=n, **batch) for name, n in counts.items()},
+            methods=dict.fromkeys(counts, "a-maxweight"),
+        )  # fmt: skip
 
 
 def methods_at(setting: Mapping[str, object]) -> dict[str, str]:

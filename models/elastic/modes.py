@@ -43,7 +43,7 @@ class ElasticCluster:
     """Servers, worker types and PS types, in units in which sums of demands are exact.
 
     Where all demands of a resource are multiples of 10^-k for some k = 0..4, the unit is the
-    largest such step: all amounts are integers, and their sums are exact. Otherwise the unit
+    largest such step. All amounts are then integers, and their sums are exact. Otherwise the unit
     is 1, and the tolerance of 1e-6 that the rules grant is added to each capacity. With this
     effective capacity C', an assignment fits if and only if the rules accept it. The indices, in
     list order, are h server, r resource, m worker type, p PS type.
@@ -73,9 +73,7 @@ class ElasticCluster:
 
     def units(self, amounts: Floats) -> Floats:
         """Convert amounts [..., r] as given in the file to units."""
-        scaled = amounts * self.scale
-        result: Floats = np.where(self.whole, np.rint(scaled), scaled)
-        return result
+        return _units(amounts, self.scale, self.whole)
 
     def demand(self, mode: Mode) -> ModeDemand:
         """Return the number of workers of a mode and the demand of its containers, in units.
@@ -124,6 +122,12 @@ class ElasticCluster:
         )
 
 
+def _units(amounts: Floats, scale: Floats, whole: NDArray[np.bool_]) -> Floats:
+    """Convert amounts [..., r] to units, where they are integers if the unit divides them."""
+    units: Floats = np.where(whole, np.rint(amounts * scale), amounts * scale)
+    return units
+
+
 @lru_cache(maxsize=64)
 def cluster(instance: ElasticInstance) -> ElasticCluster:
     """Return the servers and types of an instance; cached."""
@@ -153,9 +157,6 @@ def cluster(instance: ElasticInstance) -> ElasticCluster:
                 capacity[:, r] = np.where(exact / power <= bare[:, r] + TOLERANCE, exact, exact - 1)
                 break
 
-    def whole_units(demand: Floats) -> Floats:
-        return np.where(whole, np.rint(demand * scale), demand)
-
     return ElasticCluster(
         is_ring=instance.is_ring,
         resources=tuple(instance.resources),
@@ -165,8 +166,8 @@ def cluster(instance: ElasticInstance) -> ElasticCluster:
         scale=scale,
         whole=whole,
         capacity=capacity,
-        worker_units=whole_units(worker_demand),
-        ps_units=whole_units(ps_demand),
+        worker_units=_units(worker_demand, scale, whole),
+        ps_units=_units(ps_demand, scale, whole),
         worker_demand=worker_demand,
         ps_demand=ps_demand,
         worker_bandwidth=worker_demand[:, bandwidth].copy(),
@@ -175,24 +176,11 @@ def cluster(instance: ElasticInstance) -> ElasticCluster:
 
 
 @lru_cache(maxsize=1 << 16)
-def max_central_workers(view: ElasticCluster, m: int, p: int | None) -> int:
-    """Return the largest number of workers that fit on one empty server, together with one PS.
-
-    `m`: worker type. `p`: PS type; None in the ring.
-    """
-    free = view.capacity
-    if p is not None:
-        free = free - view.ps_units[p]
-        free = free[(free >= 0).all(axis=1)]
-    return int(placement.fits(free, view.worker_units[m]).max(initial=0))
-
-
-@lru_cache(maxsize=1 << 16)
 def split_workers(view: ElasticCluster, m: int, p: int, ps: int) -> int:
     """Return how many workers can run split over at least two empty servers with so many PSs.
 
     Every smaller number has a split placement, too. One server n has all PSs and as many workers as
-    fit next to them; the other servers hold at most as many as the PSs serve.
+    fit next to them. The other servers hold at most as many as the PSs serve.
 
     `m`, `p`: worker type and PS type. `ps`: number of PSs.
     """
@@ -210,24 +198,6 @@ def split_workers(view: ElasticCluster, m: int, p: int, ps: int) -> int:
 
 
 @lru_cache(maxsize=1 << 16)
-def max_split_workers(view: ElasticCluster, m: int, p: int | None, chunks: int) -> int:
-    """Return the largest number of workers that can run split over at least two empty servers.
-
-    Every smaller number has a split placement, too; in the ring from 2 on.
-
-    `m`: worker type. `p`: PS type; None in the ring. `chunks`: upper limit on the number, (2g).
-    """
-    fit = placement.fits(view.capacity, view.worker_units[m])
-    most = min(int(fit.sum()), chunks)
-    if p is None:
-        return most if np.count_nonzero(fit) >= 2 else 0
-    b, B = float(view.worker_bandwidth[m]), float(view.ps_bandwidth[p])
-    room = int(placement.fits(view.capacity, view.ps_units[p]).max(initial=0))
-    numbers = range(1, min(room, placement.ps_needed(b, B, most)) + 1)
-    return min(chunks, max((split_workers(view, m, p, s) for s in numbers), default=0))
-
-
-@lru_cache(maxsize=1 << 16)
 def _fewest_ps(view: ElasticCluster, m: int, p: int | None, workers: int, central: bool) -> int:
     """Return the smallest number of PSs with which a mode runs on the empty cluster.
 
@@ -240,6 +210,30 @@ def _fewest_ps(view: ElasticCluster, m: int, p: int | None, workers: int, centra
     return next((s for s in range(1, most) if split_workers(view, m, p, s) >= workers), most)
 
 
+@lru_cache(maxsize=1 << 16)
+def _most_workers(view: ElasticCluster, m: int, p: int | None, chunks: int, central: bool) -> int:
+    """Return the largest number of workers on one empty server with a PS, or split over several.
+
+    Every smaller number has such a placement, too; split in the ring from 2 on.
+
+    `m`: worker type. `p`: PS type; None in the ring. `chunks`: upper limit on the number, (2g).
+    """
+    free = view.capacity
+    if central and p is not None:
+        free = free - view.ps_units[p]
+        free = free[(free >= 0).all(axis=1)]
+    fit = placement.fits(free, view.worker_units[m])
+    if central:
+        return min(chunks, int(fit.max(initial=0)))
+    most = min(int(fit.sum()), chunks)
+    if p is None:
+        return most if np.count_nonzero(fit) >= 2 else 0
+    b, B = float(view.worker_bandwidth[m]), float(view.ps_bandwidth[p])
+    room = int(placement.fits(free, view.ps_units[p]).max(initial=0))
+    numbers = range(1, min(room, placement.ps_needed(b, B, most)) + 1)
+    return min(chunks, max((split_workers(view, m, p, s) for s in numbers), default=0))
+
+
 def max_workers(
     view: ElasticCluster, job: Job, m: int, p: int | None, *, central: bool | None = None
 ) -> int:
@@ -248,12 +242,8 @@ def max_workers(
     `m`: worker type. `p`: PS type; None in the ring. `central`: on one server, or split over
     several; None: either.
     """
-    numbers = []
-    if central is not False:
-        numbers.append(min(job.chunks, max_central_workers(view, m, p)))
-    if central is not True:
-        numbers.append(max_split_workers(view, m, p, job.chunks))
-    return max(numbers)
+    kinds = (True, False) if central is None else (central,)
+    return max(_most_workers(view, m, p, job.chunks, kind) for kind in kinds)
 
 
 def batch_slots(
@@ -299,8 +289,8 @@ def job_modes(view: ElasticCluster, job: Job) -> tuple[Mode, ...]:
     Returns
     -------
     tuple of Mode
-        Central modes first; then by types in list order; then by duration with PSs, by number of
-        workers in the ring, both ascending: the order in which Algorithms 3-7 enumerate them.
+        Central modes first, then by types in list order. Then by duration with PSs, by number of
+        workers in the ring, both ascending. Algorithms 3-7 enumerate the modes in this order.
 
     Raises
     ------
@@ -315,12 +305,7 @@ def job_modes(view: ElasticCluster, job: Job) -> tuple[Mode, ...]:
     )
 
 
-@lru_cache(maxsize=64)
-def _all_modes(instance: ElasticInstance) -> tuple[tuple[Mode, ...], ...]:
-    view = cluster(instance)
-    return tuple(job_modes(view, job) for job in instance.jobs)
-
-
+@lru_cache(maxsize=1 << 14)
 def modes(instance: ElasticInstance, job: int) -> tuple[Mode, ...]:
     """Return the modes of one job of an instance, in the order of `job_modes`; cached.
 
@@ -329,7 +314,7 @@ def modes(instance: ElasticInstance, job: int) -> tuple[Mode, ...]:
     job : int
         Index of the job. Without any mode it can never run.
     """
-    return _all_modes(instance)[job]
+    return job_modes(cluster(instance), instance.jobs[job])
 
 
 class ModeTable(NamedTuple):
@@ -346,6 +331,14 @@ class ModeTable(NamedTuple):
     def rows(self, kept: Ints) -> "ModeTable":
         """Return some of the rows, by index."""
         return ModeTable._make(column[kept] for column in self)
+
+
+def stacked(tables: Sequence[ModeTable]) -> tuple[ModeTable, Ints, Ints]:
+    """Return the rows of all jobs, the first row of each job, and each job's rows by duration."""
+    rows = ModeTable(*(np.concatenate(columns) for columns in zip(*tables, strict=True)))
+    off = np.cumsum([0, *(len(own.ps) for own in tables)])
+    order = [np.argsort(own.duration, kind="stable") for own in tables]
+    return rows, off, np.concatenate(order) + np.repeat(off[:-1], np.diff(off))
 
 
 def mode_columns(of: Sequence[Mode]) -> Ints:

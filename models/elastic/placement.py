@@ -1,9 +1,9 @@
 """Cheapest placement of a fixed number of workers in a fixed window, for many windows at once.
 
 Arrays have a row t for each window (one start slot) and a column h for each server. All parameter
-servers (PSs) of a job are placed on one server n: (2i) restricts every server with PSs separately,
-so removing the PSs of all other servers keeps a placement feasible. The ring of Section 6 has no
-PSs.
+servers (PSs) of a job are placed on one server n. This is enough: (2i) restricts every server with
+PSs separately, so a placement stays feasible without the PSs of all other servers. The ring of
+Section 6 has no PSs.
 """
 
 import math
@@ -196,8 +196,8 @@ def ps_split(
 
     Notes
     -----
-    Source: Algorithm 4. With the PSs on n and their number s fixed, the cost of g workers on n is
-    convex in g, because all other workers go to the cheapest servers. So the best g is the number
+    Source: Algorithm 4. Let the PSs be on n, and their number s be fixed. All other workers go to
+    the cheapest servers, so the cost of g workers on n is convex in g. So the best g is the number
     that the greedy fill would put on n, clipped to the range that capacity and (2i) allow. Ties:
     the first server in the sorted order, then the fewest PSs.
     """
@@ -273,8 +273,8 @@ def _greedy_split(
 ) -> tuple[Floats, Ints, Ints]:
     """Return for each pair (t, k) cost, s and g by the greedy rule of Algorithm 4 (E16, E17).
 
-    Cheaper servers are filled first; n gets as many workers as leave space for the PSs that serve
-    the others, at most N - 1; then the servers after n are filled.
+    Cheaper servers are filled first. Then n gets as many workers as leave space for the PSs that
+    serve the others, at most N - 1. Then the servers after n are filled.
     """
     N = demand.workers
     assert demand.ps is not None

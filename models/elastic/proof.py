@@ -5,16 +5,16 @@ the searches. `exact` refutes values over this program, too, so it does not chec
 about schedules without preemption.
 
 Lemma (runs). A run is a duration with what it uses of each resource on each server. Any run of a
-schedule can be replaced by one with PSs on one server only: (2i) limits the PSs of each server by
-themselves, so the PSs of the others can go, as can those that (2i) does not ask for. If all is on
-one server then, the run needs no more slots than before. So it suffices to list all numbers of
-workers by server, each with every server for the PSs, for as many slots as (2f) asks for; and of
-two runs the one that is at least as long and uses at least as much everywhere can be left out.
+schedule can be replaced by one with PSs on one server only. (2i) limits the PSs of each server by
+themselves, so the PSs of the others can go. PSs that (2i) does not ask for can go, too. If all is
+on one server then, the run needs no more slots than before. So it suffices to list all numbers of
+workers by server, each with every server for the PSs, for as many slots as (2f) asks for. Of two
+runs, one may be at least as long and use at least as much everywhere; it can be left out.
 
 Lemma (windows). Move every job to the left as long as it fits. Before a job that starts after its
-arrival, a job runs; so no slot after the last arrival is idle, and all jobs end within the sum of
-their durations after it. In a schedule of value <= goal, a job costs at most the goal less what all
-others cost alone, which bounds its end.
+arrival, a job runs. So no slot after the last arrival is idle, and all jobs end within the sum of
+their durations after this arrival. In a schedule of value <= goal, a job costs at most the goal
+less what all others cost alone, which bounds its end.
 
 Prices may leave out runs first, by the lemma of `solvers/proofs/runs.py`.
 
@@ -279,11 +279,9 @@ class _Units(NamedTuple):
 
 def _units(instance: ElasticInstance) -> _Units:
     """Return demands rounded down, and capacities with the tolerance of V13."""
-    worker = [list[int]() for _ in instance.worker_types]
-    ps = [list[int]() for _ in instance.ps_types]
-    capacity = [list[int]() for _ in instance.servers]
     types = [kind.demand for kind in instance.worker_types]
     types += [kind.demand for kind in instance.ps_types]
+    columns = []
     for r in instance.resources:
         demands = [_decimal(demand.get(r, 0.0)) for demand in types]
         limits = [
@@ -293,12 +291,10 @@ def _units(instance: ElasticInstance) -> _Units:
         unit = _step(demands)
         if max(demands) > MAX_UNITS * unit:
             unit = max(limits) / ROUNDED_UNITS
-        amounts = [math.floor(demand / unit) for demand in demands]
-        for own, amount in zip([*worker, *ps], amounts, strict=True):
-            own.append(amount)
-        for room, limit in zip(capacity, limits, strict=True):
-            room.append(math.floor(limit / unit))
-    return _Units(worker, ps, capacity)
+        columns.append([math.floor(amount / unit) for amount in demands + limits])
+    rows = [list(row) for row in zip(*columns, strict=True)]
+    m, n = len(instance.worker_types), len(types)
+    return _Units(rows[:m], rows[m:n], rows[n:])
 
 
 @lru_cache(maxsize=1)  # goals of one instance are refuted one after the other
@@ -475,7 +471,7 @@ def weight_unit(instance: ElasticInstance) -> Fraction:
 def _is_whole(instance: ElasticInstance, objective: float) -> bool:
     """Return whether objective values are integers in units that doubles tell apart.
 
-    A weight, its product and the sum are each rounded by a part of 2^-53, so below 2^50 units an
+    A weight, its product and the sum are each rounded by a part of 2^-53. So below 2^50 units an
     objective is wrong by less than half a unit.
     """
     unit = weight_unit(instance)

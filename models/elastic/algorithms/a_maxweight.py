@@ -3,8 +3,8 @@
 Prices start at 0 and grow exponentially with use, (11); a job is served when its weight exceeds the
 price of its cheapest schedule. E8, E15, E21 are the paper's errata as numbered in `paper.toml`.
 
-Events, one dict each. Weights, costs and prices are in the unit of the jobs' weights, a price per
-unit of demand as given in the file and slot; slots count from the start of the batch, from 1.
+Events, one dict each. Weights, costs and prices are in the unit of the jobs' weights. A price is
+per slot and unit of demand as given in the file. Slots count from the start of the batch, from 1.
 
 - `batch` (A3 L1): the cluster is free and all prices are 0. `deadline`; `jobs`, those that have a
   mode, in the order of the loop.
@@ -17,7 +17,7 @@ unit of demand as given in the file and slot; slots count from the start of the 
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Annotated, Any, Literal
@@ -29,7 +29,7 @@ from schedgap.errors import UsageError
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Job
 from schedgap.models.elastic.algorithms.pricing import PricedRun, PricedServers
 from schedgap.models.elastic.modes import ElasticCluster, Mode, cluster, mode_columns, modes
-from schedgap.models.elastic.placement import Floats, Rule, ps_numbers, tie_margin
+from schedgap.models.elastic.placement import Floats, Rule, ps_numbers
 from schedgap.models.method import AlgorithmRun
 
 WeightRatio = Annotated[
@@ -69,9 +69,8 @@ class ArrivedJob:
 class MaxWeightConstants:
     """What the paper assumes to be known beforehand: T, F, and the scales of weights and demands.
 
-    With `normalise`, an amount is divided by the mean capacity of its resource over all servers,
-    and weights are multiplied by `kappa`, so no weight is below the consumption of its job
-    (E8).
+    With `normalise`, an amount is divided by the mean capacity of its resource over all servers.
+    Weights are multiplied by `kappa`, so no weight is below the consumption of its job (E8).
     """
 
     horizon: int  # T
@@ -227,7 +226,8 @@ def serve_batch(
         Of the loop over jobs: as given, or by weight over least volume, greatest first (E15).
     tie : "order" or "volume"
         Among schedules of equal cost: the first in the order of enumeration, as printed; or the
-        least volume, then the earliest end (ours: at zero prices the first types always win, E21).
+        least volume, then the earliest end. The second is ours: at zero prices the first types
+        always win (E21).
     log : list, optional
         Receives the events.
 
@@ -248,9 +248,7 @@ def serve_batch(
         able.sort(
             key=lambda one: (-one.job.weight / const.least_volume(view, one.modes), one.place)
         )
-    if log is not None:
-        ids = [arrived.job.id for arrived in able]
-        log.append({"line": "A3 L1", "event": "batch", "deadline": deadline, "jobs": ids})
+    tell(log, "A3 L1", "batch", deadline=deadline, jobs=ids_of(able))
     for arrived in able:  # A3 L2
         best = _cheapest(priced, arrived, deadline, const, rule, tie)  # A3 L3-L7
         if best is not None and const.kappa * arrived.job.weight - best.cost > 0:  # A3 L8-L9
@@ -259,19 +257,27 @@ def serve_batch(
             _commit(priced, best, const)  # A3 L13-L14
             if log is not None and before is not None:
                 _tell_accept(log, priced, before, arrived, best, const)
-        elif log is not None:
+        else:
             cost = None if best is None else best.cost / const.kappa
-            words = {"job": arrived.job.id, "weight": arrived.job.weight, "cost": cost}
-            log.append({"line": "A3 L9", "event": "leave", **words})
+            tell(log, "A3 L9", "leave", job=arrived.job.id, weight=arrived.job.weight, cost=cost)
     # A3 L15-L16
     prices = np.moveaxis(priced.price[:-1], 0, 2) / const.kappa
     batch = ServedBatch(tuple(served), prices, deadline)
-    if log is not None:
-        taken = [arrived.job.id for arrived, _ in served]
-        left = [name for name in ids if name not in taken]
-        words = {"served": taken, "left": left, "weight": batch.weight}
-        log.append({"line": "A3 L16", "event": "batch_end", **words})
+    taken = ids_of(arrived for arrived, _ in served)
+    left = [name for name in ids_of(able) if name not in taken]
+    tell(log, "A3 L16", "batch_end", served=taken, left=left, weight=batch.weight)
     return batch
+
+
+def ids_of(jobs: Iterable[ArrivedJob]) -> list[str]:
+    """Return the ids of jobs."""
+    return [arrived.job.id for arrived in jobs]
+
+
+def tell(log: Log | None, line: str, event: str, **words: Any) -> None:
+    """Append an event to a log, if there is one."""
+    if log is not None:
+        log.append({"line": line, "event": event, **words})
 
 
 def _cheapest(
@@ -283,19 +289,12 @@ def _cheapest(
     tie: Tie,
 ) -> PricedRun | None:
     """Return l_j: the central schedule, or a split one that costs less (E14: l, not l_j)."""
-    view = priced.view
+    volumes = None
     if tie == "volume":
-        volumes = [float(f"{volume:.9g}") for volume in const.volumes(view, job.modes)]
-        return priced.cheapest(job.modes, 1, deadline, rule=rule, volumes=volumes)
-    central = [mode for mode in job.modes if mode.central]
-    split = [mode for mode in job.modes if not mode.central]
-    best = priced.cheapest(central, 1, deadline, rule=rule)  # A3 L3: A_mincost2, A_RAmincost1
-    # Only a split schedule that costs less than the central one is of interest.
-    below = np.inf if best is None else best.cost - tie_margin(best.cost)
-    split_run = priced.cheapest(  # A3 L4: A_mincost1, A_RAmincost2
-        split, 1, deadline, rule=rule, below=below
-    )
-    return best if split_run is None else split_run  # A3 L5-L7
+        volumes = [float(f"{volume:.9g}") for volume in const.volumes(priced.view, job.modes)]
+    # A3 L3-L7: A_mincost2 and A_mincost1, or A_RAmincost1 and 2, in one call. Central modes come
+    # first, so a split schedule has to cost less.
+    return priced.cheapest(job.modes, 1, deadline, rule=rule, volumes=volumes)
 
 
 def _commit(priced: PricedServers, run: PricedRun, const: MaxWeightConstants) -> None:
@@ -322,8 +321,8 @@ def _tell_accept(
     """
     view, job, kappa = priced.view, arrived.job, const.kappa
     placement = view.place(run.mode, run.start, run.workers, run.ps).to_data()
-    words = {"job": job.id, "weight": job.weight, "cost": run.cost / kappa, **placement}
-    log.append({"line": "A3 L10", "event": "accept", **words})
+    cost = run.cost / kappa
+    tell(log, "A3 L10", "accept", job=job.id, weight=job.weight, cost=cost, **placement)
     old, new = (price[run.start - 1 : run.end - 1] / kappa for price in (before, priced.price))
     rises = [
         {"server": server, "resource": resource, **rise}
@@ -331,7 +330,7 @@ def _tell_accept(
         for r, resource in enumerate(view.resources)
         for rise in _rises(old[:, h, r].tolist(), new[:, h, r].tolist(), run.start)
     ]
-    log.append({"line": "A3 L14", "event": "prices", "job": job.id, "rises": rises})
+    tell(log, "A3 L14", "prices", job=job.id, rises=rises)
 
 
 def _rises(before: list[float], after: list[float], start: int) -> Iterator[dict[str, float]]:
@@ -357,8 +356,8 @@ def split_windows(instance: ElasticInstance) -> Iterator[tuple[Floats, Floats]]:
     Yields
     ------
     (array [k], array [k])
-        For each mode and start: least cost of a placement, (13); cost of the one that Algorithm 4
-        finds with E16 and E17 corrected. Infinite where none is found.
+        For each mode and start: the least cost of a placement, (13), and the cost that Algorithm 4
+        finds. E16 and E17 are corrected. Infinite where none is found.
     """
     view, jobs = batch_of(instance)
     const, deadline = constants(instance), instance.deadline

@@ -1,8 +1,8 @@
 """Algorithms 1 and 2: the online algorithm A_online, and A_dual, which serves one batch.
 
 Time t is the end of slot t. At time tau_i = 1, 1, 2, 4, 8, ... the jobs that have arrived and are
-not yet served form a batch; it is served in windows of tau_i slots, the first of which starts
-alpha tau_i slots later. E9-E13 are the paper's errata as numbered in `paper.toml`.
+not yet served form a batch. The batch is served in windows of tau_i slots, the first of which
+starts alpha tau_i slots later. E9-E13 are the paper's errata as numbered in `paper.toml`.
 
 Events, one dict each; `time` is the tau_i at which the decision is made, and slots count from
 the start of the instance:
@@ -39,10 +39,17 @@ from schedgap.models.elastic.algorithms.a_maxweight import (
     arrived_job,
     constants,
     gamma,
+    ids_of,
     serve_batch,
+    tell,
 )
 from schedgap.models.elastic.algorithms.closed_horizon import result_within_horizon
-from schedgap.models.elastic.algorithms.guarantees import ServedRound, alpha_of, windows_needed
+from schedgap.models.elastic.algorithms.guarantees import (
+    ServedRound,
+    alpha_of,
+    evaluated,
+    windows_needed,
+)
 from schedgap.models.elastic.algorithms.guarantees import lemma_1 as evaluate_lemma_1
 from schedgap.models.elastic.algorithms.pricing import PricedRun
 from schedgap.models.elastic.modes import ElasticCluster, cluster
@@ -112,8 +119,7 @@ def a_dual(
     rest = list(jobs)  # A2 L1: J_i without J_i^s
     windows: list[ServedBatch] = []
     for iota in range(settings.alpha):  # A2 L2
-        if log is not None:
-            log.append({"line": "A2 L2", "event": "window", "time": tau, "window": iota + 1})
+        tell(log, "A2 L2", "window", time=tau, window=iota + 1)
         window = serve_batch(
             settings.view, rest, tau, settings.const,
             rule=settings.rule, order=settings.order, tie=settings.tie, log=log,
@@ -139,15 +145,16 @@ def serve_rounds(
     Returns
     -------
     (ElasticSchedule, list of ServedRound)
-        With `compact` a round starts as soon as its time has come and the previous round has ended,
-        which is never later: the decisions and the bound on every completion are the same.
+        With `compact` a round starts as soon as its time has come and the previous round has ended.
+        That is never later: the decisions and the bound on every completion are the same.
 
     Notes
     -----
     Source: Algorithm 1. Round i occupies slots alpha tau_i + 1 .. 2 alpha tau_i - 1, so rounds do
     not overlap. Guarantee: 4 alpha (Theorem 5), on assumptions that can fail; see `guarantees`. It
-    terminates: in an empty window the first unserved job has a schedule of cost 0 once tau exceeds
-    its duration with a single worker; this also holds for Algorithm 4's own placements.
+    terminates: let tau exceed the duration of the first unserved job with a single worker. This job
+    then has a schedule of cost 0 in an empty window. The same holds for Algorithm 4's own
+    placements.
     """
     placed: dict[str, Any] = {}
     waiting: list[ArrivedJob] = []  # A1 L1: J_i
@@ -157,9 +164,7 @@ def serve_rounds(
         i += 1  # A1 L2
         tau = 2 ** (i - 1)  # tau_1 = tau_0 = 1: nothing can be served in round 1 (E10)
         waiting += arrivals.until(tau if settings.batch == "by" else tau - 1)  # A1 L3-L5 (E9)
-        if log is not None:
-            words = {"round": i, "time": tau, "batch": _ids(waiting)}
-            log.append({"line": "A1 L2", "event": "round", **words})
+        tell(log, "A1 L2", "round", round=i, time=tau, batch=ids_of(waiting))
         if min((job.shortest() for job in waiting), default=math.inf) < tau:  # some job fits
             windows = a_dual(waiting, tau, settings, log=log)  # A1 L6
             base = max(tau, end) if settings.compact else settings.alpha * tau
@@ -169,19 +174,12 @@ def serve_rounds(
                     run = arrivals.start(offer, base + iota * tau)  # A1 L8-L9
                     place = settings.view.place(run.mode, run.start, run.workers, run.ps)
                     placed[job.job.id] = place
-                    if log is not None:
-                        words = {"time": tau, "window": iota + 1, "job": job.job.id}
-                        log.append({"line": "A1 L9", "event": "start", **words, **place.to_data()})
+                    words = {"window": iota + 1, "job": job.job.id, **place.to_data()}
+                    tell(log, "A1 L9", "start", time=tau, **words)
             rounds.append(ServedRound(i, tau, base, tuple(waiting), windows))
             waiting = [job for job in waiting if job.job.id not in placed]  # A1 L10
-        if log is not None:
-            words = {"round": i, "time": tau, "left": _ids(waiting)}
-            log.append({"line": "A1 L10", "event": "round_end", **words})
+        tell(log, "A1 L10", "round_end", round=i, time=tau, left=ids_of(waiting))
     return ElasticSchedule(placed), rounds  # A1 L11
-
-
-def _ids(jobs: Sequence[ArrivedJob]) -> list[str]:
-    return [job.job.id for job in jobs]
 
 
 WeightBound = Callable[[ElasticInstance, ServedRound], float]
@@ -239,9 +237,8 @@ def a_online(
     -------
     AlgorithmRun
         Its `trace`: `alpha`, `kappa`, `F`, `gamma`; `lemma_1`, whether it holds in each round; and
-        `rounds`, each with its batch, the jobs served in each window, and the alpha that (6)
-        requires for its batch, by the text after Theorem 5.
-        No schedule where some job can never run.
+        `rounds`. A round has its batch, the jobs served in each window, and the alpha that (6)
+        requires, by the text after Theorem 5. No schedule where some job can never run.
 
     Notes
     -----
@@ -270,8 +267,8 @@ def a_online(
             {
                 "tau": one.tau,
                 "base": one.base,
-                "batch": _ids(one.batch),
-                "windows": [_ids([job for job, _ in window.served]) for window in one.windows],
+                "batch": ids_of(one.batch),
+                "windows": [ids_of([job for job, _ in window.served]) for window in one.windows],
                 "alpha_needed": windows_needed(
                     math.fsum(job.job.weight for job in one.batch), least, ratio
                 ),
@@ -296,14 +293,11 @@ def lemma_1_of_run(instance: ElasticInstance, **options: Any) -> dict[str, objec
     claim = "value <= 4 alpha optimum, if each round serves the best window's weight (Lemma 1)"
     trace = {} if instance.is_batch else a_online(instance, **options).trace
     if "lemma_1" not in trace:
-        why = (
-            "needs objective weighted_completion" if instance.is_batch else "some job can never run"
-        )
-        failed = [f"not evaluated: {why}"]
-        return {"claim": claim, "factor": None, "holds": False, "failed": failed}
+        needs = "needs objective weighted_completion"
+        why = needs if instance.is_batch else "some job can never run"
+        return evaluated(claim, None, [f"not evaluated: {why}"])
     failed = [f"not shown for the round of tau = {tau}" for tau in trace["lemma_1"]["short"]]
-    factor = 4.0 * trace["alpha"]
-    return {"claim": claim, "factor": factor, "holds": not failed, "failed": failed}
+    return evaluated(claim, 4.0 * trace["alpha"], failed)
 
 
 def solve_a_online(instance: ElasticInstance, call: RunContext, **options: Any) -> MethodResult:

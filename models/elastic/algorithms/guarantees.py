@@ -43,7 +43,7 @@ def windows_needed(total: float, least: float, ratio: float, *, repaired: bool =
 
     `total`: weight that the best single window serves, or an upper bound on it. `least`: smallest
     weight of a job. `ratio`: gamma of the algorithm that serves each window. `repaired`: ceil(x) +
-    1 instead of floor(x) + 1 (ours): after ceil(x) windows at most `least` is missing, and one more
+    1 instead of floor(x) + 1 (ours). After ceil(x) windows at most `least` is missing, and one more
     window serves at least a whole job. Lemma 2 overlooks that the unserved jobs of the best window
     weigh more than its weight less the total weight served (E13).
 
@@ -137,6 +137,13 @@ def _overflow_factor(instance: ElasticInstance, const: MaxWeightConstants) -> fl
     return float((const.kappa * heaviest / smallest + 0.5) / (instance.horizon * H * R))
 
 
+def evaluated(
+    claim: str, factor: float | None, failed: list[str], **more: object
+) -> dict[str, object]:
+    """Return an evaluated claim, which holds if nothing has failed."""
+    return {"claim": claim, "factor": factor, "holds": not failed, "failed": failed, **more}
+
+
 def theorem_3(
     instance: ElasticInstance,
     *,
@@ -158,12 +165,7 @@ def theorem_3(
     """
     const = constants(instance, F=F, normalise=normalise)
     failed = failed_assumptions(instance, const, rule=placement)
-    return {
-        "claim": "optimum <= 2 log lambda x value (Theorem 3)",
-        "factor": gamma(const),
-        "holds": not failed,
-        "failed": failed,
-    }
+    return evaluated("optimum <= 2 log lambda x value (Theorem 3)", gamma(const), failed)
 
 
 def theorem_2(instance: ElasticInstance, **options: Any) -> dict[str, Any]:
@@ -184,7 +186,7 @@ def theorem_2(instance: ElasticInstance, **options: Any) -> dict[str, Any]:
             for job, left, u in dual_rows(instance, **options)
             if left > u + 1e-6
         ]
-    return {"claim": claim, "factor": None, "holds": not failed, "failed": failed}
+    return evaluated(claim, None, failed)
 
 
 def dual_rows(instance: ElasticInstance, **options: Any) -> list[tuple[str, float, float]]:
@@ -239,16 +241,11 @@ def theorem_5(
     own = theorem_alpha(instance, const)
     if run < needed:
         failed.append(f"A5: alpha = {run} is at least {needed}")
-    return {
-        "claim": "value <= 4 alpha optimum (Theorem 5)",
-        "factor": 4.0 * max(run, own),
-        "holds": not failed,
-        "failed": failed,
-        "note": ""
-        if run == own
-        else f"4 alpha of the run is {4 * run}; the theorem's own alpha is {own}, its claim "
-        f"{4 * own}, but the run does not use its alpha",
-    }
+    note = ""
+    if run != own:
+        note = f"4 alpha of the run is {4 * run}; the theorem's own alpha is {own}, its claim "
+        note += f"{4 * own}, but the run does not use its alpha"
+    return evaluated("value <= 4 alpha optimum (Theorem 5)", 4.0 * max(run, own), failed, note=note)
 
 
 def fitting_weight(batch: Sequence[ArrivedJob], tau: int) -> float:
@@ -268,8 +265,8 @@ def lemma_1(
     """Return whether Lemma 1 certifies that a run of A_online is 4 alpha-competitive.
 
     `rounds`: of the run; the rounds that are missing had no job that fits. `upper`: round -> an
-    upper bound on the weight that (7) can serve, for rounds that did not serve all jobs that fit
-    when alone; such as `dual_prices.weight_bound`.
+    upper bound on the weight that (7) can serve, such as `dual_prices.weight_bound`. It is asked
+    for rounds that did not serve all jobs that fit when alone.
 
     Returns
     -------
@@ -309,8 +306,8 @@ def theorem_1_missed(instance: ElasticInstance) -> float:
 def theorem_1_near(instance: ElasticInstance) -> float:
     """Return how near Algorithm 4 is to missing the least cost of (13), from 0 to 1.
 
-    For one job, the share of the modes and starts at which its placement is not the cheapest one:
-    at 1, whichever of them is the cheapest, Algorithm 4 misses it. The largest over the jobs.
+    For one job, the share of the modes and starts at which its placement is not the cheapest one.
+    At 1, Algorithm 4 misses the cheapest of them, whichever it is. The largest over the jobs.
 
     `instance`: with objective `scheduled_weight`.
     """

@@ -1,8 +1,8 @@
 """Cheapest schedule of one job under prices: Algorithms 4-7, vectorised over starts and servers.
 
-The price of a window is a sum over its slots, and the free amount a minimum; both are read off
-tables over 1, 2, 4, ... slots. Differences of prefix sums would lose small prices next to large
-ones. Modes are tried in the order of a lower bound on their cost (`pricing_bounds`).
+The price of a window is a sum over its slots, and the free amount a minimum. Both are read off
+tables over 1, 2, 4, ... slots. Modes are tried in the order of a lower bound on their cost
+(`pricing_bounds`).
 """
 
 import math
@@ -13,7 +13,7 @@ import numpy as np
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance, Placement
-from schedgap.models.elastic.algorithms.pricing_bounds import CostLowerBounds
+from schedgap.models.elastic.algorithms.pricing_bounds import CostLowerBounds, WindowTable
 from schedgap.models.elastic.modes import ElasticCluster, Mode, cluster, modes
 from schedgap.models.elastic.placement import (
     Floats,
@@ -25,7 +25,6 @@ from schedgap.models.elastic.placement import (
 )
 
 MAX_CELLS = 10**8  # largest size of each of two tables: 0.8 GB
-_BLOCK = 16, 64, 256, 1024  # starts priced at once: often the first few suffice
 
 
 class PricedRun(NamedTuple):
@@ -67,10 +66,10 @@ class PricedServers:
                 f"{slots} slots on {servers} servers are too many to price: the tables would have "
                 f"{math.prod(shape):.2g} entries, at most {MAX_CELLS:.2g} are kept"
             )
-        self._price, self._free = np.zeros(shape), np.empty(shape)
-        self._free[:] = view.capacity
-        self._price[0, :-1], self._free[0, :-1] = price, free
-        self._raise_levels(0, slots, np.arange(servers))
+        price = np.concatenate([price, np.zeros((1, servers, resources))])
+        free = np.concatenate([free, view.capacity[None]])
+        self._price = WindowTable(np.add, price, longest)
+        self._free = WindowTable(np.minimum, free, longest)
         self._lower_bounds = CostLowerBounds(view, self.price, self.free)
 
     @classmethod
@@ -86,13 +85,13 @@ class PricedServers:
     @property
     def price(self) -> Floats:
         """[t, h, r] prices by slot; the last row stands for all later slots."""
-        first: Floats = self._price[0]
+        first: Floats = self._price.levels[0]
         return first
 
     @property
     def free(self) -> Floats:
         """[t, h, r] free amounts by slot; the last row stands for all later slots."""
-        first: Floats = self._free[0]
+        first: Floats = self._free.levels[0]
         return first
 
     def change(self, first: int, last: int, servers: Ints, price: Floats, free: Floats) -> None:
@@ -101,9 +100,10 @@ class PricedServers:
         `first`, `last`: slots, from 1. `servers` [k]: indices of the servers. `price`, `free` [t,
         k, r]: new values.
         """
-        self._price[0, first - 1 : last, servers] = price.swapaxes(0, 1)
-        self._free[0, first - 1 : last, servers] = free.swapaxes(0, 1)
-        self._raise_levels(first - 1, last, servers)
+        self.price[first - 1 : last, servers] = price
+        self.free[first - 1 : last, servers] = free
+        self._price.update(first - 1, last, servers)
+        self._free.update(first - 1, last, servers)
         self._lower_bounds.invalidate(first - 1, last)
 
     def free_beside(self, run: PricedRun) -> tuple[Ints, Floats]:
@@ -119,35 +119,6 @@ class PricedServers:
         price = self.price[run.start - 1 : run.end - 1, servers]
         self.change(run.start, run.end - 1, servers, price, free)
 
-    def _raise_levels(self, a: int, b: int, servers: Ints) -> None:
-        """Update the tables of windows of 2, 4, ... slots after a change of rows a..b-1."""
-        for level in range(1, len(self._price)):
-            half = 1 << (level - 1)
-            rows = np.arange(max(0, a - 2 * half + 1), b)
-            later = np.minimum(rows + half, self.slots)
-            at, then = np.ix_(rows, servers), np.ix_(later, servers)
-            self._price[level][at] = self._price[level - 1][at] + self._price[level - 1][then]
-            self._free[level][at] = np.minimum(
-                self._free[level - 1][at], self._free[level - 1][then]
-            )
-
-    def _window(self, rows: Ints, length: int) -> tuple[Floats, Floats]:
-        """Return price sums and minimal free amounts [t, h, r] of windows from given rows."""
-        # A sum over `length` slots joins windows of the powers of 2 in `length`; for a minimum, two
-        # overlapping windows of the largest power are enough.
-        length, total, offset = min(length, self.slots), None, 0
-        for level in range(length.bit_length()):
-            if length >> level & 1:
-                at = np.minimum(rows + offset, self.slots)
-                part = self._price[level][at]
-                total = part if total is None else total + part
-                offset += 1 << level
-        level = length.bit_length() - 1
-        last = np.minimum(rows + length - (1 << level), self.slots)
-        free = np.minimum(self._free[level][rows], self._free[level][last])
-        assert total is not None
-        return total, free
-
     def _price_starts(
         self, mode: Mode, rows: Ints, rule: Rule, below: float
     ) -> tuple[Floats, Callable[[int], Placed]]:
@@ -156,7 +127,7 @@ class PricedServers:
         Costs of `below` or more may be left out.
         """
         view = self.view
-        price, free = self._window(np.minimum(rows, self.slots), mode.duration)
+        price, free = (table.over(rows, mode.duration) for table in (self._price, self._free))
         omega = _weigh(price, view.worker_demand[mode.worker_type])
         zeta = np.zeros_like(omega)
         if mode.ps_type is not None:
@@ -191,15 +162,13 @@ class PricedServers:
         weight: float = 0.0,
         rule: Rule = "exact",
         volumes: Sequence[float] | None = None,
-        below: float = np.inf,
     ) -> PricedRun | None:
         """Return the schedule of least cost over modes, starts and placements.
 
         `candidates`: in the order that breaks ties. `first`, `end`: earliest start slot; largest
         start + duration. `weight`: added to the cost for each slot of start + duration. `rule`: how
         split placements are found. `volumes`: of each mode: ties then go to the least volume, and
-        among these to the earliest end (E21). `below`: schedules that do not cost less are left
-        out.
+        among these to the earliest end (E21).
 
         Notes
         -----
@@ -209,7 +178,7 @@ class PricedServers:
         """
         best: PricedRun | None = None
         key: tuple[float, float] = (-1, -1)  # the run with the least key wins a tie
-        ceiling = floor = below  # costs above the first never win, those below the second always
+        ceiling = floor = np.inf  # costs above the first never win, those below the second always
         bounds, lowest = self._lower_bounds.bounds(candidates, first - 1, end - 1, weight)
         # In ascending order of bounds: once a bound exceeds the ceiling, no later mode is better.
         for k in np.argsort(lowest, kind="stable").tolist():

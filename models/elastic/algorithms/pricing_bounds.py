@@ -5,6 +5,7 @@ server for it. A placement has the same servers in all slots, so it costs no les
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,48 @@ from schedgap.models.elastic.modes import MAX_WORKERS, ElasticCluster, Mode, mod
 from schedgap.models.elastic.placement import Floats, GreedyFill, Ints, fits
 
 _PAIRS = MAX_WORKERS + 1  # pairs of a worker type and a number of workers, of each type
+
+
+class WindowTable:
+    """Sums or minima over windows of rows of a table [t, ...]; its last row stands for later ones.
+
+    They are kept for windows of 1, 2, 4, ... rows, up to `longest`. Differences of prefix sums
+    would lose small prices next to large ones. `join`: adds two windows, or takes their minimum.
+    """
+
+    def __init__(self, join: np.ufunc, table: Floats, longest: int) -> None:
+        self._join, self._last = join, len(table) - 1
+        self.levels = np.empty((max(1, min(longest, self._last)).bit_length(), *table.shape))
+        self.levels[0] = table
+        self.update(0, len(table))
+
+    def update(self, a: int, b: int, columns: Ints | None = None) -> None:
+        """Update longer windows after rows a..b-1 have changed, all or some of their columns."""
+        for level in range(1, len(self.levels)):
+            half, shorter = 1 << (level - 1), self.levels[level - 1]
+            rows = np.arange(max(0, a - 2 * half + 1), b)
+            at, then = _at(rows, columns), _at(np.minimum(rows + half, self._last), columns)
+            self.levels[level][at] = self._join(shorter[at], shorter[then])
+
+    def over(self, rows: Ints, length: int, columns: Ints | None = None) -> Floats:
+        """Return the sums or minima over `length` rows from each given row on, of some columns.
+
+        The last row does not count twice: it is 0 or infinite, or above all others.
+        """
+        total: Floats | None = None
+        length, offset = min(length, self._last), 0
+        for level in range(length.bit_length()):
+            if length >> level & 1:
+                at = _at(np.minimum(rows + offset, self._last), columns)
+                part = self.levels[level][at]
+                total = part if total is None else self._join(total, part)
+                offset += 1 << level
+        assert total is not None
+        return total
+
+
+def _at(rows: Ints, columns: Ints | None) -> Any:
+    return rows if columns is None else np.ix_(rows, columns)
 
 
 class CostLowerBounds:
@@ -72,18 +115,18 @@ class CostLowerBounds:
         table = [self._workers_cost(kind, numbers[kinds == kind]) for kind in np.unique(kinds)]
         table.append(np.array([self._cheapest_ps(kind) for kind in ps_types.tolist()]))
         # bound(mode, start) = sum over its slots (workers + PS) + weight (start + duration).
-        sums, rows = _WindowSums(np.concatenate(table)), len(self._price)
+        sums, rows = WindowTable(np.add, np.concatenate(table).T, int(d.max())), len(self._price)
         for duration in np.unique(d[able]).tolist():
             # A start after all slots is no better than the first such one.
             starts = np.arange(first, min(last - duration, max(first, rows - 1)) + 1)
             group = d[able] == duration
-            total = sums.over(pair[group], starts, duration)
+            total = sums.over(starts, duration, pair[group])
             if not self._view.is_ring:
-                total = total + sums.over(len(pairs) + ps[group], starts, duration)
+                total = total + sums.over(starts, duration, len(pairs) + ps[group])
             if weight:
-                total = total + weight * (starts + duration + 1)
-            lowest[able[group]] = total.min(axis=1)
-            for k, bound in zip(able[group].tolist(), total, strict=True):
+                total = total + weight * (starts + duration + 1)[:, None]
+            lowest[able[group]] = total.min(axis=0)
+            for k, bound in zip(able[group].tolist(), total.T, strict=True):
                 result[k] = bound
         return result, lowest
 
@@ -115,29 +158,3 @@ class CostLowerBounds:
             price = np.where(fitting, self._price[rows] @ self._view.ps_demand[p], np.inf)
             self._ps[p][rows] = price.min(axis=1)
         return self._ps[p]
-
-
-class _WindowSums:
-    """Sums over windows of the rows of a table [k, t]; its last column stands for later ones."""
-
-    def __init__(self, table: Floats) -> None:
-        self._levels = [table]
-        self._last = table.shape[1] - 1
-
-    def over(self, rows: Ints, starts: Ints, length: int) -> Floats:
-        """Return [k, t] the sum over `length` columns from each start on."""
-        total: Floats | None = None
-        offset, level = 0, 0
-        while length >> level:
-            if level == len(self._levels):
-                half = self._levels[-1]
-                later = np.minimum(np.arange(self._last + 1) + (1 << (level - 1)), self._last)
-                self._levels.append(half + half[:, later])
-            if length >> level & 1:
-                columns = np.minimum(starts + offset, self._last)
-                part = self._levels[level][rows[:, None], columns]
-                total = part if total is None else total + part
-                offset += 1 << level
-            level += 1
-        assert total is not None
-        return total

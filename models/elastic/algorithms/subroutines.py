@@ -99,7 +99,7 @@ def greedy_split(
     free : array [h, r]
         Free amounts throughout the window.
     count_afresh : bool
-        Reset the number of workers to place for each server of the PSs; the printed algorithm goes
+        Reset the number of workers to place for each server of the PSs. The printed algorithm goes
         on with the number left by the previous server (E16), and its results need not be
         placements.
     leave_one : bool
@@ -252,10 +252,9 @@ def best_split(demand: ModeDemand, omega: Floats, zeta: Floats, free: Floats) ->
     assert demand.ps is not None
     N, hosts = demand.workers, len(omega)
     max_ps = ps_needed(demand.bandwidth, demand.ps_bandwidth, N)
-    y = _grid(N, hosts)
-    y = y[y.sum(axis=1) == N]
-    s = _grid(max_ps, hosts)
-    s = s[s.sum(axis=1) >= 1]
+    # All vectors [i, h] of numbers of workers, and of PSs, by server.
+    y, s = (np.indices((most + 1,) * hosts).reshape(hosts, -1).T for most in (N, max_ps))
+    y, s = y[y.sum(axis=1) == N], s[s.sum(axis=1) >= 1]
     served = (N - y[:, None]) * demand.bandwidth <= s[None] * demand.ps_bandwidth + TOLERANCE
     used = y[:, None, :, None] * demand.worker + s[None, :, :, None] * demand.ps
     feasible = (served | (s[None] == 0)).all(axis=2) & (used <= free).all(axis=(2, 3))
@@ -268,9 +267,3 @@ def best_split(demand: ModeDemand, omega: Floats, zeta: Floats, free: Floats) ->
         {h: int(count) for h, count in enumerate(row.tolist()) if count} for row in (y[a], s[c])
     ]
     return Placed(float(cost[a, c]), *counts)
-
-
-def _grid(most: int, hosts: int) -> Floats:
-    """Return all vectors [i, h] with entries 0..most, one entry for each server."""
-    axes = np.meshgrid(*[np.arange(most + 1)] * hosts, indexing="ij")
-    return np.stack([axis.ravel() for axis in axes], axis=1)

@@ -103,17 +103,16 @@ def table(rows: Sequence[VariantResult], number: int) -> str:
     return "\n".join(lines)
 
 
-def _tabulate(number: int, seed: int) -> str:
-    """Return the text table of a study."""
-    return table(study(number, seed), number)
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table.
 
     `arguments`: command-line arguments; by default the process's.
     """
-    study_command("schedgap.models.elastic.algorithms.theorem_1", _tabulate, arguments)
+    study_command(
+        "schedgap.models.elastic.algorithms.theorem_1",
+        lambda number, seed: table(study(number, seed), number),
+        arguments,
+    )
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+from bisect import bisect_left
 from typing import Annotated, Any
 
 from annotated_types import Ge
@@ -40,7 +41,7 @@ def antman(
     The paper: two classes; a guaranteed job that waits long becomes opportunistic. Ours: the class
     of a job is drawn from the seed and its id, with equal probability. Guaranteed jobs get the
     workers of their fastest mode, first come first served. Opportunistic ones get, by arrival, as
-    many workers of the same types as fit; a job that cannot have more than it has stays where it
+    many workers of the same types as fit. A job that cannot have more than it has stays where it
     is.
     """
     view = cluster(instance)
@@ -81,15 +82,10 @@ def solve_antman(instance: ElasticInstance, call: RunContext, **options: Any) ->
 
 def _as_many_as_fit(active: ActiveJob, free: Floats) -> JobPlacement | None:
     """Return the largest placement of a job's types; its present one if no larger one fits."""
-    best, present, view = None, active.held, active.view
-    low, high = 1, max_workers(view, active.job, *active.mode[:2])
-    while low <= high:  # where a number fits, every smaller one does
-        middle = (low + high) // 2
-        placement = active.placed(free, middle)
-        if placement is None:
-            high = middle - 1
-        else:
-            best, low = placement, middle + 1
+    present, most = active.held, max_workers(active.view, active.job, *active.mode[:2])
+    # Where a number fits, every smaller one does.
+    number = bisect_left(range(1, most + 1), True, key=lambda n: active.placed(free, n) is None)
+    best = active.placed(free, number) if number else None
     if best and present and present.mode.workers == best.mode.workers:
-        return present if still_fits(view, present, free) else best
+        return present if still_fits(active.view, present, free) else best
     return best

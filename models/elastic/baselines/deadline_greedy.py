@@ -12,8 +12,9 @@ from schedgap.models.elastic.modes import Mode, cluster, modes
 def deadline_greedy(instance: ElasticInstance) -> ElasticSchedule:
     """Serve the jobs of a batch by weight over least volume, each as late as possible.
 
-    The paper: Jain et al., offline with deadlines. Ours: the worker type of the fastest mode; of
-    its modes the one of least volume that fits, at its latest start; otherwise the job is rejected.
+    The paper: Jain et al., offline with deadlines. Ours: the worker type of the fastest mode, and
+    of its modes the one of least volume that fits, at its latest start. Otherwise the job is
+    rejected.
     """
     assert instance.deadline is not None
     view, const, end = cluster(instance), constants(instance), instance.deadline

@@ -12,8 +12,8 @@ def drf(instance: ElasticInstance) -> ElasticSchedule:
     """Give waiting jobs workers one by one, each to the job with the least dominant share.
 
     The paper: numbers of workers by max-min fair dominant shares. Ours: at each arrival and end,
-    the waiting jobs get workers of the types of their fastest mode, until one more does not fit
-    next to the others; jobs with at least one worker start and keep what they have.
+    the waiting jobs get workers of the types of their fastest mode. This ends when one more does
+    not fit next to the others. Jobs with at least one worker start and keep what they have.
     """
     view = cluster(instance)
     total = view.capacity.sum(axis=0)

@@ -31,8 +31,8 @@ def candidate_starts(first: int, last_end: int | None, edges: Ints, duration: In
     """Return [k, i] starts, as slots before the start, one of which is cheapest for each mode k.
 
     Between two starts at which a run starts or ends with a block, its price is the least of linear
-    functions of the start, so it is least at one of the two. Some candidates may be outside the
-    job's time window.
+    functions of the start. So the price is least at one of the two. Some candidates may be outside
+    the job's time window.
 
     `first`: slots before the earliest start. `last_end`: largest start + duration; None in an open
     horizon. `edges` [b + 1]: from `block_edges`. `duration` [k]: durations of the modes.
@@ -44,28 +44,17 @@ def candidate_starts(first: int, last_end: int | None, edges: Ints, duration: In
     return np.concatenate([shared, ends - duration[:, None]], axis=1)
 
 
-def add_window_prices(
-    cost: Floats, sums: Floats, kind: Ints, count: Ints, start: Ints, duration: Ints
-) -> None:
-    """Add to the cost of each mode and start the price of its containers of one role.
+def window_prices(sums: Floats, kind: Ints, start: Ints, duration: Ints) -> Floats:
+    """Return [k, i] the price of a container of each mode from each start on.
 
-    `cost` [k, i]: changed in place. `sums` [c, t]: price of a container in slots 1..t, from t = 0
-    on; no price after the last slot. `kind`, `count`, `duration` [k]: container, number of
-    containers and slots of each mode. `start` [k, i]: slots before the starts.
+    `sums` [c, t]: price of a container in slots 1..t, from t = 0 on; no price after the last slot.
+    `kind`, `duration` [k]: container and slots of each mode. `start` [k, i]: slots before the
+    starts.
     """
-    priced = np.flatnonzero((sums[kind, -1] > 0) & (count > 0))
-    # Modes with the same container and duration have the same windows, which are priced once.
-    pair = kind[priced] * (int(duration.max()) + 1) + duration[priced]
-    _, first, same = np.unique(pair, return_index=True, return_inverse=True)
-    distinct, slots = priced[first], sums.shape[1] - 1
-    begin = np.clip(start[distinct], 0, slots)
-    end = np.clip(start[distinct] + duration[distinct, None], 0, slots)
-    flat, row = sums.ravel(), kind[distinct, None] * (slots + 1)
-    window = flat[row + end] - flat[row + begin]
-    if len(priced) == len(cost):
-        cost += count[:, None] * window[same]
-    else:
-        cost[priced] += count[priced, None] * window[same]
+    slots, row = sums.shape[1] - 1, kind[:, None]
+    end = np.clip(start + duration[:, None], 0, slots)
+    price: Floats = sums[row, end] - sums[row, np.clip(start, 0, slots)]
+    return price
 
 
 def price_each_job(
@@ -76,8 +65,8 @@ def price_each_job(
 ) -> tuple[Floats, list[list[CostedRun]]] | None:
     """Return [j] the least cost of each job, and its cheapest runs.
 
-    The least cost is 0 for a job of a batch that is better left out, and infinite for a job that
-    cannot run at all.
+    A job of a batch that is better left out has a least cost of 0. A job that cannot run at all has
+    an infinite one.
 
     `jobs`: jobs that have modes. `cheapest`: job -> its cheapest runs, in ascending order of cost.
 

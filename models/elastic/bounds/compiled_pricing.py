@@ -16,7 +16,7 @@ from schedgap.models.elastic.bounds.container_prices import (
     ContainerRun,
 )
 from schedgap.models.elastic.bounds.kernel import PRICING, JobModes, Runs
-from schedgap.models.elastic.modes import ModeTable, cluster, mode_table
+from schedgap.models.elastic.modes import cluster, mode_table, stacked
 from schedgap.models.elastic.placement import Floats
 from schedgap.solvers.children.clock import Clock
 
@@ -66,17 +66,13 @@ class CompiledPricer(ContainerPricer):
 def _job_modes(instance: ElasticInstance) -> JobModes:
     """Return the modes of all jobs as arrays for the kernel."""
     tables = [mode_table(instance, j) for j in range(len(instance.jobs))]
-    every = ModeTable(*(np.concatenate(columns) for columns in zip(*tables, strict=True)))
-    off = np.cumsum([0, *(len(own.ps) for own in tables)])
-    order = [
-        a + np.argsort(own.duration, kind="stable") for a, own in zip(off[:-1], tables, strict=True)
-    ]
+    every, off, by_duration = stacked(tables)
     types = len(cluster(instance).worker_units)
     return JobModes(
         weight=np.array([job.weight * (not instance.is_batch) for job in instance.jobs], float),
         arrival=np.array([job.arrival for job in instance.jobs]),
         off=off,
-        by_duration=np.concatenate(order),
+        by_duration=by_duration,
         duration=every.duration,
         workers=every.workers,
         ps=every.ps,

@@ -1,12 +1,12 @@
 """The linear program behind `configuration-lp`, by column generation.
 
-Rows are the jobs; for each container (a worker or PS of one type) and block of slots, usage less
-supply <= 0; and for each kind of server and block, configurations chosen <= 1. A column is a run of
-a job, or a configuration that all servers of a kind hold throughout a block. A row of a block is
-the sum of the rows of its slots, so prices are constant in each block. Few blocks are solved soon:
-their prices and the columns of their optimum are the first ones of the program with more blocks.
-Where the weighted completion is minimised, many short jobs run early, and long ones late. So the
-lengths of few blocks grow geometrically.
+A job has a row. A container (a worker or PS of one type) and a block of slots have the row: usage
+less supply <= 0. A kind of server and a block have the row: configurations chosen <= 1. A column is
+a run of a job, or a configuration that all servers of a kind hold throughout a block. A row of a
+block is the sum of the rows of its slots, so prices are constant in each block. Few blocks are
+solved soon: their prices and the columns of their optimum are the first ones of the program with
+more blocks. Where the weighted completion is minimised, many short jobs run early, and long ones
+late. So the lengths of few blocks grow geometrically.
 
 References
 ----------
@@ -40,7 +40,12 @@ from schedgap.models.elastic.bounds.volume import contended_slots
 from schedgap.models.elastic.modes import cluster, mode_table
 from schedgap.models.elastic.placement import Floats, Ints
 from schedgap.models.elastic.time_windows import shortest
-from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster, prices_at_most
+from schedgap.models.mechanisms.restricted_master import (
+    MasterSolution,
+    Priced,
+    RestrictedMaster,
+    prices_at_most,
+)
 from schedgap.models.method import Budget
 from schedgap.solvers.loops.column_generation import Columns
 from schedgap.solvers.programs.builder import Entries
@@ -67,10 +72,7 @@ class LpResult(NamedTuple):
     bound: float
     prices: Any
     certificate: Mapping[str, object]
-    objective: float | None
-    rounds: int
-    columns: int
-    support: Sequence[Any] = ()  # tags of the columns that are positive in the last master
+    solution: MasterSolution[Any]
 
 
 def generate(
@@ -107,13 +109,8 @@ def generate(
     )
     if solution.bound is None or solution.duals is None:
         return None
-    prices, proof = rows.prices(solution.duals), rows.certificate(solution.duals)
-    result = solution.result
-    columns = len(result.tags)
-    support = [tag for tag, _ in solution.support]
-    return LpResult(
-        solution.bound, prices, proof, result.objective, result.rounds, columns, support
-    )
+    duals = solution.duals
+    return LpResult(solution.bound, rows.prices(duals), rows.certificate(duals), solution)
 
 
 def run_cost(instance: ElasticInstance, job: int, end: int) -> float:
@@ -266,19 +263,15 @@ def _solve(
     """
     pricer, first = rows.pricer, None
 
-    def best_configurations(prices: ContainerPrices) -> tuple[Floats, list[tuple[int, int, int]]]:
-        values, chosen = pricer.best_configurations(prices)
-        return values, [(k, int(c), b) for (k, b), c in np.ndenumerate(chosen)]
-
     if start is not None:
         prices = start.prices.by_blocks(rows.edges)
         if (priced := pricer.price_jobs(prices, budget.clock)) is None:
             return None
         least, runs = priced
-        values, chosen = best_configurations(prices)
+        values, chosen = pricer.best_configurations(prices)
         first = rows.duals(prices, least, values)
         old = start.prices.block_of(rows.edges[:-1])
-        for tag in start.support:
+        for tag, _ in start.solution.support:
             if isinstance(tag, ContainerRun):
                 runs.append([tag])
             else:
@@ -293,7 +286,7 @@ def _solve(
         if (priced := pricer.price_jobs(prices, budget.clock)) is None:
             return None
         least, runs = priced
-        values, chosen = best_configurations(prices)
+        values, chosen = pricer.best_configurations(prices)
         improving = [run for own in runs for run in own if run.cost < duals[run.job] - 1e-9]
         bound = pricer.bound(least, pricer.supply(prices, values))
         return Priced(rows.columns(improving, chosen), bound)

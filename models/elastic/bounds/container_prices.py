@@ -1,6 +1,6 @@
 """Prices of whole workers and parameter servers (PSs) by block of slots, and the bound they prove.
 
-A run takes workers and PSs of its types for some slots, on any servers; in each slot a server
+A run takes workers and PSs of its types for some slots, on any servers. In each slot a server
 supplies one of its configurations: numbers of workers and PSs of each type that it holds at once.
 The relaxation leaves out on which server a container is, and that it stays there. So every schedule
 costs at least
@@ -8,8 +8,9 @@ costs at least
     sum_j min over runs of j (w_j (start + duration) + price) - sum over servers and slots of the
     value of the most valuable configuration.
 
-In a coarser relaxation all servers are one pool: a resource has a price, a container pays for its
-demand, and the last sum is the value of the cluster's capacity. It stands in older certificates.
+In a coarser relaxation all servers are one pool. A resource has a price, a container pays for its
+demand, and the last sum is the value of the cluster's capacity. Older certificates have such
+prices.
 
 References
 ----------
@@ -28,13 +29,13 @@ import numpy as np
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.bounds.block_pricing import (
     ROUNDING,
-    add_window_prices,
     block_edges,
     candidate_starts,
     price_each_job,
     price_list,
     read_price_list,
     safe_bound,
+    window_prices,
 )
 from schedgap.models.elastic.modes import ElasticCluster, cluster, mode_table, modes
 from schedgap.models.elastic.placement import Floats, Ints, fits
@@ -158,10 +159,10 @@ class ContainerPricer:
         first, last = given.arrival - 1, self.instance.last_end
         start = candidate_starts(first, last, prices.edges, own.duration)  # [k, i]
         end = start + own.duration[:, None]
-        cost: Floats = np.zeros(start.shape)
-        ps = self.types + own.ps_type  # container; in the ring any, and none of it is used
-        add_window_prices(cost, paid, own.worker_type, own.workers, start, own.duration)
-        add_window_prices(cost, paid, ps, own.ps, start, own.duration)
+        cost = own.workers[:, None] * window_prices(paid, own.worker_type, start, own.duration)
+        if own.ps.any():
+            ps = window_prices(paid, self.types + own.ps_type, start, own.duration)
+            cost += own.ps[:, None] * ps
         if self.instance.is_batch:
             cost -= given.weight
         else:
@@ -171,17 +172,18 @@ class ContainerPricer:
         least = float(cost[k, i])
         return [ContainerRun(least, job, int(k), int(start[k, i]) + 1)] if least < np.inf else []
 
-    def best_configurations(self, prices: ContainerPrices) -> tuple[Floats, Ints]:
-        """Return [k, b] the value of the most valuable configuration of a server, and its index.
+    def best_configurations(
+        self, prices: ContainerPrices
+    ) -> tuple[Floats, list[tuple[int, int, int]]]:
+        """Return [k, b] the value of a server's most valuable configuration, and each as (k, c, b).
 
         `prices`: any prices >= 0.
         """
         kinds = configurations(self.instance)
         values = [table @ prices.price for _, table in kinds]  # [k] of [c, b]
-        return (
-            np.stack([value.max(axis=0) for value in values]),
-            np.stack([value.argmax(axis=0) for value in values]),
-        )
+        best = np.stack([value.argmax(axis=0) for value in values])
+        chosen = [(k, int(c), b) for (k, b), c in np.ndenumerate(best)]
+        return np.stack([value.max(axis=0) for value in values]), chosen
 
     def bound(self, least: Floats, paid: float) -> float:
         """Return the Lagrangian bound, less all rounding errors; in a batch on minus the weight.

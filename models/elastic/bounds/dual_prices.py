@@ -59,8 +59,8 @@ def _scaled(instance: ElasticInstance, batch: ServedBatch) -> tuple[SlotPrices, 
 def weight_bound(instance: ElasticInstance, served_round: ServedRound) -> float:
     """Return an upper bound on the weight that one window of a round could have served.
 
-    The less of two bounds: the weight of the jobs that fit when alone, and, where that is not too
-    much work, the bound that the prices of the round's first window prove.
+    The less of two bounds. One is the weight of the jobs that fit when alone. The other is the
+    bound that the prices of the round's first window prove, if that is not too much work.
     """
     fitting = fitting_weight(served_round.batch, served_round.tau)
     size = (

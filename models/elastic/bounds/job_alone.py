@@ -22,8 +22,7 @@ def job_alone(instance: ElasticInstance) -> float:
         return math.fsum(
             job.weight
             for j, job in enumerate(instance.jobs)
-            for d in [shortest(instance, j)]
-            if d is not None and job.arrival + d <= (instance.last_end or 0)
+            if (d := shortest(instance, j)) and job.arrival + d <= (instance.last_end or 0)
         )
     ends = earliest(instance)
     if ends is None:

@@ -5,9 +5,9 @@ by server. Every schedule costs at least
 
     sum_j min over runs of j (w_j (start + duration) + price of its usage) - sum delta C,
 
-the Lagrangian bound, which the prices alone certify. Servers of equal capacity share their prices:
-the set of schedules is closed under permuting them, so the average of an optimal fractional
-schedule over all permutations is optimal and uses them equally.
+the Lagrangian bound, which the prices alone certify. Servers of equal capacity share their prices,
+because the set of schedules is closed under permuting these servers. So the average of an optimal
+fractional schedule over all permutations is optimal. The average uses these servers equally.
 
 References
 ----------
@@ -53,7 +53,7 @@ GAP = 1e-6  # relative, between master and bound, at which column generation end
 MIN_USAGE = 1e-8  # relative to a mean server, of a run in the master; HiGHS refuses less
 TIES = 4e-9  # relative: of costs that differ by less, pricing may return the larger one
 MAX_CELLS = 2_000_000  # servers x resources x slots with prices
-MAX_STARTS, MAX_ENTRIES = 20_000_000, 40_000_000  # when a certificate is evaluated
+MAX_STARTS = 20_000_000  # modes x slots, when a certificate is evaluated
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,17 +90,15 @@ def pool_capacity(instance: ElasticInstance, pool: Ints) -> Floats:
 
     `pool` [h]: pool of each server.
     """
-    capacity = cluster(instance).capacity
-    total = np.zeros((int(pool.max()) + 1, capacity.shape[1]))
-    np.add.at(total, pool, capacity)
-    return total
+    own: Floats = pool == np.arange(int(pool.max()) + 1)[:, None]
+    return own @ cluster(instance).capacity
 
 
 def priced_slots(instance: ElasticInstance, schedule: ElasticSchedule | None) -> int:
     """Return the number of slots that get prices; any number is valid.
 
-    Slots that no optimal schedule can use need no price. Of the others, those count up to the end
-    of the given schedule, or up to the last slot with likely contention if that is later.
+    Slots that no optimal schedule can use need no price. Other slots count up to the end of the
+    given schedule, or up to the last slot with likely contention if that is later.
     """
     if instance.is_batch:
         return (instance.last_end or 2) - 1
@@ -148,8 +146,8 @@ class RunPricer:
     def values(self, prices: SlotPrices) -> tuple[Floats, list[list[tuple[float, ElasticRun]]]]:
         """Return [j] the least cost of each job, and its cheapest runs with their costs.
 
-        The least cost is 0 for a job of a batch that is better left out, and infinite for a job
-        that cannot run at all.
+        A job of a batch that is better left out has a least cost of 0. A job that cannot run at all
+        has an infinite one.
 
         `prices`: by pool, resource and slot.
         """
@@ -258,16 +256,11 @@ def too_large(instance: ElasticInstance, slots: int) -> str | None:
 
 
 def _too_long(instance: ElasticInstance, slots: int) -> str | None:
-    """Return why pricing under prices by slot would take too much time or memory, or None."""
+    """Return why pricing under prices by slot would take too much time, or None."""
     starts = slots * sum(len(modes(instance, j)) for j in range(len(instance.jobs)))
-    if starts > MAX_STARTS:
-        return f"too large: {starts} modes x slots, at most {MAX_STARTS}"
-    durations = (mode.duration for j in range(len(instance.jobs)) for mode in modes(instance, j))
-    longest = max(durations, default=1)
-    entries = min(longest, slots).bit_length() * (slots + 1) * cluster(instance).capacity.size
-    if entries > MAX_ENTRIES:
-        return f"too large: tables of {entries} entries, at most {MAX_ENTRIES}"
-    return None
+    return (
+        f"too large: {starts} modes x slots, at most {MAX_STARTS}" if starts > MAX_STARTS else None
+    )
 
 
 def certificate(kind: str, prices: SlotPrices) -> dict[str, object]:

@@ -48,10 +48,10 @@ def _generated(
     closed = not instance.is_batch and instance.last_end is not None
     if closed and lp.bound > latest * (1 + 1e-9) + 1e-6:
         return MethodResult(infeasible=True, note="the relaxation exceeds every schedule in time")
-    master = None if lp.objective is None else sign * lp.objective
-    return certified_result(
-        instance, lp.certificate, master=master, rounds=lp.rounds, columns=lp.columns, **trace
-    )
+    found = lp.solution.result
+    master = None if found.objective is None else sign * found.objective
+    sizes = {"rounds": found.rounds, "columns": len(found.tags)}
+    return certified_result(instance, lp.certificate, master=master, **sizes, **trace)
 
 
 def schedule_lp_bound(

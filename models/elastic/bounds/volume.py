@@ -48,9 +48,9 @@ def mean_busy_time_bound(instance: ElasticInstance, resource: int) -> float | No
     -----
     Let p_j be the least volume of job j as a share of the resource: demand times duration over the
     total capacity. A run at a constant rate completes, by the paper's count, at its mean busy time
-    + d / 2 + 1. Among all preemptive schedules, the one that always runs the available job of the
-    largest w_j / p_j has the least weighted mean busy time (Goemans et al. 2002). A run of more
-    volume than p_j is a run of p_j at a lower rate, with the same mean busy time.
+    + d / 2 + 1. One preemptive schedule always runs the available job of the largest w_j / p_j.
+    Among all, it has the least weighted mean busy time (Goemans et al. 2002). A run of more volume
+    than p_j is a run of p_j at a lower rate, with the same mean busy time.
     """
     total = float(cluster(instance).capacity[:, resource].sum())
     if not total > 0:

@@ -38,7 +38,7 @@ def _span(instance: ElasticInstance, known: Known[ElasticSchedule] | None) -> El
     """Return the time windows that a schedule leaves open, or the full ones.
 
     The full ones end with the deadline or the closed horizon. Where the horizon is open, all jobs
-    end by slot `horizon` or as late as some schedule of no larger value than a first one allows.
+    end by slot `horizon`, or as late as the value of a first schedule allows.
     """
     if known is None:
         span = known_windows(instance)

@@ -9,7 +9,7 @@ from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.heuristics import kernel
 from schedgap.models.elastic.heuristics.kernel import Plan, Problem, State
-from schedgap.models.elastic.modes import Mode, ModeTable, cluster, mode_table
+from schedgap.models.elastic.modes import Mode, ModeTable, cluster, mode_table, stacked
 from schedgap.models.elastic.placement import Floats, Ints, fits
 from schedgap.models.elastic.programs.columns import ElasticRun, run_at
 from schedgap.models.elastic.time_windows import shortest
@@ -22,8 +22,7 @@ MAX_CELLS = 10_000_000  # entries of a table: slots x servers x resources, modes
 def _problem(instance: ElasticInstance) -> Problem:
     """Return the instance as arrays, without prices and priorities."""
     view, jobs = cluster(instance), instance.jobs
-    rows, kinds, by_duration = list[ModeTable](), list[Ints](), list[Ints]()
-    off, kinds_from = [0], [0]
+    rows, kinds, kinds_from = list[ModeTable](), list[Ints](), [0]
     for j in range(len(jobs)):
         own = mode_table(instance, j)
         own = own.rows(np.lexsort((own.duration, own.duration * (own.demand @ view.share))))
@@ -32,10 +31,8 @@ def _problem(instance: ElasticInstance) -> Problem:
         row = np.argsort(np.argsort(first))[group.ravel()]  # row of each mode
         rows.append(own.rows(np.sort(first)))
         kinds.append(own.ps_type[np.argsort(row, kind="stable")])
-        by_duration.append(off[-1] + np.argsort(rows[-1].duration, kind="stable"))
         kinds_from += (kinds_from[-1] + np.cumsum(np.bincount(row))).tolist()
-        off.append(off[-1] + len(first))
-    all_rows = ModeTable(*(np.concatenate(columns) for columns in zip(*rows, strict=True)))
+    all_rows, off, by_duration = stacked(rows)
     weight = np.array([job.weight for job in jobs], dtype=float)
     arrival = np.array([job.arrival for job in jobs])
     least = np.array([shortest(instance, j) or 0 for j in range(len(jobs))])
@@ -46,8 +43,8 @@ def _problem(instance: ElasticInstance) -> Problem:
         keys=np.zeros((1, len(jobs))),
         weight=weight,
         arrival=arrival,
-        off=np.array(off),
-        by_duration=np.concatenate(by_duration),
+        off=off,
+        by_duration=by_duration,
         worker_type=all_rows.worker_type,
         workers=all_rows.workers,
         duration=all_rows.duration,
@@ -186,8 +183,8 @@ def opportunity_costs(instance: ElasticInstance) -> tuple[Floats, Floats]:
     """Return what a worker [m, h], and a PS [p, h], on an empty server costs the other jobs.
 
     The value of a server is the work per slot that the best worker type does on it, in the mean
-    over all jobs; a container costs the share of it that it takes of the server's scarcest
-    resource.
+    over all jobs. A container costs a share of this value: the share that it takes of the server's
+    scarcest resource.
     """
     view = cluster(instance)
     speed = np.zeros(len(view.worker_types))
@@ -199,12 +196,8 @@ def opportunity_costs(instance: ElasticInstance) -> tuple[Floats, Floats]:
     value = (fit * speed[:, None]).max(axis=0)
     value = value / max(float(value.max()), 1e-300)
     size = np.where(view.capacity > 0, view.capacity, 1.0)
-
-    def cost(units: Floats) -> Floats:
-        costs: Floats = np.minimum(1.0, (units / size).max(axis=1)) * (value + 1e-6)
-        return costs
-
-    return (
-        np.array([cost(units) for units in view.worker_units]),
-        np.array([cost(units) for units in view.ps_units]),
+    worker, ps = (
+        np.minimum(1.0, (units[:, None] / size).max(axis=2)) * (value + 1e-6)
+        for units in (view.worker_units, view.ps_units)
     )
+    return worker, ps

@@ -1,9 +1,9 @@
 """Runs of single jobs, the columns of (8): a mode, a start and a minimal placement.
 
 A minimal placement has exactly the workers of the mode, and all PSs on one server, as few as (2i)
-allows. An optimal schedule needs no others: (2i) restricts every server with PSs separately, so
-removing the PSs of all servers but one keeps a schedule feasible, and a job that becomes central by
-that only gets faster.
+allows. An optimal schedule needs no others. (2i) restricts every server with PSs separately, so a
+schedule stays feasible without the PSs of all servers but one. A job that becomes central by that
+only gets faster.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -4,7 +4,7 @@ The paper's columns omit (2d), (2e), (2g), (2o), and that a run by itself respec
 (E5). Here the columns are the minimal placements that fit on the empty cluster, at every start.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -19,19 +19,6 @@ if TYPE_CHECKING:
 CapacityRow = tuple[int, int, int]  # server, resource, slot
 
 
-def _all_runs(instance: ElasticInstance, span: ElasticWindows) -> Iterator[ElasticRun]:
-    """Yield every run of every job within its window, on the empty cluster."""
-    view = cluster(instance)
-    for j in range(len(instance.jobs)):
-        for mode in modes(instance, j):
-            starts = range(span.first[j], span.end[j] - mode.duration + 1)
-            if not starts:
-                continue
-            for workers, ps in placements(view, mode):
-                for start in starts:
-                    yield ElasticRun(j, mode, start, workers, ps)
-
-
 def enumerate_runs(
     instance: ElasticInstance, span: ElasticWindows, most: int
 ) -> list[ElasticRun] | None:
@@ -39,7 +26,17 @@ def enumerate_runs(
 
     `span`: when each job may run. `most`: largest number of runs.
     """
-    runs = list(islice(_all_runs(instance, span), most + 1))
+    view = cluster(instance)
+    every = (
+        ElasticRun(j, mode, start, workers, ps)
+        for j in range(len(instance.jobs))
+        for mode in modes(instance, j)
+        for starts in [range(span.first[j], span.end[j] - mode.duration + 1)]
+        if starts
+        for workers, ps in placements(view, mode)
+        for start in starts
+    )
+    runs = list(islice(every, most + 1))
     return runs if len(runs) <= most else None
 
 
@@ -71,7 +68,9 @@ def build(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> "pyo.Concret
     view = cluster(instance)
     # max sum w_j x_l (or min sum w_j c_l x_l) with (8a) sum_l f_l x_l <= C for each server,
     # resource and slot, and (8b) sum_l x_l <= 1 (or = 1) for each job.
-    rows, own = _usage(instance, runs), _by_job(instance, runs)
+    rows, own = _usage(instance, runs), [list[int]() for _ in instance.jobs]
+    for i, run in enumerate(runs):
+        own[run.job].append(i)
     model = pyo.ConcreteModel(name=instance.name)
     model.runs = runs
     model.x = pyo.Var(range(len(runs)), domain=pyo.Binary, doc="run l is taken")  # (8c)
@@ -112,7 +111,7 @@ def build_dual(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> "pyo.Co
     Notes
     -----
     `delta` are prices of units. For the weighted completion time the primal is a minimisation with
-    equality rows (2a): its dual is a maximum of sum u_j - sum C delta, with u free in sign.
+    equality rows (2a). Its dual is a maximum of sum u_j - sum C delta, with u free in sign.
     """
     import pyomo.core as pyo
 
@@ -156,11 +155,3 @@ def read(model: "pyo.ConcreteModel", instance: ElasticInstance) -> ElasticSchedu
     return schedule_of(
         instance, [run for i, run in enumerate(model.runs) if (model.x[i].value or 0.0) > 0.5]
     )
-
-
-def _by_job(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> list[list[int]]:
-    """Return [j] the indices of the runs of each job."""
-    own: list[list[int]] = [[] for _ in instance.jobs]
-    for i, run in enumerate(runs):
-        own[run.job].append(i)
-    return own

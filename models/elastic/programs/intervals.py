@@ -1,6 +1,6 @@
 """Programs (2)/(15) and (7)/(16) as an interval model for CP-SAT, one interval per job (ours).
 
-Time is not indexed: a job is one interval, and every server and resource is a cumulative constraint
+Time is not indexed: a job is one interval. Every server and resource is a cumulative constraint
 with the job's usage as a variable demand. The model is small, and finds schedules at any size.
 """
 

@@ -1,7 +1,7 @@
 """The paper's programs (2)/(15) and (7)/(16), linearised: x_jkt, y_jhm, s_jhp, usage by slot.
 
 The rate (1)/(14) depends on types, number of workers and centrality, so (2f) is linear only when
-these are fixed: a mode k fixes them, and x_jt, d_j, q_j become x[j, k, t]. A job's usage counts
+these are fixed. A mode k fixes them, and x_jt, d_j, q_j become x[j, k, t]. A job's usage counts
 only while it runs: one big-M row, with M the capacity, for each job, server, resource and slot.
 Rows have the numbers of the paper's, as in `printed`; rows `lin_` belong to the linearisation.
 """
@@ -44,7 +44,7 @@ def build(instance: ElasticInstance, *, span: ElasticWindows) -> "pyo.ConcreteMo
     Notes
     -----
     Amounts are in the units of `modes.ElasticCluster`. A solution may have the workers of a split
-    mode on one server, with the PSs; the run is then central by the rules, and longer than it has
+    mode on one server, with the PSs. The run is then central by the rules, and longer than it has
     to be.
     """
     import pyomo.core as pyo
