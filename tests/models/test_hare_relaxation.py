@@ -315,9 +315,10 @@ def test_the_literal_product_form_has_the_same_optimum(instance: HareInstance) -
         assert result.bound == pytest.approx(tangents, rel=1e-6)
 
 
-def test_an_early_stop_leaves_a_valid_bound_and_says_so() -> None:
+def test_an_early_stop_leaves_a_valid_bound_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     relaxed = build(CE2, limit=relaxation.start_limit(CE2, horizon_cap=True), integer=False)
-    found = solve_with_cuts(relaxed, separate_prefixes, highs, Clock(), max_rounds=1)
+    monkeypatch.setattr("schedgap.models.hare.programs.solve_relaxation.MAX_ROUNDS", 1)
+    found = solve_with_cuts(relaxed, separate_prefixes, highs, Clock())
     assert not found.closed
     assert found.bound is not None
     assert found.bound <= 12441

@@ -191,69 +191,41 @@ def solve_with_cuts(
     *,
     cuts: Sequence[LoadCut] = (),
     on_bound: OnBound | None = None,
-    max_rounds: int = MAX_ROUNDS,
 ) -> RelaxationSolution:
     """Solve, add the cuts that the solution violates, and repeat until there are none.
 
     `relaxed`: the relaxation without rows (9). `separate`: returns the cuts that a point violates.
     `solve`: solves a program. `cuts`: cuts to start with. `on_bound`: called with every improved
-    bound. `max_rounds`: maximum number of programs to solve, >= 1.
+    bound.
 
     Notes
     -----
-    If y is binary, all cuts that the y of a point needs are added at once: with y fixed the program
-    is linear, and its own loop finds them. The binary program would answer each single cut with
-    another of its many optima. Each cut is added for all GPUs equal to its own; otherwise the same
-    tasks would move to the next of them. The loop ends when the best of these linear programs meets
-    the bound.
+    If y is binary, each cut is added for all GPUs equal to its own; otherwise the same tasks would
+    move to the next of them.
     """
-    binary, kind, all_cuts = relaxed.program.integer is not None, relaxed.items.kind, list(cuts)
-    least, point, lower = math.inf, None, -math.inf
-
-    def better(bound: float) -> None:
-        nonlocal lower
-        lower = bound
-        if on_bound is not None:
-            on_bound(bound)
-
-    def met() -> bool:
-        return least <= lower + TOLERANCE * max(1.0, abs(least))
+    kind, all_cuts, mixed = relaxed.items.kind, list(cuts), relaxed.program.is_mixed
 
     def violated_rows(values: Floats) -> NewRows | None:
-        nonlocal least, point
-        if binary:
-            fixed = replace(relaxed, program=_with_shares(relaxed, values))
-            closure = solve_with_cuts(fixed, separate, solve, clock, cuts=all_cuts)
-            if closure.closed and closure.values is not None:
-                value = relaxed.program.objective(closure.values)
-                if value < least:
-                    least, point = value, closure.values
-            if met():
-                return None
+        new = separate(relaxed, values)
+        if mixed:
             new = [
                 replace(cut, machine=int(m))
-                for cut in closure.cuts[len(all_cuts) :]
+                for cut in new
                 for m in np.flatnonzero(kind == kind[cut.machine])
             ]
-        else:
-            new = separate(relaxed, values)
         all_cuts.extend(new)
         return cut_rows(relaxed, new) if new else None
 
     loop = cutting_planes(
-        with_cuts(relaxed, cuts), violated_rows, clock=clock, rounds=max_rounds, solve=solve,
-        on_bound=better,
+        with_cuts(relaxed, cuts), violated_rows, clock=clock, rounds=MAX_ROUNDS, solve=solve,
+        on_bound=on_bound,
     )  # fmt: skip
     values, duals = (None, None) if loop.last is None else (loop.last.values, loop.last.duals)
-    return RelaxationSolution(
-        relaxed,
-        all_cuts,
-        values if point is None else point,
-        loop.bound,
-        loop.end == "closed" and (met() or not binary),
-        loop.rounds,
-        duals,
-    )
+    closed = loop.end == "closed"
+    if mixed and values is not None and loop.bound is not None:
+        value = relaxed.program.objective(values)
+        closed = closed and value <= loop.bound + TOLERANCE * max(1.0, abs(value))
+    return RelaxationSolution(relaxed, all_cuts, values, loop.bound, closed, loop.rounds, duals)
 
 
 def _with_shares(relaxed: BaseRelaxation, values: Floats) -> LinearProgram:
