@@ -105,7 +105,7 @@ def stopped_search(seconds: float) -> tuple[sg.Solution, Proof]:
     """Return a search of family hare, as if stopped, and the record of its nodes."""
     instance = sg.generate("hare", preset="small", seed=2, settings={"jobs": 8})
     start = starting_schedule(instance)
-    search = BranchAndPrice(instance, start, budget=Budget(Clock(seconds)), rounding=False)
+    search = BranchAndPrice(instance, start, budget=Budget(Clock(seconds)))
     result = search.run()
     assert result.proof is not None
     solution = sg.solve(instance, "gavel-fifo")

@@ -90,9 +90,7 @@ def test_a_tree_of_nasty_numbers_is_right_or_refuses(instance: HareInstance) -> 
         return
     start = gavel_fifo(instance)
     try:
-        found = branch_and_price.BranchAndPrice(
-            instance, start, budget=Budget(), rounding=False
-        ).run()
+        found = branch_and_price.BranchAndPrice(instance, start, budget=Budget()).run()
     except ValueError:
         assert branch_and_price.refusal(
             instance, value_of(instance, to_steps(instance, start), start.gpu)

@@ -44,13 +44,12 @@ def small(seed: int) -> HareInstance:
 
 
 def _every_stop(
-    instance: HareInstance, optimum: float, start: str, *, rounding: bool, sample: int = 3,
-    first: int = 12,
-) -> int:  # fmt: skip
+    instance: HareInstance, optimum: float, start: str, *, sample: int = 3, first: int = 12
+) -> int:
     """Stop at each reading until the search ends by itself, fewer of them as it gets longer."""
     schedule = STARTS[start](instance)
     for tried, k in enumerate(readings(sample, first), start=1):
-        if tree_at(instance, optimum, schedule, k, rounding=rounding):
+        if tree_at(instance, optimum, schedule, k):
             return tried
     raise AssertionError
 
@@ -59,23 +58,20 @@ def _every_stop(
 def test_a_tree_stopped_anywhere_claims_no_more_than_it_has_proved(
     seed: int, optimum: float
 ) -> None:
-    assert _every_stop(small(seed), optimum, "usual", rounding=True) > 15
+    assert _every_stop(small(seed), optimum, "usual") > 15
 
 
 @pytest.mark.parametrize("start", STARTS)
 def test_a_tree_without_help_claims_no_more_than_it_has_proved(start: str) -> None:
-    assert _every_stop(INTEGRAL_TOO_EARLY, 4799.0, start, rounding=False) > 15
+    assert _every_stop(INTEGRAL_TOO_EARLY, 4799.0, start) > 15
 
 
 def test_an_integral_program_closes_nothing_before_its_columns_are_complete() -> None:
     assert brute_force(INTEGRAL_TOO_EARLY) == 4799
     for start in STARTS.values():
-        for rounding in (False, True):
-            schedule = start(INTEGRAL_TOO_EARLY)
-            found = branch_and_price.BranchAndPrice(
-                INTEGRAL_TOO_EARLY, schedule, budget=Budget(), rounding=rounding
-            ).run()
-            assert (found.lower, found.upper, found.stopped) == (4799, 4799, "")
+        schedule = start(INTEGRAL_TOO_EARLY)
+        found = branch_and_price.BranchAndPrice(INTEGRAL_TOO_EARLY, schedule, budget=Budget()).run()
+        assert (found.lower, found.upper, found.stopped) == (4799, 4799, "")
 
 
 def test_a_tree_that_branches_on_anything_open_ends_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,7 +80,7 @@ def test_a_tree_that_branches_on_anything_open_ends_too(monkeypatch: pytest.Monk
     for instance in tiny_instances(12, seed=31, most_tasks=4):
         optimum = brute_force(instance)
         for start in ("usual", "fifo"):
-            assert tree_at(instance, optimum, STARTS[start](instance), 10**9, rounding=False)
+            assert tree_at(instance, optimum, STARTS[start](instance), 10**9)
 
 
 def test_trees_of_tiny_instances_stopped_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,7 +88,7 @@ def test_trees_of_tiny_instances_stopped_anywhere(monkeypatch: pytest.MonkeyPatc
     for instance in tiny_instances(8, seed=41):
         optimum = brute_force(instance)
         for start in ("usual", "fifo"):
-            stops += _every_stop(instance, optimum, start, rounding=start == "usual")
+            stops += _every_stop(instance, optimum, start)
     assert stops > 60
 
 
@@ -199,15 +195,12 @@ def test_thousands_of_stops_of_trees() -> None:
     for instance in tiny_instances(52, seed=43):
         optimum = brute_force(instance)
         for start in STARTS:
-            for rounding in (False, True):
-                stops += _every_stop(
-                    instance, optimum, start, rounding=rounding, sample=8, first=60
-                )
+            stops += _every_stop(instance, optimum, start, sample=8, first=60)
     for seed, optimum in ((1, 228.0), (2, 176.0), (3, 260.0)):
         schedule = STARTS["fifo"](small(seed))
         for k in islice(readings(40), 100):
             stops += 1
-            if tree_at(small(seed), optimum, schedule, k, rounding=False):
+            if tree_at(small(seed), optimum, schedule, k):
                 break
     print(f"{stops} stops")
     assert stops >= 10_000

@@ -112,9 +112,7 @@ def whole_bracket(instance: HareInstance, call: RunContext) -> SearchState:
     )
 
 
-def tree_at(
-    instance: HareInstance, optimum: float, start: HareSchedule, k: int, *, rounding: bool = True
-) -> bool:
+def tree_at(instance: HareInstance, optimum: float, start: HareSchedule, k: int) -> bool:
     """Run branch and price up to the k-th reading of the clock; True when it ended by itself."""
     judge = Judge(instance, optimum)
     clock = StopAt(k)
@@ -124,7 +122,6 @@ def tree_at(
         instance,
         start,
         budget=Budget(clock),
-        rounding=rounding,
         on_incumbent=found.incumbent,
         on_bound=found.bound,
     )

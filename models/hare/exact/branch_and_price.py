@@ -1,18 +1,18 @@
 """Branch and price over schedules of single jobs (ours).
 
-Each node bounds the problem within time windows by a linear program over all schedules of each job,
-linked by the capacity of each kind of GPU in each step, and solved by column generation. The bound
-is the Lagrangian bound of its prices: the cheapest schedule of each job at these prices, less the
-price of all GPUs. Prices are rounded to multiples of 2^-10, or of a larger power of two where they
-are large, so every sum of them, and hence the bound, is exact. Reduced-cost fixing removes
-starts and barriers that no schedule better than the incumbent can use; a node branches on the time
-of a barrier, the time of a start, or the kind of GPU of a task.
+Each node has time windows. A linear program over all schedules of each job in them bounds the
+problem. Its rows are the capacities of each kind of GPU in each step, and column generation solves
+it. The bound is the Lagrangian bound of its prices: the cheapest schedule of each job at these
+prices, less the price of all GPUs. Prices are rounded to multiples of 2^-10, or of a larger power
+of two where they are large. So every sum of them, and hence the bound, is exact. Reduced-cost
+fixing removes starts and barriers that no schedule better than the incumbent can use. A node
+branches on the time of a barrier, the time of a start, or the kind of GPU of a task.
 
 Each node is recorded (`proof_log.py`), so a complete search is a proof that can be checked.
 
-A node is settled only if the Lagrangian bound of the prices found there reaches the incumbent, or
-by children that together contain all its schedules. The clock may interrupt the search anywhere,
-by `UnsettledError`; the node then stays open.
+A node is settled in one of two ways: the Lagrangian bound of prices found there reaches the
+incumbent, or children together contain all its schedules. The clock may interrupt the search
+anywhere, by `UnsettledError`; the node then stays open.
 
 References
 ----------
@@ -61,7 +61,6 @@ from schedgap.solvers.proofs.tree import Proof
 MAX_CELLS = 40_000_000  # in the tables between barriers, all jobs together
 MAX_SLOTS = 10_000_000  # kinds of GPUs x steps from 0 to the horizon
 LARGEST_EXACT = 2.0**52  # smaller sums of integers and prices are exact in doubles
-_DRAWN = 5  # list schedules from randomly chosen columns, at every node
 _ROOT_GAP, _NODE_GAP = 0.005, 0.1  # see `_solve`
 _ROOT_SMOOTHING, _NODE_SMOOTHING = (0.7, 0.35, 0.175, 0.0), (0.5, 0.25, 0.125, 0.0)
 
@@ -70,9 +69,9 @@ _ROOT_SMOOTHING, _NODE_SMOOTHING = (0.7, 0.35, 0.175, 0.0), (0.5, 0.25, 0.125, 0
 class _Branch:
     """Division of a node by one quantity of a job.
 
-    Barrier or start `what` is at most `at` on one side and later on the other; or task `what` runs
-    on kind `at` on one side and on another kind on the other. `distance`: by how much the mean over
-    the columns in use must move on either side.
+    Barrier or start `what` is at most `at` on one side, and later on the other. Or task `what` runs
+    on kind `at` on one side, and on another kind on the other. `distance`: by how much the mean
+    over the columns in use must move on either side.
     """
 
     job: int
@@ -131,9 +130,8 @@ class BranchAndPrice:
     not. `proof` shows that nothing is better than `proved`, in grid steps, which is `upper` where
     the search is complete. `root` is the bound of the root.
 
-    `budget`: its clock stops the search; list schedules are drawn with its seed. `rounding`: look
-    for better schedules at every node, in addition to integral solutions. `on_incumbent`,
-    `on_bound`: called with every better schedule, and with every better bound in grid steps.
+    `budget`: its clock stops the search. `on_incumbent`, `on_bound`: called with every better
+    schedule, and with every better bound in grid steps.
     """
 
     def __init__(
@@ -142,14 +140,12 @@ class BranchAndPrice:
         start: HareSchedule,
         *,
         budget: Budget,
-        rounding: bool = True,
         on_incumbent: Callable[[HareSchedule], None] | None = None,
         on_bound: Callable[[int], None] | None = None,
     ) -> None:
-        self.instance, self.clock, self.rounding = instance, budget.clock, rounding
+        self.instance, self.clock = instance, budget.clock
         self.view, self.whole = arrays(instance), steps(instance)
         self._on_incumbent, self._on_bound = on_incumbent, on_bound
-        self._random = np.random.default_rng(budget.seed)
         begin = to_steps(instance, start)
         self.schedule = to_schedule(instance, begin, start.gpu)
         self.upper = value_of(instance, begin, start.gpu)
@@ -219,17 +215,18 @@ class BranchAndPrice:
         """Return whether no schedule of this bound is better than the incumbent."""
         return bound > self.upper - 1
 
-    def _solve(self, node: _TreeNode, gap: float) -> Floats | None:
+    def _solve(self, node: _TreeNode) -> Floats | None:
         """Generate columns for a node, and raise its bound to what its prices prove.
 
         Returns the shares [j] of the master's columns, or None if the bound closes the node.
 
         Columns are priced at a mix of the best prices so far and the master's prices (dual
-        smoothing); if none improves, the weight of the former is reduced down to 0. Column
-        generation ends early once bound and master differ by less than `gap` times the distance of
-        the bound to the incumbent; with 0, it ends when no column improves.
+        smoothing). If none improves, the weight of the former is reduced down to 0. Column
+        generation ends early once bound and master differ by little, relative to the distance of
+        the bound to the incumbent: at the root, bound and fixing are worth more columns.
         """
         is_root = node.branch is None
+        gap = _ROOT_GAP if is_root else _NODE_GAP
         self._master.restrict(node.windows)
         bound, _ = self._price(node.prices, node.windows)
         best, prices = max(node.bound, bound), node.prices
@@ -282,7 +279,7 @@ class BranchAndPrice:
     def _reduce(self, node: _TreeNode) -> list[JobWindows]:
         """Return the windows of a node after reduced-cost fixing.
 
-        A schedule better than the incumbent costs at most `upper - 1`, so the schedule of each job
+        A schedule better than the incumbent costs at most `upper - 1`. So the schedule of each job
         in it costs at most `upper - 1 - bound` more than the cheapest one at these prices. The node
         is open, so this slack is not negative.
         """
@@ -323,28 +320,16 @@ class BranchAndPrice:
             self._add_schedule(start, self.view.gpu_class[gpu])
 
     def _round(self, support: Support) -> None:
-        """Offer list schedules in the order of the tasks' midpoints in the columns in use.
-
-        Midpoints are means over the columns of a job, or come from a column drawn for each job.
-        """
-        middle = np.zeros((1 + _DRAWN, self.view.tasks))
+        """Offer the list schedule in the order of the tasks' mean midpoints in the columns."""
+        middle = np.zeros(self.view.tasks)
         for job, columns in zip(self.jobs, support, strict=True):
-            own = slice(job.first, job.first + len(job.train))
-            share = np.array([part for part, _ in columns])
             task = np.arange(len(job.train))
-            times = np.array(
-                [job.arrival + np.array(c.start) + job.train[task, c.kind] / 2 for _, c in columns]
-            )
-            middle[0, own] = share @ times / share.sum()
-            drawn = self._random.choice(len(share), size=_DRAWN, p=share / share.sum())
-            middle[1:, own] = times[drawn]
-        for row in middle:
-            if self.clock.expired():
-                raise UnsettledError(OUT_OF_TIME)
-            schedule = algorithm_1(
-                self.instance, row * float(self.whole.step), gpu_rule="finish"
-            ).schedule
-            self._offer(to_steps(self.instance, schedule), schedule.gpu)
+            for share, item in columns:
+                times = job.arrival + np.array(item.start) + job.train[task, item.kind] / 2
+                middle[job.first + task] += share * times
+        step = float(self.whole.step)
+        schedule = algorithm_1(self.instance, middle * step, gpu_rule="finish").schedule
+        self._offer(to_steps(self.instance, schedule), schedule.gpu)
 
     def _assemble(self, chosen: list[ScheduleColumn]) -> None:
         """Offer the schedule made of one column of each job, if it respects the capacities."""
@@ -385,18 +370,16 @@ class BranchAndPrice:
         return None
 
     def _any_branch(self, windows: list[JobWindows]) -> _Branch | None:
-        """Return a branch that excludes something on both sides, or None if nothing is open."""
+        """Return a branch that excludes something on both sides, or None if nothing is open.
+
+        Starts and kinds decide on the barriers.
+        """
         for n, own in enumerate(windows):
-            open_starts = [table == 0 for table in own.start]
-            for by, masks in (
-                ("barrier", [mask == 0 for mask in own.barrier]),
-                ("start", [table.any(axis=0) for table in open_starts]),
-                ("kind", [table.any(axis=1) for table in open_starts]),
-            ):
-                for what, mask in enumerate(masks):
-                    values = np.flatnonzero(mask)
+            for j, table in enumerate(own.start):
+                kinds, times = map(np.unique, np.nonzero(table == 0))
+                for by, values in (("start", times), ("kind", kinds)):
                     if len(values) > 1:
-                        return _Branch(n, by, what, int(values[(len(values) - 1) // 2]))
+                        return _Branch(n, by, j, int(values[(len(values) - 1) // 2]))
         return None
 
     def _children(self, windows: list[JobWindows], branch: _Branch) -> list[list[JobWindows]]:
@@ -455,33 +438,22 @@ class BranchAndPrice:
         It is settled if its bound reaches `upper`, or if it contains a single schedule, which is
         offered. Raises UnsettledError with the best bound in `node.bound`.
         """
-        # At the root, the bound and the fixing are worth more columns than at other nodes.
-        for gap in (_ROOT_GAP if node.branch is None else _NODE_GAP, 0.0):
-            try:
-                shares = self._solve(node, gap)
-            finally:
-                if node.branch is None:
-                    self.root = node.bound
-            if gap > 0:
-                self._learn(node)
-            if shares is None:
-                self._log.close(node.number, node.prices)
-                return []
-            support = self._master.support(shares)
-            if all(support) and self.rounding:
-                self._round(support)
-            if all(len(columns) == 1 for columns in support):
-                self._assemble([item for [(_, item)] in support])
-            if self._closed(node.bound):
-                self._log.close(node.number, node.prices)
-                return []
-            branch = self._choose(support)
-            if branch is not None:
-                break
-            # one column of each job, but cheaper ones may still be missing
+        try:
+            shares = self._solve(node)
+        finally:
+            if node.branch is None:
+                self.root = node.bound
+        self._learn(node)
+        support = [] if shares is None else self._master.support(shares)
+        if support and all(support):
+            self._round(support)
+        if support and all(len(columns) == 1 for columns in support):
+            self._assemble([item for [(_, item)] in support])
+        if self._closed(node.bound):
+            self._log.close(node.number, node.prices)
+            return []
         windows = self._reduce(node)
-        if branch is None:
-            branch = self._any_branch(windows)
+        branch = self._choose(support) or self._any_branch(windows)
         if branch is None:
             closing = self._offer_last(node.prices, windows)
             self._log.close_reduced(node.number, node.prices, closing)

@@ -17,7 +17,7 @@ def prove_goal(instance: HareInstance, goal: int, schedule: Any, *, budget: Budg
     """Look for a proof that no schedule has a value of `goal` or less.
 
     `goal`: as `proof.goal` gives it. `schedule`: the schedule that is claimed to be optimal, of
-    value `goal` + 1. `budget`: time for the search; nothing is drawn at random.
+    value `goal` + 1. `budget`: time for the search.
 
     Raises
     ------
@@ -28,7 +28,7 @@ def prove_goal(instance: HareInstance, goal: int, schedule: Any, *, budget: Budg
     upper = value_of(instance, to_steps(instance, start), start.gpu)
     if reason := refusal(instance, upper):
         raise RefusedError("/goal", reason)
-    result = BranchAndPrice(instance, start, budget=budget, rounding=False).run()
+    result = BranchAndPrice(instance, start, budget=budget).run()
     if result.upper <= goal:
         return Proved(None, reason="a better schedule exists", nodes=result.nodes)
     if result.stopped:
