@@ -60,10 +60,10 @@ def check(
 
     Notes
     -----
-    Source: (4), (5), (7), (8). A start may be too early by min(1e-6, a thousandth of the training
-    time of the task that it should wait for), plus two units in the last place; `objective`
-    evaluates the schedule as if it had waited. Starts of a round that must be equal may differ by
-    min(1e-6, 1e-7 of a training time). Time: O(n log n).
+    Source: (4), (5), (7), (8). A start may be too early by 1e-6, but at most by a thousandth of the
+    training time of the task that it should wait for. Two units in the last place are added to
+    this. `objective` evaluates the schedule as if it had waited. Starts of a round that must be
+    equal may differ by min(1e-6, 1e-7 of a training time). Time: O(n log n).
     """
     require(schedule, "object")
     if "assignments" not in schedule:
@@ -86,7 +86,7 @@ def objective(instance: HareInstance, schedule: Any) -> float:
     -----
     Along a chain of tasks the tolerances would add up, to an objective below the optimum. The value
     therefore belongs to the schedule after every start is moved right until (4), (7) and (8) hold
-    exactly, with the same order on each GPU; tasks of a round that start together stay together. A
+    exactly. The order on each GPU stays, and tasks of a round that start together stay together. A
     schedule that satisfies the constraints exactly is not moved.
     """
     ends = _completion(instance, schedule)
@@ -152,11 +152,11 @@ def _shifted_right(instance: HareInstance, placed: Sequence[PlacedTask]) -> Iter
             order.add(g, (n, r))
     free = [0.0] * len(instance.gpus)
     barrier: dict[tuple[int, int], float] = {}
-    for g in order.static_order():
-        if not isinstance(g, int):
+    for node in order.static_order():
+        if not isinstance(node, int):
             continue
-        start = max(max(run.start, free[run.gpu]) for run in groups[g])
-        for run in groups[g]:
+        start = max(max(run.start, free[run.gpu]) for run in groups[node])
+        for run in groups[node]:
             n, r = run.job, run.round
             start = max(start, instance.jobs[n].arrival, barrier.get((n, r - 1), 0.0))
             delay = start - run.start

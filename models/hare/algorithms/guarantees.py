@@ -41,37 +41,33 @@ def theorem_4(instance: HareInstance) -> dict[str, object]:
     Notes
     -----
     Source: Theorem 4. Its proof has gaps (E1, E2, E18-E20), and for the printed relaxation the
-    theorem is false: the factor is reported next to the measured ratio and never relied on.
+    theorem is false. The factor is reported next to the measured ratio and never relied on.
     """
-    ratio, failed = alpha(instance), failed_assumptions(instance)
-    return {
-        "claim": "value <= alpha (2 + alpha) optimum (Theorem 4)",
-        "factor": ratio * (2 + ratio) if math.isfinite(ratio) else None,
-        "holds": not failed,
-        "failed": failed,
-    }
+    ratio = alpha(instance)
+    factor = ratio * (2 + ratio) if math.isfinite(ratio) else None
+    return _claim(instance, "value <= alpha (2 + alpha) optimum (Theorem 4)", factor)
 
 
 def lemma_2(instance: HareInstance) -> dict[str, object]:
     """State Lemma 2 for an instance, as `theorem_4`; `lemma_report` evaluates it on a schedule."""
-    return _of_a_schedule(instance, "load <= 2 H of every task on its GPU (Lemma 2)")
+    return _claim(instance, "load <= 2 H of every task on its GPU (Lemma 2)")
 
 
 def lemma_3(instance: HareInstance) -> dict[str, object]:
     """State Lemma 3 for an instance, as `theorem_4`; `lemma_report` evaluates it on a schedule."""
-    return _of_a_schedule(instance, "idle time <= alpha H before every task (Lemma 3)")
+    return _claim(instance, "idle time <= alpha H before every task (Lemma 3)")
 
 
 def inequality_22(instance: HareInstance) -> dict[str, object]:
     """State (22) for an instance, as `theorem_4`; `lemma_report` evaluates it on a schedule."""
     claim = "start + training time <= (2 + alpha) H of every task (inequality (22))"
-    return _of_a_schedule(instance, claim)
+    return _claim(instance, claim)
 
 
-def _of_a_schedule(instance: HareInstance, claim: str) -> dict[str, object]:
-    """Return a claim that gives no factor, with the assumptions that the instance does not meet."""
+def _claim(instance: HareInstance, claim: str, factor: float | None = None) -> dict[str, object]:
+    """Return a claim, its factor if it has one, and the assumptions that the instance fails."""
     failed = failed_assumptions(instance)
-    return {"claim": claim, "factor": None, "holds": not failed, "failed": failed}
+    return {"claim": claim, "factor": factor, "holds": not failed, "failed": failed}
 
 
 def failed_assumptions(instance: HareInstance, *, relaxation_proved: bool = True) -> list[str]:

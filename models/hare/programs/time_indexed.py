@@ -1,8 +1,8 @@
 """`Hare_Sched` in time-indexed variables (ours): the strongest of the linear relaxations.
 
-Classes g of identical tasks of a round and kinds k of equal GPUs are aggregated, so the size does
+Classes g of identical tasks of a round and kinds k of equal GPUs are aggregated. So the size does
 not depend on how many of either there are. `u[g, k, t]` counts the tasks of class g that start at
-step t on a GPU of kind k; `z[q, t]` is 1 if round q is synchronized by t. Time-indexed programs
+step t on a GPU of kind k. `z[q, t]` is 1 if round q is synchronized by t. Time-indexed programs
 have strong relaxations and many columns (Sousa and Wolsey 1992); time windows derived from a known
 schedule keep them few.
 
@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from schedgap.instances.hare import HareInstance, HareSchedule, arrays
+from schedgap.instances.hare import HareArrays, HareInstance, HareSchedule, arrays
 from schedgap.models.hare.decode import assign_gpus, to_schedule
 from schedgap.models.hare.integer_time import Ints, latest_completions, steps
 from schedgap.solvers.programs.arrays import Floats, LinearProgram
@@ -32,24 +32,18 @@ class TimeIndexedLayout:
     Order: u by class, kind and t, then z by round and t.
     """
 
-    classes: tuple[tuple[int, ...], ...]  # [g] tasks
     u_first: Ints  # [g, k]
     u_stop: Ints  # [g, k]
     z_first: Ints  # [q]; z is 0 before
     z_stop: Ints  # [q]; z is 1 from here on
     columns: int
     entries: int  # estimated number of nonzeros
-    latest_completions: Ints  # [n]
 
     def starts(self) -> tuple[Ints, Ints, Ints]:
         """Return class, kind and t of every column u."""
         which, t = _members(self.u_first.ravel(), self.u_stop.ravel())
         g, k = np.unravel_index(which, self.u_first.shape)
         return g, k, t
-
-    def task_class(self) -> Ints:
-        """Return the class of every task, in the order of the classes."""
-        return np.repeat(np.arange(len(self.classes)), [len(group) for group in self.classes])
 
     def barriers(self) -> tuple[Ints, Ints]:
         """Return round and t of every column z."""
@@ -80,14 +74,12 @@ def layout(instance: HareInstance, upper: int | None = None) -> TimeIndexedLayou
     covered = np.minimum(whole.train[one], u_stop - u_first)
     entries = int(((u_stop - u_first) * (1 + widest + covered)).sum())
     return TimeIndexedLayout(
-        classes=tuple(view.alike),
         u_first=u_first,
         u_stop=u_stop,
         z_first=z_first,
         z_stop=z_stop,
         columns=int((u_stop - u_first).sum() + (z_stop - z_first).sum()),
         entries=entries,
-        latest_completions=ends,
     )
 
 
@@ -104,12 +96,12 @@ def build(instance: HareInstance, *, upper: int | None = None) -> LinearProgram:
 
     Notes
     -----
-    Minimise sum_n w_n C_n with C_n = z_stop - sum_t z[q, t] for the last round q of job n, subject
-    to, for classes g of size |g|, kinds k with m_k GPUs and rounds q with D_q tasks:
+    Minimise sum_n w_n C_n with C_n = z_stop - sum_t z[q, t] for the last round q of job n. The rows
+    are for classes g of size |g|, kinds k with m_k GPUs and rounds q with D_q tasks:
 
     - `eq_5`: sum_{k, t} u[g, k, t] = |g|.
     - `eq_8`: the tasks that train on kind k at step s number at most m_k, for every step s at
-      which some task can start; the load cannot peak elsewhere.
+      which some task can start. The load cannot peak elsewhere.
     - `eq_7_end`: D_q z[q, t] <= number of tasks of round q that end by t.
     - `lin_once`: z[q, t] <= z[q, t + 1].
     - `eq_7_start`: number of tasks of round q + 1 that start by t <= D_{q+1} z[q, t].
@@ -117,8 +109,8 @@ def build(instance: HareInstance, *, upper: int | None = None) -> LinearProgram:
     view, whole, place = arrays(instance), steps(instance), layout(instance, upper)
     (g, k, t), (q, s) = place.starts(), place.barriers()
     u, z = np.arange(len(t)), len(t) + np.arange(len(s))
-    one = np.array([group[0] for group in place.classes])  # [g]
-    size = np.array([len(group) for group in place.classes])  # [g]
+    one = np.array([group[0] for group in view.alike])  # [g]
+    size = np.array([len(group) for group in view.alike])  # [g]
     task, tasks = one[g], np.diff(view.round_tasks)  # [q] D_q
     end, round_of = t + whole.duration[task, k], view.task_round[task]  # [u]
     is_last = np.isin(q, view.job_rounds[1:] - 1)
@@ -150,8 +142,14 @@ def build(instance: HareInstance, *, upper: int | None = None) -> LinearProgram:
 
     names = [f"u[{','.join(map(str, key))}]" for key in np.stack([g, k, t], axis=1).tolist()]
     names += [f"z[{r},{time}]" for r, time in np.stack([q, s], axis=1).tolist()]
-    offset = float(whole.weight @ place.latest_completions)
+    offset = float(whole.weight @ latest_completions(whole, upper))
     return replace(builder.program(offset=offset, names=True), column_names=names)
+
+
+def _by_class(view: HareArrays) -> tuple[Ints, Ints]:
+    """Return the tasks class by class, and the class of each."""
+    sizes = [len(group) for group in view.alike]
+    return np.concatenate(view.alike), np.repeat(np.arange(len(sizes)), sizes)
 
 
 def read(values: ArrayLike, instance: HareInstance, *, upper: int | None = None) -> HareSchedule:
@@ -164,10 +162,10 @@ def read(values: ArrayLike, instance: HareInstance, *, upper: int | None = None)
     order = np.lexsort((k, t, g))
     number = np.round(np.asarray(values)[order]).astype(np.int64)
     used = np.repeat(order, number)  # in the order of the classes, and of the starts in a class
-    if not np.array_equal(g[used], place.task_class()):
+    tasks, group = _by_class(view)
+    if not np.array_equal(g[used], group):
         raise ValueError("the solution does not start every task once")
     start, kind = np.zeros((2, view.tasks), dtype=np.int64)
-    tasks = np.concatenate(place.classes)
     start[tasks], kind[tasks] = t[used], k[used]
     return to_schedule(instance, start, assign_gpus(instance, start, kind))
 
@@ -182,8 +180,7 @@ def start(instance: HareInstance, start: Ints, kind: Ints, *, upper: int | None 
     (g, k, t), (q, s) = place.starts(), place.barriers()
     end = start + whole.duration[np.arange(view.tasks), kind]
     barrier = np.maximum.reduceat(end, view.round_tasks[:-1])
-    tasks = np.concatenate(place.classes)
-    group = place.task_class()
+    tasks, group = _by_class(view)
     number = Counter(zip(group.tolist(), kind[tasks].tolist(), start[tasks].tolist(), strict=True))
     u = [number[key] for key in zip(g.tolist(), k.tolist(), t.tolist(), strict=True)]
     return np.concatenate([u, s >= barrier[q]]).astype(float)
