@@ -19,9 +19,9 @@ Ints = NDArray[np.int64]
 class HareArrays:
     """Arrays of one instance; all are read-only.
 
-    The indices are n job, q round of any job (job by job), i task of any round (round by round),
-    m GPU in list order, and k class of GPUs with equal times for every task. The tasks of a job
-    are consecutive, and so are the tasks of a round.
+    The indices are n job, q round of any job (job by job), and i task of any round (round by
+    round). They are m GPU in list order, and k class of GPUs with equal times for every task. The
+    tasks of a job are consecutive, and so are the tasks of a round.
     """
 
     arrival: Floats  # [n] a_n

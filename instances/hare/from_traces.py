@@ -4,15 +4,15 @@ A job of a trace becomes a chain of rounds with one task for each requested GPU.
 from the first of these that is known:
 
 1. measured rates: R_g steps per second of the job on g GPUs of a kind, and R_1 on one GPU. In a job
-   of S steps in R rounds, a task trains for S / (g R_1 R), and its synchronization is the rest of
-   S / (R_g R), that is, what g GPUs cost beyond an equal share of the work (at least 0);
-2. its duration, or steps times the time per step, on the fastest kind of the instance; on slower
+   of S steps in R rounds, a task trains for S / (g R_1 R). Its synchronization is the rest of
+   S / (R_g R), at least 0: what g GPUs cost beyond an equal share of the work;
+2. its duration, or steps times the time per step, on the fastest kind of the instance. On slower
    kinds, training takes longer by the speedups of a similar model of Table 2;
 3. its steps, with the time per mini-batch of that model on V100;
 4. otherwise the preset's `batches_per_task` per task, and drawn rounds.
 
 In cases 2 to 4, the synchronization of a job on several GPUs is the time to exchange its model over
-`bandwidth`, at most half of a round; a job on one GPU has none. Every job needs a time on every
+`bandwidth`, at most half of a round. A job on one GPU has none. Every job needs a time on every
 kind: a job without a rate on some kind is left out, and `meta.source` counts such jobs.
 
 Models and rounds have separate streams (`workload.STREAMS`). Order of the other draws: speeds

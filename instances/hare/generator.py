@@ -26,7 +26,7 @@ MIXES = {  # shares of the kinds, for setting `mix`
 def small(request: Request) -> Generated:
     """Return jobs with integer times on a fast and a slow kind of GPUs.
 
-    The time of a job on the fast kind is uniform over the lower part of `times`; on the slow kind
+    The time of a job on the fast kind is uniform over the lower part of `times`. On the slow kind
     it is uniform between that and `speed_ratio` times it. Hence the machines are unrelated.
     """
     value, random, jobs = request.values, request.random, request.values["jobs"]

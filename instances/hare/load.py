@@ -10,7 +10,7 @@ MACHINES = "gpus"  # setting with the number of machines
 def work(instance: HareInstance) -> float:
     """Return the time in which all GPUs together complete all tasks.
 
-    GPU m completes 1 / T^c of a task per unit of time, so all GPUs together need
+    GPU m completes 1 / T^c of a task per unit of time. So all GPUs together need
     1 / sum_m (1 / T^c_m) for it. Synchronization leaves the GPU free and does not count.
     """
     return math.fsum(

@@ -34,8 +34,8 @@ class HareScale:
 def scale(instance: HareInstance) -> HareScale:
     """Return the steps of an instance.
 
-    The horizon is the last arrival and all tasks one after another, each at its slowest: whoever
-    waits longer than that could have gone first on an idle GPU.
+    The horizon is the last arrival and all tasks one after another, each at its slowest. A task
+    that waits longer than that could have gone first on an idle GPU.
 
     Raises
     ------

@@ -175,8 +175,8 @@ FINE = 2**31  # draws that are scaled to a range are uniform integers below this
 def stream(request: Request, name: str) -> np.random.Generator:
     """Return the random numbers of one property of the jobs, independent of all others.
 
-    Thus a setting that changes one property leaves the others as they are, and the first jobs that
-    are drawn are the same whatever their number.
+    Thus a setting that changes one property leaves the others as they are. The first jobs that are
+    drawn are the same whatever their number.
 
     `name`: one of `STREAMS`.
     """

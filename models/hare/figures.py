@@ -58,9 +58,9 @@ def experiments(
 
     Notes
     -----
-    Source: Sections 1, 2, 4 and 7. Hare is represented by `hare-fluid`, because the paper's
-    relaxation cannot be solved at this scale: once with the GPU that is free first, as printed,
-    and once (ours) with the GPU that finishes the task first. `List with finish (ours)` has the
+    Source: Sections 1, 2, 4 and 7. The paper's relaxation cannot be solved at this scale, so
+    `hare-fluid` represents Hare. One series takes the GPU that is free first, as printed. Another
+    one (ours) takes the GPU that finishes the task first. `List with finish (ours)` has the
     same rule for GPUs and no relaxation; `Sched_Allox weighted (ours)` starts jobs by weight over
     length. Along each axis the same jobs are drawn.
     """
@@ -220,9 +220,9 @@ def gpu_use(instance: HareInstance, schedule: Mapping[str, Any]) -> tuple[float,
     Returns
     -------
     tuple of float
-        Training time over the time of all GPUs until the last task has trained, in percent; the
-        idle time before the last task of each GPU, as Lemma 3 counts it, in percent of the time
-        until this task has trained; the same idle time for each GPU.
+        Three numbers. The training time, in percent of the time of all GPUs until the last task has
+        trained. The idle time before the last task of each GPU, as Lemma 3 counts it, in percent of
+        the time until this task has trained. The mean of this idle time over the GPUs.
     """
     view, plan = arrays(instance), HareSchedule.from_data(instance, schedule)
     train = view.train[np.arange(view.tasks), view.gpu_class[plan.gpu]]

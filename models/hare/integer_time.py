@@ -1,7 +1,7 @@
 """Instances in whole time steps, and the time windows that contain an optimal schedule.
 
 All times are multiples of one step. Hence every start of a left-shifted schedule is a multiple of
-the step, and with weights that are multiples of a weight step its objective lies on a grid.
+the step. All weights are multiples of a weight step, so its objective lies on a grid.
 """
 
 from collections.abc import Mapping
@@ -113,7 +113,7 @@ def latest_completions(whole: HareSteps, upper: int | None = None) -> Ints:
 
     Notes
     -----
-    If job n completes at C and every other job no earlier than its critical path allows, the
+    No job completes earlier than its critical path allows. So if job n completes at C, the
     objective is at least `critical_path_value` + w_n (C - a_n - L_n). Setting this to `upper` and
     solving for C gives the deadline.
     """

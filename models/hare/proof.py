@@ -7,18 +7,18 @@ All times are integers: steps, counted from the first arrival. Lemmas:
 
 Root. Moving every task to the left as far as (4), (7) and (8) allow gives a schedule of no higher
 value whose times are whole. Tasks of one round with equal times may exchange their names, so they
-start in the order of their numbers. If job n completes at C_n and every other job no earlier than
-it can alone, the value is at least `least` + w_n (C_n - earliest_n); so a schedule of value <= goal
-has C_n <= earliest_n + (goal - least) / w_n.
+start in the order of their numbers. No job completes earlier than it can alone. So if job n
+completes at C_n, the value is at least `least` + w_n (C_n - earliest_n). Hence a schedule of value
+<= goal has C_n <= earliest_n + (goal - least) / w_n.
 
-Excess. Prices p >= 0 of a GPU of each kind in each step, 0 after the last one named. The GPUs that
-run at one time are no more than there are, so the value of any schedule is at least the sum over
-the jobs of the least w_n C_n + price of the GPU time used, less the price of all GPU time. A job
-alone is a shortest path over its barriers: between two barriers each task takes its cheapest start
-and kind. GPUs with equal times for every task are of one kind.
+Excess. Prices p >= 0 of a GPU of each kind in each step, 0 after the last one named. Take the sum
+over the jobs of the least w_n C_n + price of the GPU time used, and subtract the price of all GPU
+time. No more GPUs run at one time than there are, so no schedule has a lower value than this. A
+job alone is a shortest path over its barriers: between two barriers each task takes its cheapest
+start and kind. GPUs with equal times for every task are of one kind.
 
-Reduce. A barrier or start that raises the least cost of its job by more than goal - bound is in no
-schedule of value <= goal.
+Reduce. Let a barrier or start raise the least cost of its job by more than goal - bound. Then it is
+in no schedule of value <= goal.
 """
 
 from collections.abc import Mapping, Sequence
@@ -133,9 +133,9 @@ class HareSpace:
     """The schedules of an instance with a value of `goal` or less, as windows of its jobs.
 
     A vector is `{"q": bits, "p": [[k, t, price], ...]}`: prices in units of 2^-q by kind and step
-    from time 0; those before the first arrival are left out. A branch is `["barrier", n, r, at]` or
-    `["start", n, j, at]`, up to `at` or later, or `["kind", n, j, k]`, on kind k or not; n is the
-    job, r its round, j its task, all from 0.
+    from time 0. Prices before the first arrival are left out. A branch is `["barrier", n, r, at]`
+    or `["start", n, j, at]`: up to `at`, or later. Or it is `["kind", n, j, k]`: on kind k, or not.
+    n is the job, r its round, j its task, all from 0.
     """
 
     def __init__(self, instance: HareInstance, goal: int) -> None:

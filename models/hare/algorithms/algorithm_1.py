@@ -85,8 +85,8 @@ def algorithm_1(
         (ours: the printed rule ignores speed, E5).
     order_guard : bool
         Raise H so that no task precedes a task of an earlier round of its job (ours, E4). Without
-        it, line 10 may read the initial value 0 of a task that is not placed yet, and the schedule
-        may violate (4) and (7).
+        it, line 10 may read the initial value 0 of a task that is not placed yet. The schedule may
+        then violate (4) and (7).
 
     Returns
     -------
@@ -97,8 +97,8 @@ def algorithm_1(
     -----
     Source: Algorithm 1. Guarantee: alpha (2 + alpha) by Theorem 4, under assumptions that can fail
     (`theorem_4`). Time: O(n log n + n log m), with `finish` O(n log n + n (k + log m)) for k
-    classes of GPUs. Ties are broken by round, job and task number; among GPUs by list order
-    (with `finish`, only the GPU of each class that is free first competes).
+    classes of GPUs. Ties are broken by round, job and task number; among GPUs by list order. With
+    `finish`, only the GPU of each class that is free first competes.
     """
     view = arrays(instance)
     start = [0.0] * view.tasks  # L1 x~

@@ -9,6 +9,6 @@ def gavel_fifo(instance: HareInstance) -> HareSchedule:
 
     The paper: jobs in order of arrival, on the fastest available GPUs; a job waits until the GPUs
     that it demands are idle. Ours: a job demands as many GPUs as its widest round has tasks, at
-    most all, and holds them until it completes; no job overtakes another. Ties: list order.
+    most all, and holds them until it completes. No job overtakes another. Ties: list order.
     """
     return simulate(instance, in_order(lambda job, cluster: 0, fastest_gang))

@@ -66,7 +66,7 @@ def match(release: Floats, gpu_class: NDArray[np.int64], length: Floats) -> list
 
     Notes
     -----
-    Only the columns that are among the W cheapest of some job are used, for W jobs: the other jobs
+    Of W jobs, only the columns that are among the W cheapest of some job are used. The other jobs
     take at most W - 1 of them, so the minimum cost stays the same.
     """
     jobs = len(length)
@@ -83,8 +83,8 @@ def _undominated_columns(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the columns that can be among the `jobs` cheapest of a job, whatever its lengths.
 
-    Within a class, position q on the j-th GPU to be released costs no less than the j q columns of
-    the first j GPUs and q positions, itself included; so only columns with j q <= `jobs` can.
+    Within a class, take position q on the j-th GPU to be released. It costs no less than the j q
+    columns of the first j GPUs and q positions, itself included. So j q <= `jobs` is necessary.
     """
     rank = np.empty(len(release), dtype=np.int64)
     for k in range(gpu_class.max() + 1):

@@ -11,7 +11,7 @@ def sched_homo(instance: HareInstance) -> HareSchedule:
 
     The paper: minimize weighted completion time with parallelism within and between jobs, ignoring
     speeds, without preemption of jobs. Ours: the work of a job is the sum of the mean training
-    times of its tasks over all GPUs; a job gets the first idle GPUs of the list, up to the number
+    times of its tasks over all GPUs. A job gets the first idle GPUs of the list, up to the number
     of tasks in its widest round. The online primal-dual prices of the work that the paper cites are
     not in the paper and not reproduced. Ties: list order.
     """

@@ -32,8 +32,8 @@ def srtf(
     the whole cluster, one per task, at most all. A round starts on the fastest idle GPUs once
     enough are idle. Ties: list order.
 
-    Without `preempt`, a job holds as many GPUs as its widest round has tasks until it completes:
-    the paper says that existing works forbid to preempt a job, but not whether its SRTF does.
+    Without `preempt`, a job holds as many GPUs as its widest round has tasks until it completes.
+    The paper says that existing works forbid to preempt a job, but not whether its SRTF does.
     """
     times: dict[int, list[float]] = {}  # job -> `_remaining`, once it has arrived
 

@@ -1,7 +1,7 @@
 """Certificates of lower bounds: dual prices, evaluated from the instance's data without an engine.
 
 Every certificate is a set of prices for the rows of some relaxation. Its bound is the value of the
-Lagrangian at these prices, computed with an allowance for rounding, so it holds whatever the prices
+Lagrangian at these prices, computed with an allowance for rounding. So it holds whatever the prices
 are and wherever they come from.
 
 References
@@ -105,10 +105,10 @@ def certified(
 def check_certificate(instance: HareInstance, certificate: Mapping[str, Any]) -> float:
     """Return the lower bound on the instance's optimum that a certificate proves.
 
-    `instance`: all rows are built from its data. `certificate`: JSON data, not trusted: `kind`, the
-    `duals` as pairs (row, price), and what the rows of the kind depend on; for `lagrangian`, the
-    `prices` by class of GPUs and cell of the `grid`. The `value` is not read. Any prices prove some
-    bound; they need not be optimal.
+    `instance`: all rows are built from its data. `certificate`: JSON data, not trusted. It has the
+    `kind`, the `duals` as pairs (row, price), and what the rows of the kind depend on. For
+    `lagrangian`, it has `prices` by class of GPUs and cell of the `grid`. The `value` is not read.
+    Any prices prove some bound; they need not be optimal.
 
     Raises
     ------

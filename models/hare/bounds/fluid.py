@@ -1,7 +1,7 @@
 """The fluid program: a linear relaxation over jobs, GPU classes and time cells, for full scale.
 
-Time is divided into cells [g_q, g_{q+1}) and a tail [g_Q, infinity). A column `f[b, k, q]` is the
-number of tasks of block b (tasks of a job with equal times and equally large rounds) that are
+Time is divided into cells [g_q, g_{q+1}) and a tail [g_Q, infinity). A block b has the tasks of a
+job with equal times and equally large rounds. A column `f[b, k, q]` is the number of them that are
 trained on GPU class k in cell q; a task across a grid point counts in proportion. Every schedule is
 a point of the program, so its optimum is a lower bound, and so is the value of any duals. The rows
 `mean_busy` bound completion times by mean busy times, on the coarse grid of an interval-indexed
@@ -108,15 +108,15 @@ def build(instance: HareInstance, grid: Floats) -> FluidProgram:
     - `demand`: every task is trained.
     - `capacity`: the GPUs of a class train for at most their number times the length of the cell.
     - `width`: at most K tasks of a job train at once, none before its arrival.
-    - `mean_busy`: C_n >= B + W / 2, where B is the mean over the work of the job, weighted by v, of
-      the left ends of the cells (not before a_n). Consider the time C_n - sigma. Each later round
-      still needs its dmin, hence at least the sum of its v; of the open round, tasks of which a
-      fraction theta is not trained yet have weight sum theta v <= max theta dmin, which is at most
-      the remaining length of the round. So at most min(sigma, W) of the weight is not done yet, and
-      C_n minus the weighted mean busy time is at least the integral of 1 - sigma / W over sigma
-      from 0 to W, which is W / 2.
-    - `cut_length`: C_n >= a_n + sum d f / K_r, because a round lasts at least as long as the mean
-      of the d of its tasks on their GPUs.
+    - `mean_busy`: C_n >= B + W / 2. Here B is the mean of the left ends of the cells (not before
+      a_n) over the work of the job, weighted by v. Consider the time C_n - sigma. Each later round
+      still needs its dmin, hence at least the sum of its v. Of the tasks of the open round, let a
+      fraction theta be not trained yet. Their weight is sum theta v <= max theta dmin, which is at
+      most the remaining length of the round. So at most min(sigma, W) of the weight is not done
+      yet. Hence C_n minus the weighted mean busy time is at least the integral of 1 - sigma / W
+      over sigma from 0 to W. The integral is W / 2.
+    - `cut_length`: C_n >= a_n + sum d f / K_r. A round lasts at least as long as the mean of the d
+      of its tasks on their GPUs.
 
     C_n >= a_n + L_n is a bound of the column. Upper bounds (block sizes, the horizon) are there for
     the evaluation of duals. The tail has neither `capacity` nor `width`, so no grid is too short.

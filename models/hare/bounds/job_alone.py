@@ -1,7 +1,7 @@
 """The critical-path bound `job-alone`: every job alone on the fastest GPUs.
 
 Elementary: without other jobs, a round lasts at least as long as the longest of its tasks, each on
-its fastest GPU, and by (7) rounds follow each other.
+its fastest GPU. By (7), rounds follow each other.
 """
 
 from schedgap.instances.hare import HareInstance

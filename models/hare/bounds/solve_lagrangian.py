@@ -1,6 +1,6 @@
 """The bound `lagrangian`: prices of GPU time from the fluid program, improved by column generation.
 
-The loop and its dual stabilisation are `mechanisms.restricted_master`; every bound on the way is
+The loop and its dual stabilisation are `mechanisms.restricted_master`. Every bound on the way is
 the Lagrangian bound of some prices, so it is valid whenever the loop is stopped.
 
 References

@@ -1,9 +1,9 @@
 """Pricing problem of branch and price: cheapest schedule of one job at given prices of GPU time.
 
-The barriers of a job make it a path: round r lies between the barriers s and e, each of its tasks
-takes its cheapest start and kind of GPU in between, and a shortest path over the barriers links the
-rounds. A forward and a backward pass give the minimum cost of a schedule through every barrier and
-through every start, which is what reduced-cost fixing needs.
+The barriers of a job make it a path. Round r lies between the barriers s and e, and each of its
+tasks takes its cheapest start and kind of GPU in between. A shortest path over the barriers links
+the rounds. A forward and a backward pass give the minimum cost of a schedule through every barrier
+and through every start. Reduced-cost fixing needs these.
 
 Index letters: j task of the job, r its round, k kind of GPU, t step after the job's arrival.
 
@@ -227,9 +227,9 @@ class JobPricer:
         Notes
         -----
         Backward pass: rest[e] is the minimum cost from barrier e to the completion, so the cheapest
-        schedule through barrier e costs after[e] + rest[e]. A start costs its own price plus the
-        minimum of before[s] + the other tasks between s and e + rest[e], over all barriers s and e
-        around it.
+        schedule through barrier e costs after[e] + rest[e]. A start costs its own price plus a
+        minimum over all barriers s and e around it: of before[s] + the other tasks between s and e
+        + rest[e].
         """
         barrier, start = list(windows.barrier), list(windows.start)
         current = priced.rounds[-1]

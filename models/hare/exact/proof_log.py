@@ -1,9 +1,9 @@
 """Record of a branch and price, written as a proof that no schedule is better (ours).
 
 Each node is recorded with the prices that close it, or with those that reduced its windows and the
-branch that divides it. The record stays valid when the incumbent improves later: windows that were
-reduced for a worse incumbent contain the windows of the proof, and prices that closed a node
-against it close the node against a better one.
+branch that divides it. The record stays valid when the incumbent improves later. Windows that were
+reduced for a worse incumbent contain the windows of the proof. Prices that closed a node against it
+close the node against a better one.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """Restricted master of branch and price: schedules of single jobs within the GPU capacities.
 
-Rows: at most as many GPUs of each kind are in use in each step as there are; the shares of each
+Rows: in each step, at most as many GPUs of each kind are in use as there are. The shares of each
 job's schedules sum to 1. Columns are kept in one pool per job; those that a node of the search does
 not admit get the upper bound 0.
 

@@ -1,8 +1,8 @@
 """The paper's relaxation Hare_Sched_RL as printed, in Pyomo: (4)-(7), and (9) instead of (8).
 
 (9) requires the tasks of each GPU to start late enough on average that they could run one after
-another. With z = x y, exact for binary y, and y^2 = y, (9) bounds the square of a linear form by a
-linear form (E3), so the program is a convex mixed-integer program. `relaxation_arrays` has its
+another. For binary y, z = x y is exact, and y^2 = y. So (9) bounds the square of a linear form by a
+linear form (E3), and the program is a convex mixed-integer program. `relaxation_arrays` has its
 linear rows as arrays, for the cutting-plane loop.
 """
 
@@ -31,7 +31,7 @@ def start_limit(instance: HareInstance, *, horizon_cap: bool) -> float:
     Why it never binds: take an optimum with the least sum of starts. A start cannot decrease
     because of the arrival, the previous round, or row (9) of its GPU. That row is slack as soon as
     one of its tasks has c x >= (sum of all c)^2 / 2. So on a GPU whose row is tight, starts are at
-    most (sum of all c)^2 / (2 min c), and later rounds follow within the duration of all tasks.
+    most (sum of all c)^2 / (2 min c). Later rounds follow within the duration of all tasks.
     """
     view = arrays(instance)
     serial = float(view.arrival.max() + view.duration.max(axis=1).sum())

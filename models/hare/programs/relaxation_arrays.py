@@ -1,8 +1,9 @@
 """The relaxation as arrays: its linear rows, and tangent cuts to (9) for sets of tasks.
 
-With binary y, an item is a task and a machine is a GPU. With continuous y, identical tasks of a
-round and equal GPUs may take the mean of their values, because the rows are convex and symmetric in
-them: an item is then a class of tasks, a machine a class of GPUs, and y the share of an item on it.
+With binary y, an item is a task and a machine is a GPU. With continuous y, an item is a class of
+identical tasks of a round, a machine is a class of equal GPUs, and y is the share of an item on it.
+This loses nothing: the rows are convex and symmetric in the tasks and GPUs of a class. So these may
+take the mean of their values.
 """
 
 from collections.abc import Callable, Sequence
@@ -93,7 +94,7 @@ def build(instance: HareInstance, *, limit: float, integer: bool) -> BaseRelaxat
     Notes
     -----
     The rows `cut_*` only remove symmetric copies of solutions: identical jobs complete in list
-    order; with binary y, identical tasks of a round start in order of their numbers and equal GPUs
+    order. With binary y, identical tasks of a round start in order of their numbers, and equal GPUs
     are ordered by load. With continuous y, the classes already remove the symmetry.
     """
     view = arrays(instance)
@@ -180,11 +181,11 @@ def cut_rows(relaxed: BaseRelaxation, cuts: Sequence[LoadCut]) -> NewRows:
 
     Notes
     -----
-    Let S be the items of a cut, u the tasks of an item per GPU and unit of share, and
-    A = sum u c y the load. The row is A^2 <= sum u (2 c z + c^2 y). It holds for every S in every
-    schedule: if the tasks of S on a GPU run one after another, then sum c x is at least the sum of
-    c c' over all pairs, which is (A^2 - sum c^2) / 2. Since the square lies above its tangents,
-    A^2 >= 2 A* A - A*^2, replacing A^2 by the tangent at A* gives a valid linear row.
+    Let S be the items of a cut, and u the tasks of an item per GPU and unit of share. The load is
+    A = sum u c y, and the row is A^2 <= sum u (2 c z + c^2 y). It holds for every S in every
+    schedule, because the tasks of S on a GPU run one after another. So sum c x is at least the sum
+    of c c' over all pairs, which is (A^2 - sum c^2) / 2. The square lies above its tangents:
+    A^2 >= 2 A* A - A*^2. So replacing A^2 by the tangent at A* gives a valid linear row.
     """
     item, builder = relaxed.items, ProgramBuilder()
     builder.columns("column", len(relaxed.program.cost))
@@ -258,7 +259,7 @@ def separate_prefixes(relaxed: BaseRelaxation, values: Floats) -> list[LoadCut]:
     Notes
     -----
     On each machine the most violated set is a prefix of the items in the order of
-    h = z / y + c / 2: if S with load A maximises the violation, removing or adding one item shows
+    h = z / y + c / 2. Let S with load A maximise the violation. Removing or adding one item shows
     h <= A - u c y / 2 inside S and h >= A + u c y / 2 outside. So only prefixes are checked. This
     is the separation of Queyranne (1993) for the completion-time polyhedron of one machine, with
     fractional assignment.

@@ -243,7 +243,7 @@ def canonical_point(
 ) -> Floats:
     """Return the point of least sum of starts with the same y and, within 1e-7, the same value.
 
-    In an optimum, tasks that do not delay their job may start at many times (E28); this choice is
+    In an optimum, tasks that do not delay their job may start at many times (E28). This choice is
     the same for all engines that agree on y.
 
     `found`: a solution with a point. `separate`: returns the cuts that a point violates. `solve`:
