@@ -119,6 +119,14 @@ def test_equal_starts_on_one_gpu_are_a_violation():
     assert broken(instance, rows(("J1", 1, 1, "g", 0), ("J1", 1, 2, "g", 1e-8))) == []
 
 
+def test_a_round_waits_for_the_round_before_wherever_it_stands_in_the_file():
+    # Round 2 starts within the tolerance before the barrier at 3, and counts from 3: C = 5.
+    job = {"rounds": 2, "tasks_per_round": 1, "training_time": {"k": 2}, "arrival": 1}
+    instance = instance_of({"g1": "k", "g2": "k"}, [job])
+    schedule = rows(("J1", 2, 1, "g2", 3 - 0.9e-6), ("J1", 1, 1, "g1", 1))
+    assert broken(instance, schedule) == [] and objective(instance, schedule) == 5
+
+
 def test_the_tolerance_is_one_millionth():
     assert broken(PAIR, changed(0, start=1 - 0.9e-6)) == []
     assert broken(PAIR, changed(0, start=1 - 1.1e-6)) == ["V3"]

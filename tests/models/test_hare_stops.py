@@ -4,6 +4,7 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
+import numpy as np
 import pytest
 
 import schedgap as sg
@@ -13,6 +14,7 @@ from schedgap.models.hare import FAMILY
 from schedgap.models.hare.baselines.gavel_fifo import gavel_fifo
 from schedgap.models.hare.bounds.certificates import check_certificate
 from schedgap.models.hare.exact import branch_and_price, exact, stages
+from schedgap.models.hare.exact.job_pricing import JobWindows
 from schedgap.models.hare.heuristics import initial
 from schedgap.models.hare.heuristics.local_search import LocalSearch
 from schedgap.models.hare.integer_time import steps
@@ -81,6 +83,20 @@ def test_a_tree_that_branches_on_anything_open_ends_too(monkeypatch: pytest.Monk
         optimum = brute_force(instance)
         for start in ("usual", "fifo"):
             assert tree_at(instance, optimum, STARTS[start](instance), 10**9)
+
+
+def test_the_branch_of_last_resort_divides_starts_and_kinds_until_one_of_each_is_left() -> None:
+    job = {"rounds": 1, "tasks_per_round": 1, "training_time": {"k": 1, "l": 2}}
+    instance = instance_of({"g": "k", "h": "l"}, [job])
+    search = branch_and_price.BranchAndPrice(instance, gavel_fifo(instance), budget=Budget())
+    mask = np.full((2, search.jobs[0].span + 1), np.inf)
+    branches = []
+    for kind, start in [(0, 0), (1, 0), (0, 1)]:
+        mask[kind, start] = 0.0
+        windows = JobWindows(search.jobs[0].root.barrier, (mask,))
+        branch = search._any_branch([windows])
+        branches.append(branch and branch.by)
+    assert branches == [None, "kind", "start"]
 
 
 def test_trees_of_tiny_instances_stopped_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
