@@ -470,6 +470,7 @@ def test_a_killed_benchmark_continues(tmp_path):
     run = sg.bench(**terms)
     assert len(of(run)) == 4 and {each.outcome for each in of(run)} == {"done"}
     assert all(file.stat().st_mtime_ns == when for file, when in before.items())
+    assert len(list(tasks.glob("*.json"))) == len(run)  # nothing was run again
     assert all((tmp_path / "run" / "logs" / each.log).is_file() for each in of(run))
 
 
