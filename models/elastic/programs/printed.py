@@ -6,9 +6,8 @@ only Gurobi among our engines solves, and only for tiny instances. `linearised` 
 without products.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from itertools import product
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -49,8 +48,7 @@ def build(instance: ElasticInstance, *, span: ElasticWindows) -> "pyo.ConcreteMo
     import pyomo.core as pyo
 
     view, jobs = cluster(instance), instance.jobs
-    J, H = range(len(jobs)), range(len(view.servers))
-    JH = list(product(J, H))
+    J, H = range(len(instance.jobs)), range(len(view.servers))
     M, P, R = (range(len(names)) for names in (view.worker_types, view.ps_types, view.scale))
     e, z, C = view.worker_units, view.ps_units, view.capacity
     b, B = view.worker_bandwidth, view.ps_bandwidth
@@ -100,16 +98,18 @@ def build(instance: ElasticInstance, *, span: ElasticWindows) -> "pyo.ConcreteMo
     model.psat = pyo.Var(J, H, domain=pyo.Binary, doc="job j has PSs on server h")
     model.runs = pyo.Var(slots, domain=pyo.Binary, doc="x_jt' = 1 for a t' in (t - d_j, t]")
 
-    one = np.ones(max(len(M), len(P)))
-
     def workers(
-        j: int, at: Iterable[int] = H, scale: Floats | Mapping[int, float] = one
+        j: int, h: int | None = None, scale: Floats | Mapping[int, float] | None = None
     ) -> "NumericExpression":
-        """Sum of y over servers and types m, weighted by `scale` [m]."""
-        return sum(float(scale[m]) * model.y[j, h, m] for h in at for m in workers_of[j])
+        """Sum of y over types m, weighted by `scale` [m], on one server or on all."""
+        return sum(
+            (1.0 if scale is None else float(scale[m])) * model.y[j, at, m]
+            for at in (H if h is None else [h])
+            for m in workers_of[j]
+        )
 
-    def ps(j: int, h: int, scale: Floats = one) -> "NumericExpression":
-        return sum(float(scale[p]) * model.s[j, h, p] for p in ps_of[j])
+    def ps(j: int, h: int, scale: Floats | None = None) -> "NumericExpression":
+        return sum((1.0 if scale is None else float(scale[p])) * model.s[j, h, p] for p in ps_of[j])
 
     def start(j: int) -> "NumericExpression":
         return sum(t * model.x[j, t] for t in range(span.first[j], span.end[j]))
@@ -129,67 +129,83 @@ def build(instance: ElasticInstance, *, span: ElasticWindows) -> "pyo.ConcreteMo
             expr=sum(jobs[j].weight * (start(j) + model.d[j]) for j in J),
             doc="(2): total weighted completion time",
         )
-
-    def rows(index: Iterable[Any], rule: Callable[..., Any], doc: str) -> "pyo.Constraint":
-        return pyo.Constraint(index, doc=doc, rule=lambda model, *at: rule(*at))
-
-    once = rows(
+    once = pyo.Constraint(
         J,
-        lambda j: sum(model.x[j, t] for t in range(span.first[j], span.end[j])) == model.some[j],
-        "each job starts once, or not at all in a batch",
+        doc="each job starts once, or not at all in a batch",
+        rule=lambda model, j: (
+            sum(model.x[j, t] for t in range(span.first[j], span.end[j])) == model.some[j]
+        ),
     )
     setattr(model, "eq_7a" if instance.is_batch else "eq_2a", once)
-    model.eq_7b = rows(J, lambda j: start(j) + model.d[j] <= span.end[j], "it ends in its window")
-    model.eq_2b = rows(
+    model.eq_7b = pyo.Constraint(
         J,
-        lambda j: sum(model.of_type[j, m] for m in workers_of[j]) == model.some[j],
-        "one type of workers",
+        doc="it ends in its window",
+        rule=lambda model, j: start(j) + model.d[j] <= span.end[j],
     )
-    model.eq_2b_only = rows(
-        max_workers_at,
-        lambda j, h, m: model.y[j, h, m] <= max_workers_at[j, h, m] * model.of_type[j, m],
-        "no workers of another type",
+    model.eq_2b = pyo.Constraint(
+        J,
+        doc="one type of workers",
+        rule=lambda model, j: sum(model.of_type[j, m] for m in workers_of[j]) == model.some[j],
     )
-    model.eq_2d = rows(
-        J, lambda j: sum(model.cen[j, h] for h in H) == model.q[j], "q = 1: on one server"
+    model.eq_2b_only = pyo.Constraint(
+        list(max_workers_at),
+        doc="no workers of another type",
+        rule=lambda model, j, h, m: (
+            model.y[j, h, m] <= max_workers_at[j, h, m] * model.of_type[j, m]
+        ),
     )
-    model.eq_2d_all = rows(
-        JH,
-        lambda j, h: workers(j) - workers(j, [h]) <= D[j] * (1 - model.cen[j, h]),
-        "with all workers",
+    model.eq_2d = pyo.Constraint(
+        J,
+        doc="q = 1: on one server",
+        rule=lambda model, j: sum(model.cen[j, h] for h in H) == model.q[j],
     )
-    model.eq_2g = rows(J, lambda j: workers(j) <= D[j] * model.some[j], "a chunk for each worker")
+    model.eq_2d_all = pyo.Constraint(
+        J,
+        H,
+        doc="with all workers",
+        rule=lambda model, j, h: workers(j) - workers(j, h) <= D[j] * (1 - model.cen[j, h]),
+    )
+    model.eq_2g = pyo.Constraint(
+        J, doc="a chunk for each worker", rule=lambda model, j: workers(j) <= D[j] * model.some[j]
+    )
     if not instance.is_ring:
-        model.eq_2c = rows(
+        model.eq_2c = pyo.Constraint(
             J,
-            lambda j: sum(model.of_ps[j, p] for p in ps_of[j]) == model.some[j],
-            "one type of PSs",
+            doc="one type of PSs",
+            rule=lambda model, j: sum(model.of_ps[j, p] for p in ps_of[j]) == model.some[j],
         )
-        model.eq_2c_only = rows(
-            max_ps_at,
-            lambda j, h, p: model.s[j, h, p] <= max_ps_at[j, h, p] * model.of_ps[j, p],
-            "no PSs of another type",
+        model.eq_2c_only = pyo.Constraint(
+            list(max_ps_at),
+            doc="no PSs of another type",
+            rule=lambda model, j, h, p: model.s[j, h, p] <= max_ps_at[j, h, p] * model.of_ps[j, p],
         )
-        model.lin_ps_on = rows(
-            max_ps_at,
-            lambda j, h, p: model.s[j, h, p] <= max_ps_at[j, h, p] * model.psat[j, h],
-            "whether there is a PS",
+        model.lin_ps_on = pyo.Constraint(
+            list(max_ps_at),
+            doc="whether there is a PS",
+            rule=lambda model, j, h, p: model.s[j, h, p] <= max_ps_at[j, h, p] * model.psat[j, h],
         )
-        model.eq_2d_ps = rows(
-            [(j, h, k) for j, h in JH for k in H if h != k],
-            lambda j, h, k: model.cen[j, h] + model.psat[j, k] <= 1,
-            "and with all PSs",
+        model.eq_2d_ps = pyo.Constraint(
+            J,
+            H,
+            H,
+            doc="and with all PSs",
+            rule=lambda model, j, h, k: (
+                pyo.Constraint.Skip if h == k else model.cen[j, h] + model.psat[j, k] <= 1
+            ),
         )
-        model.eq_2e = rows(
-            J, lambda j: sum(ps(j, h) for h in H) >= model.some[j], "at least one PS"
+        model.eq_2e = pyo.Constraint(
+            J,
+            doc="at least one PS",
+            rule=lambda model, j: sum(ps(j, h) for h in H) >= model.some[j],
         )
-        model.eq_2i = rows(
-            JH,
-            lambda j, h: (
-                model.psat[j, h] * (workers(j, scale=b) - workers(j, [h], b))
+        model.eq_2i = pyo.Constraint(
+            J,
+            H,
+            doc="a server with PSs takes the bandwidth of all workers elsewhere",
+            rule=lambda model, j, h: (
+                model.psat[j, h] * (workers(j, scale=b) - workers(j, h, b))
                 <= ps(j, h, B) + TOLERANCE
             ),
-            "a server with PSs takes the bandwidth of all workers elsewhere",
         )
 
     def exchange(j: int, count: "Callable[[int], NumericExpression]") -> "NumericExpression":
@@ -198,28 +214,32 @@ def build(instance: ElasticInstance, *, span: ElasticWindows) -> "pyo.ConcreteMo
             2 * jobs[j].gradient_size / float(b[m]) * count(m) for m in workers_of[j]
         )
 
+    def of_worker_type(j: int, m: int) -> "NumericExpression":
+        return sum(model.y[j, h, m] for h in H)
+
     if instance.is_ring:
         model.work = pyo.Var(J, domain=pyo.NonNegativeReals, doc="d_j times workers")
-        model.lin_work = rows(
-            J, lambda j: model.work[j] == model.d[j] * workers(j), "slots times workers"
+        model.lin_work = pyo.Constraint(
+            J, rule=lambda model, j: model.work[j] == model.d[j] * workers(j)
         )
-        model.eq_2f = rows(
+        model.eq_2f = pyo.Constraint(
             J,
-            lambda j: (
+            doc="slots times workers suffice for all mini-batches, rate (14)",
+            rule=lambda model, j: (
                 workers(j) * (model.work[j] + TOLERANCE)
                 >= jobs[j].work
                 * (
                     workers(j, scale=v[j])
                     + U[j] * (workers(j) - model.some[j])
-                    + exchange(j, lambda m: sum(model.y[j, h, m] for h in H) - model.of_type[j, m])
+                    + exchange(j, lambda m: of_worker_type(j, m) - model.of_type[j, m])
                 )
             ),
-            "slots times workers suffice for all mini-batches, rate (14)",
         )
     else:
-        model.eq_2f = rows(
+        model.eq_2f = pyo.Constraint(
             J,
-            lambda j: (
+            doc="slots times workers suffice for all mini-batches, rate (1)",
+            rule=lambda model, j: (
                 model.d[j] * workers(j) + TOLERANCE
                 >= jobs[j].work
                 * (
@@ -228,48 +248,55 @@ def build(instance: ElasticInstance, *, span: ElasticWindows) -> "pyo.ConcreteMo
                     + exchange(j, lambda m: model.of_type[j, m])
                 )
             ),
-            "slots times workers suffice for all mini-batches, rate (1)",
         )
-    model.eq_2m = rows(J, lambda j: model.d[j] >= model.some[j], "a slot at least")
-    model.eq_2k = rows(J, lambda j: workers(j) >= model.some[j], "a worker at least")
-    model.lin_started = rows(slots, lambda j, t: ended(j, t) >= 0, "a job that runs has started")
-    model.lin_ended = rows(
+    model.eq_2m = pyo.Constraint(
+        J, doc="a slot at least", rule=lambda model, j: model.d[j] >= model.some[j]
+    )
+    model.eq_2k = pyo.Constraint(
+        J, doc="a worker at least", rule=lambda model, j: workers(j) >= model.some[j]
+    )
+    model.lin_started = pyo.Constraint(
+        slots, doc="a job that runs has started", rule=lambda model, j, t: ended(j, t) >= 0
+    )
+    model.lin_ended = pyo.Constraint(
         slots,
-        lambda j, t: start(j) + model.d[j] <= t + (span.end[j] - t) * (1 - ended(j, t)),
-        "a job has ended only after all of its slots",
+        doc="a job has ended only after all of its slots",
+        rule=lambda model, j, t: start(j) + model.d[j] <= t + (span.end[j] - t) * (1 - ended(j, t)),
     )
     by_slot: dict[int, list[int]] = {}
     for j, t in slots:
         by_slot.setdefault(t, []).append(j)
-    model.eq_2h = rows(
+    model.eq_2h = pyo.Constraint(
         [(h, r, t) for t in sorted(by_slot) for h in H for r in R],
-        lambda h, r, t: (
-            sum(
-                model.runs[j, t] * (workers(j, [h], e[:, r]) + ps(j, h, z[:, r]))
-                for j in by_slot[t]
-            )
+        doc="capacity in each slot",
+        rule=lambda model, h, r, t: (
+            sum(model.runs[j, t] * (workers(j, h, e[:, r]) + ps(j, h, z[:, r])) for j in by_slot[t])
             <= float(C[h, r])
         ),
-        "capacity in each slot",
     )
     return model
 
 
 def read(model: "pyo.ConcreteModel", instance: ElasticInstance) -> ElasticSchedule:
-    """Return the schedule of a solved model; each run is as long as its work takes.
+    """Return the schedule of a solved model.
 
     `model`: from `build`, with values.
     """
-    return literal(model, instance, repair=True)
+    return _schedule(model, instance, repair=True)
 
 
-def literal(
-    model: "pyo.ConcreteModel", instance: ElasticInstance, *, repair: bool = False
-) -> ElasticSchedule:
+def literal(model: "pyo.ConcreteModel", instance: ElasticInstance) -> ElasticSchedule:
     """Return the schedule of a solved model with the durations of its values, valid or not.
 
-    `model`: from `build`, with values. `repair`: whether a run may become longer than its value.
+    `model`: from `build`, with values.
     """
+    return _schedule(model, instance, repair=False)
+
+
+def _schedule(
+    model: "pyo.ConcreteModel", instance: ElasticInstance, *, repair: bool
+) -> ElasticSchedule:
+    """Return the schedule of a solved model; `repair` makes each run as long as its work takes."""
     view = cluster(instance)
     runs = []
     for j, job in enumerate(instance.jobs):
