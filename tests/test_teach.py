@@ -99,7 +99,7 @@ ANSWERS: dict[str, tuple[Any, Any, str]] = {  # right, wrong, a part of the reas
     "benchmarking-1": (18.93, 10, "without a shift"),
     "benchmarking-2": (1.1, 1.4, "common"),
     "benchmarking-3": (0.0625, 0.03125, "one-sided"),
-    "benchmarking-4": (lambda: _most("ring-c5"), 1, "may be optimal"),
+    "benchmarking-4": (lambda: _most("ring-c4"), 1, "may be optimal"),
     "benchmarking-5": (
         lambda: sg.solve("ring-c2", "random-orders"),
         lambda: sg.solve("ring-c2", "lpt-pack"),

@@ -238,7 +238,7 @@ def test_the_open_nodes_of_a_stopped_search_prove_its_bound() -> None:
     instance = sg.generate("hare", preset="small", seed=2, settings={"jobs": 8})
     assert isinstance(instance, HareInstance)
     bounds = set()
-    for k in [*range(1, 90, 22), *range(100, 3000, 480)]:
+    for k in [*range(1, 90, 11), *range(100, 3000, 260)]:
         search = BranchAndPrice(instance, list_wspt(instance), budget=Budget(StopAt(k)))
         result = search.run()
         assert result.proof is not None

@@ -456,13 +456,13 @@ EXERCISES: dict[str, Exercise] = {
         ),
     ),
     "benchmarking-4": Exercise(
-        "Nobody has proved that the record of `ring-c5` is optimal. How large can the ratio of its "
+        "Nobody has proved that the record of `ring-c4` is optimal. How large can the ratio of its "
         "schedule to the optimum be at most?",
         number(
-            lambda: _record("ring-c5")["high"],
+            lambda: _record("ring-c4")["high"],
             "Divide the schedule by the bound, because the optimum is at least the bound.",
             closed=(1, "That is the least possible ratio: the schedule may be optimal."),
-            inverse=(lambda: 1 / _record("ring-c5")["high"], "A ratio is at least 1. Invert it."),
+            inverse=(lambda: 1 / _record("ring-c4")["high"], "A ratio is at least 1. Invert it."),
         ),
     ),
     "benchmarking-5": Exercise(
