@@ -305,7 +305,12 @@ def job_modes(view: ElasticCluster, job: Job) -> tuple[Mode, ...]:
     )
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=64)
+def _all_modes(instance: ElasticInstance) -> tuple[tuple[Mode, ...], ...]:
+    view = cluster(instance)
+    return tuple(job_modes(view, job) for job in instance.jobs)
+
+
 def modes(instance: ElasticInstance, job: int) -> tuple[Mode, ...]:
     """Return the modes of one job of an instance, in the order of `job_modes`; cached.
 
@@ -314,7 +319,7 @@ def modes(instance: ElasticInstance, job: int) -> tuple[Mode, ...]:
     job : int
         Index of the job. Without any mode it can never run.
     """
-    return job_modes(cluster(instance), instance.jobs[job])
+    return _all_modes(instance)[job]
 
 
 class ModeTable(NamedTuple):

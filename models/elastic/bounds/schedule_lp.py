@@ -90,8 +90,10 @@ def pool_capacity(instance: ElasticInstance, pool: Ints) -> Floats:
 
     `pool` [h]: pool of each server.
     """
-    own: Floats = pool == np.arange(int(pool.max()) + 1)[:, None]
-    return own @ cluster(instance).capacity
+    capacity = cluster(instance).capacity
+    total = np.zeros((int(pool.max()) + 1, capacity.shape[1]))
+    np.add.at(total, pool, capacity)
+    return total
 
 
 def priced_slots(instance: ElasticInstance, schedule: ElasticSchedule | None) -> int:

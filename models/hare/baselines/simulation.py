@@ -97,7 +97,8 @@ def in_order(
         idle, starts = cluster.idle(now), []
         for job in sorted(waiting, key=lambda job: key(job, cluster)):
             if chosen := gang(job, idle, cluster):
-                idle = [m for m in idle if m not in chosen]
+                taken = set(chosen)
+                idle = [m for m in idle if m not in taken]
                 starts.append((job, chosen))
             if not idle or not (chosen or backfill):
                 break

@@ -222,9 +222,9 @@ def solve_with_cuts(
     )  # fmt: skip
     values, duals = (None, None) if loop.last is None else (loop.last.values, loop.last.duals)
     closed = loop.end == "closed"
-    if mixed and values is not None and loop.bound is not None:
-        value = relaxed.program.objective(values)
-        closed = closed and value <= loop.bound + TOLERANCE * max(1.0, abs(value))
+    if mixed and closed:  # no row is violated, but the point may not be optimal
+        value = math.inf if values is None else relaxed.program.objective(values)
+        closed = loop.bound is not None and value <= loop.bound + TOLERANCE * max(1.0, abs(value))
     return RelaxationSolution(relaxed, all_cuts, values, loop.bound, closed, loop.rounds, duals)
 
 
