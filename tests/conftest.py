@@ -4,7 +4,8 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -67,3 +68,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         ordered += hand + rest[:size]
         del rest[:size]
     items[:] = ordered + rest
+
+
+@pytest.fixture(scope="session")
+def kernel() -> Iterator[Any]:
+    """The one kernel of a worker's notebooks: it loads libraries and starts engines once."""
+    from jupyter_client.manager import KernelManager  # here: few workers run notebooks
+
+    manager = KernelManager(kernel_name="python3")
+    manager.start_kernel()
+    yield manager
+    manager.shutdown_kernel(now=True)

@@ -2,7 +2,6 @@
 
 import ast
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
@@ -16,15 +15,6 @@ NOTEBOOKS = sorted((Path(__file__).resolve().parents[1] / "notebooks").glob("*.i
 PUBLIC = {"schedgap", "schedgap.extend", "schedgap.proof", "schedgap.errors", "schedgap.steps"}
 PUBLIC |= {"schedgap.teach"}
 PUBLIC |= {f"schedgap.steps.{family}" for family in ("dmlrs", "edge", "elastic", "hare", "ring")}
-
-
-@pytest.fixture(scope="module")
-def kernel() -> Iterator[KernelManager]:
-    """One kernel for all notebooks of a worker: it loads libraries and starts engines once."""
-    manager = KernelManager(kernel_name="python3")
-    manager.start_kernel()
-    yield manager
-    manager.shutdown_kernel(now=True)
 
 
 @pytest.mark.slow

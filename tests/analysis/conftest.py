@@ -10,7 +10,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import toy_family
 from browser import Browser
-from jupyter_client.manager import KernelManager
 
 
 @pytest.fixture(autouse=True)
@@ -18,15 +17,6 @@ def _toy() -> Iterator[None]:
     toy_family.register()
     yield
     toy_family.unregister()
-
-
-@pytest.fixture(scope="session")
-def kernel() -> Iterator[KernelManager]:
-    """The one kernel of all tests of a worker that look at what a notebook shows."""
-    manager = KernelManager(kernel_name="python3")
-    manager.start_kernel()
-    yield manager
-    manager.shutdown_kernel(now=True)
 
 
 @pytest.fixture(scope="session")

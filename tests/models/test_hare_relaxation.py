@@ -26,8 +26,10 @@ from schedgap.models.hare.programs.relaxation_arrays import (
 from schedgap.models.hare.programs.solve_relaxation import (
     RelaxationSolution,
     canonical_point,
+    solve_relaxation,
     solve_with_cuts,
 )
+from schedgap.models.method import Budget, NullProgress, RunContext
 from schedgap.solvers import Clock, EngineResult, solve
 from schedgap.solvers.programs.arrays import LinearProgram
 from strategies.engines import needs
@@ -330,3 +332,31 @@ def test_an_early_stop_leaves_a_valid_bound_and_says_so(monkeypatch: pytest.Monk
     )
     assert nothing.bound is None
     assert not nothing.closed
+
+
+@pytest.mark.parametrize("bound", [6.0, None])
+def test_a_point_that_no_row_cuts_off_is_closed_only_if_its_bound_meets_it(
+    bound: float | None,
+) -> None:
+    relaxed = build(TOY, limit=relaxation.start_limit(TOY, horizon_cap=True), integer=True)
+    found = solve_with_cuts(
+        relaxed, separate_prefixes, lambda program: replace(highs(program), bound=bound), Clock()
+    )
+    assert found.values is not None
+    assert not found.closed
+
+
+def test_where_weights_are_far_apart_only_the_linear_relaxation_bounds() -> None:
+    """The weights are 1 and about 10^7 and 2 x 10^7."""
+    jobs = THREE_UNIT_TASKS.to_data()["jobs"]
+    far = THREE_UNIT_TASKS.replace(
+        jobs=[job | {"weight": 1 + 1e7 * n} for n, job in enumerate(jobs)]
+    )
+    heard: list[float] = []
+    call = RunContext({}, "highs", Budget(Clock(60)), NullProgress())
+    found, linear = (
+        solve_relaxation(far, call, separate_prefixes, integer=integer, on_bound=heard.append)
+        for integer in (True, False)
+    )
+    assert found.bound == linear.bound
+    assert max(heard) == linear.bound

@@ -107,6 +107,23 @@ def test_the_branch_of_last_resort_divides_starts_and_kinds_until_one_of_each_is
     assert branches == [None, "kind", "start"]
 
 
+def test_a_price_closes_the_last_schedule_if_it_needs_too_many_gpus() -> None:
+    """Both jobs can only start at once on the one GPU; without a price their bound is 1 + 1."""
+    job = {"rounds": 1, "tasks_per_round": 1, "training_time": {"k": 1}}
+    instance = instance_of({"g": "k"}, [job, job])
+    search = branch_and_price.BranchAndPrice(instance, gavel_fifo(instance), budget=Budget())
+    windows = []
+    for each in search.jobs:
+        mask = np.full((1, each.span + 1), np.inf)
+        mask[0, 0] = 0.0
+        windows.append(JobWindows(each.root.barrier, (mask,)))
+    none = np.zeros(len(search.capacity))
+    assert search._price(none, windows)[0] < search.upper
+    closing = search._offer_last(none, windows)
+    assert closing is not None
+    assert search._price(closing, windows)[0] >= search.upper
+
+
 def test_trees_of_tiny_instances_stopped_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     stops = 0
     for instance in tiny_instances(8, seed=41):

@@ -263,9 +263,9 @@ def serve_batch(
     # A3 L15-L16
     prices = np.moveaxis(priced.price[:-1], 0, 2) / const.kappa
     batch = ServedBatch(tuple(served), prices, deadline)
-    taken = ids_of(arrived for arrived, _ in served)
+    taken = dict.fromkeys(ids_of(arrived for arrived, _ in served))
     left = [name for name in ids_of(able) if name not in taken]
-    tell(log, "A3 L16", "batch_end", served=taken, left=left, weight=batch.weight)
+    tell(log, "A3 L16", "batch_end", served=[*taken], left=left, weight=batch.weight)
     return batch
 
 
