@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import schedgap as sg
+from schedgap import show
 from schedgap.analysis.pages.listing import beginners
 from schedgap.errors import FolderWarning, InputError, UsageError
 from schedgap.instances.families import OWN
@@ -161,3 +162,13 @@ def test_methods_to_start_with_come_first(schedgap: Call, name: str) -> None:
 
 def test_a_family_of_another_package_has_methods_to_start_with() -> None:
     assert beginners("toy") == ("scan", "first", "outside")  # exact, algorithm, baseline
+
+
+def test_on_a_pipe_only_what_comes_before_the_clock_is_shown(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with show.solving("exact on toy") as receive:
+        receive(("phase", 0.0, "compiling code"))
+        receive(("phase", 0.1, "searching"))
+        receive(("incumbent", 0.0, 8.0))
+    assert capsys.readouterr().err == "schedgap: exact on toy: compiling code\n"

@@ -1,6 +1,7 @@
 """The search for worst cases."""
 
 from pathlib import Path
+from time import monotonic
 from typing import Annotated
 
 import typer
@@ -107,6 +108,7 @@ def worst_case(
         show.grid(table, as_json=as_json)
         return
     what = "worst ratio" if guarantee is None else "best score"
+    begin = monotonic()
     with show.solving(f"worst case of {method}") as on_message:
         found = search.worst_case(
             family,
@@ -121,10 +123,8 @@ def worst_case(
             seed=seed,
             workers=workers,
             out=out,
-            on_progress=None
-            if on_message is None
-            else lambda done, best: on_message(
-                ("phase", 0.0, f"{done} instances, {what} {best:.4g}")
+            on_progress=lambda done, best: on_message(
+                ("phase", monotonic() - begin, f"{done} instances, {what} {best:.4g}")
             ),
         )
     if as_json:

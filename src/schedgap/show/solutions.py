@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from schedgap.analysis.results.solution import Solution
     from schedgap.instances.verdict import Verdict
 
-from schedgap.show.console import json_document, lines, number, out
+from schedgap.show.console import json_document, lines, note, number, out
 
 
 def solution(result: "Solution") -> None:
@@ -119,12 +119,19 @@ def _beaten(result: "JudgedSchedule") -> None:
 def solving(title: str) -> Iterator[Any]:
     """Show phase, incumbent and bound on standard error while a method runs.
 
-    Yields the callback for `solve`, or None if standard error is not a terminal.
+    Yields the callback for `solve`. If standard error is not a terminal, only what happens before
+    the clock starts is shown, because the time limit does not include it.
 
     `title`: method and instance, shown at the start of the line.
     """
     if not sys.stderr.isatty():
-        yield None
+
+        def before(message: tuple[Any, ...]) -> None:
+            kind, seconds, value = message[:3]
+            if kind == "phase" and not seconds:
+                note(f"{title}: {value}")
+
+        yield before
         return
     from rich.console import Console
     from rich.markup import escape
