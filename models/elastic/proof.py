@@ -8,8 +8,8 @@ Lemma (runs). A run is a duration with what it uses of each resource on each ser
 schedule can be replaced by one with PSs on one server only. (2i) limits the PSs of each server by
 themselves, so the PSs of the others can go. PSs that (2i) does not ask for can go, too. If all is
 on one server then, the run needs no more slots than before. So it suffices to list all numbers of
-workers by server, each with every server for the PSs, for as many slots as (2f) asks for. Of two
-runs, one may be at least as long and use at least as much everywhere; it can be left out.
+workers by server, each with every server for the PSs, for as many slots as (2f) asks for. A run
+that is at least as long as another and uses at least as much everywhere can be left out.
 
 Lemma (windows). Move every job to the left as long as it fits. Before a job that starts after its
 arrival, a job runs. So no slot after the last arrival is idle, and all jobs end within the sum of

@@ -1,12 +1,12 @@
 """The linear program behind `configuration-lp`, by column generation.
 
-A job has a row. A container (a worker or PS of one type) and a block of slots have the row: usage
-less supply <= 0. A kind of server and a block have the row: configurations chosen <= 1. A column is
-a run of a job, or a configuration that all servers of a kind hold throughout a block. A row of a
-block is the sum of the rows of its slots, so prices are constant in each block. Few blocks are
-solved soon: their prices and the columns of their optimum are the first ones of the program with
-more blocks. Where the weighted completion is minimised, many short jobs run early, and long ones
-late. So the lengths of few blocks grow geometrically.
+Each job has a row. Each container (a worker or PS of one type) has a row in each block of slots:
+usage less supply <= 0. Each kind of server has a row in each block: configurations chosen <= 1. A
+column is a run of a job, or a configuration that all servers of a kind hold throughout a block. A
+row of a block is the sum of the rows of its slots, so prices are constant in each block. Few blocks
+are solved soon: their prices and the columns of their optimum are the first ones of the program
+with more blocks. Where the weighted completion is minimised, many short jobs run early, and long
+ones late. So the lengths of few blocks grow geometrically.
 
 References
 ----------
