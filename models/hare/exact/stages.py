@@ -8,6 +8,7 @@ from schedgap.models.hare.bounds.solve_lagrangian import lagrangian_bound
 from schedgap.models.hare.decode import to_steps, value_of
 from schedgap.models.hare.exact.branch_and_price import BranchAndPrice, refusal
 from schedgap.models.hare.exact.build_programs import cp_sat
+from schedgap.models.hare.heuristics.kernel import KERNEL
 from schedgap.models.hare.heuristics.local_search import LocalSearch
 from schedgap.models.hare.integer_time import Synchronization, steps
 from schedgap.models.mechanisms.branch_and_price import OUT_OF_TIME
@@ -15,7 +16,7 @@ from schedgap.models.method import Budget, RunContext
 from schedgap.models.program import Known, program_stage
 from schedgap.models.search_state import Relay, SearchState, StageProgress, StageResult
 
-MOVES = 50  # moves per task of the first local search
+MOVES, COMPILED_MOVES = 50, 400  # moves per task of the first local search
 SEARCH_SHARE, SEARCH_SECONDS = 0.08, 4.0
 
 
@@ -24,10 +25,9 @@ def first_search(instance: HareInstance, state: SearchState) -> LocalSearch:
     search = LocalSearch(
         instance, state.call.seed, lambda schedule, value: state.incumbent(schedule)
     )
-    tasks = instance.number_of_tasks
-    improve(
-        state, search, state.call.budget.share(SEARCH_SHARE, most=SEARCH_SECONDS), MOVES * tasks
-    )
+    moves = COMPILED_MOVES if KERNEL.large(instance) else MOVES
+    budget = state.call.budget.share(SEARCH_SHARE, most=SEARCH_SECONDS)
+    improve(state, search, budget, moves * instance.number_of_tasks)
     return search
 
 
