@@ -13,6 +13,8 @@ from schedgap.analysis.runners import runner
 from schedgap.analysis.runners.request import Request
 from schedgap.analysis.runners.runner import NamedMethod
 from schedgap.instances.elastic import ElasticInstance
+from schedgap.instances.generate import generate
+from schedgap.models.elastic import FAMILY
 from schedgap.models.elastic.bounds.compiled_pricing import CompiledPricer
 from schedgap.models.elastic.bounds.container_prices import (
     ContainerPricer,
@@ -24,10 +26,13 @@ from schedgap.models.elastic.heuristics import kernel
 from schedgap.models.elastic.heuristics.kernel import KERNEL
 from schedgap.models.elastic.heuristics.list_schedules import wspt_order
 from schedgap.models.elastic.heuristics.partial_schedule import PartialSchedule
+from schedgap.models.elastic.methods import METHODS
 from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.time_windows import no_schedule
+from schedgap.models.method import Budget, NullProgress, RunContext
+from schedgap.models.search_state import SearchState
 from schedgap.solvers.children.processes import ChildResult
-from schedgap.solvers.search.annealing import anneal
+from schedgap.solvers.search.annealing import anneal, insert_all
 from schedgap.solvers.search.compiled import Kernel
 from strategies.elastic import elastic_instances
 from strategies.elastic_examples import TOY
@@ -59,20 +64,41 @@ def test_compiled_or_not_lists_and_moves_are_the_same(
         instance.worker_types if instance.is_ring else (*instance.worker_types, *instance.ps_types)
     )
     upto = np.cumsum(rng.random((len(kinds), SLOTS // 2)), axis=1)
-    genes = rng.random((4, 2))
-    order = wspt_order(instance)
+    genes, order = rng.random((4, 2)), wspt_order(instance)
+    # As in a batch: at most 12 slots, and a job may be left out.
+    weight, may_leave_out = PartialSchedule(instance, 1).problem.weight, rng.random() < 0.5
+    left_out = weight if may_leave_out else np.full(len(weight), np.inf)
     found = []
     for run in (KERNEL.plain, compiled):
-        made = PartialSchedule(instance, SLOTS, upto)
-        assert made.insert_all(order, 0.5, 0.5, run) == len(order)
+        made = PartialSchedule(instance, 12 if may_leave_out else SLOTS, upto)
+        problem = made.problem._replace(left_out=left_out)
+        listed = insert_all(run, problem, made.state, order, (0.5, 0.5))
+        assert listed == len(order)
         best, _ = anneal(
-            run, made.problem, made.state, terms_of(made.state, genes, 4), hot=0.2, cold=0.01,
+            run, problem, made.state, terms_of(made.state, genes, 4), hot=0.2, cold=0.01,
             moves=40, seed=seed,
         )  # fmt: skip
         found.append((made.runs(), made.runs(best), made.state.free))
     assert found[0][:2] == found[1][:2]
     np.testing.assert_array_equal(found[0][2], found[1][2])
     assert compiled_types(compiled) == 1  # a type that is not the sample's compiles in silence
+
+
+@pytest.mark.slow
+def test_exact_searches_before_it_asks_for_proofs(
+    compiled: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No stage answers, so the schedule is from lists or from the search."""
+    settings = {"jobs": 25, "objective": "scheduled_weight", "deadline": 20}
+    instance = generate("elastic", preset="medium", seed=23, settings=settings)
+    monkeypatch.setattr(SearchState, "child", lambda *args, **more: None)
+    (exact,) = (method for method in METHODS if method.name == "exact")
+    values = []
+    for moves in (0, 100):
+        monkeypatch.setattr("schedgap.models.elastic.exact.exact.MOVES", moves)
+        outcome = FAMILY.run(exact, instance, RunContext({}, "highs", Budget(), NullProgress()))
+        values.append(outcome.schedule.value(instance))
+    assert values[0] < values[1]
 
 
 @pytest.mark.slow

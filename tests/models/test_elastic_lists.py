@@ -19,6 +19,7 @@ from schedgap.models.elastic.heuristics import initial, list_schedules
 from schedgap.models.elastic.heuristics.initial import initial_state
 from schedgap.models.elastic.heuristics.lp_guided import LpGuide, guide, search, surcharge
 from schedgap.models.elastic.methods import METHODS
+from schedgap.models.elastic.modes import modes
 from schedgap.models.elastic.programs.columns import schedule_of
 from schedgap.models.method import Budget, MethodResult, RunContext, check_instance
 from schedgap.solvers.children.clock import Clock
@@ -75,6 +76,11 @@ def test_the_worked_examples(name: str) -> None:
     assert value(RING, run(name, RING)) == 5
 
 
+def test_the_worked_example_of_a_batch() -> None:
+    """One of the two jobs, of weight 5."""
+    assert value(BATCH, run("lp-guided", BATCH)) == 5
+
+
 def test_the_list_is_by_volume_over_weight() -> None:
     """One GPU: 4 slots of weight 8 (0.5 each) go before 1 slot of weight 1: 8 x 5 + 6 = 46."""
     instance = instance_of([slots(1), slots(4, weight=8)], servers=ONE_GPU)
@@ -111,7 +117,7 @@ def searched(
         first = schedule_of(instance, runs)
         patch.setattr(initial, "starting_schedules", lambda instance, stop: iter([first]))
         state = initial_state(instance, RunContext({}, "highs", Budget(seed=seed), met))
-    search(instance, state, guide, moves)
+    search(instance, state, guide, Clock(), moves)
     assert state.schedule is not None
     return state.schedule, met.values
 
@@ -127,6 +133,27 @@ def test_the_search_swaps_two_jobs_and_says_so() -> None:
     assert (met[0], met[-1]) == (47, 41)
 
 
+def test_the_search_of_a_batch_leaves_out_what_weighs_least() -> None:
+    """One GPU for four slots: the job of 3 slots and weight 4, or the others with 3 + 2."""
+    jobs = [slots(3, weight=4), slots(2, weight=3), slots(2, weight=2), slots(9, weight=9)]
+    instance = instance_of(jobs, servers=ONE_GPU, objective="scheduled_weight", deadline=5)
+    given = LpGuide(np.zeros((2, 1)), np.arange(4.0), np.arange(4.0) + 1)
+    found, met = searched(instance, [0, 1, 2], given, moves=20)
+    assert met == [4, 5]
+    assert set(found.placements) == {"j2", "j3"}
+
+
+def test_in_a_batch_least_volume_comes_before_an_early_end() -> None:
+    """Three chunks take 3 slots on one GPU, 2 on two: side by side both jobs end in 3 slots.
+
+    The relaxation leaves no job out, so its prices are 0.
+    """
+    servers = [{"id": "s1", "capacity": {"gpu": 2, "cpu": 16, "bandwidth": 12}}]
+    jobs = [slots(1, chunks=3)] * 2
+    instance = instance_of(jobs, servers=servers, objective="scheduled_weight", deadline=4)
+    assert value(instance, run("lp-guided", instance, moves=0)) == 2
+
+
 def test_without_moves_a_schedule_stays_as_it_is() -> None:
     found, met = searched(LIGHT_FIRST, [0, 1], NEUTRAL, moves=0)
     assert found.value(LIGHT_FIRST) == 47 and met == [47]
@@ -136,8 +163,11 @@ def test_without_moves_a_schedule_stays_as_it_is() -> None:
 def test_a_job_that_fits_nowhere_proves_that_there_is_no_schedule(name: str) -> None:
     servers = [{"id": "s1", "capacity": {"gpu": 2, "cpu": 3, "bandwidth": 6}}]
     assert run(name, instance_of([slots(1)], servers=servers)).infeasible
+
+
+def test_a_list_by_earliest_ends_refuses_a_batch() -> None:
     with pytest.raises(UsageError, match="needs objective weighted_completion"):
-        run(name, BATCH)
+        run("wspt-list", BATCH)
 
 
 @pytest.mark.parametrize("name", BY_NAME)
@@ -168,23 +198,37 @@ def test_lists_keep_the_rules_and_the_bound_is_below_the_optimum(instance: Elast
             assert found <= value(instance, plain)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=12, deadline=None)
+@given(elastic_instances(max_jobs=3, objective="scheduled_weight"))
+def test_a_batch_keeps_the_rules_and_the_bound_is_above_the_optimum(
+    instance: ElasticInstance,
+) -> None:
+    outcome = run("lp-guided", instance, moves=20)
+    assert outcome.bound is not None
+    assert value(instance, outcome) - 1e-9 <= brute_force(instance) <= outcome.bound + 1e-6
+
+
+@settings(max_examples=16, deadline=None)
 @given(
-    elastic_instances(
-        max_jobs=4, objective="weighted_completion", placeable=True, policy="open", integer=False
+    st.one_of(
+        elastic_instances(
+            max_jobs=4, objective="weighted_completion", placeable=True, policy="open",
+            integer=False,
+        ),
+        elastic_instances(max_jobs=6, objective="scheduled_weight", integer=False),
     ),
     st.integers(0, 2**31),
-)
+)  # fmt: skip
 def test_the_search_keeps_rules_and_seed_and_never_makes_worse(
     instance: ElasticInstance, seed: int
 ) -> None:
     solved = solve_configurations(instance, block=2, budget=Budget())
     assert solved is not None
     given = guide(instance, solved.prices)
-    order = list(range(len(instance.jobs)))
+    order = [j for j in range(len(instance.jobs)) if modes(instance, j)]
     schedule, met = searched(instance, order, given, moves=30, seed=seed)
     assert list(rules.check(instance, schedule.to_data(instance), {})) == []
-    assert met == sorted(met, reverse=True)
+    assert met == sorted(met, reverse=not instance.is_batch)
     assert schedule.value(instance) == pytest.approx(met[-1], rel=1e-12)
     assert searched(instance, order, given, moves=30, seed=seed) == (schedule, met)
 

@@ -11,7 +11,7 @@ from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.placement import Floats, Ints
 from schedgap.solvers.search.compiled import Kernel
 
-LARGE = 500  # jobs x servers from which on searches and pricing are compiled
+LARGE = 50  # jobs x servers from which on searches and pricing are compiled
 
 
 class JobModes(NamedTuple):

@@ -1,9 +1,10 @@
 """`exact` (ours): a good incumbent, CP-SAT, then refutation of better values.
 
 Small instances are closed at once: all values below the incumbent's are refuted, which leaves a
-proof. Otherwise lists by the prices of a relaxation and CP-SAT on intervals come first. Then the
-prover refutes values from the bound of column generation up to the incumbent's, and finds better
-schedules on its way. Where that leaves a gap, a local search and CP-SAT have the rest of the time.
+proof. Otherwise lists by the prices of a relaxation come first, then, where it is compiled, a local
+search, and CP-SAT on intervals. Then the prover refutes values from the bound of column generation
+up to the incumbent's, and finds better schedules on its way. Where that leaves a gap, a local
+search and CP-SAT have the rest of the time.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,7 +21,8 @@ from schedgap.models.elastic.exact.stages import (
     variables,
 )
 from schedgap.models.elastic.heuristics.initial import initial_state, starting_schedule
-from schedgap.models.elastic.heuristics.lp_guided import lists_by_prices, lp_guided
+from schedgap.models.elastic.heuristics.kernel import KERNEL
+from schedgap.models.elastic.heuristics.lp_guided import lists_by_prices, lp_guided, search
 from schedgap.models.elastic.modes import modes
 from schedgap.models.elastic.proof import MAX_SERVERS
 from schedgap.models.method import MethodResult, RunContext
@@ -29,6 +31,7 @@ from schedgap.models.search_state import SearchState
 # Shares of the remaining time, and upper limits in seconds.
 FIRST_SHARE, FIRST_SECONDS = 0.2, 3.0  # each of the two searches at the beginning
 PRICES_SHARE = 0.1  # bounds and lists by the prices of a relaxation
+SEARCH_SHARE, MOVES = 0.1, 1000  # the first local search, and its moves per job
 REFUTE_SHARE = 0.8  # refuting better values
 RELAXED_SHARE = 0.5  # each of the two relaxations, one of which guides list schedules
 # Sizes.
@@ -44,7 +47,7 @@ METHODS: Mapping[str, Callable[..., MethodResult]] = {
 
 def exact(instance: ElasticInstance, call: RunContext) -> MethodResult:
     """Run `exact`."""
-    if not instance.is_batch and _is_large(instance):
+    if _is_large(instance):
         return lp_guided(instance, call)  # has the first lists, too
     state = initial_state(instance, call)
     state.checkable_only = True
@@ -60,7 +63,9 @@ def _search(instance: ElasticInstance, state: SearchState) -> str:
     if size <= REFUTED_SIZE:
         refute_values(instance, state, budget.share(FIRST_SHARE, most=FIRST_SECONDS))
     if not _over(state):
-        lists_by_prices(instance, state, budget.share(PRICES_SHARE))
+        found = lists_by_prices(instance, state, budget.share(PRICES_SHARE))
+        if found is not None and KERNEL.compiled(instance) is not None and not _over(state):
+            search(instance, state, found, budget.share(SEARCH_SHARE).clock, MOVES)
     if size <= FIRST_SIZE and not _over(state):
         search_intervals(instance, state, budget.share(FIRST_SHARE, most=FIRST_SECONDS))
     if len(instance.servers) <= MAX_SERVERS and not _over(state):

@@ -34,6 +34,7 @@ class Problem(NamedTuple):
     """
 
     alone: Floats  # [j] least cost
+    left_out: Floats  # [j] cost of a job without a run, with one it is 0; infinite: all jobs run
     keys: Floats  # [3, j] priorities: weight, volume / weight, the order of a relaxation
     weight: Floats  # [j]
     arrival: Ints  # [j]
@@ -315,14 +316,14 @@ def cost_mode(
 
 
 def insert(problem: Any, state: Any, j: int, gene: Any, spare: float, rng: Any) -> bool:
-    """Insert a job at the least cost; see `solvers.search.moves`. Without one, its mode is -1.
+    """Insert a job at the least cost; see `solvers.search.moves`. Without a run, its mode is -1.
 
     `gene`: factor of the prices; weight of the room that the workers have on a server just before
     and after the run, in the choice of servers. Ties: the least volume, then the earliest start.
     """
     plan, fit, weight = state.plan, state.fit, problem.weight[j]
     first, last = problem.arrival[j] - 1, state.free.shape[2]
-    if spare < np.inf:
+    if spare < problem.left_out[j] == np.inf:
         last = min(last, int((problem.alone[j] + spare) / weight + 1e-9) - 1)
     window, types = last - first, len(problem.worker_units)
     plan.mode[j] = -1
@@ -345,7 +346,11 @@ def insert(problem: Any, state: Any, j: int, gene: Any, spare: float, rng: Any) 
             best = min(best, state.least[k - off])
             costed += 1
         if best == np.inf:
-            return False
+            if problem.left_out[j] == np.inf or problem.left_out[j] > spare:
+                return False
+            plan.cost[j], plan.servers[j] = problem.left_out[j], 0
+            plan.start[j] = plan.end[j] = first + rng.random() * window  # the time to try again
+            return True
         at = least.argmin()
         k = off + at
         m, N, d = problem.worker_type[k], problem.workers[k], problem.duration[k]
@@ -358,7 +363,7 @@ def insert(problem: Any, state: Any, j: int, gene: Any, spare: float, rng: Any) 
             total += room[h]
         if total >= N and place(problem, state, j, k, row, room, gene):
             plan.mode[j], plan.start[j], plan.end[j] = k, row, row + d
-            plan.cost[j] = weight * (row + 1 + d)
+            plan.cost[j] = weight * (row + 1 + d) if problem.left_out[j] == np.inf else 0.0
             apply(problem, state, j, 1)
             return True
         row_costs[start] = np.inf

@@ -35,6 +35,7 @@ from schedgap.models.elastic.placement import Floats
 from schedgap.models.elastic.programs.columns import runs_from, schedule_of
 from schedgap.models.method import Budget, MethodResult, RunContext
 from schedgap.models.search_state import SearchState
+from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.search.annealing import anneal
 from schedgap.solvers.search.moves import Terms
 
@@ -64,7 +65,7 @@ def guide(instance: ElasticInstance, prices: ContainerPrices) -> LpGuide:
     assert priced is not None  # without a clock
     late = prices.slots + 1
     spans = [(runs[0].start, pricer.end(runs[0])) if runs else (late, late) for runs in priced[1]]
-    extra = surcharge(instance, prices)
+    extra = surcharge(instance, prices) + volume_price(instance)
     charged = ContainerPrices(prices.edges, prices.price + extra)
     return LpGuide(charged.upto(), *np.array(spans, dtype=float).T)
 
@@ -87,6 +88,21 @@ def surcharge(instance: ElasticInstance, prices: ContainerPrices) -> Floats:
     return extra / np.maximum(servers, 1)[:, None]
 
 
+def volume_price(instance: ElasticInstance) -> Floats:
+    """Return [i, 1] what a container costs a batch in a slot: least volume leaves most to others.
+
+    At this price all servers until the deadline cost the weight of all jobs. The price of the
+    relaxation alone is 0 where it leaves no job out.
+    """
+    view = cluster(instance)
+    units = np.concatenate([view.worker_units, view.ps_units])
+    if instance.deadline is None:
+        return np.zeros((len(units), 1))
+    weight = sum(job.weight for job in instance.jobs)
+    price: Floats = (units * view.share).max(axis=1, keepdims=True) * weight / instance.deadline
+    return price
+
+
 def lp_guided(
     instance: ElasticInstance,
     call: RunContext,
@@ -98,19 +114,16 @@ def lp_guided(
         Ge(0),
     ] = None,
 ) -> MethodResult:
-    """Run `lp-guided`: relaxation, lists, search; return the best schedule found.
-
-    In a batch problem it ends with the lists.
-    """
+    """Run `lp-guided`: relaxation, lists, search; return the best schedule found."""
     state = initial_state(instance, call)
     if state.closed:
         return state.outcome()
 
     call.progress.phase("the relaxation")
     found = lists_by_prices(instance, state, call.budget.share(LP_SHARE), block)
-    if found is not None and state.schedule is not None and not instance.is_batch and moves != 0:
+    if found is not None and state.schedule is not None and moves != 0:
         call.progress.phase("searching")
-        state.trace["search"] = search(instance, state, found, moves)
+        state.trace["search"] = search(instance, state, found, call.clock, moves)
     return state.outcome(NO_PLACE if state.schedule is None else "")
 
 
@@ -125,8 +138,11 @@ def lists_by_prices(
 
     def list_by(prices: ContainerPrices) -> LpGuide:
         found = guide(instance, prices)
-        order = [j for j in np.argsort(found.start, kind="stable").tolist() if modes(instance, j)]
-        for factor in FACTORS:
+        by_start = np.argsort(found.start, kind="stable").tolist()
+        orders = [[j for j in by_start if modes(instance, j)]]
+        if instance.is_batch:  # a job that starts early may be the one to leave out
+            orders.append(wspt_order(instance))
+        for order, factor in product(orders, FACTORS):
             runs = list_schedule(instance, order, found.upto, factor, 1.0, clock.expired)
             if runs is not None:
                 state.incumbent(schedule_of(instance, runs))
@@ -145,34 +161,47 @@ def lists_by_prices(
 
 
 def search(
-    instance: ElasticInstance, state: SearchState, found: LpGuide, asked: int | None
+    instance: ElasticInstance,
+    state: SearchState,
+    found: LpGuide,
+    clock: Clock,
+    asked: int | None = None,
 ) -> dict[str, Any]:
     """Improve the incumbent of a state, all jobs in modes; return the moves and why they ended.
+
+    In a batch problem the search minimises the weight that is left out.
 
     `asked`: moves for each job; None: as time allows.
     """
     assert state.schedule is not None
-    call, limit = state.call, state.call.clock.limit
-    moves = asked if asked is not None else MOVES if limit is None else MAX_MOVES
-    runs = runs_from(instance, state.schedule)
+    moves = asked if asked is not None else MOVES if clock.limit is None else MAX_MOVES
+    runs, end = runs_from(instance, state.schedule), instance.deadline
     try:
-        partial = PartialSchedule(instance, max(run.end for run in runs) - 1, found.upto, runs)
+        end = max(run.end for run in runs) if end is None else end
+        partial = PartialSchedule(instance, end - 1, found.upto, runs)
     except ScaleError as error:
         return {"moves": 0, "end": str(error)}
-    orders = wspt_order(instance), np.argsort(found.end, kind="stable")
-    keys = [-partial.problem.weight, *(np.argsort(order).astype(float) for order in orders)]
-    jobs = len(instance.jobs)
+    jobs, plan = len(instance.jobs), partial.state.plan
+    keys, target = np.full((3, jobs), np.inf), state.lower
+    keys[0] = -partial.problem.weight
+    for row, order in (1, wspt_order(instance)), (2, np.argsort(found.end, kind="stable").tolist()):
+        keys[row, order] = np.arange(len(order))
+    problem = partial.problem._replace(keys=keys)
+    if instance.is_batch:
+        weight = np.array([job.weight for job in instance.jobs], dtype=float)
+        problem = problem._replace(alone=np.zeros(jobs), left_out=weight)
+        plan.cost[:] = np.where(plan.mode < 0, weight, 0.0)
+        target += weight.sum()
     terms = Terms(np.arange(jobs), np.zeros(jobs, dtype=np.int64), GENES, MAX_REMOVED)
     _, made = anneal(
-        KERNEL.entry(instance), partial.problem._replace(keys=np.stack(keys)),
-        partial.state, terms, hot=HOT, cold=COLD, moves=moves * jobs,
-        seed=call.seed, target=state.lower, stop=call.clock.expired,
-        spent=call.clock.share(1).spent,
+        KERNEL.entry(instance), problem, partial.state, terms, hot=HOT, cold=COLD,
+        moves=moves * jobs, seed=state.call.seed, target=target, stop=clock.expired,
+        spent=clock.share(1).spent,
         on_better=lambda plan, value: state.incumbent(schedule_of(instance, partial.runs(plan))),
     )  # fmt: skip
     why = f"{moves} moves for each job"
     if state.closed:
         why = "the bound is met"
-    elif call.clock.expired():
+    elif clock.expired():
         why = "out of time"
     return {"moves": made, "end": why}

@@ -15,6 +15,7 @@ from schedgap.models.elastic.programs.columns import ElasticRun, run_at
 from schedgap.models.elastic.time_windows import shortest
 from schedgap.solvers.search.annealing import insert_all
 
+LATE = 0.01  # what ending at the deadline of a batch costs, as a share of the weight
 MAX_CELLS = 10_000_000  # entries of a table: slots x servers x resources, modes x starts
 
 
@@ -34,12 +35,15 @@ def _problem(instance: ElasticInstance) -> Problem:
         kinds_from += (kinds_from[-1] + np.cumsum(np.bincount(row))).tolist()
     all_rows, off, by_duration = stacked(rows)
     weight = np.array([job.weight for job in jobs], dtype=float)
+    if instance.deadline is not None:
+        weight *= LATE / instance.deadline
     arrival = np.array([job.arrival for job in jobs])
     least = np.array([shortest(instance, j) or 0 for j in range(len(jobs))])
     types, none = len(view.worker_units), np.zeros((1, view.capacity.shape[1]))
     worker_cost, ps_cost = opportunity_costs(instance)
     return Problem(
         alone=weight * (arrival + least),
+        left_out=np.full(len(jobs), np.inf),
         keys=np.zeros((1, len(jobs))),
         weight=weight,
         arrival=arrival,
