@@ -307,3 +307,33 @@ def test_exact_decides_with_cp_sat_or_highs(monkeypatch, installed):
     found = exact(instance, RunContext({}, "highs", Budget(Clock(60)), NullProgress()))
     assert worth(instance, found.schedule) == 17 == pytest.approx(found.bound)
     assert found.trace["benders"]["cuts"] >= 1 and found.trace["proof"] == ["benders"]
+
+
+@pytest.mark.parametrize(
+    ("few", "order"),
+    [
+        (10**6, ["search", "_decide", "solve_columns", "generate_patterns", "search"]),
+        (0, ["search", "solve_columns", "search", "_decide", "generate_patterns", "search"]),
+    ],
+)
+def test_where_cp_sat_may_not_end_columns_and_a_search_at_their_prices_come_first(
+    monkeypatch, few, order
+):
+    called, prices = [], np.zeros((TOY_2.horizon, len(TOY_2.resources)))
+
+    def spy(stage, answer):
+        def run(*arguments, **settings):
+            called.append(stage)
+            return answer
+
+        return run
+
+    monkeypatch.setattr(exact_module, "FEW_COLUMNS", few)
+    monkeypatch.setattr(exact_module, "list_stage", lambda *arguments: prices)
+    monkeypatch.setattr(exact_module, "_refute", lambda *arguments, **settings: False)
+    for stage, answer in {"solve_columns": prices, "_decide": False}.items():
+        monkeypatch.setattr(exact_module, stage, spy(stage, answer))
+    for stage in ("search", "generate_patterns"):
+        monkeypatch.setattr(exact_module, stage, spy(stage, None))
+    exact(TOY_2, RunContext({}, "highs", Budget(), NullProgress()))
+    assert called == order

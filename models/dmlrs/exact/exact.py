@@ -3,6 +3,7 @@
 1. Lists of jobs at the prices of the fluid program, and annealing, give a schedule. On small
    instances, trees then refute all better values at once.
 2. CP-SAT looks for better schedules with all machines merged, until there are none. Trees prove it.
+   Unless the program is small, columns of jobs come first, and annealing at their prices.
 3. If CP-SAT does not end, columns of jobs and machine patterns give bounds, and trees prove better
    ones. Large instances have the columns only. Annealing takes the rest of the time.
 
@@ -31,9 +32,11 @@ from schedgap.models.refute import refute
 from schedgap.models.search_state import SearchState
 from schedgap.solvers.engines.availability import is_installed
 
+FEW_COLUMNS = 1000  # up to this size of the proof's program, CP-SAT usually ends: it comes first
 MOVES = 80  # moves of the first search, per job
 # Shares of the time left.
-SEARCH_TIME, BENDERS_TIME, COLUMN_TIME, PATTERN_TIME, PROOF_TIME = 0.1, 0.7, 0.3, 0.4, 0.95
+SEARCH_TIME, SEARCH_AGAIN, BENDERS_TIME = 0.1, 0.2, 0.7
+COLUMN_TIME, PATTERN_TIME, PROOF_TIME = 0.3, 0.4, 0.95
 GRID = 3000  # steps of the work, for columns with all machines merged
 PROOF_STEP = 0.25  # share of the gap that is left for the trees, from one bound to the next
 REFUTE_SECONDS = 1.0  # for a proof that the first schedules are optimal
@@ -54,16 +57,20 @@ def exact(
     search(state, instance, prices, moves=moves, rounds=1, time_share=SEARCH_TIME)
     if state.closed:
         return state.outcome()
-    large = proof.size(instance) > max_columns or is_too_large(instance)
-    if not large:
-        if _refute(state, instance, call.budget.share(SEARCH_TIME, most=REFUTE_SECONDS)):
-            return state.outcome()
-        if _search(state, instance):
-            _refute(state, instance, call.budget.share(PROOF_TIME))
-            return state.outcome()
+    size = proof.size(instance)
+    large = size > max_columns or is_too_large(instance)
+    few = not large and size <= FEW_COLUMNS
+    if not large and _refute(state, instance, call.budget.share(SEARCH_TIME, most=REFUTE_SECONDS)):
+        return state.outcome()
+    if few and _decide(state, instance):
+        return state.outcome()
     budget = call.budget.share(COLUMN_TIME)
     prices = solve_columns(state, instance, prices, grid=GRID, budget=budget)
     if not large:
+        if not few:
+            search(state, instance, prices, moves=10 * moves, time_share=SEARCH_AGAIN)
+            if state.closed or _decide(state, instance):
+                return state.outcome()
         call.progress.phase("generating patterns")
         generate_patterns(
             instance,
@@ -80,8 +87,11 @@ def exact(
     return state.outcome("too large to decide: bounded and searched only" if large else "")
 
 
-def _search(state: SearchState, instance: DmlrsInstance) -> bool:
-    """Look for better schedules by CP-SAT, or else by HiGHS; return whether there are none left."""
+def _decide(state: SearchState, instance: DmlrsInstance) -> bool:
+    """Look for better schedules by CP-SAT, or else by HiGHS; return whether there are none left.
+
+    Trees then prove it.
+    """
     state.call.progress.phase("slots packed in turn")
     engine = "cp-sat" if is_installed("cp-sat") else "highs"
     state.child(
@@ -94,7 +104,10 @@ def _search(state: SearchState, instance: DmlrsInstance) -> bool:
         budget=state.call.budget,
         engine=engine,
     )
-    return "benders" in state.proofs
+    if "benders" not in state.proofs:
+        return False
+    _refute(state, instance, state.call.budget.share(PROOF_TIME))
+    return True
 
 
 def _refute(
