@@ -1,4 +1,4 @@
-"""The stages of `exact`, each in a child process with the engine that it needs."""
+"""The stages of `exact`: those with an engine each in a child process, which loads it."""
 
 from collections.abc import Callable
 
@@ -16,10 +16,11 @@ LARGE_JOBS_WORK = 0.8  # share of the work from which jobs that no server can ho
 
 
 def search_locally(instance: RingInstance, state: SearchState, budget: Budget) -> None:
-    """Run the local search from the incumbent."""
+    """Run the local search from the incumbent, in this process, which has its compiled code."""
     state.phase("local search")
     known = state.schedule, int(state.lower)
-    state.child("local-search", search_stage, instance, *known, rounds=20, budget=budget)
+    report = search_stage(state, instance, *known, rounds=20, budget=budget)
+    state.take("local-search", report)
 
 
 def bound_by_patterns(instance: RingInstance, state: SearchState, budget: Budget) -> None:
