@@ -38,7 +38,7 @@ ChildOutcome = Literal["done", "timeout", "memory", "crash", "error"]
 _START_SECONDS = 30.0  # most time to start a process, and for all imports, off the clock
 _CHECK_SECONDS = 0.1  # interval between two checks of the memory, in seconds
 _MAX_OWN = 8  # methods of the users' own with idle workers
-_MAX_IDLE_MB = 500  # larger idle workers are closed
+_MAX_IDLE_MB = 750  # larger idle workers are closed; one with compiled code and two engines has 570
 _QUOTA_FILE = Path(
     "/sys/fs/cgroup/cpu.max"
 )  # CPU limit of a Linux container: "quota period" or "max ..."
