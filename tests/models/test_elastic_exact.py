@@ -12,6 +12,7 @@ from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic import FAMILY, rules
 from schedgap.models.elastic.bounds.certificates import check_certificate
 from schedgap.models.elastic.exact import exact
+from schedgap.models.elastic.heuristics.lp_guided import lists_by_prices
 from schedgap.models.elastic.methods import METHODS as ALL
 from schedgap.models.method import Budget, MethodResult, RunContext
 from schedgap.models.search_state import SearchState
@@ -187,10 +188,26 @@ def test_prices_bound_before_any_search_ends(monkeypatch: pytest.MonkeyPatch) ->
     assert outcome.schedule.value(instance) == min(heard.values)
 
 
-def test_a_large_instance_is_lp_guided_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exact, "MAX_SERVERS", 1)
+def test_prices_that_come_too_late_get_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+
+    def late(*arguments: Any) -> Any:
+        found.append(lists_by_prices(*arguments) if found else None)
+        return found[-1]
+
+    monkeypatch.setattr(exact, "lists_by_prices", late)
+    monkeypatch.setattr(SearchState, "child", lambda *args, **more: None)
+    call = RunContext({}, "highs", Budget(Clock(60)), Heard())
+    monkeypatch.setattr(exact, "search", lambda *arguments: {"guide": arguments[2]})
+    outcome = FAMILY.run(METHODS["exact"], STOPPED["ring"], call)
+    assert len(found) == 2 and outcome.trace["search"] == {"guide": found[1]}
+
+
+@pytest.mark.parametrize("name", ["ring on two servers", "batch"])
+def test_a_large_instance_is_lp_guided_alone(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exact, "MAX_SERVERS", 0)
     monkeypatch.setattr(exact, "MAX_SIZE", 10)
     monkeypatch.setattr(SearchState, "child", None)  # no stage is run
     call = RunContext({}, "highs", Budget(StopAt(2000)), Heard())
-    outcome = FAMILY.run(METHODS["exact"], STOPPED["ring on two servers"], call)
+    outcome = FAMILY.run(METHODS["exact"], STOPPED[name], call)
     assert outcome.schedule is not None and outcome.bound is not None

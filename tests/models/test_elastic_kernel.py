@@ -88,17 +88,25 @@ def test_compiled_or_not_lists_and_moves_are_the_same(
 def test_exact_searches_before_it_asks_for_proofs(
     compiled: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No stage answers, so the schedule is from lists or from the search."""
+    """And again after them: no stage answers here, but each hears the incumbent."""
     settings = {"jobs": 25, "objective": "scheduled_weight", "deadline": 20}
     instance = generate("elastic", preset="medium", seed=23, settings=settings)
-    monkeypatch.setattr(SearchState, "child", lambda *args, **more: None)
+    heard = list[float]()
+    monkeypatch.setattr(
+        SearchState,
+        "child",
+        lambda state, *args, **more: heard.append(state.schedule.value(instance)),
+    )
     (exact,) = (method for method in METHODS if method.name == "exact")
-    values = []
+    first, last = list[float](), list[float]()
     for moves in (0, 100):
         monkeypatch.setattr("schedgap.models.elastic.exact.exact.MOVES", moves)
-        outcome = FAMILY.run(exact, instance, RunContext({}, "highs", Budget(), NullProgress()))
-        values.append(outcome.schedule.value(instance))
-    assert values[0] < values[1]
+        heard.clear()
+        FAMILY.run(exact, instance, RunContext({}, "highs", Budget(), NullProgress()))
+        first.append(heard[0])
+        last.append(heard[-1])
+    assert first[0] < first[1]
+    assert first[0] < last[0]
 
 
 @pytest.mark.slow

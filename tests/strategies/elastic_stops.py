@@ -84,20 +84,14 @@ def one_by_one(instance: ElasticInstance, stop: Stop = lambda: False) -> Iterato
         yield schedule_of(instance, [])
 
 
-def no_result(instance: ElasticInstance, call: RunContext) -> MethodResult:
-    """Run no method."""
-    return MethodResult()
-
-
 SWITCHES: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "bad start": lambda patch: patch.setattr(initial, "starting_schedules", one_by_one),
-    "no lists": lambda patch: patch.setitem(exact.METHODS, "lp-guided", no_result),
+    "no lists": lambda patch: patch.setattr(exact, "lists_by_prices", lambda *args: None),
     "no cuts": lambda patch: patch.setattr(cliques, "MAX_CLIQUES", 0),
     "few runs": lambda patch: (
         patch.setattr(prove, "FEW_RUNS", 6),
         patch.setattr(prove, "MANY_RUNS", 9),
     )[0],
-    "coarse first": lambda patch: patch.setattr(exact, "FEW_MODE_STARTS", 0),
     "no refutation": lambda patch: patch.setattr(exact, "refute_values", lambda *args: None),
 }
 WAYS: tuple[tuple[str, ...], ...] = (
@@ -106,7 +100,7 @@ WAYS: tuple[tuple[str, ...], ...] = (
     ("bad start", "no lists", "no cuts"),
     ("bad start", "no lists", "no cuts", "few runs"),
     ("bad start", "no lists", "no refutation"),
-    ("bad start", "no refutation", "coarse first"),
+    ("bad start", "no refutation"),
     ("bad start",),
 )
 

@@ -1,17 +1,18 @@
 """The stages of `exact`, each in a child process with the engine that it needs."""
 
 import math
-from collections.abc import Callable
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
+from schedgap.models.elastic.bounds.solve_relaxations import schedule_lp_bound
 from schedgap.models.elastic.exact.build_programs import cp_sat
 from schedgap.models.elastic.exact.prove import prove_goal
+from schedgap.models.elastic.heuristics.initial import starting_schedule
 from schedgap.models.elastic.modes import modes
 from schedgap.models.elastic.programs.whole_numbers import exact_integers
 from schedgap.models.elastic.proof import weight_unit
 from schedgap.models.elastic.time_windows import windows
-from schedgap.models.method import Budget, MethodResult, Progress, RunContext
+from schedgap.models.method import Budget, Progress, RunContext
 from schedgap.models.program import Known, program_stage
 from schedgap.models.refute import refute
 from schedgap.models.search_state import Relay, SearchState, StageProgress, StageResult
@@ -54,18 +55,14 @@ def search_intervals(instance: ElasticInstance, state: SearchState, budget: Budg
     )  # fmt: skip
 
 
-def method_stage(
-    progress: StageProgress,
-    instance: ElasticInstance,
-    run: Callable[[ElasticInstance, RunContext], MethodResult],
-    *,
-    budget: Budget,
+def relaxation_stage(
+    progress: StageProgress, instance: ElasticInstance, *, budget: Budget
 ) -> StageResult:
-    """Run another method as a stage.
+    """Bound by `schedule-lp`.
 
-    `progress`: receives its schedules and bounds.
+    `progress`: receives the bounds.
     """
     own: Progress = Relay(progress, lambda bound: -bound) if instance.is_batch else progress
-    result = run(instance, RunContext({}, "highs", budget, own))
+    result = schedule_lp_bound(instance, RunContext({}, "highs", budget, own), starting_schedule)
     trace = {"bound": result.bound} | dict(result.trace)
     return StageResult(infeasible=result.infeasible, trace=trace)
