@@ -15,9 +15,10 @@ from schedgap.models.elastic import FAMILY, rules
 from schedgap.models.elastic.bounds.certificates import check_certificate
 from schedgap.models.elastic.bounds.configuration_lp import solve_configurations
 from schedgap.models.elastic.bounds.container_prices import ContainerPrices
-from schedgap.models.elastic.heuristics import initial, list_schedules
+from schedgap.models.elastic.heuristics import initial, kernel, list_schedules
 from schedgap.models.elastic.heuristics.initial import initial_state
 from schedgap.models.elastic.heuristics.lp_guided import LpGuide, guide, search, surcharge
+from schedgap.models.elastic.heuristics.partial_schedule import PartialSchedule
 from schedgap.models.elastic.methods import METHODS
 from schedgap.models.elastic.modes import modes
 from schedgap.models.elastic.programs.columns import schedule_of
@@ -141,6 +142,26 @@ def test_the_search_of_a_batch_leaves_out_what_weighs_least() -> None:
     found, met = searched(instance, [0, 1, 2], given, moves=20)
     assert met == [4, 5]
     assert set(found.placements) == {"j2", "j3"}
+
+
+def test_the_search_of_a_batch_ends_when_no_job_is_left_out() -> None:
+    instance = instance_of(
+        [slots(2)] * 2, servers=ONE_GPU, objective="scheduled_weight", deadline=5
+    )
+    state = initial_state(instance, RunContext({}, "highs", Budget(), Record()))
+    given = LpGuide(np.zeros((2, 1)), np.arange(2.0), np.arange(2.0) + 1)
+    assert search(instance, state, given, Clock(), 1000) == {"moves": 0, "end": "the bound is met"}
+
+
+def test_a_job_is_left_out_only_if_that_costs_no_more_than_is_allowed() -> None:
+    instance = instance_of(
+        [slots(3, weight=4)], servers=ONE_GPU, objective="scheduled_weight", deadline=3
+    )
+    made, rng = PartialSchedule(instance, 2), np.random.default_rng(0)
+    problem = made.problem._replace(left_out=np.array([4.0]))
+    assert not kernel.insert(problem, made.state, 0, (0.0, 0.0), 3.9, rng)
+    assert kernel.insert(problem, made.state, 0, (0.0, 0.0), 4.0, rng)
+    assert made.state.plan.cost[0] == 4 and made.runs() == []
 
 
 def test_in_a_batch_least_volume_comes_before_an_early_end() -> None:

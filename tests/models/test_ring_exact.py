@@ -18,6 +18,7 @@ from schedgap.models.ring.heuristics.initial import initial_state
 from schedgap.models.ring.methods import METHODS
 from schedgap.models.ring.programs import intervals, printed
 from schedgap.models.ring.rates import rate_table
+from schedgap.models.search_state import SearchState
 from schedgap.solvers import Clock
 from schedgap.solvers.children.processes import run_child
 from strategies.ring import optimum, ring_instances
@@ -232,6 +233,7 @@ def test_many_jobs_are_searched_before_a_program_repeats_the_bound(
     monkeypatch.setattr(exact, "MANY_JOBS", len(instance.jobs))
     monkeypatch.setattr(exact, "EARLY_SECONDS", 600.0)
     monkeypatch.setattr(exact, "EARLY_SHARE", 1.0)
+    monkeypatch.setattr(SearchState, "child", None)  # this process has the compiled code
     outcome = run(EXACT, instance)
     assert outcome.bound == outcome.schedule.makespan == 23
     assert "local-search" in outcome.trace and "pattern-lp" not in outcome.trace

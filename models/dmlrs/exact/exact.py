@@ -3,7 +3,7 @@
 1. Lists of jobs at the prices of the fluid program, and annealing, give a schedule. On small
    instances, trees then refute all better values at once.
 2. CP-SAT looks for better schedules with all machines merged, until there are none. Trees prove it.
-   Unless the program is small, columns of jobs come first, and annealing at their prices.
+   On larger instances, columns of jobs and annealing at their prices come before CP-SAT.
 3. If CP-SAT does not end, columns of jobs and machine patterns give bounds, and trees prove better
    ones. Large instances have the columns only. Annealing takes the rest of the time.
 
@@ -32,7 +32,7 @@ from schedgap.models.refute import refute
 from schedgap.models.search_state import SearchState
 from schedgap.solvers.engines.availability import is_installed
 
-FEW_COLUMNS = 1000  # up to this size of the proof's program, CP-SAT usually ends: it comes first
+FEW_COLUMNS = 1000  # size of the proof's program up to which CP-SAT comes before columns
 MOVES = 80  # moves of the first search, per job
 # Shares of the time left.
 SEARCH_TIME, SEARCH_AGAIN, BENDERS_TIME = 0.1, 0.2, 0.7

@@ -36,7 +36,7 @@ class Problem(NamedTuple):
     alone: Floats  # [j] least cost
     left_out: Floats  # [j] cost of a job without a run, with one it is 0; infinite: all jobs run
     keys: Floats  # [3, j] priorities: weight, volume / weight, the order of a relaxation
-    weight: Floats  # [j]
+    weight: Floats  # [j] cost of an end that is a slot later
     arrival: Ints  # [j]
     off: Ints  # [j + 1]
     by_duration: Ints  # [k] the modes of each job, the shortest first
@@ -349,7 +349,7 @@ def insert(problem: Any, state: Any, j: int, gene: Any, spare: float, rng: Any) 
             if problem.left_out[j] == np.inf or problem.left_out[j] > spare:
                 return False
             plan.cost[j], plan.servers[j] = problem.left_out[j], 0
-            plan.start[j] = plan.end[j] = first + rng.random() * window  # the time to try again
+            plan.start[j] = plan.end[j] = first + rng.random() * window  # moves choose jobs by time
             return True
         at = least.argmin()
         k = off + at

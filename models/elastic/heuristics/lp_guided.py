@@ -89,10 +89,11 @@ def surcharge(instance: ElasticInstance, prices: ContainerPrices) -> Floats:
 
 
 def volume_price(instance: ElasticInstance) -> Floats:
-    """Return [i, 1] what a container costs a batch in a slot: least volume leaves most to others.
+    """Return [i, 1] the price of a container and slot in a batch problem: its share of the cluster.
 
-    At this price all servers until the deadline cost the weight of all jobs. The price of the
-    relaxation alone is 0 where it leaves no job out.
+    With this price, lists and moves prefer runs of little volume, which leave more to other jobs.
+    All servers until the deadline cost as much as all jobs weigh. The prices of a relaxation that
+    leaves no job out are 0.
     """
     view = cluster(instance)
     units = np.concatenate([view.worker_units, view.ps_units])
@@ -140,7 +141,7 @@ def lists_by_prices(
         found = guide(instance, prices)
         by_start = np.argsort(found.start, kind="stable").tolist()
         orders = [[j for j in by_start if modes(instance, j)]]
-        if instance.is_batch:  # a job that starts early may be the one to leave out
+        if instance.is_batch:  # the jobs that start first may be those to leave out
             orders.append(wspt_order(instance))
         for order, factor in product(orders, FACTORS):
             runs = list_schedule(instance, order, found.upto, factor, 1.0, clock.expired)

@@ -15,7 +15,7 @@ from schedgap.models.elastic.programs.columns import ElasticRun, run_at
 from schedgap.models.elastic.time_windows import shortest
 from schedgap.solvers.search.annealing import insert_all
 
-LATE = 0.01  # what ending at the deadline of a batch costs, as a share of the weight
+LATE = 0.01  # in a batch, the share of a job's weight that an end at the deadline costs in a list
 MAX_CELLS = 10_000_000  # entries of a table: slots x servers x resources, modes x starts
 
 

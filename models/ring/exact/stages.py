@@ -16,7 +16,7 @@ LARGE_JOBS_WORK = 0.8  # share of the work from which jobs that no server can ho
 
 
 def search_locally(instance: RingInstance, state: SearchState, budget: Budget) -> None:
-    """Run the local search from the incumbent, in this process, which has its compiled code."""
+    """Run the local search from the incumbent, in this process, where compiled code is loaded."""
     state.phase("local search")
     known = state.schedule, int(state.lower)
     report = search_stage(state, instance, *known, rounds=20, budget=budget)
