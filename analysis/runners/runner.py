@@ -391,18 +391,18 @@ class NamedRunner(Runner):
 
         Where the method needs compiled code, that is made first, and not on the method's clock.
         """
-        for place in self.method.kernels:
-            kernel = resolve_name(place)
-            if not kernel.large(self.instance) or not kernel.waits:
-                continue
-            terms["on_message"](("phase", 0.0, "compiling code, once on this machine"))
+        kernels = {place: resolve_name(place) for place in self.method.kernels}
+        waited = [p for p, k in kernels.items() if k.large(self.instance) and k.waits]
+        for number, place in enumerate(waited, 1):
+            part = f" ({number} of {len(waited)})" if len(waited) > 1 else ""
+            terms["on_message"](("phase", 0.0, f"compiling code, once on this machine{part}"))
             reply = run_child(
                 "schedgap.solvers.search.compiled:compile_kernel",
                 place,
                 interrupt=terms["interrupt"],
             )
             if reply.outcome in ("error", "crash"):  # for example because the disk is full
-                kernel.give_up()
+                kernels[place].give_up()
         return run_child(
             f"{_CHILD}:run_method",
             self.module,

@@ -150,6 +150,9 @@ def test_the_judge_command(
     judge = ["judge", "toy.json", "late.json"]
     assert command_line(judge) == 0
     assert "ratio to the optimum unknown" in capfd.readouterr().out
+    sg.solve(TOY, "exact").save("exact.json")
+    assert command_line(["judge", "toy.json", "exact.json"]) == 0
+    assert capfd.readouterr().out.endswith("optimum 1.0000, from the bound in the file\n")
     assert command_line([*judge, "--run", "r", "--as", "mine", "--gantt", "g.html"]) == 0
     assert "ratio to the optimum >= 1." in capfd.readouterr().out
     assert Path("g.html").stat().st_size > 1000

@@ -15,6 +15,7 @@ from schedgap.analysis.runners.runner import NamedMethod
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.instances.generate import generate
 from schedgap.models.elastic import FAMILY
+from schedgap.models.elastic.bounds import kernel as pricing
 from schedgap.models.elastic.bounds.compiled_pricing import CompiledPricer
 from schedgap.models.elastic.bounds.container_prices import (
     ContainerPricer,
@@ -140,9 +141,9 @@ def test_compiled_or_not_the_cheapest_runs_are_the_same(
     assert compiled_types(PRICING.fast) == 1
 
 
-def large_and_waiting(folder: Path) -> Kernel:
-    """The kernel, not compiled in an empty folder, with every instance a large one."""
-    made = replace(KERNEL, large=lambda instance: True)
+def large_and_waiting(folder: Path, given: Kernel = KERNEL) -> Kernel:
+    """A kernel, not compiled in an empty folder, with every instance a large one."""
+    made = replace(given, large=lambda instance: True)
     made.__dict__["folder"] = folder
     return made
 
@@ -164,6 +165,12 @@ def test_a_method_waits_for_its_kernel_before_its_clock_starts(
     task.run(phases.append)
     assert called[1:] == ["compile_kernel", "run_method"]
     assert phases == [("phase", 0.0, "compiling code, once on this machine")]
+    phases.clear()
+    monkeypatch.setattr(pricing, "PRICING", large_and_waiting(tmp_path / "2", PRICING))
+    task.run(phases.append)
+    assert [text for _, _, text in phases] == [
+        f"compiling code, once on this machine ({number} of 2)" for number in (1, 2)
+    ]
 
 
 def test_where_compiling_fails_it_is_tried_once(

@@ -1,5 +1,6 @@
 """A solution, a verdict, a judged schedule."""
 
+import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -95,6 +96,8 @@ def judged_schedule(result: "JudgedSchedule", *, as_json: bool) -> None:
             )
             lines(f"ratio to the optimum {result.ratio}: {best}")
             _beaten(result)
+        elif result.ratio is not None and math.isfinite(result.ratio.high):
+            lines(f"ratio to the optimum {result.ratio}, from the bound in the file")
         elif result.feasible:
             lines("ratio to the optimum unknown: --run DIR or --against METHOD give a reference")
 
