@@ -64,7 +64,7 @@ def _search(instance: EdgeInstance, state: SearchState) -> str:
         first = budget.share(FIRST_SHARE, most=FIRST_SECONDS)
         refute(state, instance, prove_goal, first, sense=sense(instance))
     if not state.closed and not instance.is_batch:
-        search_lists(instance, state, budget.share(LIST_SHARE), moves=20, patience=1)
+        search_lists(instance, state, budget.share(LIST_SHARE), moves=100, patience=3)
     if not state.closed and instance.is_batch and places <= MAX_BATCH_PLACES:
         search_intervals(instance, state, budget.share(BATCH_SHARE))
     elif not state.closed and len(instance.jobs) <= FEW_JOBS:
