@@ -181,7 +181,7 @@ def test_prices_bound_before_any_search_ends(monkeypatch: pytest.MonkeyPatch) ->
     """No child answers: the bound is from the relaxation, and the schedule from a list."""
     heard, instance = Heard(), STOPPED["ring"]
     monkeypatch.setattr(SearchState, "child", lambda *args, **more: None)
-    call = RunContext({}, "highs", Budget(Clock(60)), heard)
+    call = RunContext({}, "highs", Budget(), heard)
     outcome = FAMILY.run(METHODS["exact"], instance, call)
     assert outcome.bound == 38 and outcome.certificate is not None
     assert outcome.certificate["kind"] == "configuration-lp"
@@ -208,6 +208,6 @@ def test_a_large_instance_is_lp_guided_alone(name: str, monkeypatch: pytest.Monk
     monkeypatch.setattr(exact, "MAX_SERVERS", 0)
     monkeypatch.setattr(exact, "MAX_SIZE", 10)
     monkeypatch.setattr(SearchState, "child", None)  # no stage is run
-    call = RunContext({}, "highs", Budget(StopAt(2000)), Heard())
+    call = RunContext({}, "highs", Budget(StopAt(300)), Heard())
     outcome = FAMILY.run(METHODS["exact"], STOPPED[name], call)
     assert outcome.schedule is not None and outcome.bound is not None
