@@ -64,6 +64,7 @@ bench: $(VENV)/dev.stamp  ## measure gaps, growth, speed and memory in 80 minute
 	$(BIN)/python -m pip install -qq --editable '.[bench]'
 	$(BIN)/python tests/benchmarks/bench_gaps.py $(QUICK)
 	$(BIN)/python tests/benchmarks/bench_peer.py $(QUICK)
+	$(BIN)/python tests/benchmarks/bench_anytime.py $(QUICK)
 
 docs: $(VENV)/run.stamp  ## generate the families' pages from the source
 	$(BIN)/python -m schedgap.analysis.pages docs

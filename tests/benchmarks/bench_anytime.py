@@ -1,7 +1,7 @@
 """Whether `exact` is at least as good as every bundled bound and schedule, at several time limits.
 
 Prints a row for each instance and limit: the bound and the schedule of `exact`, and the method that
-is better than either, if any. Here with the processor shared:
+is better than either, if any. `make bench` runs it on one preset. Here with the processor shared:
 
     python tests/benchmarks/bench_anytime.py edge hare --presets small paper --limits 10 30 --spin 1
 """
@@ -64,11 +64,15 @@ def main(words: Sequence[str] | None = None) -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("families", nargs="*", default=list(OWN))
-    parser.add_argument("--presets", nargs="+", default=["small", "medium", "paper"])
+    parser.add_argument("--presets", nargs="+", default=["medium"])
+    parser.add_argument("--jobs", type=int, help="jobs, in the place of the preset's")
     parser.add_argument("--seeds", nargs="+", type=int, default=[8102])
-    parser.add_argument("--limits", nargs="+", type=float, default=[10.0, 30.0])
+    parser.add_argument("--limits", nargs="+", type=float, default=[10.0])
+    parser.add_argument("--quick", action="store_true", help="preset small, 3 s")
     parser.add_argument("--spin", type=int, default=0, help="processes that keep a core busy")
     given: Any = parser.parse_args(words)
+    presets, limits = (["small"], [3.0]) if given.quick else (given.presets, given.limits)
+    settings = {} if given.jobs is None else {"jobs": given.jobs}
     busy = [multiprocessing.Process(target=spin, daemon=True) for _ in range(given.spin)]
     for process in busy:
         process.start()
@@ -76,10 +80,10 @@ def main(words: Sequence[str] | None = None) -> None:
         "instance", "limit", "seconds", "bound", "schedule", "better bound", "better schedule"
     )
     for name in given.families or OWN:
-        for preset in given.presets:
+        for preset in presets:
             for seed in given.seeds:
-                instance = sg.generate(name, preset=preset, seed=seed)
-                for limit in given.limits:
+                instance = sg.generate(name, preset=preset, seed=seed, settings=settings)
+                for limit in limits:
                     table.add_row(*row(instance, limit))
     for process in busy:
         process.kill()

@@ -1,8 +1,9 @@
 """How far schedules may be from optimal: a row for each class of instances, over five seeds.
 
 Table `gaps`: `exact` at the papers' scale, and near the limit of what it closes. Table `growth`: a
-bound, a search and the paper's algorithm with twice the jobs and twice the machines. Table `start`:
-what a task waits for modules to be loaded. Run by `make bench`, or alone:
+bound, a search and the paper's algorithm with twice the jobs and twice the machines. Table `moves`:
+how fast the local searches are. Tables `start` and `compiling`: how long a task waits for modules
+to be loaded, and the first one on a computer for kernels. Run by `make bench`, or alone:
 
     python tests/benchmarks/bench_gaps.py gaps hare edge --limit 300
     python tests/benchmarks/bench_gaps.py --quick
@@ -11,8 +12,16 @@ The run folder keeps every solution, and the same command continues after an int
 """
 
 import argparse
-from collections.abc import Iterator, Sequence
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pkgutil import resolve_name
+from typing import Any
+from unittest import mock
 
 import pandas as pd
 from bench_peer import instance_of
@@ -21,7 +30,11 @@ from rich.table import Table
 
 import schedgap as sg
 from schedgap.instances.families import OWN
+from schedgap.models.family import family
+from schedgap.models.method import Budget, NullProgress, RunContext
+from schedgap.solvers import Clock
 from schedgap.solvers.children.processes import close_children
+from schedgap.solvers.search.compiled import Kernel
 
 SEEDS = (9101, 9102, 9103, 9104, 9105)  # no constant was chosen on these
 PS, RING = {"architecture": "parameter_server"}, {"architecture": "ring_allreduce"}
@@ -165,6 +178,57 @@ def growth(work: Work) -> Table:
     return table
 
 
+def speed(name: str, seed: int, seconds: float) -> float:
+    """Return how many moves the local search of a family makes in a CPU second."""
+    method = family(name).method(PARTS[name][1])
+    kernels: list[Kernel] = [resolve_name(place) for place in method.kernels]
+    for kernel in kernels:
+        kernel.compile()
+    engine = next(iter(method.engines), None)
+    call = RunContext(method.parse({}), engine, Budget(Clock(seconds), seed), NullProgress())
+    made, spent = 0, 0.0
+
+    def counted(kernel: Kernel, instance: object) -> Callable[..., Any]:
+        def count(*arguments: Any) -> Any:
+            nonlocal made, spent
+            begin = time.process_time()
+            result = kernel.fast(*arguments)
+            made, spent = made + arguments[6], spent + time.process_time() - begin
+            return result
+
+        return count if kernel is kernels[0] else kernel.fast
+
+    with mock.patch.object(Kernel, "entry", counted):
+        family(name).run(method, sg.generate(name, preset="paper", seed=seed), call)
+    return made / spent if made else 0.0
+
+
+def moves(work: Work) -> Table:
+    """Return the speed of the local searches on the papers' workloads."""
+    table = Table("family", "search", "moves a CPU second", title="moves")
+    for name in work.families:
+        speeds = pd.Series([speed(name, seed, work.exact) for seed in work.seeds])
+        table.add_row(name, PARTS[name][1], spread(speeds, ".3g"))
+    return table
+
+
+def compiling(work: Work) -> Table:
+    """Return the seconds in which a new process compiles all kernels of a family."""
+    table = Table("family", "seconds", title="compiling")
+    code = "import sys, pkgutil; [pkgutil.resolve_name(k).compile() for k in sys.argv[1:]]"
+    for name in work.families:
+        places = sorted({place for method in family(name).methods for place in method.kernels})
+        with tempfile.TemporaryDirectory() as folder:
+            begin = time.perf_counter()
+            subprocess.run(
+                [sys.executable, "-c", code, *places],
+                env=os.environ | {"XDG_CACHE_HOME": folder},
+                check=True,
+            )
+            table.add_row(name, f"{time.perf_counter() - begin:.1f}")
+    return table
+
+
 def start(work: Work) -> Table:
     """Return what the first task of a process waits before its clock starts, and later ones."""
     table = Table("family", "seconds of the first task", "of two more", title="start")
@@ -178,7 +242,7 @@ def start(work: Work) -> Table:
     return table
 
 
-TABLES = {"gaps": gaps, "growth": growth, "start": start}
+TABLES = {"gaps": gaps, "growth": growth, "moves": moves, "start": start, "compiling": compiling}
 
 
 def main(words: Sequence[str] | None = None) -> None:

@@ -92,3 +92,13 @@ def test_growth_starts_at_half_of_the_papers_size_with_a_bound_and_two_searches(
     assert {key: settings[key] / 2 for key in bench_gaps.SIZES[name]} == bench_gaps.SIZES[name]
     bound, *schedules = (family(name).method(each) for each in bench_gaps.PARTS[name])
     assert bound.kind == "bound" and {each.kind for each in schedules} <= {"algorithm", "baseline"}
+
+
+def test_moves_counts_those_of_the_local_search(
+    work: bench_gaps.Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench_gaps, "PARTS", {"ring": ("area", "local-search", "sjf-bco")})
+    open_one = sg.generate("ring", preset="medium", seed=1)  # lists do not meet the bound
+    monkeypatch.setattr(sg, "generate", lambda name, **_: open_one)
+    ((family, search, shown),) = rows(bench_gaps.moves(work))
+    assert (family, search) == ("ring", "local-search") and float(shown.split()[0]) > 0
