@@ -144,10 +144,11 @@ def test_the_search_of_a_batch_leaves_out_what_weighs_least() -> None:
     assert set(found.placements) == {"j2", "j3"}
 
 
-def test_the_search_of_a_batch_ends_when_no_job_is_left_out() -> None:
-    instance = instance_of(
-        [slots(2)] * 2, servers=ONE_GPU, objective="scheduled_weight", deadline=5
-    )
+@pytest.mark.parametrize("weights", [(1, 1), (0.5, 0.1)])
+def test_the_search_of_a_batch_ends_when_no_job_is_left_out(weights: tuple[float, float]) -> None:
+    """0.5 + 0.1 is 0.6, but the bound is 6 x 0.1, which is more in doubles."""
+    jobs = [slots(2, weight=weight) for weight in weights]
+    instance = instance_of(jobs, servers=ONE_GPU, objective="scheduled_weight", deadline=5)
     state = initial_state(instance, RunContext({}, "highs", Budget(), Record()))
     given = LpGuide(np.zeros((2, 1)), np.arange(2.0), np.arange(2.0) + 1)
     assert search(instance, state, given, Clock(), 1000) == {"moves": 0, "end": "the bound is met"}

@@ -47,6 +47,7 @@ MAX_MOVES = 10**9  # moves per job with a time limit, which ends the search
 # One is drawn for each move: factor of the prices, and weight of the room next to a run.
 GENES = np.array(list(product((0.2, 0.2, 0.5, 0.8, 1.0), (0.0, 0.5))))
 MAX_REMOVED = 4  # jobs that a move removes
+ROUNDING = 1e-13  # relative: sums of weights lose less in doubles
 HOT, COLD = 0.03, 3e-4  # first and last temperature, relative to the mean value of a job
 
 
@@ -192,7 +193,7 @@ def search(
         weight = np.array([job.weight for job in instance.jobs], dtype=float)
         problem = problem._replace(alone=np.zeros(jobs), left_out=weight)
         plan.cost[:] = np.where(plan.mode < 0, weight, 0.0)
-        target += weight.sum()
+        target += weight.sum() * (1 + ROUNDING)
     terms = Terms(np.arange(jobs), np.zeros(jobs, dtype=np.int64), GENES, MAX_REMOVED)
     _, made = anneal(
         KERNEL.entry(instance), problem, partial.state, terms, hot=HOT, cold=COLD,
