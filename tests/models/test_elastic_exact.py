@@ -1,6 +1,7 @@
 """`exact` of family `elastic`, and its programs, against enumeration."""
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -110,6 +111,18 @@ def test_a_closed_horizon_without_a_schedule_is_proved_empty() -> None:
     check(two, run("exact", two))
     three = instance_of([J1, J1, J1], horizon=3, horizon_policy="closed")
     assert run("exact", three).infeasible
+
+
+def test_a_closed_horizon_in_which_nothing_is_found_has_no_local_search(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No stage answers here; the prices come in time, but there is no schedule to improve."""
+    monkeypatch.setattr(SearchState, "child", lambda *args, **more: None)
+    monkeypatch.setattr(exact, "KERNEL", SimpleNamespace(compiled=lambda instance: True))
+    three = instance_of([J1, J1, J1], horizon=3, horizon_policy="closed")
+    outcome = run("exact", three)
+    assert outcome.schedule is None and not outcome.infeasible
+    assert outcome.trace["search"]["moves"] == 0
 
 
 def test_light_weights_are_weighed() -> None:

@@ -171,11 +171,13 @@ def search(
 ) -> dict[str, Any]:
     """Improve the incumbent of a state, all jobs in modes; return the moves and why they ended.
 
-    In a batch problem the search minimises the weight that is left out.
+    In a batch problem the search minimises the weight that is left out. In a closed horizon there
+    may be no incumbent; then it makes no moves.
 
     `asked`: moves for each job; None: as time allows.
     """
-    assert state.schedule is not None
+    if state.schedule is None:
+        return {"moves": 0, "end": NO_PLACE}
     moves = asked if asked is not None else MOVES if clock.limit is None else MAX_MOVES
     runs, end = runs_from(instance, state.schedule), instance.deadline
     try:
