@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from schedgap.models.elastic.methods import PROGRAMS
 from schedgap.models.elastic.modes import cluster, modes
 from schedgap.models.elastic.programs import compact, intervals, linearised
 from schedgap.models.elastic.programs.columns import placements as minimal
-from schedgap.models.elastic.programs.columns import schedule_of
+from schedgap.models.elastic.programs.columns import runs_from, schedule_of
 from schedgap.models.elastic.time_windows import windows
 from schedgap.solvers import Clock, solve
 from schedgap.solvers.children.processes import run_child
@@ -208,6 +209,30 @@ def test_weights_without_a_step_are_refused_by_cp_sat() -> None:
     instance = instance_of([{**J1, "weight": math.pi}])
     with pytest.raises(ScaleError, match="weights"):
         intervals.build(instance, span=known_windows(instance))
+
+
+@pytest.mark.parametrize(("batches", "workers", "duration"), [(1, 2, 2), (2, 4, 2)])
+def test_a_split_run_that_cp_sat_puts_on_one_server_is_read_in_a_mode(
+    batches: int, workers: int, duration: int
+) -> None:
+    """Split, 3 workers take 2 slots, and 4 take 3. On one server 2 and 4 workers take 2 slots."""
+    job = {"batches_per_chunk": batches, "chunks": 4, "gradient_size": 0.2}
+    ring = instance_of(
+        [{**job, "train_time": {"w1": 1}, "update_time": 0}],
+        architecture="ring_allreduce",
+        servers=[{"id": h, "capacity": {"gpu": 4, "cpu": 8, "bandwidth": 4}} for h in ("s1", "s2")],
+    )
+    own = modes(ring, 0)
+    split = max((mode for mode in own if not mode.central), key=lambda mode: mode.workers)
+    values = {f"z[0,{k}]": int(mode == split) for k, mode in enumerate(own)}
+    values |= {"start[0]": 2, "y[0,0,0]": split.workers}
+    named = [SimpleNamespace(name=name) for name in values]
+    model: Any = SimpleNamespace(proto=SimpleNamespace(variables=named))
+    schedule = intervals.read(model, ring, [*values.values()])
+    assert list(rules.check(ring, schedule.to_data(ring), {})) == []
+    (run,) = runs_from(ring, schedule)
+    assert run.mode in own
+    assert (run.start, run.mode.workers, run.mode.duration) == (2, workers, duration)
 
 
 def test_a_schedule_of_nothing_is_read() -> None:

@@ -12,7 +12,12 @@ import numpy as np
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic.modes import MAX_WORKERS, ElasticCluster, Mode, cluster, modes
 from schedgap.models.elastic.placement import fits, workers_served
-from schedgap.models.elastic.programs.columns import run_at, runs_from, schedule_of
+from schedgap.models.elastic.programs.columns import (
+    ElasticRun,
+    run_at,
+    runs_from,
+    schedule_of,
+)
 from schedgap.models.elastic.programs.whole_numbers import IntegerData, exact_integers
 from schedgap.models.elastic.time_windows import ElasticWindows
 
@@ -213,8 +218,29 @@ def read(
                 continue
             workers = {h: sum(named.get(f"y[{j},{h},{m}]", 0) for m in M) for h in H}
             ps = {h: sum(named.get(f"s[{j},{h},{p}]", 0) for p in P) for h in H}
-            runs.append(run_at(j, mode, named[f"start[{j}]"], workers, ps))
+            run = run_at(j, mode, named[f"start[{j}]"], workers, ps)
+            runs.append(run if mode.central else _central(instance, run))
     return schedule_of(instance, runs)
+
+
+def _central(instance: ElasticInstance, run: ElasticRun) -> ElasticRun:
+    """Return a split run in a central mode if all is on one server, which the model allows.
+
+    The mode has no more workers, and is no longer.
+    """
+    servers = {h for h, _ in (*run.workers, *run.ps)}
+    if len(servers) > 1:
+        return run
+    mode = max(
+        (
+            mode
+            for mode in modes(instance, run.job)
+            if mode.central and mode[:2] == run.mode[:2] and mode.workers <= run.mode.workers
+        ),
+        key=lambda mode: mode.workers,
+        default=run.mode,
+    )
+    return run_at(run.job, mode, run.start, dict.fromkeys(servers, mode.workers), dict(run.ps))
 
 
 def start(
