@@ -120,12 +120,13 @@ def run_child(
     at most max(1.2 s, 6 %) later. For a child of a child, imports and the start of the process
     count, too. Such a child is killed at most max(0.9 s, 4.8 %) after the limit of this call.
     `memory_mb`: limit of the resident memory of the child and its children in MB; beyond it they
-    are killed. `on_message`: called in this thread. If it raises, the child is killed and the
-    exception propagates. `engine`: the engine that the function loads, or None. It is imported
-    before the function starts, and an idle process of an earlier call with the same engine is used
-    if there is one. `helpers`: engines for which the child process starts child processes before
-    the function starts, and a module that these load. `interrupt`: for calls from a thread, which
-    does not receive Ctrl-C: when set, the child is killed and KeyboardInterrupt is raised.
+    are killed. What a reused process still holds from earlier tasks does not count. `on_message`:
+    called in this thread. If it raises, the child is killed and the exception propagates. `engine`:
+    the engine that the function loads, or None. It is imported before the function starts, and an
+    idle process of an earlier call with the same engine is used if there is one. `helpers`: engines
+    for which the child process starts child processes before the function starts, and a module that
+    these load. `interrupt`: for calls from a thread, which does not receive Ctrl-C: when set, the
+    child is killed and KeyboardInterrupt is raised.
 
     Returns
     -------
@@ -249,8 +250,8 @@ class _Worker:
         with contextlib.suppress(OSError):
             write_frame(self.process.stdin, task)
 
-    def observe(self) -> float:
-        """Note memory and CPU time of the process and its descendants; return the memory in MB."""
+    def observe(self) -> None:
+        """Note memory and CPU time of the process and its descendants."""
         total = root = _Usage()
         for process in self._tree():
             with contextlib.suppress(psutil.Error), process.oneshot():
@@ -263,7 +264,6 @@ class _Worker:
         self.peak_mb = max(self.peak_mb, total.mb)
         if total.cpu >= self.last.cpu:  # CPU time falls only while processes end
             self.last = _Usage(total.mb, total.cpu, root.mb, root.cpu)
-        return total.mb
 
     def begin(self, cpu: float, mb: float, helpers: bool) -> None:
         """Receive the child's own CPU time and memory at the start of the function."""
@@ -408,11 +408,11 @@ def _attend(
             worker.observe()
             worker.kill()
         if killed is None and now >= next_check:
-            megabytes = worker.observe()
+            worker.observe()
             # With thousands of processes a check is slow: spend at most a twentieth of the time on
             # it.
             next_check = max(now + _CHECK_SECONDS, now + 20 * (time.monotonic() - now))
-            if memory_mb is not None and megabytes > memory_mb:
+            if memory_mb is not None and worker.spent()[1] > memory_mb:
                 killed = "memory"
                 worker.kill()
         try:

@@ -51,11 +51,21 @@ def leave(send: Any, code: int) -> None:
     os._exit(code)
 
 
+KEPT: list[bytearray] = []
+
+
 def hog(send: Any, step_mb: int, pause: float) -> None:
     hoard = []
     while True:
         hoard.append(bytearray(os.urandom(1)) * (step_mb << 20))
         time.sleep(pause)
+
+
+def keep(send: Any, mb: int, seconds: float) -> int:
+    """Hold memory beyond the end of the task; return the process."""
+    KEPT.append(bytearray(os.urandom(1)) * (mb << 20))
+    time.sleep(seconds)
+    return os.getpid()
 
 
 def talk(send: Any) -> str:

@@ -90,6 +90,14 @@ def test_a_memory_hog_is_stopped(step_mb: int, pause: float) -> None:
     assert reply.outcome == "memory" and reply.seconds < 10
 
 
+def test_what_a_reused_process_holds_does_not_count_against_the_limit() -> None:
+    first = run_child("child_tasks:keep", 300, 0.0, engine="own-keeper")
+    second = run_child("child_tasks:keep", 1, 0.5, engine="own-keeper", memory_mb=200)
+    assert (second.outcome, second.value) == ("done", first.value)
+    third = run_child("child_tasks:keep", 300, 0.5, engine="own-keeper", memory_mb=200)
+    assert third.outcome == "memory"
+
+
 def test_what_a_child_prints_does_not_reach_our_output() -> None:
     code = f"""
         import sys
