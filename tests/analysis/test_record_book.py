@@ -733,7 +733,10 @@ def test_the_command_updates_lists_and_verifies(solved: Path, tmp_path: Path) ->
     ]
     code, said = _command("records", "edge-a", "--book", place, "--json")
     assert [row["schedule"] for row in json.loads(said)] == [44, None, None, None, None]
-    assert "edge-a1" in _command("records", "edge", "--book", place)[1]
+    said = _command("records", "edge", "--book", place)[1]
+    assert "edge-a1" in said
+    cases = len(sg.library("edge"))
+    assert f"\nbeside the book: {cases} worst cases of methods, by sg.library() in Python\n" in said
     assert _command("records", "verify", "edge-a1", "--book", place) == (
         0, "1 instances: no faults found\n",
     )  # fmt: skip

@@ -51,6 +51,7 @@ def records(
     worse, or replaced without an improvement.
     """
     from schedgap.analysis.book.records import records as book_of
+    from schedgap.instances.library import library
 
     given = words or []
     action = given[0] if given and given[0] in ACTIONS else ""
@@ -65,10 +66,12 @@ def records(
         raise typer.Exit(0 if found else 1)
     if action == "verify":
         books = [book_of(name, book=book) for name in given[1:] or ["records"]]
-        found = (fault for part in books for fault in part.verify(since=since))
-        faults = [*dict.fromkeys(found)]  # a missing instance is a fault of each part
+        every = (fault for part in books for fault in part.verify(since=since))
+        faults = [*dict.fromkeys(every)]  # a missing instance is a fault of each part
         show.book_verified(sum(map(len, books)), faults, as_json=as_json)
         raise typer.Exit(1 if faults else 0)
     if len(given) > 1:
         raise UsageError(f"records {given[0]}: need one family or one instance")
-    show.records(book_of(given[0] if given else None, book=book).rows(), as_json=as_json)
+    rows = book_of(given[0] if given else None, book=book).rows()
+    worst_cases = sum(len(library(name)) for name in {row["family"] for row in rows})
+    show.records(rows, worst_cases, as_json=as_json)
