@@ -78,6 +78,10 @@ def test_the_record_book_is_verified_without_a_solver() -> None:
     told = "\n".join(step.get("run", "") for step in job["steps"])
     assert "pip install --editable .\n" in told  # no further engine
     assert told.index("pip uninstall --yes highspy") < told.index("schedgap records verify")
+    assert job["steps"][0]["with"]["fetch-depth"] == 2  # HEAD^1 is there
+    pull = told[told.index('"$GITHUB_EVENT_NAME" = pull_request') : told.index("else")]
+    assert "git worktree add ../base HEAD^1\n" in pull
+    assert "schedgap records verify --since ../base/instances/book\n" in pull
 
 
 def test_windows_runs_the_same_tests_without_make() -> None:

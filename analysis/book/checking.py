@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from schedgap.analysis.book.improvements import losses
 from schedgap.analysis.records.folder import UNKNOWN_GRID, TaskRecord, read_record
 from schedgap.analysis.records.sessions import Session
 from schedgap.analysis.results.bounds import Scale
@@ -257,16 +258,22 @@ def stored(book: Book, side: Side, instance: Instance) -> Solution:
         raise error.inside(str(file)) from None
 
 
-def faults_of(send: Callable[[object], None], folder: str, name: str) -> list[str]:
-    """Return what is wrong with an instance of a book and with its records, in this process."""
+def faults_of(
+    send: Callable[[object], None], folder: str, name: str, since: str | None = None
+) -> list[str]:
+    """Return what is wrong with an instance of a book and with its records, in this process.
+
+    `since`: folder of an older book, of which nothing may be lost.
+    """
     book = Book(folder)
     instance = book.instance(name)
     records = book.records(instance.family)
-    return [
+    found = [
         f"{problem}: {fault}" if problem else fault
         for problem, entry in records.records.get(name, {}).items()
         for fault in _faults(book, records, instance, name, problem, entry)
     ]
+    return found if since is None else [*found, *losses(book, Book(since), instance, name)]
 
 
 def _faults(

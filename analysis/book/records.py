@@ -12,7 +12,7 @@ from schedgap.analysis.book.updating import Update, update
 from schedgap.analysis.records.ratios import RatioInterval, interval_text, ratio_interval
 from schedgap.analysis.results.bounds import Scale
 from schedgap.analysis.results.solution import Solution
-from schedgap.errors import SchedgapError, UsageError, choices
+from schedgap.errors import InputError, SchedgapError, UsageError, choices
 from schedgap.instances.arguments import a_path, a_text, checked
 from schedgap.instances.book import TIERS, Book, Entry, SideName
 from schedgap.instances.families import OWN
@@ -170,13 +170,27 @@ class RecordBook:
         """
         return update(self._book, sources, seconds=seconds, memory_mb=memory_mb, on_line=on_line)
 
-    def verify(self, *, seconds: float = SECONDS, memory_mb: float = MEMORY_MB) -> list[str]:
+    def verify(
+        self,
+        *,
+        since: str | os.PathLike[str] | None = None,
+        seconds: float = SECONDS,
+        memory_mb: float = MEMORY_MB,
+    ) -> list[str]:
         """Check every instance, schedule and bound again, without an engine; return the faults.
 
         Parameters
         ----------
+        since : path, optional
+            Folder of an older book. It is a fault if an instance, a record or a line of the changes
+            is missing, a recipe is changed, or a record is replaced by one that is no better.
         seconds, memory_mb : float
             Limits of the check of one instance.
+
+        Raises
+        ------
+        InputError
+            If the older book is damaged or has no records.
         """
         unknown = [
             f"{name}: no such instance"
@@ -184,15 +198,26 @@ class RecordBook:
             for name in self._book.records(family).records
             if name not in self._book.recipes
         ]
+        missing = [] if since is None else self._missing(Book(since))
         with ThreadPoolExecutor(2) as pool:
-            found = pool.map(lambda name: list(self._faults(name, seconds, memory_mb)), self.names)
-            return unknown + [fault for faults in found for fault in faults]
+            found = pool.map(
+                lambda name: list(self._faults(name, since, seconds, memory_mb)), self.names
+            )
+            return unknown + missing + [fault for faults in found for fault in faults]
 
-    def _faults(self, name: str, seconds: float, memory_mb: float) -> Iterator[str]:
+    def _missing(self, older: Book) -> list[str]:
+        """Return which instances of an older book are missing, whatever the names."""
+        if not any(older.records(family).records for family in OWN):
+            raise InputError("a book without records", file=str(older.path))
+        return [f"{name}: missing" for name in older.recipes if name not in self._book.recipes]
+
+    def _faults(
+        self, name: str, since: str | os.PathLike[str] | None, seconds: float, memory_mb: float
+    ) -> Iterator[str]:
         try:
             faults = limited(
                 "schedgap.analysis.book.checking:faults_of", str(self._book.path), name,
-                seconds=seconds, memory_mb=memory_mb,
+                None if since is None else str(since), seconds=seconds, memory_mb=memory_mb,
             )  # fmt: skip
         except Exception as error:  # noqa: BLE001 - what the book has may come from anybody
             faults = f"{type(error).__name__}: {error}"

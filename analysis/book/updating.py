@@ -10,6 +10,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from schedgap.analysis.book.checking import Offer, Offers, status_of
+from schedgap.analysis.book.improvements import improves
 from schedgap.analysis.results.bounds import Scale
 from schedgap.errors import ContradictionError, InputError, SchedgapError
 from schedgap.instances.book import LOCK, Book, Change, Entry, Records, Side
@@ -138,7 +139,12 @@ def enter(book: Book, offers: Offers) -> list[Change]:
 def _enter(book: Book, offers: Offers, scale: Scale, folder: Path) -> list[Change]:
     index = book.records(folder.name)
     known = index.records.get(offers.instance, {}).get(offers.problem, Entry())
-    better = [offer for offer in offers.offers if _is_better(scale, offer, known)]
+    better = [
+        offer
+        for offer in offers.offers
+        if (old := known.side(offer.side)) is None
+        or improves(scale, offer.side, offer.value, old.value)
+    ]
     if not better:
         return []
     changed = _with(index, offers, better, known, scale)
@@ -149,18 +155,6 @@ def _enter(book: Book, offers: Offers, scale: Scale, folder: Path) -> list[Chang
     write_json(folder / "records.json", changed.model_dump(mode="json"))
     _remove_unused(folder, changed)
     return list(changed.changes[: len(better)])
-
-
-def _is_better(scale: Scale, offer: Offer, entry: Entry) -> bool:
-    """Return whether an offer improves an entry of the book."""
-    old = entry.side(offer.side)
-    if old is None:
-        return True
-    if offer.side == "bound":
-        return not scale.implies(old.value, offer.value)
-    least = scale.sense == "min"
-    less = offer.value < old.value if least else offer.value > old.value
-    return less and not scale.same(offer.value, old.value)
 
 
 def _with(

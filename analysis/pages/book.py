@@ -12,9 +12,11 @@ from schedgap.analysis.pages.families import markdown_table
 from schedgap.analysis.records.ratios import rounded
 from schedgap.instances.book import TIERS, Book, Finder
 from schedgap.instances.families import OWN
+from schedgap.instances.library import library
 from schedgap.models.family import family
 
 LIMITS = {"a": 30, "b": 300, "c": 300, "p": 600}  # seconds of a method on an instance
+FIXED = "exact:synchronization=fixed"  # in tiers a and b of family hare, next to `exact`
 SEARCHES = {  # in tier c next to `exact`, which has less time for the same search
     "hare": "local-search",
     "elastic": "lp-guided",
@@ -24,7 +26,7 @@ SEARCHES = {  # in tier c next to `exact`, which has less time for the same sear
 }
 WHY = {  # what the bounds of open instances leave out
     "hare": "The bounds relax the capacity of GPUs: they schedule each job alone at prices, or as "
-    "a fluid over classes of GPUs.",
+    "a fluid over classes of GPUs. Those of the variant also let the tasks of a round start apart.",
     "elastic": "The bounds are linear relaxations, in which fractions of several runs may serve a "
     "job.",
     "edge": "The bounds are linear relaxations over runs of jobs. `type-bound`, for full scale, "
@@ -44,7 +46,7 @@ much time again:
 ```
 
 `schedgap records update runs/...` then enters what the runs have found. A record of any other
-method is from an earlier edition. %(edition)s
+method is from an earlier edition, or is a bound of a variant. %(edition)s
 """
 
 
@@ -90,7 +92,9 @@ def _overview(rows: Sequence[Mapping[str, Any]]) -> str:
     note = (
         "An empty cell means that an instance of the tier has no schedule or no bound yet. In the "
         "pictures below,\na bar spans the possible ratios of the best schedule to the optimum, and "
-        "a dot is a closed instance."
+        "a dot is a closed instance.\n\n"
+        f"Beside the book, the [worst-case library](worst-cases.md) has {len(library())} small "
+        "instances on which methods do badly:\n`sg.library()` in Python returns them."
     )
     return f"{markdown_table(head, cells)}\n\n{note}"
 
@@ -138,7 +142,11 @@ def _kind(evidence: str) -> str:
 
 def _open(name: str, rows: Sequence[Mapping[str, Any]]) -> str:
     """Return which instances are open, and why."""
-    names = [f"`{row['instance']}`" for row in rows if row["status"] == "open"]
+    names = [
+        f"`{row['instance']}`" + (f" ({row['problem']})" if row["problem"] else "")
+        for row in rows
+        if row["status"] == "open"
+    ]
     if not names:
         return "All instances are closed."
     return f"**Open**: {', '.join(names)}. {WHY[name]}"
@@ -159,12 +167,18 @@ def _holders(rows: Sequence[Mapping[str, Any]]) -> str:
 def _commands(book: RecordBook) -> str:
     commands = [
         f"schedgap compare records/{name}-{tier} "
-        f"--methods exact{',' + SEARCHES[name] if tier == 'c' else ''} "
+        f"--methods {_methods(name, tier)} "
         f"--time-limit {limit} --workers 1 --seed 1 --run runs/{tier}"
         for tier, limit in LIMITS.items()
         for name in OWN
     ]
     return COMMANDS % {"commands": "\n".join(commands), "edition": _edition(book)}
+
+
+def _methods(name: str, tier: str) -> str:
+    if tier == "c":
+        return f"exact,{SEARCHES[name]}"
+    return f"exact,{FIXED}" if name == "hare" and tier in "ab" else "exact"
 
 
 def _edition(book: RecordBook) -> str:

@@ -562,6 +562,120 @@ def test_a_record_of_no_instance_is_a_fault(filled: Path, tmp_path: Path) -> Non
     assert "edge-z1: no such instance" in sg.records("edge-a1", book=copied).verify()
 
 
+# --- an older book --------------------------------------------------------------------------------
+
+
+def _entry(data: Data) -> Data:
+    found: Data = data["records"]["edge-a1"][""]
+    return found
+
+
+def _no_entry(data: Data) -> None:
+    del data["records"]["edge-a1"]
+
+
+def _no_bound(data: Data) -> None:
+    _entry(data).update(bound=None, status="open")
+
+
+def _worse_bound(data: Data) -> None:
+    _entry(data)["bound"]["value"] -= 1
+    _entry(data)["status"] = "open"
+    last = next(each for each in data["changes"] if each["side"] == "bound")
+    data["changes"].insert(0, last | {"value": last["value"] - 1})
+
+
+def _other_name(data: Data) -> None:
+    _entry(data)["schedule"]["by"]["method"] = "mine"
+
+
+def _no_first_change(data: Data) -> None:
+    data["changes"].append(data["changes"].pop(0))
+
+
+@pytest.mark.parametrize(
+    ("change", "faults"),
+    [
+        (_no_entry, ["schedule: missing, was 32", "bound: missing, was 32"]),
+        (_no_bound, ["bound: missing, was 32"]),
+        (_worse_bound, ["bound: 31 is worse than 32 before"]),
+        (_other_name, ["schedule: replaced without an improvement"]),
+        (_no_first_change, ["changes: older lines are missing"]),
+    ],
+)
+def test_what_is_lost_since_an_older_book_is_a_fault(
+    filled: Path, tmp_path: Path, change: Callable[[Data], None], faults: list[str]
+) -> None:
+    copied = shutil.copytree(filled, tmp_path / "copy")
+    file = copied / "edge" / "records.json"
+    data = json.loads(file.read_text())
+    change(data)
+    file.write_text(json.dumps(data))
+    book = sg.records("edge-a1", book=copied)
+    assert not book.verify()  # what is left is right
+    assert book.verify(since=filled) == [f"edge-a1: {fault}" for fault in faults]
+    assert not sg.records("edge-a1", book=filled).verify(since=filled)
+
+
+def test_a_worse_schedule_in_the_place_of_a_record_is_a_fault(
+    book: sg.RecordBook, filled: Path, solved: Path, tmp_path: Path
+) -> None:
+    """With its own file and line of the changes, and in a variant."""
+    place = book._book.path
+    book.update(solved / "edge-a1-fifo.json", solved / "hare-a1-list.json")
+    assert not sg.records("edge-a1", book=place).verify()
+    assert sg.records("edge-a1", book=place).verify(since=filled) == [
+        "edge-a1: schedule: 44 is worse than 32 before",
+        "edge-a1: bound: missing, was 32",
+        "edge-a1: changes: older lines are missing",
+    ]
+    faults = sg.records("hare-a1", book=place).verify(since=filled)
+    assert any(fault.startswith("hare-a1: fixed: schedule: missing, was ") for fault in faults)
+    older = shutil.copytree(place, tmp_path / "older")
+    assert book.update(solved / "edge-a1-exact.json").taken
+    assert not sg.records("edge-a1", book=place).verify(since=older)  # better, and more
+
+
+def _with_recipes(folder: Path, change: Callable[[str], str]) -> Path:
+    (folder / "edge").mkdir(exist_ok=True)
+    text = (HERE / "edge" / "recipes.toml").read_text()
+    (folder / "edge" / "recipes.toml").write_text(change(text))
+    return folder
+
+
+def test_a_changed_recipe_and_a_missing_instance_are_faults(filled: Path, tmp_path: Path) -> None:
+    """A recipe of another instance, with the hash of that one, is a recipe that works."""
+    first, second = (Book().recipes[f"edge-a{n}"] for n in (1, 2))
+    other = sg.generate("edge", preset=first.preset, seed=7, settings=first.settings)
+    copied = shutil.copytree(filled, tmp_path / "copy")
+    _with_recipes(
+        copied,
+        lambda text: (
+            text.replace(f"seed = {first.seed}", "seed = 7", 1)
+            .replace(first.sha256, other.sha256)
+            .replace(second.about, "in other words")
+        ),
+    )
+    (copied / "edge" / "records.json").unlink()
+    names = sg.records("edge-a", book=copied)
+    assert not names.verify()
+    assert names.verify(since=filled) == ["edge-a1: recipe: changed: sha256, seed"]
+    _with_recipes(copied, lambda text: text[text.index("[edge-a2]") :])
+    code, said = _command("records", "verify", "edge-a2", "edge-a3", "--book", copied,
+                          "--since", filled)  # fmt: skip
+    assert (code, said) == (1, "edge-a1: missing\n2 instances: 1 faults\n")
+
+
+def test_an_older_book_must_have_records(
+    filled: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("--book", filled, "--since", tmp_path)
+    assert _command("records", "verify", "edge-a1", *words)[0] == 2
+    assert "a book without records" in capsys.readouterr().err
+    assert _command("records", "edge-a1", *words)[0] == 2
+    assert "--since: only with 'verify'" in capsys.readouterr().err
+
+
 # --- tables ---------------------------------------------------------------------------------------
 
 
@@ -619,7 +733,10 @@ def test_the_command_updates_lists_and_verifies(solved: Path, tmp_path: Path) ->
     ]
     code, said = _command("records", "edge-a", "--book", place, "--json")
     assert [row["schedule"] for row in json.loads(said)] == [44, None, None, None, None]
-    assert "edge-a1" in _command("records", "edge", "--book", place)[1]
+    said = _command("records", "edge", "--book", place)[1]
+    assert "edge-a1" in said
+    cases = len(sg.library("edge"))
+    assert f"\nbeside the book: {cases} worst cases of methods, by sg.library() in Python\n" in said
     assert _command("records", "verify", "edge-a1", "--book", place) == (
         0, "1 instances: no faults found\n",
     )  # fmt: skip

@@ -33,6 +33,13 @@ def records(
         Path | None,
         typer.Option(metavar="FOLDER", help="Another record book. [default: the bundled one]"),
     ] = None,
+    since: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="With 'verify': an older record book, of which nothing may be lost.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """List benchmark instances with the best schedule and the best bound known of each.
@@ -40,12 +47,16 @@ def records(
     `update` takes over what run folders and solution files improve. A schedule must obey the rules,
     and a bound must have a certificate or a proof; both are checked here. The exit code is 1 if a
     file is refused. `verify` checks the whole book again, without an engine; the exit code is 1 if
-    something is wrong.
+    something is wrong. With `--since` it is also a fault if something of an older book is missing,
+    worse, or replaced without an improvement.
     """
     from schedgap.analysis.book.records import records as book_of
+    from schedgap.instances.library import library
 
     given = words or []
     action = given[0] if given and given[0] in ACTIONS else ""
+    if since is not None and action != "verify":
+        raise UsageError("--since: only with 'verify'")
     if action == "update":
         if len(given) < 2:
             raise UsageError("update: need run folders or solution files")
@@ -55,9 +66,12 @@ def records(
         raise typer.Exit(0 if found else 1)
     if action == "verify":
         books = [book_of(name, book=book) for name in given[1:] or ["records"]]
-        faults = [fault for part in books for fault in part.verify()]
+        every = (fault for part in books for fault in part.verify(since=since))
+        faults = [*dict.fromkeys(every)]  # a missing instance is a fault of each part
         show.book_verified(sum(map(len, books)), faults, as_json=as_json)
         raise typer.Exit(1 if faults else 0)
     if len(given) > 1:
         raise UsageError(f"records {given[0]}: need one family or one instance")
-    show.records(book_of(given[0] if given else None, book=book).rows(), as_json=as_json)
+    rows = book_of(given[0] if given else None, book=book).rows()
+    worst_cases = sum(len(library(name)) for name in {row["family"] for row in rows})
+    show.records(rows, worst_cases, as_json=as_json)

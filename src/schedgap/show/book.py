@@ -9,10 +9,11 @@ if TYPE_CHECKING:
 from schedgap.show.console import json_document, lines, number, one_line, table
 
 
-def records(rows: Sequence[Mapping[str, Any]], *, as_json: bool) -> None:
+def records(rows: Sequence[Mapping[str, Any]], worst_cases: int, *, as_json: bool) -> None:
     """Print the table of the record book.
 
-    `rows`: as `RecordBook.rows` returns them. `as_json`: whether to print JSON instead of text.
+    `rows`: as `RecordBook.rows` returns them. `worst_cases`: how many instances the worst-case
+    library has for their families. `as_json`: whether to print JSON instead of text.
     """
     if as_json:
         json_document([*rows])
@@ -40,6 +41,7 @@ def records(rows: Sequence[Mapping[str, Any]], *, as_json: bool) -> None:
     table(columns, cells, spare=("what it stands for", "evidence", "bound by"))
     closed = sum(row["status"] == "closed" for row in rows)
     lines(f"{len(rows)} records, {closed} closed; ratio of the schedule to the optimum")
+    lines(f"beside the book: {worst_cases} worst cases of methods, by sg.library() in Python")
 
 
 def book_update(found: "Update", *, as_json: bool) -> None:
