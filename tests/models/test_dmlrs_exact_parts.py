@@ -17,7 +17,7 @@ from schedgap.models.dmlrs.bounds.machine_patterns import (
 )
 from schedgap.models.dmlrs.bounds.solve_relaxations import initial_state
 from schedgap.models.dmlrs.exact import exact as exact_module
-from schedgap.models.dmlrs.exact import logic_based_benders
+from schedgap.models.dmlrs.exact import logic_based_benders, stages
 from schedgap.models.dmlrs.exact.exact import exact
 from schedgap.models.dmlrs.exact.logic_based_benders import benders_stage
 from schedgap.models.mechanisms.knapsack import NodeBudget
@@ -134,7 +134,7 @@ def test_a_schedule_that_the_rules_refuse_by_a_hair_closes_no_gap():
     instance = by_a_hair()
     call = RunContext({}, "highs", Budget(Clock(60)), NullProgress())
     found = initial_state(instance, call)
-    assert not exact_module._refute(found, instance, call.budget)
+    assert not stages.refute_utilities(instance, found, call.budget)
     assert optimum(instance) == 5 <= -found.lower
     report = benders_stage(found, instance, -5.0, master="highs", budget=call.budget)
     assert not report.complete
@@ -303,12 +303,13 @@ def test_exact_decides_with_cp_sat_or_highs(monkeypatch, installed):
     jobs = [job(f"j{u}", 1, [u], **pair) for u in (9.0, 8.0, 7.0)]
     instance = instance_of(jobs, [{"gpu": 3, "cpu": 9}] * 2, horizon=1)
     prices = np.zeros((1, len(instance.resources)))
-    monkeypatch.setattr(exact_module, "is_installed", lambda engine: installed)
+    monkeypatch.setattr(stages, "is_installed", lambda engine: installed)
     monkeypatch.setattr(exact_module, "search", lambda *args, **settings: None)
     for stage in ("list_stage", "solve_columns"):
         monkeypatch.setattr(exact_module, stage, lambda *args, **settings: prices)
-    monkeypatch.setattr(exact_module, "generate_patterns", lambda *args, **settings: None)
-    monkeypatch.setattr(exact_module, "_refute", lambda *args, **settings: False)
+    monkeypatch.setattr(exact_module, "bound_by_patterns", lambda *args: None)
+    for module in (exact_module, stages):
+        monkeypatch.setattr(module, "refute_utilities", lambda *args, **settings: False)
     found = exact(instance, RunContext({}, "highs", Budget(Clock(60)), NullProgress()))
     assert worth(instance, found.schedule) == 17 == pytest.approx(found.bound)
     assert found.trace["benders"]["cuts"] >= 1 and found.trace["proof"] == ["benders"]
@@ -317,8 +318,18 @@ def test_exact_decides_with_cp_sat_or_highs(monkeypatch, installed):
 @pytest.mark.parametrize(
     ("few", "order"),
     [
-        (10**6, ["search", "_decide", "solve_columns", "generate_patterns", "search"]),
-        (0, ["search", "solve_columns", "search", "_decide", "generate_patterns", "search"]),
+        (10**6, ["search", "decide_by_packing", "solve_columns", "bound_by_patterns", "search"]),
+        (
+            0,
+            [
+                "search",
+                "solve_columns",
+                "search",
+                "decide_by_packing",
+                "bound_by_patterns",
+                "search",
+            ],
+        ),
     ],
 )
 def test_where_cp_sat_may_not_end_columns_and_a_search_at_their_prices_come_first(
@@ -335,10 +346,10 @@ def test_where_cp_sat_may_not_end_columns_and_a_search_at_their_prices_come_firs
 
     monkeypatch.setattr(exact_module, "FEW_COLUMNS", few)
     monkeypatch.setattr(exact_module, "list_stage", lambda *arguments: prices)
-    monkeypatch.setattr(exact_module, "_refute", lambda *arguments, **settings: False)
-    for stage, answer in {"solve_columns": prices, "_decide": False}.items():
+    monkeypatch.setattr(exact_module, "refute_utilities", lambda *arguments, **settings: False)
+    for stage, answer in {"solve_columns": prices, "decide_by_packing": False}.items():
         monkeypatch.setattr(exact_module, stage, spy(stage, answer))
-    for stage in ("search", "generate_patterns"):
+    for stage in ("search", "bound_by_patterns"):
         monkeypatch.setattr(exact_module, stage, spy(stage, None))
     exact(TOY_2, RunContext({}, "highs", Budget(), NullProgress()))
     assert called == order

@@ -16,30 +16,29 @@ bounds from target values that are refuted.
 
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.models.dmlrs import proof
-from schedgap.models.dmlrs.bounds.certificate_data import item_price_certificate
-from schedgap.models.dmlrs.bounds.machine_patterns import generate_patterns, is_too_large
+from schedgap.models.dmlrs.bounds.machine_patterns import is_too_large
 from schedgap.models.dmlrs.bounds.solve_relaxations import (
     MaxColumns,
     initial_state,
-    report_bound,
     solve_columns,
 )
-from schedgap.models.dmlrs.exact.logic_based_benders import benders_stage, final_bound
-from schedgap.models.dmlrs.exact.prove import prove_goal
+from schedgap.models.dmlrs.exact.stages import (
+    PROOF_SHARE,
+    bound_by_patterns,
+    decide_by_packing,
+    refute_utilities,
+)
 from schedgap.models.dmlrs.heuristics.search_stages import list_stage, search
-from schedgap.models.method import Budget, MethodResult, RunContext
-from schedgap.models.refute import refute
-from schedgap.models.search_state import SearchState
-from schedgap.solvers.engines.availability import is_installed
+from schedgap.models.method import MethodResult, RunContext
 
 FEW_COLUMNS = 1000  # size of the proof's program up to which CP-SAT comes before columns
 MOVES = 80  # moves of the first search, per job
-# Shares of the time left.
-SEARCH_TIME, SEARCH_AGAIN, BENDERS_TIME = 0.1, 0.2, 0.7
-COLUMN_TIME, PATTERN_TIME, PROOF_TIME = 0.3, 0.4, 0.95
+# Fractions of the time left.
+SEARCH_SHARE, SECOND_SEARCH_SHARE = 0.1, 0.2
+COLUMN_SHARE, PATTERN_SHARE = 0.3, 0.4
 GRID = 3000  # steps of the work, for columns with all machines merged
 PROOF_STEP = 0.25  # share of the gap that is left for the trees, from one bound to the next
-REFUTE_SECONDS = 1.0  # for a proof that the first schedules are optimal
+REFUTE_SECONDS = 1.0  # most time for a proof that the first schedules are optimal
 
 
 def exact(
@@ -54,73 +53,27 @@ def exact(
     prices = list_stage(state, instance)
     if prices is None:
         return state.outcome()
-    search(state, instance, prices, moves=moves, rounds=1, time_share=SEARCH_TIME)
+    search(state, instance, prices, moves=moves, rounds=1, time_share=SEARCH_SHARE)
     if state.closed:
         return state.outcome()
     size = proof.size(instance)
     large = size > max_columns or is_too_large(instance)
     few = not large and size <= FEW_COLUMNS
-    if not large and _refute(state, instance, call.budget.share(SEARCH_TIME, most=REFUTE_SECONDS)):
+    budget = call.budget.share(SEARCH_SHARE, most=REFUTE_SECONDS)
+    if not large and refute_utilities(instance, state, budget):
         return state.outcome()
-    if few and _decide(state, instance):
+    if few and decide_by_packing(instance, state):
         return state.outcome()
-    budget = call.budget.share(COLUMN_TIME)
+    budget = call.budget.share(COLUMN_SHARE)
     prices = solve_columns(state, instance, prices, grid=GRID, budget=budget)
     if not large:
         if not few:
-            search(state, instance, prices, moves=10 * moves, time_share=SEARCH_AGAIN)
-            if state.closed or _decide(state, instance):
+            search(state, instance, prices, moves=10 * moves, time_share=SECOND_SEARCH_SHARE)
+            if state.closed or decide_by_packing(instance, state):
                 return state.outcome()
-        call.progress.phase("generating patterns")
-        generate_patterns(
-            instance,
-            prices,
-            budget=call.budget.share(PATTERN_TIME),
-            on_bound=lambda bound, at_prices: report_bound(
-                state, instance, bound, item_price_certificate(at_prices)
-            ),
-        )
-        budget = call.budget.share(PROOF_TIME)
-        if state.closed or _refute(state, instance, budget, step=PROOF_STEP):
+        bound_by_patterns(instance, state, prices, call.budget.share(PATTERN_SHARE))
+        budget = call.budget.share(PROOF_SHARE)
+        if state.closed or refute_utilities(instance, state, budget, step=PROOF_STEP):
             return state.outcome()
     search(state, instance, prices, moves=10 * moves)
     return state.outcome("too large to decide: bounded and searched only" if large else "")
-
-
-def _decide(state: SearchState, instance: DmlrsInstance) -> bool:
-    """Look for better schedules by CP-SAT, or else by HiGHS; return whether there are none left.
-
-    Trees then prove it.
-    """
-    state.call.progress.phase("slots packed in turn")
-    engine = "cp-sat" if is_installed("cp-sat") else "highs"
-    state.child(
-        "benders",
-        benders_stage,
-        instance,
-        state.upper,
-        master=engine,
-        share=BENDERS_TIME,
-        budget=state.call.budget,
-        engine=engine,
-    )
-    if "benders" not in state.proofs:
-        return False
-    _refute(state, instance, state.call.budget.share(PROOF_TIME))
-    return True
-
-
-def _refute(
-    state: SearchState, instance: DmlrsInstance, budget: Budget, *, step: float = 1.0
-) -> bool:
-    """Refute better utilities over the program of the proof; return whether none is left.
-
-    `step`: as for `refute_stage`.
-    """
-    if not refute(
-        state, instance, prove_goal, budget, lower=state.certified, sense=-1, grid=0.0, step=step
-    ):
-        return False
-    assert state.upper is not None
-    state.bound(final_bound(instance, state.upper))
-    return True
