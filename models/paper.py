@@ -217,7 +217,7 @@ def _read(file: str) -> Paper:
 
 def read_toml(file: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the data in a TOML file, with each line break in a text as a space."""
-    import tomllib  # as for TypeAdapter
+    import tomllib  # late import, like TypeAdapter's
 
     try:
         data: dict[str, Any] = _folded(tomllib.loads(read_bytes(file).decode()))

@@ -16,8 +16,8 @@ from schedgap.instances.library import library
 from schedgap.models.family import family
 
 LIMITS = {"a": 30, "b": 300, "c": 300, "p": 600}  # seconds of a method on an instance
-FIXED = "exact:synchronization=fixed"  # in tiers a and b of family hare, next to `exact`
-SEARCHES = {  # in tier c next to `exact`, which has less time for the same search
+FIXED = "exact:synchronization=fixed"  # tiers a and b of family hare, next to `exact`
+SEARCHES = {  # tier c: `exact` has less time for the same search
     "hare": "local-search",
     "elastic": "lp-guided",
     "edge": "list",

@@ -51,7 +51,7 @@ class ProgramSolution(Solution):
     instance. Otherwise `broken` names the rules that it breaks, and `gantt` marks where.
     """
 
-    _violations: tuple[Violation, ...] = PrivateAttr(default=())  # by the partial schedule
+    _violations: tuple[Violation, ...] = PrivateAttr(default=())  # the partial schedule's
 
     @property
     def program(self) -> Mapping[str, Any]:

@@ -401,7 +401,7 @@ class NamedRunner(Runner):
                 place,
                 interrupt=terms["interrupt"],
             )
-            if reply.outcome in ("error", "crash"):  # for example because the disk is full
+            if reply.outcome in ("error", "crash"):  # the disk may be full
                 kernels[place].give_up()
         return run_child(
             f"{_CHILD}:run_method",

@@ -40,7 +40,7 @@ TIERS = {
 Hash = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 Date = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d$")]
 SideName = Literal["schedule", "bound"]
-LOCK = ".lock"  # in the folder of a family
+LOCK = ".lock"  # file in the folder of a family
 FILES = ("recipes.toml", "records.json", LOCK)  # one of them makes a folder a book
 
 

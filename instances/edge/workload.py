@@ -20,7 +20,7 @@ from schedgap.instances.edge.instance import Job
 from schedgap.instances.generate import Request, uniform
 
 Records = list[dict[str, Any]]  # servers or jobs of an instance file
-MBIT = 8  # per megabyte
+MBIT = 8  # Mbit per megabyte
 BANDWIDTH = 1000.0  # Mbit/s, in the small presets
 STREAMS = (  # their positions are part of the seeds
     "server worker type", "server workers", "server PSs", "arrival", "epochs", "chunks",

@@ -35,7 +35,7 @@ def _scaled(
 _exact = partial(_scaled, repeat=True)
 _solved = partial(SolveProgram, initial=_at("bounds.solve_relaxations:initial_state"))
 _run_pd_ors = _at("algorithms.solve_pd_ors:run_pd_ors")
-_PD_ORS = _at("algorithms.pd_ors:pd_ors")  # with its options
+_PD_ORS = _at("algorithms.pd_ors:pd_ors")  # this entry declares the options of `pd-ors`
 _PD_ORS_GREEDY = partial(_PD_ORS, gain=None, delta=None, rounds=None, ps_row=None)  # not these
 _KERNEL = "schedgap.models.dmlrs.heuristics.kernel:KERNEL"
 _EVALUATION = "Numerical results; completed by us"
@@ -128,7 +128,7 @@ ALIASES = {
 
 def suite() -> list[Instance]:
     """Return the two worked examples and three random instances."""
-    from schedgap.instances.generate import generate  # with all readers of traces
+    from schedgap.instances.generate import generate  # late import: loads all readers of traces
 
     return [
         generate("dmlrs", preset="toy"),

@@ -50,7 +50,7 @@ WITHIN = Fraction(5, 10**7)  # relative: a better schedule may be better by less
 _SLACK = Fraction(1, 10**8)  # relative to `WITHIN`: the rules add utilities in doubles
 _FULL = 1 - Fraction(1, 10**9) - Fraction(1, 10**12)  # the rules: 1 - 1e-9, in doubles
 
-Vector = tuple[int, ...]  # by resource, in thousandths
+Vector = tuple[int, ...]  # amounts by resource, in thousandths
 
 
 class Bundle(NamedTuple):
@@ -168,7 +168,7 @@ class Model:
         self.ps = [_milli(instance, job.ps_demand) for job in instance.jobs]
         self.ps_of = [_bundles(instance, job) for job in instance.jobs]
         self.completions: list[dict[int, int]] = [{} for _ in instance.jobs]  # columns y, by slot
-        self.bundles: list[dict[int, Bundle]] = [{} for _ in range(T + 1)]  # by slot and column v
+        self.bundles: list[dict[int, Bundle]] = [{} for _ in range(T + 1)]  # [slot][column v]
         self._cost: list[int] = []
         self._rows: list[Row] = []
         self._entries = self._points = 0

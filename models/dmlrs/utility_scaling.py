@@ -18,11 +18,12 @@ from schedgap.models.dmlrs.throughput import first_completions
 from schedgap.models.method import MethodResult, Progress, RunContext
 
 MAX_EXPONENT = 10  # the largest utility is below 2^10, and no less than half of it
-ENGINE_TOLERANCE = 2e-6  # by which an engine's bound may be on the wrong side of its optimum
+ENGINE_TOLERANCE = 2e-6  # most that an engine's bound may pass the optimum
 RESCALE_BELOW = 2.0  # scaled bounds below this are computed again at a larger scale
 CLOSED_GAP = 1e-7  # relative gap at which value and bound are equal
 _SUM_ROUNDING = 1e-12  # relative, of sums of utilities
-_UTILITY_KEYS = ("fluid", "master", "relaxation", "bound", "reported_bound")  # in a trace
+# The entries of a trace that are utilities.
+_UTILITY_KEYS = ("fluid", "master", "relaxation", "bound", "reported_bound")
 
 
 def scaled_instance(
@@ -37,7 +38,7 @@ def scaled_instance(
     view, T = arrays(instance), instance.horizon
     remaining: list[
         tuple[int, list[float]]
-    ] = []  # by job: completions that cannot occur, utilities
+    ] = []  # completions that cannot occur, and utilities, of each job
     for i, first in enumerate(first_completions(instance)):
         arrival = int(view.arrival[i])
         utilities = view.utility[i, first - arrival : T - arrival + 1]

@@ -64,9 +64,9 @@ class CompiledInstance:
     last: int  # last slot of the window
     workers: Ints  # [s, u] W_su
     ps: Ints  # [s, v] P_sv
-    tasks: tuple[CompiledJob, ...]  # in a batch only J_i
-    task_of: Mapping[int, CompiledJob]  # by index of the job in the instance
-    of_type: Mapping[int, tuple[CompiledJob, ...]]  # by worker type that has jobs, ascending
+    tasks: tuple[CompiledJob, ...]  # all jobs; in a batch, J_i only
+    task_of: Mapping[int, CompiledJob]  # [index of the job in the instance]
+    of_type: Mapping[int, tuple[CompiledJob, ...]]  # [type with jobs], ascending
 
     @property
     def slots(self) -> int:

@@ -31,7 +31,7 @@ SIZES = (100, 150, 200, 250, 300)  # the paper: 100 to 300, of jobs and of edge 
 USUAL = 200
 CAPS = tuple(10.0**power for power in range(-12, 1))  # near 1 one busy worker closes a server (E12)
 GRADIENTS = (30, 139, 248, 357, 466, 575)  # MB; the paper: 30 to 575
-SMALL_JOBS, SMALL_SERVERS = (4, 8, 12, 16, 20), (2, 4, 8)  # so few that optima can be proved
+SMALL_JOBS, SMALL_SERVERS = (4, 8, 12, 16, 20), (2, 4, 8)  # small enough that optima can be proved
 SPANS = (96, 1536)  # T of the paper is 384, too: jobs arrive up to T / 1.5
 OVERHEADS = (16, 64)  # slots; 1 in the other figures
 

@@ -51,7 +51,7 @@ class SubmittedSchedule(NamedTuple):
     """A schedule with the required keys and types; its values are not checked yet."""
 
     relaxed: Sequence[str]
-    jobs: Mapping[str, Sequence[SubmittedRun]]  # by job id, in file order
+    jobs: Mapping[str, Sequence[SubmittedRun]]  # runs by job id, in file order
     unknown: Sequence[str]  # ids that are not in the instance
     segmented: Sequence[str]  # ids of jobs with the key 'segments'
 

@@ -157,7 +157,7 @@ ALIASES = {
 
 def suite() -> list[Instance]:
     """Return the toy instance, random instances of both architectures, and a batch problem."""
-    from schedgap.instances.generate import generate  # with all readers of traces
+    from schedgap.instances.generate import generate  # late import: loads all readers of traces
 
     ring = {"architecture": "ring_allreduce"}
     return [

@@ -219,7 +219,7 @@ def _bends(curve: Sequence[float]) -> tuple[list[int], list[int]]:
     """
     directions: list[int] = []
     bends: list[int] = []
-    place = 0  # where the value changed last
+    place = 0  # index of the last change of the value
     for k, (before, after) in enumerate(pairwise(curve)):
         if before == after:
             continue

@@ -45,12 +45,12 @@ from typing import Any, NamedTuple
 from schedgap.instances.ring.instance import Job, RingInstance
 from schedgap.solvers.proofs.checker import RefusedError, Searched, whole
 
-MAX_STEPS = 40_000  # when configurations are enumerated
+MAX_STEPS = 40_000  # most steps of an enumeration of configurations
 MAX_JOBS, MAX_SERVERS = 100, 20
 MAX_RATES = 100_000  # entries of the table of rates
 KEPT_VECTORS = 1000
 MAX_SEEN = 300_000  # regions that a search remembers
-ROUNDS, MAX_SHARES = 300, 2_000_000  # when a search computes prices
+ROUNDS, MAX_SHARES = 300, 2_000_000  # limits of a search that computes prices
 
 Counts = tuple[int, ...]  # [s] GPUs or workers
 Jobs = tuple[int, ...]

@@ -43,7 +43,7 @@ class RateTable:
         self._factor = np.array(
             [instance.degradation_factor(p) for p in range(1, self.max_contention + 1)]
         )  # [p - 1] f(p); in plain Python because NumPy's power may differ in the last bit
-        self._rates: dict[tuple[int, int], tuple[int, ...]] = {}  # by (job, servers)
+        self._rates: dict[tuple[int, int], tuple[int, ...]] = {}  # rates by (job, servers)
 
     def rates(self, job: int, servers: int) -> tuple[int, ...]:
         """Return a job's rates at all contention levels.

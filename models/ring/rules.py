@@ -234,7 +234,7 @@ def _simulate(instance: RingInstance, rows: Sequence[JobRow]) -> list[int | None
                 servers = len(row.placement)
                 rates[r, contention] = _iterations_per_slot(instance, row.job, servers, contention)
             progress[r] = rates[r, contention]
-        # until the first completion, the slot before the next start, or the horizon
+        # The rates hold until a job is completed, the slot before the next start, or the horizon.
         until = min([instance.horizon, *(start - 1 for start in starts[-1:])])
         slots = min(
             [until - t, *(-(-remaining[r] // rate) for r, rate in progress.items() if rate)]

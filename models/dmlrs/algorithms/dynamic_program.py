@@ -27,7 +27,7 @@ class CheapestPlans(NamedTuple):
     """The least cost of completion by each slot, and plans of that cost."""
 
     cost: Floats  # [k] Theta(a + k, V), never increasing; inf if impossible
-    plans: Mapping[int, Mapping[int, SlotOption]]  # by k where the cost falls
+    plans: Mapping[int, Mapping[int, SlotOption]]  # plans by the k at which the cost falls
 
 
 def undominated(job: JobAtArrival, options: OptionRow) -> list[SlotOption]:

@@ -31,7 +31,7 @@ class MeasuredRun:
 
     run: AlgorithmRun
     problems: Sequence[RoundedProblem]
-    thetas: dict[int, float | None]  # by position in `problems`; None if theta is not known
+    thetas: dict[int, float | None]  # theta by position in `problems`; None if it is not known
 
 
 def lp_rounding(

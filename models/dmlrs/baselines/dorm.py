@@ -195,7 +195,8 @@ def build(
     )  # fmt: skip
     for a, each in enumerate(allowed):
         per_step = step[a] / view.ratio[own[a]]
-        surplus = each.ps - each.workers / view.ratio[own[a]]  # in [0, 1), up to rounding errors
+        # The surplus lies in [0, 1), up to rounding errors.
+        surplus = each.ps - each.workers / view.ratio[own[a]]
         builder.rows(
             "ps", 1, (0, ps.at(a), 1), (0, steps.at(a), -per_step),
             lower=-1e-7, upper=float(surplus.max(initial=0.0)) + 1e-7,

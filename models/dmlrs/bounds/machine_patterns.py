@@ -54,8 +54,8 @@ from schedgap.solvers import Clock
 
 MIN_PRICE = 1e-9  # smaller prices, and smaller gains of a column, count as 0
 RELATIVE_GAP = 2e-4  # between master and bound; closing the rest takes longer than a search
-MAX_ROWS = 30_000  # in the master
-MAX_WORKERS = 64  # for one job in a slot
+MAX_ROWS = 30_000  # most rows of the master
+MAX_WORKERS = 64  # most workers of one job in a slot
 MAX_EXACT_BUNDLES = 1500  # up to so many for a job in all slots, its plans are priced exactly
 GRID = 3000  # steps of the work for other jobs
 MAX_NODES = 400_000  # limit for all knapsacks of one evaluation; later ones have weaker bounds
@@ -212,9 +212,9 @@ def is_too_large(instance: DmlrsInstance) -> bool:
 class PriceEvaluation(NamedTuple):
     """What prices of the items prove, and the columns that are best at them."""
 
-    bound: float  # on the sum of utilities
+    bound: float  # upper bound on the sum of utilities
     patterns: list[tuple[int, Ints]]  # types and numbers of the items [k]
-    plans: dict[int, CheapestPlans]  # by job
+    plans: dict[int, CheapestPlans]  # cheapest plans by job
 
 
 def evaluate_prices(layout: PatternMaster, price: Floats, clock: Clock) -> PriceEvaluation | None:

@@ -37,7 +37,7 @@ from schedgap.solvers.proofs.bins import OutOfTimeError
 from schedgap.solvers.proofs.checker import IntegerProgram, RefusedError, Row
 from schedgap.solvers.proofs.prover import linear_program
 
-COST_BITS = 32  # for the largest utility; what is cut off is far less than `proof.WITHIN`
+COST_BITS = 32  # bits of the largest utility; the rounding is far below `proof.WITHIN`
 
 
 def benders_stage(

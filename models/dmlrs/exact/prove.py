@@ -32,7 +32,7 @@ from schedgap.solvers.proofs.bins import OutOfTimeError
 from schedgap.solvers.proofs.checker import Box
 from schedgap.solvers.proofs.prover import Proved, prove
 
-SCALES = (1, 2, 3, 4, 6, 12, 60, 1000)  # for the coefficients of a cut, tried in this order
+SCALES = (1, 2, 3, 4, 6, 12, 60, 1000)  # factors of a cut's coefficients, tried in this order
 FINE = 10**6  # scale of the coefficients while they are computed
 LEAST = 1e-6  # values of columns below it count as 0
 VIOLATION = 1e-3  # relative

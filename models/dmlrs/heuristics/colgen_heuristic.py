@@ -11,7 +11,7 @@ from schedgap.models.dmlrs.bounds.solve_relaxations import initial_state, solve_
 from schedgap.models.dmlrs.heuristics.search_stages import list_stage, search
 from schedgap.models.method import MethodResult, RunContext
 
-MOVES = 2000  # in the first round of a search without a limit on moves
+MOVES = 2000  # moves of the first round, if the option `moves` sets no limit
 COLUMN_TIME_SHARE = 0.3  # fraction of the time for columns
 
 

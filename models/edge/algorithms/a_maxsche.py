@@ -102,7 +102,7 @@ def variant_of(name: str) -> Variant:
 class RevealedJob:
     """A job as an online algorithm knows it from its arrival on."""
 
-    index: int  # in the instance
+    index: int  # position in the instance
     data: Job
     worker_type: int  # u_j, v_j by index
     ps_type: int

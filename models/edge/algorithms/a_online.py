@@ -35,7 +35,7 @@ from schedgap.models.edge.decisions import no_batches
 from schedgap.models.method import AlgorithmRun, MethodResult, RunContext
 from schedgap.models.online import Arriving
 
-Serve = Callable[[Sequence[RevealedJob], int], RoundPlacements]  # from J_i and tau_i
+Serve = Callable[[Sequence[RevealedJob], int], RoundPlacements]  # a function of J_i and tau_i
 
 
 class JobStream(Arriving[RevealedJob]):

@@ -65,7 +65,7 @@ class SlotWindows:
     def __init__(self, price: Floats, free: Ints) -> None:
         """Keep the arrays; tables are built on first use."""
         self.price, self.free = price, free
-        self.servers = np.flatnonzero((free > 0).any(axis=1))  # with free units in some slot
+        self.servers = np.flatnonzero((free > 0).any(axis=1))  # servers with a free unit
         self._clear()
 
     @property

@@ -79,7 +79,7 @@ def cost_d(given: WindowPrices, n: int) -> ReportedPlacement | None:
     servers = ready[np.argsort(rank, kind="stable")].tolist()  # A4 L3
     free, total = given.free_workers.tolist(), given.ps.tolist()
     lam, mu = given.worker_first.tolist(), given.ps_first.tolist()
-    y: dict[int, int] = {}  # by used server
+    y: dict[int, int] = {}  # workers by used server
     rest, z = n, 0  # D'_u, and the position of the last used server s_z
     for i, s in enumerate(servers):  # A4 L4 (E25)
         if count := min(free[s], rest):  # A4 L5

@@ -84,7 +84,7 @@ class RoundPrices:
     view: EdgeArrays
     theta: PriceScale
     slots: int
-    workers: dict[int, SlotWindows]  # by index of type
+    workers: dict[int, SlotWindows]  # windows by index of the type
     ps: dict[int, SlotWindows]
 
     @classmethod

@@ -22,7 +22,7 @@ class _Share:
     """The allocation of a waiting job in a slot."""
 
     job: RevealedJob
-    workers: dict[int, int] = field(default_factory=dict)  # by server
+    workers: dict[int, int] = field(default_factory=dict)  # units by server
     host: int = -1
     blocked: bool = False
 

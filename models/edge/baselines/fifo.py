@@ -25,7 +25,7 @@ def fifo(instance: EdgeInstance) -> EdgeSchedule:
     free workers in the first slot with any, servers in list order.
     """
     stream, runs = JobStream(instance), list[PlacedRun]()
-    last_start: dict[int, int] = {}  # by worker type
+    last_start: dict[int, int] = {}  # latest start by worker type
     for slot in sorted({job.arrival for job in instance.jobs}):
         for job in stream.until(slot):
             run = _first_run(instance, runs, job, max(slot, last_start.get(job.worker_type, 1)))

@@ -44,7 +44,7 @@ class _ActiveJob:
     job: RevealedJob
     work: tuple[float, float]  # worker-slots, split and colocated
     remaining: float = 1.0  # fraction of the job
-    current: _Allocation | None = None  # in the previous slot
+    current: _Allocation | None = None  # allocation in the previous slot
     since: int = 0  # first slot of the current segment
     overhead: int = 0  # slots at its beginning without progress
     overhead_left: int = 0  # slots of the overhead that are still to come

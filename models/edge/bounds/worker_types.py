@@ -64,7 +64,7 @@ GAP = 0.0005  # relative difference between master and bound at which a type end
 PARTS = 2, 3, 4, 5  # k of the lemma, of the cuts that are tried
 VIOLATED = 0.01  # relative: a cut that the master violates by more gets a row
 NEAR = 2.0  # reduced cost, in slots, up to which a column is in the next master
-MAX_SLOTS = 20_000  # with prices
+MAX_SLOTS = 20_000  # most slots that have prices
 MAX_STARTS = 3_000_000  # modes of one job x slots
 NO_PRICES = {"slots": 1, "block": 1, "prices": {"edge": [], "cloud": []}, "cuts": []}
 

@@ -83,8 +83,8 @@ class _Component:
     upper: int  # value of the schedule; without one, more than any schedule has
     schedule: EdgeSchedule | None = None
     proof: TypeProof | None = None  # that there is no value below `lower`
-    step: int = 1  # from the bound to the next one to be proved
-    limit: float = GOAL_SECONDS  # for a goal, in seconds
+    step: int = 1  # distance of the next bound to be proved from `lower`
+    limit: float = GOAL_SECONDS  # time limit of a goal, in seconds
     spent: float = 0.0  # seconds
     note: str = ""  # why no proof can be found
     pools: list[dict[str, Any]] = field(default_factory=list)  # prices of a large program

@@ -21,7 +21,7 @@ from schedgap.models.search_state import StageProgress, StageResult
 from schedgap.solvers import solve
 
 FIRST_SIZE = 6  # free jobs
-MAX_SECONDS = 2.0  # for one neighbourhood
+MAX_SECONDS = 2.0  # time limit of one neighbourhood
 PATIENCE = 2  # neighbourhoods without improvement, for each job, before the search ends
 SPREAD = 3.0  # mean of the random slots that are added to the distance of a job
 

@@ -22,7 +22,7 @@ from schedgap.solvers.proofs.covers import CoverSeparator
 from schedgap.solvers.proofs.prover import Proved, Prover, linear_program
 from schedgap.solvers.proofs.tree import Proof
 
-FEW_RUNS = 500  # so few need no prices
+FEW_RUNS = 500  # up to this number, runs need no prices
 # Fraction of the delay that the goal leaves to a job; the relaxation has no later runs.
 NEAR = (0.3, 1.0)
 PRICE_BITS = 10

@@ -20,7 +20,7 @@ from schedgap.instances.edge import EdgeInstance, arrays
 from schedgap.models.edge.decisions import compiled
 from schedgap.models.edge.heuristics.partial_schedule import PartialSchedule
 
-FACTORS = 0.5, 1, 2, 3, 4, 6  # in sort keys: of the job's time on all workers of its type
+FACTORS = 0.5, 1, 2, 3, 4, 6  # weights of a job's time on all workers of its type, in sort keys
 
 
 def orders(

@@ -29,7 +29,7 @@ STEP = 2.0**-24  # prices are multiples of it
 LARGEST = 2.0**27  # limit on sums of prices: below it, sums of multiples of STEP are exact
 MAX_CELLS = 30_000_000  # entries of all arrays of prices
 
-Problems = Mapping[int, PricingProblem]  # by index of the job
+Problems = Mapping[int, PricingProblem]  # the problem of each job, by its index
 
 
 @dataclass(frozen=True, slots=True, eq=False)

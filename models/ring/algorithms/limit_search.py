@@ -56,7 +56,7 @@ class TrialCache:
         self._table, self._order, self._policy = table, order, policy
         self.horizon = table.horizon
         self.journal = Journal(table, recording=False) if journal is None else journal
-        self._trials: dict[int | None, list[Trial]] = {}  # by kappa
+        self._trials: dict[int | None, list[Trial]] = {}  # trials by kappa
 
     def __call__(self, limit: int, kappa: int | None) -> Trial:
         """Return the run with this limit and this threshold.

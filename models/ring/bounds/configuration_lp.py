@@ -45,7 +45,7 @@ INSIDE, ALONE, COMPANY = range(3)  # levels
 Configuration = tuple[tuple[int, int], ...]  # jobs and their levels
 SlotPrices = Sequence[tuple[int, int, int]]  # [j][level] of a slot of a job, >= 0
 
-_MOST_CELLS = 20_000_000  # in the pricing problem: jobs x GPUs x GPUs x servers
+_MOST_CELLS = 20_000_000  # size of the pricing problem: jobs x GPUs x GPUs x servers
 _MOST_SLOTS = 10_000  # longer rings have one row instead of facets
 _PRICE_UNITS = 10**6  # the largest price after rounding to integers
 

@@ -41,7 +41,7 @@ Pattern = tuple[int, tuple[int, ...]]  # class, jobs
 
 _PRICE_SUM = 10**12  # approximate sum of G_j price_j after rounding to integers
 _MOST_STEPS = 4096  # largest capacity of a knapsack; beyond it several slots are one step
-_ROUNDS = 400  # at most, in column generation
+_ROUNDS = 400  # most rounds of column generation
 _MOST_PATTERNS = 1500  # patterns kept for the next makespan
 _ARTIFICIAL = 10.0  # cost of not placing a worker, in units of theta
 
@@ -109,7 +109,7 @@ def refutes(table: RateTable, refutation: Refutation) -> bool:
 class WarmStart:
     """Dual values and patterns kept from one makespan to the next."""
 
-    prices: Floats | None = None  # by row of the master: jobs, then classes
+    prices: Floats | None = None  # prices of the master's rows: jobs, then classes
     patterns: dict[Pattern, None] = field(default_factory=dict)  # ordered by age
 
 
@@ -157,7 +157,7 @@ def refute(table: RateTable, slots: int, clock: Clock, warm_start: WarmStart) ->
         required = float(size @ prices)  # sum_j G_j price_j
         # prices / available are dual feasible, so required / available <= theta(H)
         bound = required / available if available > 0 else 0.0
-        # at the dual values of the master, required = its value >= theta(H): no refutation at 1
+        # The master's dual values give required = its value >= theta(H), so 1 refutes nothing.
         if bound > 1 + 1e-6 or required <= 1 + 1e-9:
             return Priced(None, bound)
         return Priced(columns(patterns), bound)

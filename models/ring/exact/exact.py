@@ -26,7 +26,7 @@ from schedgap.models.ring.heuristics.initial import initial_state, settled_resul
 from schedgap.models.search_state import SearchState
 
 FEW_JOBS = 15  # up to which better makespans are refuted first
-MANY_JOBS, MANY_PAIRS = 40, 300_000  # from so many jobs, or jobs x servers on, CP-SAT is left out
+MANY_JOBS, MANY_PAIRS = 40, 300_000  # least jobs, or jobs x servers, without CP-SAT
 # shares of the remaining time, and upper limits in seconds
 EARLY_SHARE, EARLY_SECONDS = 0.15, 10.0  # local search before the bound, with many jobs
 BOUND_SHARE, BOUND_SECONDS = 0.18, 15.0

@@ -282,7 +282,7 @@ def exchange(problem: Any, state: Any, j: int, g: int, rng: Any) -> int:
             moved[found] = k
             found += 1
         k = state.next[k]
-    for i in range(1, found):  # in random order
+    for i in range(1, found):  # this loop shuffles the blocks
         other = i + int(rng.random() * (found - i))
         k, apart = moved[other], True
         moved[other] = moved[i]

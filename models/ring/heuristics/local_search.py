@@ -48,7 +48,7 @@ _TARGET_SHARE, _TARGET_SECONDS = 0.25, 2.0  # share of the remaining time for ea
 class PlacedSchedule(NamedTuple):
     """A schedule of all jobs by first slots and workers by server, each [j]."""
 
-    makespan: int  # as simulated: where rings do not meet, it is below the plan's
+    makespan: int  # simulated value, below the plan's where rings do not meet
     starts: list[int]
     placements: list[Placement]
 

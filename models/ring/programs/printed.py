@@ -123,7 +123,7 @@ def build(instance: RingInstance, *, horizon: int, lower: int | None = None) -> 
     length = [durations_by_servers(table, j, horizon) for j in J]  # [j][n] shortest time
     inside = {
         (j, s) for j in J if 1 in length[j] for s in S if server_gpus[s] >= G[j]
-    }  # on one server
+    }  # pairs of a job and a server that can hold all of it
     spread = [(j, n) for j in J for n in length[j] if n >= 2]
     most_workers = {(j, s): min(G[j], server_gpus[s]) for j in J for s in S}  # c(j, s)
 
