@@ -459,7 +459,7 @@ class _Plan:
         self.reused.clear()
 
     def is_open(self, task: Task) -> bool:
-        """Return whether a claimed task must still be run, after another process may have run it.
+        """Return whether a locked task must still be run, after another process may have run it.
 
         A failure that is to be run again is not run a third time.
         """
@@ -498,36 +498,36 @@ class Pool(Protocol):
 def _records(plan: _Plan, todo: Sequence[Task], pool: Pool) -> Iterator[TaskRecord | None]:
     """Run the tasks and yield each record once stored; None if another process ran the task.
 
-    A task is claimed when it is submitted. Tasks claimed by other processes are awaited at the end,
+    A task is locked when it is submitted. Tasks locked by other processes are awaited at the end,
     and run here if their process died.
     """
     elsewhere: list[Task] = []
-    claimed = _claimed(plan, todo, elsewhere)
+    locked = _locked(plan, todo, elsewhere)
     running: dict[Future[dict[str, Any]], tuple[Task, ExitStack]] = {}
     try:
         while True:
-            for task, claim in islice(claimed, max(0, pool.slots() - len(running))):
-                running[pool.submit(task)] = task, claim
+            for task, lock in islice(locked, max(0, pool.slots() - len(running))):
+                running[pool.submit(task)] = task, lock
             if not running:
                 break
             # On Windows, Ctrl-C is handled only between two waits.
             for future in wait(running, timeout=1, return_when=FIRST_COMPLETED).done:
                 yield _stored(plan, running, future)
         for task in elsewhere:
-            claim = ExitStack()
-            claim.enter_context(plan.folder.claim(task.key, wait=True))
+            lock = ExitStack()
+            lock.enter_context(plan.folder.lock(task.key, wait=True))
             if plan.is_open(task):
                 future = pool.submit(task)
-                running[future] = task, claim
+                running[future] = task, lock
                 yield _stored(plan, running, future)
             else:
-                claim.close()
+                lock.close()
                 yield None
         pool.finish()
     finally:
-        pool.stop()  # its tasks must end before their claims are released
-        for _, claim in running.values():
-            claim.close()
+        pool.stop()  # its tasks must end before their locks are released
+        for _, lock in running.values():
+            lock.close()
 
 
 def _stored(
@@ -535,22 +535,22 @@ def _stored(
     running: "dict[Future[dict[str, Any]], tuple[Task, ExitStack]]",
     future: "Future[dict[str, Any]]",
 ) -> TaskRecord:
-    """Store the record of a task, and then release its claim."""
+    """Store the record of a task, and then release its lock."""
     record = plan.store(running[future][0], future.result())
     running.pop(future)[1].close()
     return record
 
 
-def _claimed(
+def _locked(
     plan: _Plan, todo: Sequence[Task], elsewhere: list[Task]
 ) -> Iterator[tuple[Task, ExitStack]]:
-    """Claim and yield each task; append tasks that others have claimed to `elsewhere`."""
+    """Lock and yield each task; append tasks that others have locked to `elsewhere`."""
     for task in todo:
-        claim = ExitStack()
-        if claim.enter_context(plan.folder.claim(task.key, wait=False)) and plan.is_open(task):
-            yield task, claim
+        lock = ExitStack()
+        if lock.enter_context(plan.folder.lock(task.key, wait=False)) and plan.is_open(task):
+            yield task, lock
         else:
-            claim.close()
+            lock.close()
             elsewhere.append(task)
 
 

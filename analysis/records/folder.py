@@ -262,11 +262,11 @@ class Folder:
         proof = data.pop("proof", None)
         if proof is not None:
             named = proof_file(file)
-            claim = data["solution"]["proof"] | {
+            evidence = data["solution"]["proof"] | {
                 "file": named.name,
                 "sha256": write_proof(named, proof),
             }
-            data["solution"] = data["solution"] | {"proof": claim}
+            data["solution"] = data["solution"] | {"proof": evidence}
         write_json(file, data, indent=None)
         return data
 
@@ -306,13 +306,13 @@ class Folder:
         return cast(dict[str, Any], data)
 
     @contextmanager
-    def claim(self, key: str, *, wait: bool) -> Iterator[bool]:
-        """Claim a task exclusively, among all threads and processes.
+    def lock(self, key: str, *, wait: bool) -> Iterator[bool]:
+        """Lock a task among all threads and processes.
 
-        Yields False if the task is claimed already and `wait` is false. The operating system
-        releases the claim when the process ends, even after kill -9.
+        Yields False if the task is locked already and `wait` is false. The operating system
+        releases the lock when the process ends, even after kill -9.
 
-        `key`: key of the task. `wait`: whether to wait until the task can be claimed.
+        `key`: key of the task. `wait`: whether to wait until the task can be locked.
         """
         file = self.tasks / f".{key}.lock"
         lock = FileLock(file, thread_local=False, fallback_to_soft=False)

@@ -166,10 +166,10 @@ def _at_least(limit: float | None, other: float | None) -> bool:
 
 def _evidence(record: TaskRecord, solution: SolutionFile) -> Evidence:
     """Return what the bound of a record rests on; a claim without its data is only reported."""
-    claim = solution.proof
-    if claim is not None and (
-        claim.kind == "search" or (claim.kind == "tree" and claim.file is not None)
+    proof = solution.proof
+    if proof is not None and (
+        proof.kind == "search" or (proof.kind == "tree" and proof.file is not None)
     ):
-        return claim.evidence
+        return proof.evidence
     certified = record.certificate is not None and solution.status != "infeasible"
     return "certified" if certified else "reported"

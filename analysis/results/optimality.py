@@ -53,13 +53,13 @@ def check_claim(
     `objective`: recomputed from the schedule; None without a schedule. `search`: seconds for a
     complete search, where optimality rests on one.
     """
-    claim = solution.proof
-    if claim is not None and solution.status == "feasible" and claim.kind == "tree":
+    proof = solution.proof
+    if proof is not None and solution.status == "feasible" and proof.kind == "tree":
         bound = None if solution.bound is None else Scale.of(instance).demanded(solution.bound)
         return _check_tree(instance, solution, bound)
-    if claim is None or solution.status not in ("optimal", "infeasible"):
+    if proof is None or solution.status not in ("optimal", "infeasible"):
         return ProofCheck("reported", f"reported by {solution.method}")
-    match claim.kind:
+    match proof.kind:
         case "engine":
             return ProofCheck("reported", f"reported by {_engines(solution)}")
         case "engines":

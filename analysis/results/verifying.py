@@ -200,16 +200,16 @@ def _evaluated(
     if isinstance(value, str):  # why there is none
         raise InputError(value, path="certificate")
     reached = scale.on_grid(value)
-    bound, claim = solution.bound, solution.proof
+    bound, proof = solution.bound, solution.proof
     found: list[Violation] = []
     if bound is not None and not scale.implies(reached, bound):
         message = f"it gives the bound {exactly(reached)}, the file claims {exactly(bound)}"
         found.append(Violation("certificate", ("bound",), abs(bound - reached), message))
-    if objective is not None and claim is not None and claim.kind == "certificate":
+    if objective is not None and proof is not None and proof.kind == "certificate":
         width = scale.width(objective, reached)
-        if width > claim.within + ROUND_OFF:
-            message = f"the certificate leaves {width:.1e} open, the file claims {claim.within:.1e}"
-            found.append(Violation("proof", ("proof", "within"), width - claim.within, message))
+        if width > proof.within + ROUND_OFF:
+            message = f"the certificate leaves {width:.1e} open, the file claims {proof.within:.1e}"
+            found.append(Violation("proof", ("proof", "within"), width - proof.within, message))
     return _Evidence(str(certificate.get("kind")), reached, tuple(found))
 
 

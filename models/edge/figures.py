@@ -18,11 +18,11 @@ from schedgap.models.figure import BRACKETS, Claim, Draw, Experiment, MissingVal
 
 A_ONLINE, PREEMPTIVE, PAID = "A_online", "Preemptive", "Preemptive with overhead"
 OWN = {A_ONLINE: "a-online"}
-RIVALS = {"FIFO": "fifo", "DRF": "drf", "BatchSche": "batch-sche"}
+BASELINES = {"FIFO": "fifo", "DRF": "drf", "BatchSche": "batch-sche"}
 ANY_START = {"A_online with any start (ours)": "a-online-any"}
 NO_PRICES = {"A_online without prices (ours)": "a-online-no-price"}
 BY_ARRIVAL = {"list by arrival (ours)": "list:order=arrival"}
-POLICIES = {**OWN, **RIVALS, **ANY_START, **BY_ARRIVAL}
+POLICIES = {**OWN, **BASELINES, **ANY_START, **BY_ARRIVAL}
 OBJECTIVE = "total completion time (slots)"
 USE, RATE, TOGETHER = "worker utilization", "jobs per slot", "colocated jobs"
 BEST, BOUND = BRACKETS
@@ -104,7 +104,7 @@ def _figures(
         )  # fmt: skip
 
     for setting, over in _scan(quick):
-        policies = POLICIES if not setting else {**OWN, **RIVALS, **BY_ARRIVAL}
+        policies = POLICIES if not setting else {**OWN, **BASELINES, **BY_ARRIVAL}
         scan: Fields = {"metrics": (USE,), "setting": setting}
         yield figure("3", "Four policies by the number of jobs", policies, **jobs(**over), **scan)
         yield figure("4", "Four policies by the number of edge servers", policies,

@@ -200,15 +200,15 @@ def behind_ff_and_rand(draw: Draw) -> float:
 
 def more_spreading(draw: Draw) -> float:
     """Return the share of time that SJF-BCO's further servers cost beyond FF's or RAND's."""
-    own, *rivals = (draw.value(each, measure=SPREADING) for each in ("SJF-BCO", "FF", "RAND"))
+    own, *rivals = (draw.value(policy, measure=SPREADING) for policy in ("SJF-BCO", "FF", "RAND"))
     return own - min(rivals)
 
 
 def lost_share(draw: Draw, policies: Sequence[str]) -> float:
     """Return the largest share of the time of all jobs that spreading and contention cost."""
     return max(
-        sum(draw.value(each, measure=measure) for measure in (CONTENTION, SPREADING))
-        for each in policies
+        sum(draw.value(policy, measure=measure) for measure in (CONTENTION, SPREADING))
+        for policy in policies
     )
 
 

@@ -292,25 +292,25 @@ def test_two_processes_share_a_folder(tmp_path: Path) -> None:
 def test_a_task_is_claimed_once(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     folder.create()
-    with folder.claim("k", wait=False) as mine, folder.claim("k", wait=False) as other:
+    with folder.lock("k", wait=False) as mine, folder.lock("k", wait=False) as other:
         assert mine and not other
         with ThreadPoolExecutor(1) as pool:
-            assert not pool.submit(lambda: folder.claim("k", wait=False).__enter__()).result()
-        with folder.claim("k", wait=False) as other:
+            assert not pool.submit(lambda: folder.lock("k", wait=False).__enter__()).result()
+        with folder.lock("k", wait=False) as other:
             assert not other
-    with folder.claim("k", wait=False) as mine:
+    with folder.lock("k", wait=False) as mine:
         assert mine
     assert list(folder.tasks.iterdir()) == []
 
 
-def test_a_claim_may_be_let_go_by_another_thread(tmp_path: Path) -> None:
+def test_a_lock_may_be_released_by_another_thread(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     folder.create()
-    claim = folder.claim("k", wait=False)
-    assert claim.__enter__()
+    lock = folder.lock("k", wait=False)
+    assert lock.__enter__()
     with ThreadPoolExecutor(1) as pool:
-        pool.submit(claim.__exit__, None, None, None).result()
-    with folder.claim("k", wait=False) as mine:
+        pool.submit(lock.__exit__, None, None, None).result()
+    with folder.lock("k", wait=False) as mine:
         assert mine
 
 
@@ -321,7 +321,7 @@ from pathlib import Path
 from schedgap.analysis.records.folder import Folder
 
 def add(_):
-    with folder.claim("k", wait=True):
+    with folder.lock("k", wait=True):
         number = int(file.read_text())
         file.write_text(str(number + 1))
 
@@ -344,7 +344,7 @@ def test_threads_and_processes_wait_for_each_other(tmp_path: Path) -> None:
 HOLD = """
 import sys, time
 from schedgap.analysis.records.folder import Folder
-with Folder(sys.argv[1]).claim("k", wait=False) as mine:
+with Folder(sys.argv[1]).lock("k", wait=False) as mine:
     print(mine, flush=True)
     time.sleep(600)
 """
@@ -356,11 +356,11 @@ def test_a_claim_is_dropped_with_its_process(tmp_path: Path) -> None:
     line = [sys.executable, "-c", HOLD, str(tmp_path)]
     with subprocess.Popen(line, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None and process.stdout.readline() == b"True\n"
-        with folder.claim("k", wait=False) as mine:
+        with folder.lock("k", wait=False) as mine:
             assert not mine
         process.kill()
         process.wait()
-        with folder.claim("k", wait=False) as mine:
+        with folder.lock("k", wait=False) as mine:
             assert mine
 
 

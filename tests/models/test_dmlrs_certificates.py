@@ -28,7 +28,6 @@ GOOD = {
     "prices": {"kind": "prices", "prices": [[1, 0, 0.5]]},
     "grid-prices": {"kind": "grid-prices", "grid": 30, "prices": [[1, 0, 0.5]]},
     "item-prices": {"kind": "item-prices", "prices": [[1, 0, 0.5]]},
-    "rents": {"kind": "rents", "prices": [[1, 0, 0.5]]},
     "attained": {"kind": "attained", "of": {"kind": "prices", "prices": [[1, 0, 0.5]]}},
 }  # fmt: skip
 NO_NUMBERS = [True, None, "1", [], [1], {}, float("nan"), float("inf"), -1, -1e-9]

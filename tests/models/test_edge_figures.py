@@ -50,7 +50,7 @@ def claims(number, *texts):
 
 
 def test_claims_of_figures_3_and_4_can_hold_and_fail():
-    rivals = tuple(figures.RIVALS)
+    rivals = tuple(figures.BASELINES)
     names = (A_ONLINE, *rivals)
     grows, *others = claims("3", *(f"time of {name} grows" for name in names))
     falls, *others_fall = claims("4", *(f"time of {name} decreases" for name in names))

@@ -66,7 +66,6 @@ KINDS: Mapping[str, type[Certificate]] = {
     "prices": ResourcePriceCertificate,
     "grid-prices": GridPriceCertificate,
     "item-prices": ItemPriceCertificate,
-    "rents": ItemPriceCertificate,  # its name in older files
 }
 
 _ALL: Mapping[str, type[Certificate]] = {**KINDS, "attained": AttainedCertificate}

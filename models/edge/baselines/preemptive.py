@@ -106,13 +106,13 @@ def preemptive(instance: EdgeInstance, overhead: int | None = None) -> EdgeSched
             break
         active.sort(key=lambda a: round(a.remaining * a.work[1] / int(most[a.job.index]), 9))
         free, ps = view.workers.copy(), view.ps.copy()
-        for each in active:
-            _serve(each, free, ps, now, overhead)
-        any_running = any(each.current is not None for each in active)
-        for each in [each for each in active if each.remaining * max(1.0, each.work[1]) <= _SLACK]:
-            each.close(now + 1)
-            done[each.job.data.id] = _placements(instance, each)
-            active.remove(each)
+        for job in active:
+            _serve(job, free, ps, now, overhead)
+        any_running = any(job.current is not None for job in active)
+        for job in [job for job in active if job.remaining * max(1.0, job.work[1]) <= _SLACK]:
+            job.close(now + 1)
+            done[job.job.data.id] = _placements(instance, job)
+            active.remove(job)
         active.sort(key=lambda a: (a.job.data.arrival, a.job.index))
         later = moments[moments > now]
         if not any_running and not len(later):

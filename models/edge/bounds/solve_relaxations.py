@@ -45,13 +45,13 @@ def type_bound(
             worker_types.whole_bound(view, bounds), worker_types.certificate(instance, bounds)
         ),
     )
-    masters = [each.master for each in bounds]
+    masters = [bound.master for bound in bounds]
     return proved(
         instance,
         worker_types.certificate(instance, bounds),
-        by_type={instance.worker_types[each.worker_type]: each.bound for each in bounds},
+        by_type={instance.worker_types[bound.worker_type]: bound.bound for bound in bounds},
         master=None if None in masters else math.fsum(m for m in masters if m is not None),
-        rounds=sum(each.rounds for each in bounds),
+        rounds=sum(bound.rounds for bound in bounds),
     )
 
 

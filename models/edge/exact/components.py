@@ -65,7 +65,7 @@ def merge_schedules(
 
     `schedules`: feasible ones, of disjoint sets of jobs.
     """
-    placements = {job: run for each in schedules for job, run in each.placements.items()}
+    placements = {job: run for schedule in schedules for job, run in schedule.placements.items()}
     partial = PartialSchedule(instance)
     runs = runs_from_schedule(instance, EdgeSchedule(placements))
     ordered = sorted(runs, key=lambda run: not run.on_one_server)
@@ -158,7 +158,7 @@ class _Component:
         if not found.nodes:  # time was up before its prices were known
             del self.searches[goal]
         least = self.lower if self.proof is not None else self.lower - 1
-        for other in [each for each in self.searches if not least <= each < self.upper]:
+        for other in [key for key in self.searches if not least <= key < self.upper]:
             del self.searches[other]
 
 
@@ -183,7 +183,7 @@ def type_stage(found: StageProgress, instance: EdgeInstance, *, budget: Budget) 
 
     price = PRICING.compiled(instance)
     bounds = solve_types(view, budget=budget, price=price, on_better=report)
-    trace = {"by_type": {instance.worker_types[each.worker_type]: each.bound for each in bounds}}
+    trace = {"by_type": {instance.worker_types[bound.worker_type]: bound.bound for bound in bounds}}
     return StageResult(trace=trace, value=bounds)
 
 
@@ -244,28 +244,35 @@ def components_stage(
         still_open = [component for component in types if component.is_open]
         if not still_open or (whole is not None and bound >= best):
             break
-        component = min(still_open, key=lambda each: (each.proof is not None, each.spent))
+        component = min(
+            still_open, key=lambda component: (component.proof is not None, component.spent)
+        )
         component.advance(best - bound + component.lower, replace(budget, clock=clock))
         rounds += 1
         merge()
-        proofs = {each.name: each.proof for each in types if each.proof is not None}
-        reached = sum(each.model.goal + 1 for each in proofs.values())
+        proofs = {
+            component.name: component.proof for component in types if component.proof is not None
+        }
+        reached = sum(proof.model.goal + 1 for proof in proofs.values())
         if len(proofs) == len(types) and reached > proved:
             whole, proved = of_types(proofs), reached
             progress.proved_bound(proved, whole)
     index = {job.id: j for j, job in enumerate(instance.jobs)}
     starts = {
-        index[each.instance.jobs[run.job].id]: run.start
-        for each in types
-        if each.schedule is not None
-        for run in runs_from_schedule(each.instance, each.schedule)
+        index[component.instance.jobs[run.job].id]: run.start
+        for component in types
+        if component.schedule is not None
+        for run in runs_from_schedule(component.instance, component.schedule)
     }
     return StageResult(
         complete=proved >= best,
         infeasible=proved >= none,
         trace={
             "rounds": rounds,
-            "by_type": {each.name: [each.lower, each.upper, each.note] for each in types},
+            "by_type": {
+                component.name: [component.lower, component.upper, component.note]
+                for component in types
+            },
         },
         value=starts,
         proof=whole,

@@ -93,10 +93,10 @@ def models(
     if instance is None:
         rows = listing.models(family)
     else:
-        problem = load(instance)
-        if problem.family != family:
-            raise UsageError(f"{instance}: an instance of {problem.family}, not of {family}")
-        rows = listing.models(problem)
+        loaded = load(instance)
+        if loaded.family != family:
+            raise UsageError(f"{instance}: an instance of {loaded.family}, not of {family}")
+        rows = listing.models(loaded)
     if as_json:
         show.json_document(rows)
     else:

@@ -1,7 +1,7 @@
-"""Kinds of answers: how each is judged, and what is said about a wrong one.
+"""Kinds of answers: how each is graded, and what is said about a wrong one.
 
-A judge takes an answer and returns "" if it is right, or else the reason why it is wrong. The right
-answer is computed when the exercise is checked.
+A grader takes an answer and returns "" if it is right, or else the reason why it is wrong. The
+right answer is computed when the exercise is checked.
 """
 
 import html
@@ -14,7 +14,7 @@ from schedgap.analysis.results.verifying import verify
 from schedgap.errors import SchedgapError
 from schedgap.instances.instance import Instance
 
-Judge = Callable[[Any], str]
+Grader = Callable[[Any], str]
 RELATIVE = 2e-3  # answers may be rounded to three digits
 SHOWN = 2  # violated rules in a reason
 
@@ -64,15 +64,15 @@ def close(left: float, right: float) -> bool:
     return math.isclose(left, right, rel_tol=RELATIVE, abs_tol=1e-9)
 
 
-def number(truth: Callable[[], float], hint: str = "", **mistakes: Any) -> Judge:
-    """Judge a number.
+def number(truth: Callable[[], float], hint: str = "", **mistakes: Any) -> Grader:
+    """Grade a number.
 
     `hint`: how to find the number. `mistakes`: each keyword names a typical mistake. Its value is a
     pair: the wrong number (or a function that returns it), and the sentence that explains the
     mistake.
     """
 
-    def judge(answer: object) -> str:
+    def grade(answer: object) -> str:
         value = as_number(answer)
         if value is None:
             return "The answer is a number."
@@ -84,13 +84,13 @@ def number(truth: Callable[[], float], hint: str = "", **mistakes: Any) -> Judge
                 return str(why)
         return f"{value:g} is too {'small' if value < right else 'large'}. {hint}".strip()
 
-    return judge
+    return grade
 
 
-def pair(truth: Callable[[], tuple[float, float]], first: str, second: str) -> Judge:
-    """Judge two numbers; `first` and `second` are how to find each."""
+def pair(truth: Callable[[], tuple[float, float]], first: str, second: str) -> Grader:
+    """Grade two numbers; `first` and `second` are how to find each."""
 
-    def judge(answer: object) -> str:
+    def grade(answer: object) -> str:
         values = [as_number(part) for part in answer] if isinstance(answer, tuple | list) else []
         if len(values) != 2 or None in values:
             return "The answer is a pair of numbers: (low, high)."
@@ -99,25 +99,25 @@ def pair(truth: Callable[[], tuple[float, float]], first: str, second: str) -> J
                 return f"{value:g} is wrong. {hint}"
         return ""
 
-    return judge
+    return grade
 
 
-def word(truth: Callable[[], str], among: Callable[[], Any], reasons: Mapping[str, str]) -> Judge:
-    """Judge one of several words; `reasons` says why a wrong word is wrong, "" of any other."""
+def word(truth: Callable[[], str], among: Callable[[], Any], reasons: Mapping[str, str]) -> Grader:
+    """Grade one of several words; `reasons` says why a wrong word is wrong, "" of any other."""
 
-    def judge(answer: object) -> str:
+    def grade(answer: object) -> str:
         words = list(among())
         if answer not in words:
             return f"The answer is one of these: {', '.join(words)}."
         return "" if answer == truth() else reasons.get(str(answer)) or reasons[""]
 
-    return judge
+    return grade
 
 
-def schedule(instance: Callable[[], Instance], value: Callable[[], float], sense: str) -> Judge:
-    """Judge a schedule, which must be feasible and at least as good as a value."""
+def schedule(instance: Callable[[], Instance], value: Callable[[], float], sense: str) -> Grader:
+    """Grade a schedule, which must be feasible and at least as good as a value."""
 
-    def judge(answer: Any) -> str:
+    def grade(answer: Any) -> str:
         try:
             verdict = verify(instance(), getattr(answer, "schedule", answer))
         except SchedgapError as error:
@@ -131,15 +131,15 @@ def schedule(instance: Callable[[], Instance], value: Callable[[], float], sense
             return ""
         return f"The schedule is feasible, but its objective is {found:g}. Reach {wanted:g}."
 
-    return judge
+    return grade
 
 
-def example(accept: Callable[[Instance], str]) -> Judge:
-    """Judge an instance; `accept` returns why it does not do."""
+def example(accept: Callable[[Instance], str]) -> Grader:
+    """Grade an instance; `accept` returns why it does not do."""
 
-    def judge(answer: object) -> str:
+    def grade(answer: object) -> str:
         if not isinstance(answer, Instance):
             return "The answer is an instance, as sg.load or instance.replace returns it."
         return accept(answer)
 
-    return judge
+    return grade

@@ -1,4 +1,4 @@
-"""The exercises of the notebooks, each with its question and its judge."""
+"""The exercises of the notebooks, each with its question and its grader."""
 
 import math
 from collections.abc import Mapping
@@ -10,17 +10,17 @@ from schedgap.analysis.pages.listing import Listing
 from schedgap.errors import UsageError
 from schedgap.instances.arguments import a_text, checked
 from schedgap.instances.instance import Instance
-from schedgap.teach.answers import Feedback, Judge, example, number, pair, schedule, word
+from schedgap.teach.answers import Feedback, Grader, example, number, pair, schedule, word
 
-LIMIT = 120.0  # seconds for each solve of a toy, which needs one; a wrong optimum would be no judge
+LIMIT = 120.0  # seconds for each solve of a toy, which needs one; a wrong optimum grades wrongly
 STUDENT_LIMIT = 20.0  # seconds for the instance of a student
 
 
 class Exercise(NamedTuple):
-    """A question, and the function that judges an answer."""
+    """A question, and the function that grades an answer."""
 
     question: str
-    judge: Judge
+    grade: Grader
 
 
 @cache
@@ -548,5 +548,5 @@ def check(name: str, answer: object) -> Feedback:
     """
     if name not in EXERCISES:
         raise UsageError(f"no exercise '{name}': exercises() lists them")
-    reason = EXERCISES[name].judge(answer)
+    reason = EXERCISES[name].grade(answer)
     return Feedback(name, not reason, reason)
