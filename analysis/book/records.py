@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from schedgap.analysis.book.checking import stored
 from schedgap.analysis.book.updating import Update, update
-from schedgap.analysis.records.ratios import RatioInterval, interval_text, ratio_interval
+from schedgap.analysis.records.intervals import interval_text
+from schedgap.analysis.records.ratios import RatioInterval, ratio_interval
 from schedgap.analysis.results.bounds import Scale
 from schedgap.analysis.results.solution import Solution
 from schedgap.errors import InputError, SchedgapError, UsageError, choices
@@ -246,8 +247,7 @@ class RecordBook:
 
 def ratio_of(row: Mapping[str, Any]) -> str:
     """Return the ratio of a record's schedule to the optimum as text; a dash without one."""
-    low, high = row["low"], row["high"]
-    return interval_text(math.nan if low is None else low, math.inf if high is None else high)
+    return interval_text(row["low"], row["high"])
 
 
 @checked(name=a_text, book=a_path)

@@ -3,12 +3,12 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
+from schedgap.analysis.records.intervals import interval_text
 from schedgap.analysis.records.rows import TaskRow
 from schedgap.analysis.results.bounds import (
     MAX_ERROR,
@@ -24,7 +24,6 @@ from schedgap.instances.solution import EVIDENCE, Evidence, Sense
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-DIGITS = 4  # decimals of ratios as text
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,39 +43,6 @@ class RatioInterval:
 
     def __str__(self) -> str:
         return interval_text(self.low, self.high)
-
-
-def interval_text(low: float, high: float, digits: int = DIGITS, unknown: str = "-") -> str:
-    """Return an interval as text: `1.25`, `1.2 to 1.3`, `>= 1.2`, or `unknown` for NaN.
-
-    The ends are rounded outwards, so the interval remains valid.
-
-    `low`, `high`: ends of the interval; `high` may be infinite. `digits`: decimals. `unknown`: text
-    for NaN.
-    """
-    if math.isnan(low):
-        return unknown
-    if low == high:
-        return rounded(low, ROUND_HALF_EVEN, digits)
-    if math.isinf(high):
-        return f">= {rounded(low, ROUND_FLOOR, digits)}"
-    return f"{rounded(low, ROUND_FLOOR, digits)} to {rounded(high, ROUND_CEILING, digits)}"
-
-
-def rounded(value: float, how: str, digits: int = DIGITS) -> str:
-    """Return a number with some decimals.
-
-    `value`: the number; it may be infinite. `how`: direction, as of the module `decimal`. `digits`:
-    decimals.
-    """
-    if not math.isfinite(value):
-        return str(value)
-    return str(without_round_off(value).quantize(Decimal(1).scaleb(-digits), rounding=how))
-
-
-def without_round_off(value: float) -> Decimal:
-    """Return a finite number without round-off, which would otherwise be rounded outwards."""
-    return Decimal(repr(round(float(value), 10)))
 
 
 def divide(value: float, reference: float, sense: Sense) -> float:

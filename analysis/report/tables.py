@@ -6,10 +6,18 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from markupsafe import Markup
 
 from schedgap.analysis.evaluations.judging import JUDGED, judge_claims, sentences
+from schedgap.analysis.records.intervals import (
+    IntervalStyle,
+    ends_text,
+    interval_text,
+    rounded,
+    significant,
+)
 from schedgap.analysis.records.rows import TaskRow
 from schedgap.analysis.report.results import Pair, ReportData, Result, Row
 from schedgap.analysis.report.words import (
@@ -23,6 +31,8 @@ from schedgap.instances.verdict import outside
 from schedgap.models.family import family
 
 SIGNIFICANT = 0.05  # adjusted p
+CONFIDENCE = IntervalStyle(partial(rounded, digits=3), between=" – ")
+FACTOR = IntervalStyle(partial(significant, digits=3), between=" – ")
 OVER_BOUND = "optimum /\u00a0bound"
 LESS_IMPORTANT = (  # columns that screens leave out if they do not fit, the first one first
     "kind", "geometric mean", "95 % of the mean", OVER_BOUND, "infinite", "family", "schedules",
@@ -316,7 +326,7 @@ def _plus_1(pair: Pair) -> Pair:
 def _interval(pair: Pair) -> Cell:
     if not all(math.isfinite(end) for end in pair):
         return number(UNKNOWN, None)
-    return number(f"{pair[0]:.3f} – {pair[1]:.3f}", pair[1])
+    return number(ends_text(*pair, CONFIDENCE), pair[1])
 
 
 def _guarantee(row: Row) -> Cell:
@@ -324,7 +334,7 @@ def _guarantee(row: Row) -> Cell:
     low, high = row.pair("guarantee")
     if math.isnan(high):
         return number(UNKNOWN, None)
-    factor = f"{high:.3g}" if low == high else f"{low:.3g} – {high:.3g}"
+    factor = interval_text(low, high, FACTOR)
     if row.exceeded:
         return Cell(f"{factor}: exceeded on {row.exceeded}", high, number=True, look="bad")
     share = float(row.facts["holds"])

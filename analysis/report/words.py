@@ -2,40 +2,24 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from dataclasses import replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from functools import partial
 from types import MappingProxyType
 
-from schedgap.analysis.records.ratios import rounded, without_round_off
+from schedgap.analysis.records.intervals import (
+    IntervalStyle,
+    interval_text,
+    rounded,
+    without_round_off,
+)
 from schedgap.instances.solution import EVIDENCE, Evidence
 
 UNKNOWN = "–"
 DIGITS = 3  # decimals of ratios in the report
 
 
-def ratio_text(low: float | None, high: float | None, digits: int = DIGITS) -> str:
-    """Return a ratio as text: exact, an interval, or the only end that is informative.
-
-    The lower end is rounded down and the upper end up, so the interval remains valid.
-
-    `low`, `high`: ends of the ratio; infinite, NaN or None if unknown. `digits`: decimals; near 1
-    there are more.
-    """
-    if low is None or math.isnan(low) or math.isinf(low):
-        return "∞" if low is not None and low == math.inf else UNKNOWN
-    if high is None or math.isnan(high) or math.isinf(high):
-        return UNKNOWN if low < 1.001 else f"≥ {_round(low, ROUND_FLOOR, digits)}"
-    if low == high:
-        return _round(low, ROUND_HALF_EVEN, digits)
-    least = "" if low < 1.001 else f"{_round(low, ROUND_FLOOR, digits)} – "
-    return f"{least or '≤ '}{_round(high, ROUND_CEILING, digits)}"
-
-
-def at_least(low: float) -> str:
-    """Return the certain end of a ratio as text, rounded down."""
-    return f"≥ {_round(low, ROUND_FLOOR)}"
-
-
-def _round(value: float, how: str, digits: int = DIGITS) -> str:
+def _near_1(value: float, how: str, digits: int = DIGITS) -> str:
     """Return some decimals, or up to six near 1; the text `1` means exactly 1."""
     if value == 1:
         return "1"
@@ -43,6 +27,26 @@ def _round(value: float, how: str, digits: int = DIGITS) -> str:
     if excess < 0.5 * 10**-digits:
         digits = min(6, -math.floor(math.log10(excess)))
     return rounded(value, how, digits)
+
+
+RATIO = IntervalStyle(
+    _near_1, between=" – ", at_least="≥ ", at_most="≤ ", unknown=UNKNOWN, informative=1.001
+)
+
+
+def ratio_text(low: float | None, high: float | None, digits: int = DIGITS) -> str:
+    """Return a ratio as text: exact, an interval, or the only end that is informative.
+
+    `digits`: decimals; near 1 there are more.
+    """
+    if low == math.inf:
+        return "∞"
+    return interval_text(low, high, replace(RATIO, number=partial(_near_1, digits=digits)))
+
+
+def at_least(low: float) -> str:
+    """Return the certain end of a ratio as text, rounded down."""
+    return f"≥ {_near_1(low, ROUND_FLOOR)}"
 
 
 def percent_above(ratio: float, digits: int = DIGITS) -> str:

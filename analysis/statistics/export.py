@@ -3,12 +3,19 @@
 import io
 import math
 import re
+from decimal import ROUND_HALF_EVEN
 from pathlib import Path
 from typing import Literal, get_args
 
 import pandas as pd
 
-from schedgap.analysis.records.ratios import interval_text
+from schedgap.analysis.records.intervals import (
+    IntervalStyle,
+    ends_text,
+    interval_text,
+    rounded,
+    significant,
+)
 from schedgap.analysis.statistics.readable import readable
 from schedgap.analysis.statistics.summary import SUMMARY_COLUMNS
 from schedgap.errors import UsageError
@@ -85,9 +92,12 @@ def compact(frame: pd.DataFrame) -> pd.DataFrame:
         if end == "low" and f"{stem}_high" in names:
             ends = frame[[name, f"{stem}_high"]].astype(float).itertuples(index=False)
             title = stem if stem not in names else f"{stem} interval"
-            cells[title] = [interval_text(low, high, unknown="") for low, high in ends]
+            cells[title] = [interval_text(low, high, RATIO) for low, high in ends]
         elif name == "low" and "high" in names:
-            cells["95 %"] = [_span(a, b) for a, b in zip(frame["low"], frame["high"], strict=True)]
+            ends = frame[["low", "high"]].astype(float).itertuples(index=False)
+            cells["95 %"] = [
+                "" if math.isnan(low) else ends_text(low, high, CONFIDENCE) for low, high in ends
+            ]
         elif not (end == "high" and f"{stem}_low" in names) and name != "high":
             cells[name] = [_text(value, name) for value in frame[name]]
     shown = {
@@ -100,10 +110,6 @@ def compact(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(shown, index=range(len(frame)))
 
 
-def _span(low: float, high: float) -> str:
-    return "" if pd.isna(low) else f"{_number(low)} to {_number(high)}"
-
-
 def _text(value: object, name: str) -> str:
     """Return a cell: empty for what is unknown."""
     if value is None or (isinstance(value, float) and math.isnan(value)) or value is pd.NA:
@@ -114,14 +120,16 @@ def _text(value: object, name: str) -> str:
     return " ".join(str(value).split())
 
 
-def _number(value: float) -> str:
+def _number(value: float, how: str = ROUND_HALF_EVEN) -> str:
     """Return four significant digits, or all digits of an integer."""
     value = float(value)
-    if not math.isfinite(value):
-        return str(value)
-    if value.is_integer() and abs(value) < 1e15:
+    if value.is_integer():
         return str(int(value))
-    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return rounded(value, how, 0) if abs(value) >= 1000 else significant(value, how)
+
+
+RATIO = IntervalStyle(rounded, unknown="")
+CONFIDENCE = IntervalStyle(_number)
 
 
 def _is_number(text: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from schedgap.analysis.records.ratios import RatioInterval
+from schedgap.analysis.records.intervals import interval_text
 from schedgap.analysis.records.stored import StoredRun
 from schedgap.analysis.statistics.tables import instances, table
 from schedgap.models.family import family
@@ -114,6 +114,6 @@ def matrix(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _cell(row: Mapping[Any, Any], *, named: bool) -> str:
     """Return a ratio, a star if all optima are known, and perhaps the method."""
-    ratio = RatioInterval(row["low"], row["high"])
+    ratio = interval_text(row["low"], row["high"])
     star = "*" if row["closed"] == row["instances"] else ""
     return f"{ratio}{star}" + (f" {row['method']}" if named else "")

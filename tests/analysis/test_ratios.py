@@ -16,7 +16,6 @@ from schedgap.analysis.records.ratios import (
     Bracket,
     as_array,
     divide,
-    interval_text,
     ratio_interval,
     ratios,
 )
@@ -219,21 +218,3 @@ def test_what_cannot_be_compared_is_refused() -> None:
         sg.ratio(one, sg.solve(toy(6, 4), "other"))
     with pytest.raises(UsageError, match="weak has no schedule"):
         sg.ratio(sg.solve(toy(6, 4), "weak"), one)
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "digits", "text"),
-    [
-        (1.23456, 1.23456, 4, "1.2346"),
-        (1.23456, 1.34561, 4, "1.2345 to 1.3457"),
-        (1.23456, 1.34561, 2, "1.23 to 1.35"),
-        (1.2, 1.3 + 3e-16, 4, "1.2000 to 1.3000"),  # round-off is not rounded up
-        (1.23456, math.inf, 4, ">= 1.2345"),
-        (math.inf, math.inf, 4, "inf"),
-        (math.nan, math.nan, 4, "-"),
-    ],
-)
-def test_the_ends_of_an_interval_are_rounded_outwards(
-    low: float, high: float, digits: int, text: str
-) -> None:
-    assert interval_text(low, high, digits) == text

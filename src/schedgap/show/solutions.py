@@ -4,6 +4,7 @@ import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from decimal import ROUND_CEILING
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -37,13 +38,14 @@ def _ratio(result: "Solution") -> str:
     """Return the ratio to the optimum that follows from the solution's own bound, as text."""
     if result.objective is None or result.bound is None:
         return "-"
+    from schedgap.analysis.records.intervals import rounded
     from schedgap.analysis.records.ratios import ratio_interval
     from schedgap.analysis.results.bounds import Scale
 
     scale = Scale.of(result.of_instance)
     ratio = ratio_interval(result.objective, result.objective, result.bound, scale)
     if result.status != "optimal":
-        return f"at most {ratio.high:.4f}"
+        return f"at most {rounded(ratio.high, ROUND_CEILING)}"
     match result.proof and result.proof.kind:
         case "tree":
             return "1 (proved by a tree)"
