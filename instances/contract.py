@@ -18,19 +18,10 @@ Accept = Callable[[Any], Any]  # returns what was returned, in its proper form; 
 class Guard:
     """A function of a family of another package: errors and unusable results name the part.
 
-    Attributes
-    ----------
-    family, part : str
-        Names of the family and of its part.
-    function : callable
-        The family's function; errors of `schedgap.errors` pass.
-    accept : callable
-        Returns the result in its proper form, or raises TypeError.
-    fresh : bool
-        Whether the instance, the first argument, is read again from its data. Then no cached value
-        that was changed since can influence a verdict.
-    passes : tuple of type
-        Further errors that pass.
+    `family`, `part`: names of the family and of its part. `function`: the family's function; errors
+    of `schedgap.errors` pass. `accept`: returns the result in its proper form, or raises TypeError.
+    `fresh`: whether the instance, the first argument, is read again from its data. Then no cached
+    value that was changed since can influence a verdict. `passes`: further errors that pass.
     """
 
     family: str

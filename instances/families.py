@@ -19,14 +19,8 @@ GROUP = "schedgap.families"  # entry points of other packages, such as `allox = 
 class Source:
     """Where the parts of a family are, by names that are imported when they are needed.
 
-    Attributes
-    ----------
-    models : str
-        Module with the `FAMILY`.
-    instances : str
-        Class of the instances, `module:name`; by default `FAMILY.instances`.
-    package : str
-        The installed package that has announced the family.
+    `models`: module with the `FAMILY`. `instances`: class of the instances, `module:name`; by
+    default `FAMILY.instances`. `package`: the installed package that has announced the family.
     """
 
     models: str

@@ -59,10 +59,8 @@ def offered_load(instance: Instance) -> float:
 def cluster_time(instance: Instance) -> float:
     """Return the time that the whole cluster needs for all jobs if nothing is lost.
 
-    Returns
-    -------
-    float
-        In the unit of the instance's times, or in slots; infinite if a job cannot run.
+    The time is in the unit of the instance's times, or in slots; it is infinite if a job cannot
+    run.
     """
     return float(_module(instance.family).work(instance))
 

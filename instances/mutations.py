@@ -153,10 +153,7 @@ def mutate(data: Mapping[str, Any], allowed: Space, random: np.random.Generator)
     `data`: JSON data of an instance. `allowed`: what may change. `random`: where random numbers
     come from.
 
-    Returns
-    -------
-    Instance or None
-        None if none of 20 attempts gave a valid instance.
+    The result is None if none of 20 attempts gave a valid instance.
     """
     for _ in range(_TRIALS):
         changed = copy.deepcopy(dict(data))

@@ -173,14 +173,8 @@ class SentProgress(Progress[S_contra]):
 class Budget:
     """What a method, or a stage of it, may spend: time, randomness and threads.
 
-    Attributes
-    ----------
-    clock : Clock
-        Time limit; without one by default.
-    seed : int
-        Of all randomness.
-    threads : int
-        That an engine may use.
+    `clock`: time limit; without one by default. `seed`: seed of all randomness. `threads`: threads
+    that an engine may use.
     """
 
     clock: Clock = field(default_factory=Clock)

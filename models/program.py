@@ -38,19 +38,11 @@ def check_size(count: int, most: int | None, unit: str = "columns", limit: str =
 class BuiltProgram(Generic[S]):
     """A program of an instance, and how to read what an engine says of it.
 
-    Attributes
-    ----------
-    model : LinearProgram, Pyomo ConcreteModel or cp_model.CpModel
-        What an engine solves.
-    read : callable
-        From the values of its columns to a schedule, or to None where they give none. A Pyomo model
-        has its values itself; they are not looked at.
-    real : callable
-        From a bound on the model to the units of the family's search state.
-    grid : float or None
-        A number of which every objective value of the model is a multiple.
-    start : callable or None
-        From a schedule to a starting point of the model.
+    `model`: program that an engine solves. `read`: function from the values of its columns to a
+    schedule, or to None if they give none. A Pyomo model has its values itself; they are not looked
+    at. `real`: function from a bound on the model to the units of the family's search state.
+    `grid`: a number of which every objective value of the model is a multiple. `start`: function
+    from a schedule to a starting point of the model.
     """
 
     model: Any
@@ -93,19 +85,13 @@ class SolveProgram(Wrapper, Generic[I, S]):
 
     Its options are the builder's.
 
-    Attributes
-    ----------
-    function : callable
-        The builder: from an instance, what is `Known`, and the method's options as keywords to a
-        `BuiltProgram`, or to None if there is no schedule. NotBuiltError refuses it.
-    initial : callable
-        From an instance and a `RunContext` to the search state before any search, or to the result
-        if nothing is left to search for.
-    engine_options : callable
-        From an instance and the name of an engine to options of the engine; NotBuiltError if the
-        engine's arithmetic is unsafe for the instance.
-    in_child : bool
-        Whether it is built and solved in a child process, which can be stopped while it builds.
+    `function`: the builder: from an instance, what is `Known`, and the method's options as keywords
+    to a `BuiltProgram`, or to None if there is no schedule. NotBuiltError refuses it. `initial`:
+    function from an instance and a `RunContext` to the search state before any search, or to the
+    result if nothing is left to search for. `engine_options`: function from an instance and the
+    name of an engine to options of the engine; NotBuiltError if the engine's arithmetic is unsafe
+    for the instance. `in_child`: whether it is built and solved in a child process, which can be
+    stopped while it builds.
     """
 
     function: Callable[..., BuiltProgram[S] | None]

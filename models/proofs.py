@@ -43,15 +43,9 @@ KEYS = ("kind", "version", "family", "instance_sha256", "goal", "vectors", "cuts
 class ProofVerdict:
     """What the check of a proof says.
 
-    Attributes
-    ----------
-    status : "proved", "refused" or "unchecked"
-    goal : int
-        No schedule has this value or less, in the family's units.
-    checked : Checked or None
-        Size of the tree, when proved.
-    reason : str
-        When refused, the path in the file and what is wrong. When unchecked, what ended the check.
+    `status`: "proved", "refused" or "unchecked". `goal`: no schedule has this value or less, in the
+    family's units. `checked`: size of the tree, when proved. `reason`: when refused, the path in
+    the file and what is wrong. When unchecked, what ended the check.
     """
 
     status: Literal["proved", "refused", "unchecked"]
@@ -83,10 +77,7 @@ def excluded_value(instance: Instance, objective: float | None) -> int | None:
 
     `objective`: of the schedule claimed optimal; None for the claim that there is no schedule.
 
-    Returns
-    -------
-    int or None
-        None where the family has no proofs of this claim; `shortfall` says why.
+    The result is None if the family has no proofs of this claim; `shortfall` says why.
     """
     try:
         return _goal(instance, objective)
@@ -194,10 +185,7 @@ def search_again(instance: Instance, goal: int, *, seconds: float) -> Searched |
 
     `goal`: in the family's units: is there a schedule of this value or less? `seconds`: time limit.
 
-    Returns
-    -------
-    Searched or None
-        None where the family has no such search, or the instance is too large for it.
+    The result is None if the family has no such search, or the instance is too large for it.
     """
     if not has_search(instance):
         return None

@@ -70,21 +70,12 @@ class ProofProgress(StageProgress[S_contra], Protocol[S_contra]):
 class StageResult:
     """How a stage ended.
 
-    Attributes
-    ----------
-    complete : bool
-        Whether the search was exhaustive: the best schedule is then optimal.
-    infeasible : bool
-        Whether it proved that there is no schedule.
-    trace : mapping
-        Plain JSON data, shown with the solution.
-    value
-        What later stages need of this one.
-    proof : Proof or None
-        That no schedule is better than the incumbent, if the search has written one; or, if it was
-        stopped, that none is better than `proved`.
-    proved : float
-        The bound of the proof of a search that was stopped, in the units of the search state.
+    `complete`: whether the search was exhaustive: the best schedule is then optimal. `infeasible`:
+    whether it proved that there is no schedule. `trace`: plain JSON data, shown with the solution.
+    `value`: data of this stage that later stages need. `proof`: proof that no schedule is better
+    than the incumbent, if the search has written one; or, if it was stopped, that none is better
+    than `proved`. `proved`: the bound of the proof of a search that was stopped, in the units of
+    the search state.
     """
 
     complete: bool = False

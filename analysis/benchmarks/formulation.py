@@ -54,26 +54,10 @@ Settings = tuple[tuple[str, object], ...]
 class Formulation(Runnable):
     """A program with the engine that solves it.
 
-    Attributes
-    ----------
-    program : str
-        Name of the program; each family has its own programs.
-    engine : str
-        Name of the engine.
-    engine_options : tuple of (str, value)
-        Options of the engine that differ from its defaults.
-    threads : int
-        Threads of the engine, >= 1.
-    permutation : int
-        0: rows and columns as built; otherwise the seed of another order.
-    seed : int
-        Random seed of the engine.
-    narrow : bool
-        Whether jobs may run only in the time windows that a heuristic leaves open.
-    confirm : bool
-        Whether the engine must repeat its answer without presolve.
-    workers : int
-        How many tasks run at a time; recorded only.
+    `engine_options`: options of the engine that differ from its defaults. `permutation`: 0 for
+    rows and columns as built, otherwise the seed of another order. `narrow`: whether jobs may run
+    only in the time windows that a heuristic leaves open. `confirm`: whether the engine must repeat
+    its answer without presolve. `workers`: number of tasks that run at a time, recorded only.
     """
 
     program: str

@@ -61,14 +61,9 @@ class Offer:
 class Offers:
     """What a file offers for a problem variant of an instance.
 
-    Attributes
-    ----------
-    instance, problem, method : str
-        Name in the book, problem variant, and the method with its options.
-    offers : tuple of Offer
-        Its verified sides.
-    left_out : str
-        Why it offers nothing although the file has no fault.
+    `instance`, `problem`, `method`: name in the book, problem variant, and method with its options.
+    `offers`: verified sides of the record. `left_out`: why it offers nothing although the file has
+    no fault.
     """
 
     instance: str = ""

@@ -22,16 +22,9 @@ from schedgap.solvers.proofs.limits import MEMORY_MB, SECONDS, limited
 class Update:
     """What an update has taken over, left out and refused.
 
-    Attributes
-    ----------
-    taken : tuple of Change
-        Improvements, in the order in which they entered.
-    refused : tuple of str
-        A line for each file with a fault.
-    left_out : tuple of str
-        A line for each result that cannot be a record, such as a relaxed schedule.
-    checked : int
-        Files that were checked.
+    `taken`: improvements, in the order in which they entered. `refused`: a line for each file with
+    a fault. `left_out`: a line for each result that cannot be a record, such as a relaxed schedule.
+    `checked`: files that were checked.
     """
 
     taken: tuple[Change, ...]

@@ -104,14 +104,8 @@ class Online:
 class Arrival:
     """A time at which jobs arrive, and what an online algorithm has decided before.
 
-    Attributes
-    ----------
-    now : float
-        Time of the arrival, in the unit of the instance.
-    plan : JSON data or None
-        Its last schedule; None at the first arrival.
-    state : bytes
-        What it has stored in `state`, pickled; empty at the first arrival.
+    `now`: time of the arrival, in the unit of the instance. `plan`: last schedule; None at the
+    first arrival. `state`: pickled object of its `state`; empty at the first arrival.
     """
 
     now: float
@@ -123,20 +117,8 @@ class Arrival:
 class Call:
     """What a user's own method is called with.
 
-    Attributes
-    ----------
-    options : mapping
-        Values of its options.
-    offered : tuple of str
-        Which of `OFFERED` it asks for.
-    seed : int
-        Random seed.
-    limit : float or None
-        Time limit in seconds.
-    place : str
-        Working directory.
-    folder : str
-        Temporary folder for the files of a command; empty if there are none.
+    `offered`: names of `OFFERED` that it asks for. `limit`: time limit in seconds. `place`: working
+    directory. `folder`: temporary folder for the files of a command; empty if there are none.
     """
 
     options: Mapping[str, Any]

@@ -38,20 +38,9 @@ MEMORY_MB = 4096.0  # limit where none is given
 class Own(Runnable):
     """A method of the user's own.
 
-    Attributes
-    ----------
-    name : str
-        Its name in tables.
-    address : Function, Source or Command
-        How a child process finds it.
-    code : str
-        Hash of its source: what has changed is another method.
-    options : tuple of Option
-        Its options.
-    offered : tuple of str
-        Which of `seed`, `clock` and, if online, `state` it asks for.
-    settings : tuple of pairs
-        Options with the values that the text gave them, `mine.py:rule:beta=3`.
+    `address`: how a child process finds it. `code`: hash of its source; a changed source is another
+    method. `offered`: names of `seed`, `clock` and, if online, `state` that it asks for.
+    `settings`: options with the values that the text gave them, as in `mine.py:rule:beta=3`.
     """
 
     name: str

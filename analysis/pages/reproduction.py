@@ -87,12 +87,8 @@ def plan(figures: dict[str, Experiment], *, run: str | os.PathLike[str]) -> list
 
     `figures`: figures by file name. `run`: the run folder; it need not exist.
 
-    Returns
-    -------
-    list of dict
-        Keys: family, figures, tasks, done (tasks with results in the folder), hours_done (which
-        these took, one after the other), hours_left (at most: if each of the others uses up its
-        time limit).
+    Keys: family, figures, tasks, done (tasks with results in the folder), hours_done (which these
+    took, one after the other), hours_left (at most: if each of the others uses up its time limit).
     """
     rows: list[dict[str, object]] = []
     for name in dict.fromkeys(each.family for each in figures.values()):
@@ -166,10 +162,7 @@ def publish(run: Run, out: Path) -> Path:
 
     `out`: folder of the page; the values go into `reproduction` in it.
 
-    Returns
-    -------
-    Path
-        The page.
+    It returns the page.
     """
     data = out / DATA
     data.mkdir(parents=True, exist_ok=True)

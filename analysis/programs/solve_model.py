@@ -121,18 +121,9 @@ class ModelRunner(Runner):
     The values of the best solution are stored in the model and, for a linear program, the dual
     values in its suffix `dual`.
 
-    Attributes
-    ----------
-    model : pyo.ConcreteModel
-        The user's model.
-    origin : Origin
-        What it was, when `model` returned it.
-    arrays : PyomoArrays or None
-        Its active part; None if a row without variables is violated.
-    changed : bool
-        Whether it is not the one that was built.
-    begun : float
-        Monotonic time at which it was compiled.
+    `origin`: state of the model when `model` returned it. `arrays`: active part of the model; None
+    if a row without variables is violated. `changed`: whether the model differs from the one that
+    was built. `begun`: monotonic time at which it was compiled.
     """
 
     model: "pyo.ConcreteModel"

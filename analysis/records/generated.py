@@ -14,12 +14,9 @@ from schedgap.instances.settings import Option
 def generator_settings(run: StoredRun) -> pd.DataFrame:
     """Return the settings with which the instances of a run were generated.
 
-    Returns
-    -------
-    DataFrame
-        A row for each instance, indexed by its name in the run. The columns are `instance_seed` and
-        the settings that some instance of the preset was given; other instances have the preset's
-        default. Empty for instances that were not generated.
+    The table has a row for each instance, indexed by its name in the run. The columns are
+    `instance_seed` and the settings that some instance of the preset was given; other instances
+    have the preset's default. Instances that were not generated have empty cells.
     """
     facts = {name: _facts(run.facts[sha256]) for sha256, name in run.names.items()}
     given: dict[tuple[str, str], dict[str, None]] = {}

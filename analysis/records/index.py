@@ -99,11 +99,8 @@ class Index:
 
         `hashes`: hashes of the instances.
 
-        Returns
-        -------
-        dict
-            `family`, a part of `meta` (`META`) and `switches` of each file, as they are in the
-            file. Nothing checks that the file is an instance with this hash.
+        The facts are `family`, a part of `meta` (`META`) and `switches` of each file, as they are
+        in the file. Nothing checks that the file is an instance with this hash.
 
         Raises
         ------

@@ -27,12 +27,7 @@ class Scale:
     bound meets an objective. Without a grid, an objective and a bound meet if they differ by 1e-6
     of the larger.
 
-    Attributes
-    ----------
-    sense : {"min", "max"}
-        For "min", bounds are lower bounds.
-    grid : float or None
-        Step of the grid, > 0; None without a grid.
+    `sense`: for "min", bounds are lower bounds. `grid`: step of the grid, > 0; None without a grid.
     """
 
     sense: Sense

@@ -26,14 +26,8 @@ from schedgap.solvers.engines.registry import ENGINES
 class ProofCheck:
     """Result of the check of a claim.
 
-    Attributes
-    ----------
-    evidence : Evidence
-        "proved" by a tree, "certified" by a complete search that was run again, or "reported".
-    text : str
-        One line for the user.
-    violations : tuple of Violation
-        Evidence that is broken or refuted.
+    `evidence`: "proved" by a tree, "certified" by a complete search that was run again, or
+    "reported". `text`: one line for the user. `violations`: evidence that is broken or refuted.
     """
 
     evidence: Evidence

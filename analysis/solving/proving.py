@@ -36,14 +36,8 @@ TREE_SHARE = 0.7  # share of the time if a complete search or two engines can fo
 class Evidence:
     """What an optimum rests on.
 
-    Attributes
-    ----------
-    kind : ProofKind or None
-        None if nothing was found.
-    data : mapping or None
-        Of the proof file, for the kind `tree`.
-    note : str
-        Why there is no proof file, for people who read the trace.
+    `kind`: None if nothing was found. `data`: content of the proof file, for the kind `tree`.
+    `note`: why there is no proof file, for people who read the trace.
     """
 
     kind: ProofKind | None = None

@@ -40,17 +40,13 @@ def by_instance(records: pd.DataFrame) -> pd.DataFrame:
 
     `records`: a row for each record, as returned by `schedgap.analysis.statistics.tables.records`.
 
-    Returns
-    -------
-    DataFrame
-        Columns: family, preset, problem, method, instance, kind, rank (of the method in its
-        family), sense, tasks (records), repetitions (seeds), result (the worst of all seeds; of
-        one seed the best, unless one is wrong), scheduled, optimal (reported at least),
-        optimal_certified (certified at least), optimal_proved, completed (by all repetitions),
-        level (0 if answered, 1 if not, 2 if wrong), objective (for maximization the harmonic mean:
-        its ratio to any reference is then the mean ratio), ratio_low, ratio_high, bound_low,
-        bound_high (means of ratios), worst_low, worst_high, seconds, at_limit, par2 (means, in
-        seconds), slowest.
+    Columns: family, preset, problem, method, instance, kind, rank (of the method in its family),
+    sense, tasks (records), repetitions (seeds), result (the worst of all seeds; of one seed the
+    best, unless one is wrong), scheduled, optimal (reported at least), optimal_certified (certified
+    at least), optimal_proved, completed (by all repetitions), level (0 if answered, 1 if not, 2 if
+    wrong), objective (for maximization the harmonic mean: its ratio to any reference is then the
+    mean ratio), ratio_low, ratio_high, bound_low, bound_high (means of ratios), worst_low,
+    worst_high, seconds, at_limit, par2 (means, in seconds), slowest.
     """
     key = [*GROUP, "method", "instance"]
     columns = ["kind", "rank", "sense"]

@@ -57,16 +57,13 @@ def pairs(
     each preset has its own rows; otherwise `preset` is empty. `methods`: names of the methods to
     compare; by default all. The p-values of all pairs of these methods are adjusted together.
 
-    Returns
-    -------
-    DataFrame
-        Columns: family, preset, problem, method, other, instances (tried by both), wins, ties,
-        losses, neither (of the first method; a failure of one side is its loss), unanswered,
-        unanswered_other (instances that only this one did not answer), undefined (x/0), n (pairs of
-        schedules with a ratio), ratio (geometric mean of how many times worse the first method is:
-        less than 1 if it is better), low, high, interval (95 % paired bootstrap, and its method), p
-        (Wilcoxon signed-rank test), holm (p adjusted for all pairs of the family and preset). See
-        `schedgap.analysis.statistics.estimators.Paired`.
+    Columns: family, preset, problem, method, other, instances (tried by both), wins, ties, losses,
+    neither (of the first method; a failure of one side is its loss), unanswered, unanswered_other
+    (instances that only this one did not answer), undefined (x/0), n (pairs of schedules with a
+    ratio), ratio (geometric mean of how many times worse the first method is: less than 1 if it is
+    better), low, high, interval (95 % paired bootstrap, and its method), p (Wilcoxon signed-rank
+    test), holm (p adjusted for all pairs of the family and preset). See
+    `schedgap.analysis.statistics.estimators.Paired`.
     """
     rows = []
     for names, group in groups(instances(run), by_preset=by_preset, methods=methods):
@@ -140,16 +137,13 @@ def times(
     `by_preset`: whether each preset has its own rows; otherwise `preset` is empty. `shift`: of the
     geometric mean, in seconds, > 0. `methods`: names of the methods to compare; by default all.
 
-    Returns
-    -------
-    DataFrame
-        Columns: family, preset, problem, method, kind, shift; n (instances that all compared
-        methods of the same kind tried), completed (of these), at_limit (a task that was not
-        completed counts with its time limit; infinite if there is none), par2 (with twice its
-        limit); common_n (instances that all compared methods of the same kind completed), common
-        (mean on these). An exact method completes a task with a claim of optimality or
-        infeasibility, others with a schedule or a bound; a wrong answer completes none. Which
-        methods are compared: see `schedgap.analysis.statistics.estimators.common_set`.
+    Columns: family, preset, problem, method, kind, shift; n (instances that all compared methods of
+    the same kind tried), completed (of these), at_limit (a task that was not completed counts with
+    its time limit; infinite if there is none), par2 (with twice its limit); common_n (instances
+    that all compared methods of the same kind completed), common (mean on these). An exact method
+    completes a task with a claim of optimality or infeasibility, others with a schedule or a bound;
+    a wrong answer completes none. Which methods are compared: see
+    `schedgap.analysis.statistics.estimators.common_set`.
     """
     rows = []
     for names, family in groups(instances(run), by_preset=by_preset, methods=methods):
@@ -194,13 +188,10 @@ def virtual_best(
     geometric means of seconds, in seconds, > 0. `methods`: names of the methods to compare; by
     default all.
 
-    Returns
-    -------
-    DataFrame
-        Columns: family, preset, problem, method, kind, by, instances (tried by some method), and
-        the columns of `schedgap.analysis.statistics.estimators.virtual_best`. `contribution` is the
-        factor by which the virtual best is worse without the method, over the instances that
-        another method answered. `only` counts the instances that no other method answered.
+    Columns: family, preset, problem, method, kind, by, instances (tried by some method), and the
+    columns of `schedgap.analysis.statistics.estimators.virtual_best`. `contribution` is the factor
+    by which the virtual best is worse without the method, over the instances that another method
+    answered. `only` counts the instances that no other method answered.
     """
     rows = []
     for names, group in groups(instances(run), by_preset=by_preset, methods=methods):
@@ -255,16 +246,13 @@ def profile(
     `schedgap.analysis.records.outcomes.Tasks.completed`. `methods`: names of the methods to
     compare; by default all.
 
-    Returns
-    -------
-    DataFrame
-        Columns family, problem, kind, method, ratio (or seconds), share, n. On the fraction `share`
-        of the n instances, the method has a schedule within the factor `ratio` of the best known
-        one. For times, it has completed its task after `seconds` there. Then unanswered and wrong
-        (fractions that the method never reaches, because it has no schedule, or a wrong answer).
-        Schedules with an infinite ratio (x/0) are not reached either. A method that reaches no
-        instance has one row, with share 0 and without a ratio (or seconds). A method has no row if
-        all its schedules relax rules of the problem.
+    Columns family, problem, kind, method, ratio (or seconds), share, n. On the fraction `share` of
+    the n instances, the method has a schedule within the factor `ratio` of the best known one. For
+    times, it has completed its task after `seconds` there. Then unanswered and wrong (fractions
+    that the method never reaches, because it has no schedule, or a wrong answer). Schedules with an
+    infinite ratio (x/0) are not reached either. A method that reaches no instance has one row, with
+    share 0 and without a ratio (or seconds). A method has no row if all its schedules relax rules
+    of the problem.
     """
     column = "ratio" if by == "objective" else by
     rows = []
@@ -325,13 +313,10 @@ def integrals(
     `by_preset`: whether each preset has its own rows; otherwise `preset` is empty. `methods`: names
     of the methods to compare; by default all.
 
-    Returns
-    -------
-    DataFrame
-        Columns: family, preset, problem, method, kind, n (instances), horizon (end of the integrals
-        in seconds: the smallest time limit of the group, or its longest time), primal_low,
-        primal_high, dual_low, dual_high, primal_dual. Integrals of what a method never has, such
-        as the dual ones of a heuristic, are NaN.
+    Columns: family, preset, problem, method, kind, n (instances), horizon (end of the integrals in
+    seconds: the smallest time limit of the group, or its longest time), primal_low, primal_high,
+    dual_low, dual_high, primal_dual. Integrals of what a method never has, such as the dual ones of
+    a heuristic, are NaN.
     """
     rows = []
     for names, total, end, watched in _watched(run, by_preset=by_preset, methods=methods):
@@ -363,11 +348,8 @@ def gaps(
     horizon, in equal steps on a logarithmic axis. `by_preset`: whether each preset has its own
     rows; otherwise `preset` is empty. `methods`: names of the methods to compare; by default all.
 
-    Returns
-    -------
-    DataFrame
-        Columns: family, preset, problem, method, kind, n (instances), seconds, and the gaps as in
-        `integrals`, as means over all instances that any method of the group tried.
+    Columns: family, preset, problem, method, kind, n (instances), seconds, and the gaps as in
+    `integrals`, as means over all instances that any method of the group tried.
     """
     rows: list[dict[str, object]] = []
     asked = None if seconds is None else np.sort(np.asarray(list(seconds), float))

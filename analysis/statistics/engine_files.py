@@ -157,14 +157,11 @@ def write_paver(run: StoredRun, folder: Path) -> list[Path]:
 def benchopt(run: StoredRun) -> pd.DataFrame:
     """Return the tasks of a benchmark with the columns of a benchopt result.
 
-    Returns
-    -------
-    DataFrame
-        Columns: objective_name (family), data_name (instance), solver_name (configuration),
-        idx_rep (number of the repetition), stop_val (time limit), time, objective_value (empty
-        without a schedule, and for a wrong answer), objective_bound, objective_result,
-        sampling_strategy, p_solver_engine, p_solver_formulation, p_solver_threads, p_solver_seed,
-        p_solver_permutation, and system-processor.
+    Columns: objective_name (family), data_name (instance), solver_name (configuration), idx_rep
+    (number of the repetition), stop_val (time limit), time, objective_value (empty without a
+    schedule, and for a wrong answer), objective_bound, objective_result, sampling_strategy,
+    p_solver_engine, p_solver_formulation, p_solver_threads, p_solver_seed, p_solver_permutation,
+    and system-processor.
     """
     tasks = engine_tasks(run)
     wrong = tasks["result"] == "wrong"

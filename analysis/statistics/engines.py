@@ -39,18 +39,14 @@ def configurations(run: StoredRun) -> list[str]:
 def engine_tasks(run: StoredRun) -> pd.DataFrame:
     """Return a row for each task of a benchmark, with all that the engine reports.
 
-    Returns
-    -------
-    DataFrame
-        Columns: family, preset, instance, formulation, engine, version, options (of the engine,
-        that were changed), threads, workers (tasks at a time), method (name of the configuration),
-        seed, permutation, outcome, result, status, objective, bound, gap (relative, of the task's
-        own bound), time_limit, seconds (build_seconds plus engine_seconds), build_seconds,
-        engine_seconds, engine_cpu_seconds, confirm_seconds, load_seconds, peak_memory_mb; rows,
-        columns, integers, nonzeros (of the program); the names in
-        `schedgap.solvers.engines.results.STATISTICS`, empty if the engine does not report them;
-        root_gap (of the root bound to the best known schedule); pinned (cores), log (file), note,
-        key.
+    Columns: family, preset, instance, formulation, engine, version, options (of the engine, that
+    were changed), threads, workers (tasks at a time), method (name of the configuration), seed,
+    permutation, outcome, result, status, objective, bound, gap (relative, of the task's own bound),
+    time_limit, seconds (build_seconds plus engine_seconds), build_seconds, engine_seconds,
+    engine_cpu_seconds, confirm_seconds, load_seconds, peak_memory_mb; rows, columns, integers,
+    nonzeros (of the program); the names in `schedgap.solvers.engines.results.STATISTICS`, empty if
+    the engine does not report them; root_gap (of the root bound to the best known schedule); pinned
+    (cores), log (file), note, key.
     """
     frame = records(run)
     rows = [place for place, row in enumerate(run.rows) if row.formulation]
@@ -105,22 +101,18 @@ def engines(run: StoredRun, by: Part = "", *, shift: float = SHIFT) -> pd.DataFr
     only those within a size class of instances, a formulation, or an engine. `shift`: of the
     geometric means, in seconds, > 0.
 
-    Returns
-    -------
-    DataFrame
-        Columns: family, preset, within (the part that `by` asks for: a size class by the nonzeros
-        of the smallest program of the instance, a formulation or an engine), formulation, engine,
-        version, options, threads, workers, method (name of the configuration); tasks, found (with
-        a schedule that obeys all rules), solved (the engine reports an optimum or infeasibility,
-        and nothing refutes it), proved (of these: the run has a certificate or a proof for the
-        optimum of the instance), wrong, timeouts, failed, refused; n (instances that all compared
-        configurations tried, on which the following means are), seconds (shifted geometric mean; a
-        task that did not solve its program counts with its time limit), par2 (the same with twice
-        the limit), median, best (mean of the fastest configuration on each instance), ratio
-        ((seconds + shift) / (best + shift)); root_gap (mean, if the engine reports a root bound),
-        nodes (median), repetitions (most for an instance), spread (geometric mean of slowest to
-        fastest repetition, over the instances that some repetition solved), note. A wrong answer
-        has not solved its program.
+    Columns: family, preset, within (the part that `by` asks for: a size class by the nonzeros of
+    the smallest program of the instance, a formulation or an engine), formulation, engine, version,
+    options, threads, workers, method (name of the configuration); tasks, found (with a schedule
+    that obeys all rules), solved (the engine reports an optimum or infeasibility, and nothing
+    refutes it), proved (of these: the run has a certificate or a proof for the optimum of the
+    instance), wrong, timeouts, failed, refused; n (instances that all compared configurations
+    tried, on which the following means are), seconds (shifted geometric mean; a task that did not
+    solve its program counts with its time limit), par2 (the same with twice the limit), median,
+    best (mean of the fastest configuration on each instance), ratio ((seconds + shift) / (best +
+    shift)); root_gap (mean, if the engine reports a root bound), nodes (median), repetitions (most
+    for an instance), spread (geometric mean of slowest to fastest repetition, over the instances
+    that some repetition solved), note. A wrong answer has not solved its program.
     """
     tasks = engine_tasks(run)
     if tasks.empty:
@@ -269,9 +261,6 @@ def _spread(group: pd.DataFrame) -> dict[str, Any]:
 def engine_pairs(run: StoredRun) -> pd.DataFrame:
     """Return wins, ties and losses by time of each two configurations of engines, with tests.
 
-    Returns
-    -------
-    DataFrame
-        As `schedgap.analysis.statistics.comparisons.pairs` by seconds.
+    The columns are as in `schedgap.analysis.statistics.comparisons.pairs` by seconds.
     """
     return pairs(run, "seconds", methods=configurations(run))

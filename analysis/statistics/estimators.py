@@ -319,16 +319,12 @@ def virtual_best(costs: pd.DataFrame, shift: float = 0.0) -> pd.DataFrame:
     a ratio x/0, belongs to an answer, but enters no mean. `shift`: of the geometric means, in the
     unit of the costs, >= 0.
 
-    Returns
-    -------
-    DataFrame [methods]
-        Columns: best (instances on which the method is the best, ties included), alone (on which it
-        is so alone), only (on which no other has an answer), n (instances on which the method has a
-        finite cost), mean (its shifted geometric mean on these), best_mean (the virtual best's
-        mean on these), others_n (instances on which another method has a finite cost), without
-        (shifted geometric mean of the virtual best without this method on these), with (with it),
-        contribution
-        ((without + shift) / (with + shift): 1 if the method contributes nothing).
+    Columns: best (instances on which the method is the best, ties included), alone (on which it is
+    so alone), only (on which no other has an answer), n (instances on which the method has a finite
+    cost), mean (its shifted geometric mean on these), best_mean (the virtual best's mean on these),
+    others_n (instances on which another method has a finite cost), without (shifted geometric mean
+    of the virtual best without this method on these), with (with it), contribution ((without +
+    shift) / (with + shift): 1 if the method contributes nothing).
     """
     values = costs.to_numpy(float)
     answered = ~np.isnan(values)

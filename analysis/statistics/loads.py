@@ -32,15 +32,12 @@ def by_load(run: StoredRun) -> pd.DataFrame:
     schedules, and schedules that need not obey all rules. Repetitions are aggregated inside an
     instance.
 
-    Returns
-    -------
-    DataFrame
-        Columns: family, trace (empty without one), load (asked for), reached (mean of the loads
-        reached), role (paper: the first algorithm of the paper; fifo: its baseline that serves the
-        jobs in order of arrival, for ring in list order; best: the algorithm or baseline with the
-        smallest mean ratio), method, instances, closed (those on which the best schedule and the
-        best bound meet), schedules (instances on which the method has a ratio), low, high (means of
-        both ends of the ratio over these; `high` may be infinite).
+    Columns: family, trace (empty without one), load (asked for), reached (mean of the loads
+    reached), role (paper: the first algorithm of the paper; fifo: its baseline that serves the jobs
+    in order of arrival, for ring in list order; best: the algorithm or baseline with the smallest
+    mean ratio), method, instances, closed (those on which the best schedule and the best bound
+    meet), schedules (instances on which the method has a ratio), low, high (means of both ends of
+    the ratio over these; `high` may be infinite).
     """
     place = table(run).drop_duplicates("instance").set_index("instance")
     frame = instances(run).join(place[["trace", "load", "load_reached"]], on="instance")
@@ -91,11 +88,8 @@ def matrix(frame: pd.DataFrame) -> pd.DataFrame:
 
     `frame`: result of `by_load`.
 
-    Returns
-    -------
-    DataFrame
-        Columns: family, trace, method, and the ratios at `load R` for each load R. A star marks
-        means in which the optimum of every instance is known.
+    Columns: family, trace, method, and the ratios at `load R` for each load R. A star marks means
+    in which the optimum of every instance is known.
     """
     loads = sorted(frame["load"].unique())
     rows = []

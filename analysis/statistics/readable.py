@@ -36,11 +36,8 @@ def by_family(frame: pd.DataFrame, own: pd.DataFrame | None = None) -> pd.DataFr
     `frame`: as returned by `summary` with `by_preset=False`. `own`: the same with `common=False`;
     then n and the ratios of the papers' algorithms are over all instances of each.
 
-    Returns
-    -------
-    DataFrame
-        Columns: family, algorithm, n, mean ratio, worst ratio, guarantee, best heuristic, worst
-        heuristic. A family without an algorithm of its paper has an empty one.
+    Columns: family, algorithm, n, mean ratio, worst ratio, guarantee, best heuristic, worst
+    heuristic. A family without an algorithm of its paper has an empty one.
     """
     rows = []
     own = frame if own is None else own

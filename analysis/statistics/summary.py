@@ -33,33 +33,30 @@ def summary(
     instances; these are not comparable if n differs. `methods`: names of the methods to compare; by
     default all.
 
-    Returns
-    -------
-    DataFrame
-        Columns: family, preset, method, kind, then
+    Columns: family, preset, method, kind, then
 
-        - counts: tasks (records, without skipped ones) and instances; of the instances: proved,
-          certified, reported (optimal, or infeasible: what this rests on), feasible (a schedule
-          that is not said to be optimal), bounded (a bound, for kind `bound`), relaxed (a schedule
-          outside the program), incomplete (nothing, though the method ended or used up its time),
-          failed (nothing, for another reason), wrong (an invalid schedule or a refuted claim),
-          which add up to all, see `schedgap.analysis.records.outcomes.Tasks.results`; skipped (not
-          supported); scheduled (with a schedule), optimal (reported at least), optimal_certified
-          (certified at least), optimal_proved, infinite (ratios x/0, which are left out of the
-          means);
-        - ratios: n (instances behind the means), mean_low, mean_high, worst_low, worst_high (over
-          all instances of the method), gap_low, gap_high (shifted geometric mean of ratio - 1 with
-          shift 1), boot_low, boot_high (95 % bootstrap interval of the mean: the lower end from the
-          lower ratios, the upper end from the upper ones; NaN for less than four instances),
-          bound_n, bound_mean (mean ratio of optimum to bound, upper ends, and its instances);
-        - times: seconds_n (of the instances that all compared methods of the kind tried, those on
-          which the time is known), seconds (shifted geometric mean, shift 1 s, of what was taken;
-          `Run.times()` counts tasks that were not completed with their limits), slowest;
-        - guarantees: guarantee_low, guarantee_high, holds (share of instances on which the
-          assumptions hold), exceeded (instances on which the ratio exceeds the guarantee although
-          they hold), beyond (instances on which it does and they do not hold);
-        - outside: rules of the program that some of the schedules need not obey. Such schedules do
-          not count in the ratios.
+    - counts: tasks (records, without skipped ones) and instances; of the instances: proved,
+      certified, reported (optimal, or infeasible: what this rests on), feasible (a schedule
+      that is not said to be optimal), bounded (a bound, for kind `bound`), relaxed (a schedule
+      outside the program), incomplete (nothing, though the method ended or used up its time),
+      failed (nothing, for another reason), wrong (an invalid schedule or a refuted claim),
+      which add up to all, see `schedgap.analysis.records.outcomes.Tasks.results`; skipped (not
+      supported); scheduled (with a schedule), optimal (reported at least), optimal_certified
+      (certified at least), optimal_proved, infinite (ratios x/0, which are left out of the
+      means);
+    - ratios: n (instances behind the means), mean_low, mean_high, worst_low, worst_high (over
+      all instances of the method), gap_low, gap_high (shifted geometric mean of ratio - 1 with
+      shift 1), boot_low, boot_high (95 % bootstrap interval of the mean: the lower end from the
+      lower ratios, the upper end from the upper ones; NaN for less than four instances),
+      bound_n, bound_mean (mean ratio of optimum to bound, upper ends, and its instances);
+    - times: seconds_n (of the instances that all compared methods of the kind tried, those on
+      which the time is known), seconds (shifted geometric mean, shift 1 s, of what was taken;
+      `Run.times()` counts tasks that were not completed with their limits), slowest;
+    - guarantees: guarantee_low, guarantee_high, holds (share of instances on which the
+      assumptions hold), exceeded (instances on which the ratio exceeds the guarantee although
+      they hold), beyond (instances on which it does and they do not hold);
+    - outside: rules of the program that some of the schedules need not obey. Such schedules do
+      not count in the ratios.
     """
     wanted = None if methods is None else tuple(methods)
     key = f"summary {by_preset} {common} {wanted}"

@@ -119,14 +119,11 @@ def points(
     of ratios and of seconds are geometric. `color`: a column of `Run.table()` whose values are the
     groups. `methods`: names of the methods; by default all.
 
-    Returns
-    -------
-    DataFrame
-        Columns: the columns `color` and `x`; low and high (ends of the mean: a ratio to an optimum
-        that is not known is an interval), least and most (of single instances), n (instances), of
-        (instances with this x). Instances are repeated for each group. If groups are methods, the
-        means at one x are over the common set of instances. Methods that have too few of these
-        instances are left out (see `Run.summary`).
+    Columns: `color` and `x`; low and high (ends of the mean: a ratio to an optimum that
+    is not known is an interval), least and most (of single instances), n (instances), of (instances
+    with this x). Instances are repeated for each group. If groups are methods, the means at one x
+    are over the common set of instances. Methods that have too few of these instances are left out
+    (see `Run.summary`).
 
     Raises
     ------

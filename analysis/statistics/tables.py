@@ -43,25 +43,21 @@ def _once(make: Callable[[StoredRun], pd.DataFrame]) -> Callable[[StoredRun], pd
 def table(run: StoredRun) -> pd.DataFrame:
     """Return a table with a row for each record.
 
-    Returns
-    -------
-    DataFrame
-        Columns: family, preset, instance, trace, load and load_reached (the offered load asked for
-        and the one reached, see `schedgap.instances.loads`; empty without), method, kind, outcome,
-        result (what the task ended with, see `schedgap.analysis.records.outcomes.Tasks.results`),
-        status, proof (what an optimum rests on, see `ProofClaim`; empty for other statuses),
-        problem (empty for the instance itself), sense, objective, bound, ratio_low, ratio_high
-        (ratio of the schedule to the optimum; infinite if no bound is known), bound_low, bound_high
-        (ratio of the optimum to the method's own bound), outside (rules of the program that the
-        schedule need not obey), seconds (wall-clock), note; then configuration (equal to method:
-        the method's label, with what differs between its configurations in brackets), label,
-        engine, options, seed, time_limit (seconds) and memory_limit (MB), schedgap (its version),
-        code (hash of the source), session, host, started, cpu_seconds; the times that are not in
-        seconds, or parts of it (see `TaskRecord`): load_seconds, build_seconds, engine_seconds,
-        engine_cpu_seconds, confirm_seconds, verify_seconds; peak_memory_mb, reused (key of the
-        record under smaller limits whose result this is), key;
-        and the other settings of the generator (`analysis/records/generated.py`), such as `jobs`,
-        with `_setting` behind a name that is taken.
+    Columns: family, preset, instance, trace, load and load_reached (the offered load asked for and
+    the one reached, see `schedgap.instances.loads`; empty without), method, kind, outcome, result
+    (what the task ended with, see `schedgap.analysis.records.outcomes.Tasks.results`), status,
+    proof (what an optimum rests on, see `ProofClaim`; empty for other statuses), problem (empty for
+    the instance itself), sense, objective, bound, ratio_low, ratio_high (ratio of the schedule to
+    the optimum; infinite if no bound is known), bound_low, bound_high (ratio of the optimum to the
+    method's own bound), outside (rules of the program that the schedule need not obey), seconds
+    (wall-clock), note; then configuration (equal to method: the method's label, with what differs
+    between its configurations in brackets), label, engine, options, seed, time_limit (seconds) and
+    memory_limit (MB), schedgap (its version), code (hash of the source), session, host, started,
+    cpu_seconds; the times that are not in seconds, or parts of it (see `TaskRecord`): load_seconds,
+    build_seconds, engine_seconds, engine_cpu_seconds, confirm_seconds, verify_seconds;
+    peak_memory_mb, reused (key of the record under smaller limits whose result this is), key; and
+    the other settings of the generator (`analysis/records/generated.py`), such as `jobs`, with
+    `_setting` behind a name that is taken.
     """
     known = columns(run)
     tasks = _tasks(run)
@@ -199,16 +195,12 @@ TABLE_COLUMNS = [
 def ratios(run: StoredRun) -> pd.DataFrame:
     """Return a table with a row for each schedule: its ratio and the paper's guarantee.
 
-    Returns
-    -------
-    DataFrame
-        Columns: family, preset, instance, problem, method, kind, objective, best (best known
-        objective), best_by (its method), bound (best known bound), bound_by, low, high (ends of
-        the ratio), exact (low equals high), outside (rules that the schedule need not obey),
-        guarantee (the factor), claim, holds (whether all assumptions of the guarantee hold for the
-        instance), failed (the assumptions that do not), within (False if the ratio exceeds a
-        guarantee whose assumptions hold), beyond (whether the ratio exceeds a guarantee whose
-        assumptions do not hold).
+    Columns: family, preset, instance, problem, method, kind, objective, best (best known
+    objective), best_by (its method), bound (best known bound), bound_by, low, high (ends of the
+    ratio), exact (low equals high), outside (rules that the schedule need not obey), guarantee (the
+    factor), claim, holds (whether all assumptions of the guarantee hold for the instance), failed
+    (the assumptions that do not), within (False if the ratio exceeds a guarantee whose assumptions
+    hold), beyond (whether the ratio exceeds a guarantee whose assumptions do not hold).
     """
     every = table(run)
     rows = np.flatnonzero(every["objective"].notna())
@@ -299,14 +291,11 @@ def changed_options(row: TaskRow) -> dict[str, object] | None:
 def records(run: StoredRun) -> pd.DataFrame:
     """Return the rows of `table` with further columns that the statistics need.
 
-    Returns
-    -------
-    DataFrame
-        Columns of `table`, and rank (place of the method in its family's table), seed (as text;
-        empty if there is none; of an engine in a benchmark with the permutation), limit (time limit
-        in seconds), completed (see `schedgap.analysis.records.outcomes.Tasks.completed`), at_limit
-        (seconds of a completed task, otherwise its time limit, infinite without one), par2 (the
-        same with twice the limit).
+    Columns of `table`, and rank (place of the method in its family's table), seed (as text; empty
+    if there is none; of an engine in a benchmark with the permutation), limit (time limit in
+    seconds), completed (see `schedgap.analysis.records.outcomes.Tasks.completed`), at_limit
+    (seconds of a completed task, otherwise its time limit, infinite without one), par2 (the same
+    with twice the limit).
     """
     frame = table(run)
     ended = pd.Series(_tasks(run).completed(frame["result"].to_numpy(str)), dtype=bool)

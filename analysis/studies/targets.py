@@ -39,30 +39,12 @@ Chosen = Callable[..., Any] | Own | str  # a method, as users give it
 class Target:
     """What a search maximises.
 
-    Attributes
-    ----------
-    family, method : str
-        The method, whose schedules should be bad.
-    options : mapping
-        Settings of the method.
-    against : str
-        "exact" or "bound", the optimum; or a method.
-    guarantee : str or None
-        Key of a claim of the paper: the score is then the ratio over the claimed factor.
-    preset : str or None
-        Of the instances from which chains start.
-    settings : mapping
-        Settings of the preset.
-    jobs : int or None
-        Largest number of jobs.
-    fixed : tuple of str
-        Keys of the instance file whose values stay as they are.
-    seed : int
-        Of the search.
-    own, other : Own or None
-        The method, and what it is compared with, if it is one of the user's own.
-    against_options : mapping
-        Settings of the method it is compared with.
+    `family`, `method`: the method, whose schedules should be bad. `against`: "exact" or "bound",
+    the optimum; or a method. `guarantee`: key of a claim of the paper: the score is then the ratio
+    over the claimed factor. `preset`: preset of the instances from which chains start. `jobs`:
+    largest number of jobs. `fixed`: keys of the instance file whose values stay as they are.
+    `seed`: random seed of the search. `own`, `other`: the method, and what it is compared with, if
+    it is one of the user's own. `against_options`: settings of the method it is compared with.
     """
 
     family: str

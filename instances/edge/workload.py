@@ -162,10 +162,7 @@ def paper_jobs(request: Request, drafts: Records, servers: Records) -> Records:
 
     `drafts`: the jobs without types, bandwidth and delays. `servers`: JSON data of the servers.
 
-    Returns
-    -------
-    list of dict
-        JSON data of the jobs in order of arrival.
+    The result is the JSON data of the jobs in order of arrival.
     """
     value, number = request.values, len(drafts)
     workers, ps = worker_types(request), ps_types(request)

@@ -40,18 +40,10 @@ def traced_jobs(request: Request, gpus: int) -> tuple[list[Draft], str, float, i
 
     `request`: input of the preset, with a trace of jobs. `gpus`: number of GPUs of the cluster.
 
-    Returns
-    -------
-    list of Draft
-        The jobs.
-    str
-        Text for `meta.source`.
-    float
-        Length of a slot in seconds: the setting, or else the smallest number of minutes with which
-        the horizon is not too long.
-    int
-        A number of slots that is sufficient for nearly every list schedule: four times the sum of
-        the longest duration and the average work per GPU.
+    Also return the text for `meta.source`, the length of a slot in seconds, and a number of slots.
+    The length is the setting, or else the smallest number of minutes with which the horizon is not
+    too long. The number of slots is sufficient for nearly every list schedule: four times the sum
+    of the longest duration and the average work per GPU.
     """
     value = request.values
 

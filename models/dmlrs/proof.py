@@ -288,12 +288,8 @@ class Model:
 
         `worth`: by bundle, > 0.
 
-        Returns
-        -------
-        worth : int
-            The largest, unless the search was too long; then the sum over all jobs.
-        bundles : tuple of Bundle
-            The best that were found.
+        The worth is the largest, unless the search was too long; then it is the sum over all jobs.
+        The bundles are the best that were found.
         """
         by_job: dict[int, list[tuple[int, Bundle]]] = {}
         for bundle, value in worth.items():

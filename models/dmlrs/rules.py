@@ -186,10 +186,7 @@ def fault_of_row(
 
     `row`: values as in the file. `jobs`, `machines`: the jobs by id, and the ids of the machines.
 
-    Returns
-    -------
-    str
-        What is wrong, or ''.
+    The text says what is wrong, or is empty.
     """
     where = f"allocation {row.position + 1}"
     if row.job not in jobs:

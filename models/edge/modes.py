@@ -27,10 +27,7 @@ def max_workers(instance: EdgeInstance, job: int, colocated: bool) -> int:
     `job`: index of the job in the instance. `colocated`: whether all workers must be on the server
     of the PS.
 
-    Returns
-    -------
-    int
-        At most D_j; 0 if the job can never run in this way.
+    The number is at most D_j, and 0 if the job can never run in this way.
     """
     view = arrays(instance)
     has_ps = view.ps[:, view.ps_type[job]] >= 1
@@ -48,11 +45,8 @@ def modes(instance: EdgeInstance, job: int, colocated: bool) -> tuple[JobMode, .
     `job`: index of the job in the instance. `colocated`: whether all workers are on the server of
     the PS.
 
-    Returns
-    -------
-    tuple of JobMode
-        By number of workers, ascending; durations strictly decrease. Transfer delays and the window
-        of a batch are not taken into account: see `earliest_start`.
+    The modes are ordered by number of workers, ascending; durations strictly decrease. Transfer
+    delays and the window of a batch are not taken into account: see `earliest_start`.
 
     Notes
     -----
@@ -98,12 +92,9 @@ def earliest_start(instance: EdgeInstance, job: int, mode: JobMode) -> int | Non
 
     `job`: index of the job in the instance. `mode`: one of its modes.
 
-    Returns
-    -------
-    int or None
-        None if the mode never fits. It fits in every later slot, because servers only become ready
-        over time. In a batch the slot is not before the window; the end of the window or horizon is
-        not checked.
+    The result is None if the mode never fits. A mode that fits also fits in every later slot,
+    because servers only become ready over time. In a batch the slot is not before the window; the
+    end of the window or horizon is not checked.
     """
     view: EdgeArrays = arrays(instance)
     ready = view.ready[job]

@@ -151,11 +151,8 @@ def reported_sums(instance: EdgeInstance, schedule: EdgeSchedule) -> dict[str, i
 
     `schedule`: of all jobs.
 
-    Returns
-    -------
-    dict
-        `flow_time`: sum of c_j + 1 - a_j, which counts the last slot that the objective omits;
-        `completions`: sum of c_j, the only one of these that a constant factor can bound.
+    `flow_time` is the sum of c_j + 1 - a_j, which counts the last slot that the objective omits.
+    `completions` is the sum of c_j, the only one of these that a constant factor can bound.
     """
     if instance.is_batch:
         return {}

@@ -167,20 +167,10 @@ def program(instance: EdgeInstance, goal: int) -> IntegerProgram:
 class Model(RunModel):
     """The program with a solution of cost <= goal for every schedule of value <= goal.
 
-    `goal`: from `goal`. `worker_type`: of the jobs of the problem; None for all jobs.
-
-    Attributes
-    ----------
-    runs : list of list of Run
-        Of each job of the problem.
-    columns : list of Column
-        Of the program.
-    cells : list of tuple
-        (server, type, slot) of each capacity row, which are the last rows; the types of
-        workers come first, then the types of PSs.
-    choices : list of int
-        Of each job, the row that chooses a run.
-    program : IntegerProgram
+    `goal`: from `goal`. `worker_type`: of the jobs of the problem; None for all jobs. `runs`: runs
+    of each job of the problem. `columns`: columns of the program. `cells`: (server, type, slot) of
+    each capacity row, which are the last rows; the types of workers come first, then the types of
+    PSs. `choices`: row of each job that chooses its run.
 
     Raises
     ------

@@ -84,10 +84,8 @@ def objective(instance: EdgeInstance, schedule: object) -> float:
 
     `schedule`: JSON data as in `check`, without violations.
 
-    Returns
-    -------
-    float
-        (2): sum of c_j - a_j, c_j the last slot of a job; (3): the number of jobs in the schedule.
+    It is the sum of c_j - a_j in (2), with c_j the last slot of a job, and the number of jobs in
+    the schedule in (3).
     """
     submitted = _read(instance, schedule)
     if instance.is_batch:
@@ -105,11 +103,8 @@ def metrics(instance: EdgeInstance, schedule: object) -> dict[str, float]:
 
     `schedule`: JSON data as in `check`, without violations.
 
-    Returns
-    -------
-    dict
-        `flow time` in slots, `worker utilization` in 0..1, `jobs per slot`, and `colocated jobs`,
-        the share of jobs that always have all workers on the server of the PS; empty for a batch.
+    They are `flow time` in slots, `worker utilization` in 0..1, `jobs per slot`, and `colocated
+    jobs`, the share of jobs that always have all workers on the server of the PS. A batch has none.
     """
     if instance.is_batch:
         return {}

@@ -45,14 +45,8 @@ N = TypeVar("N", bound=Node)
 class SearchEnd:
     """Where the search stopped.
 
-    Attributes
-    ----------
-    bound : float
-        On everything that is still open; inf when nothing is.
-    stopped : str
-        Why nodes are still open; empty when none is.
-    open : tuple of Node
-        These nodes.
+    `bound`: bound on everything that is still open; inf if nothing is. `stopped`: reason why nodes
+    are still open; empty if none is. `open`: the nodes that are still open.
     """
 
     bound: float
@@ -152,11 +146,8 @@ def splits(share: Floats, values: ArrayLike) -> Iterator[tuple[int, tuple[float,
     `share` [c]: shares of the columns in use, which sum to 1. `values` [c]: of what is branched on
     in each column: the completion of a job, say.
 
-    Yields
-    ------
-    at : int
-    distance : (float, float)
-        By how much the mean value has to move where all are at most `at`, and where all are later.
+    A way is a value `at` and a pair of distances: by how much the mean value has to move where all
+    are at most `at`, and where all are later.
     """
     value = np.asarray(values, dtype=np.int64)
     for at in np.unique(value)[:-1].tolist():

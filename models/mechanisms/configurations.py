@@ -31,11 +31,8 @@ def maximal_configurations(
     no more than this count as fitting. `at_most`: number of configurations to look at, those that
     are not maximal included.
 
-    Returns
-    -------
-    array [c, k] or None
-        Every vector of numbers that fits is at most one of the rows, in every entry. With
-        `rounding` some rows may not be maximal.
+    Every vector of numbers that fits is at most one of the rows, in every entry. With `rounding`
+    some rows may not be maximal.
 
     Raises
     ------

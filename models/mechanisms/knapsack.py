@@ -66,12 +66,8 @@ def multiple_choice_knapsack(
     `choices`: at most one option of each choice is taken. `capacity` [r]: of each resource; demands
     are integers, too, so sums are exact. `budget`: reduced by the nodes used.
 
-    Returns
-    -------
-    bound : float
-        >= the optimum; equal to the value of the names but for `SAFE`, unless the nodes ran out.
-    names : list
-        Of the options taken.
+    The bound is at least the optimum. It equals the value of the options but for `SAFE`, unless the
+    nodes ran out. The options are returned by name.
 
     Examples
     --------

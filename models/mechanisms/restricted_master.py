@@ -41,14 +41,9 @@ __all__ = ["Block", "MasterSolution", "Priced", "Pricing", "RestrictedMaster", "
 class MasterSolution(Generic[Tag]):
     """What column generation found.
 
-    Attributes
-    ----------
-    bound : float or None
-        The best Lagrangian bound, and `duals` [i] the prices that prove it.
-    support : tuple of (tag, value)
-        The columns that are positive in the last master, those without a tag left out.
-    result : ColumnGenerationResult
-        The rest: objective of the last master, rounds, history.
+    `bound`: the best Lagrangian bound, and `duals` [i] the prices that prove it. `support`: the
+    columns that are positive in the last master, those without a tag left out. `result`: objective
+    of the last master, rounds, and history.
     """
 
     bound: float | None

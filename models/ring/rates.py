@@ -50,13 +50,10 @@ class RateTable:
 
         `servers`: n, the number of servers it uses, from 1 to `most_servers`.
 
-        Returns
-        -------
-        tuple of int
-            [p] in units of 1 / rate_scale iterations per slot. On one server only p = 0; on
-            several p = 0..max_contention, where p = 0 does not occur and reads 0. The rates do not
-            increase in p >= 1 or in n. They are cut off at `required_progress`: a faster job is
-            complete within the slot in any case.
+        The rates [p] are in units of 1 / rate_scale iterations per slot. On one server only p = 0;
+        on several p = 0..max_contention, where p = 0 does not occur and reads 0. The rates do not
+        increase in p >= 1 or in n. They are cut off at `required_progress`: a faster job is
+        complete within the slot in any case.
 
         Notes
         -----
@@ -80,10 +77,7 @@ class RateTable:
         `servers`: n, from 1 to `most_servers`. `contention`: p, 0 if and only if n = 1. Beyond
         `max_contention` the rate is 0.
 
-        Returns
-        -------
-        int
-            In units of 1 / rate_scale iterations per slot.
+        The unit is 1 / rate_scale iterations per slot.
         """
         rates = self.rates(job, servers)
         return rates[contention] if contention < len(rates) else 0
@@ -93,10 +87,7 @@ class RateTable:
 
         `job`, `servers`, `contention`: as for `rate`.
 
-        Returns
-        -------
-        float
-            In slots; NEVER where the rate is 0.
+        The time is in slots, and NEVER if the rate is 0.
         """
         rate = self.rate(job, servers, contention)
         return -(-self.required_progress[job] // rate) if rate else NEVER
@@ -106,10 +97,7 @@ class RateTable:
 
         `job`, `servers`: as for `rates`.
 
-        Returns
-        -------
-        array
-            In slots: one entry on one server, else [p - 1] for p = 1..max_contention.
+        The times are in slots: one entry on one server, else [p - 1] for p = 1..max_contention.
         """
         instance, record = self.instance, self.instance.jobs[job]
         if servers == 1:

@@ -82,10 +82,7 @@ class Simulator:
 
         `slot`: the new current slot, not before the present one.
 
-        Returns
-        -------
-        list of int
-            Jobs in order of their ends; those that end in the same slot are in list order.
+        The jobs are in order of their ends; jobs that end in the same slot are in list order.
         """
         complete: list[int] = []
         while (end := self.next_end()) is not None and end < slot:
@@ -169,10 +166,8 @@ def schedule_of(
     `starts`: [j] first slot of each job, >= 1. `placements`: [j] workers of each job by index of
     the server. `**facts`: informative keys of the schedule.
 
-    Returns
-    -------
-    RingSchedule or None
-        None if a server has more workers than GPUs in some slot, or a job ends after the horizon.
+    The result is None if a server has more workers than GPUs in some slot, or a job ends after the
+    horizon.
     """
     ends = feasible_ends(rate_table(instance), starts, placements, instance.horizon)
     if ends is None:
@@ -193,10 +188,8 @@ def feasible_ends(
     `starts`: [j] first slot of each job, >= 1. `placements`: [j] workers of each job by index of
     the server. `latest`: last slot in which a job may end.
 
-    Returns
-    -------
-    list or None
-        [j] last slot. None if a job ends after `latest`, or a server has too few GPUs.
+    An end [j] is the job's last slot. The result is None if a job ends after `latest`, or a server
+    has too few GPUs.
     """
     ends = simulate(table, starts, [tuple(placed) for placed in placements])
     in_time = [end for end in ends if end is not None and end <= latest]
@@ -238,11 +231,8 @@ def schedule_metrics(instance: RingInstance, schedule: RingSchedule) -> dict[str
 
     `schedule`: feasible schedule.
 
-    Returns
-    -------
-    dict
-        `makespan_eq9`: the makespan as (9) counts it, one slot more, see E6. `mean_end`: average
-        completion time, slots, as in Figure 4. `extra_share`: largest and mean `extra_share`.
+    `makespan_eq9`: the makespan as (9) counts it, one slot more, see E6. `mean_end`: average
+    completion time, slots, as in Figure 4. `extra_share`: largest and mean `extra_share`.
     """
     ends = [run.end for run in schedule.runs.values()]
     extra = [extra_share(instance, schedule, j) for j in range(len(instance.jobs))]
@@ -265,12 +255,9 @@ def time_shares(instance: RingInstance, schedule: RingSchedule) -> dict[str, flo
 
     `schedule`: feasible schedule.
 
-    Returns
-    -------
-    dict
-        `contention`, `spreading`: share of the total execution time of all jobs. `small`: the share
-        of contention in the execution time of the jobs with at most kappa GPUs; only with kappa.
-        `servers`: average number of servers of the jobs with two GPUs or more, 0 if there are none.
+    `contention`, `spreading`: share of the total execution time of all jobs. `small`: the share of
+    contention in the execution time of the jobs with at most kappa GPUs; only with kappa.
+    `servers`: average number of servers of the jobs with two GPUs or more, 0 if there are none.
     """
     table = rate_table(instance)
     total = contention = spreading = small = lost = 0.0
@@ -301,13 +288,10 @@ def gpu_times(instance: RingInstance, schedule: RingSchedule) -> dict[str, float
 
     `schedule`: feasible schedule; the numbers of the GPUs are added if it has none.
 
-    Returns
-    -------
-    dict
-        `limit`: W-hat_max, the largest estimated execution time of a GPU, slots; by Lemma 2 it is
-        the limit theta_u that a policy returns. `idle`: average time in which a GPU has no job
-        before its last one ends, slots, as in the proof of Lemma 3. `unevenness`: standard
-        deviation of the GPUs' estimated execution times over their average.
+    `limit`: W-hat_max, the largest estimated execution time of a GPU, slots; by Lemma 2 it is the
+    limit theta_u that a policy returns. `idle`: average time in which a GPU has no job before its
+    last one ends, slots, as in the proof of Lemma 3. `unevenness`: standard deviation of the GPUs'
+    estimated execution times over their average.
     """
     estimates = load_increments(rate_table(instance))
     if any(run.gpus is None for run in schedule.runs.values()):

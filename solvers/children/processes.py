@@ -128,10 +128,7 @@ def run_child(
     these load. `interrupt`: for calls from a thread, which does not receive Ctrl-C: when set, the
     child is killed and KeyboardInterrupt is raised.
 
-    Returns
-    -------
-    ChildResult
-        Errors of the function are not raised here, but by `ChildResult.result()`.
+    Errors of the function are not raised here, but by `ChildResult.result()`.
 
     Notes
     -----

@@ -57,13 +57,9 @@ def confirm(
     solve. `first`: result of the first solve, with status `optimal` or `infeasible`.
     `on_incumbent`: called with better solutions of the repeated solves.
 
-    Returns
-    -------
-    EngineResult
-        One of two results that agree. If no two agree, the best solution without a bound; its
-        status is `feasible` or `unknown`.
-    str
-        What was repeated and how it ended, for the trace; contains "differently" if answers differ.
+    The result is one of two results that agree. If no two agree, it is the best solution without a
+    bound; its status is `feasible` or `unknown`. The text says what was repeated and how it ended,
+    for the trace; it contains "differently" if answers differ.
     """
     if first.info.get("asked_twice"):
         return first, "the same without presolve"

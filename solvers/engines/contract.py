@@ -494,10 +494,7 @@ def check_clause(engine: str | Engine, clause: str) -> str:
 
     `engine`: as for `check_engine`. `clause`: one of `CLAUSE_NAMES`.
 
-    Returns
-    -------
-    str
-        Empty if the clause holds, otherwise one line on what is wrong.
+    The text is empty if the clause holds, otherwise one line on what is wrong.
     """
     described = engine if isinstance(engine, Engine) else find_engine(engine)
     if isinstance(engine, str):

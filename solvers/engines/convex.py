@@ -47,12 +47,9 @@ def solve_problem(
     the same interface. `options`: settings of Clarabel by name; they override ours. `log`: file for
     the log.
 
-    Returns
-    -------
-    EngineResult
-        `duals` is a tuple in the order of `problem.constraints` with cvxpy's signs (>= 0 for an
-        inequality). It is returned even if the solve was stopped, because any dual values give a
-        certificate. `bound` is Clarabel's dual objective, valid only within its tolerance.
+    `duals` is a tuple in the order of `problem.constraints` with cvxpy's signs (>= 0 for an
+    inequality). It is returned even if the solve was stopped, because any dual values give a
+    certificate. `bound` is Clarabel's dual objective, valid only within its tolerance.
 
     Raises
     ------

@@ -157,10 +157,7 @@ def solve_model(
     called with improvements, possibly from another thread. `options`: further parameters of CP-SAT
     by name; they override ours. `log`: file for the log.
 
-    Returns
-    -------
-    EngineResult
-        `values` is an integer array by variable index.
+    `values` is an integer array by variable index.
 
     Raises
     ------

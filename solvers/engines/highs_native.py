@@ -44,12 +44,7 @@ class Watch:
     """Callbacks of one solve: they report improvements and stop HiGHS at the time limit.
 
     `clock`: time budget. `mixed`: the request if the program is mixed-integer; it receives
-    improvements.
-
-    Attributes
-    ----------
-    statistics : dict
-        Statistics that HiGHS reports during the search only.
+    improvements. `statistics`: statistics that HiGHS reports during the search only.
     """
 
     def __init__(self, engine: "highspy.Highs", clock: Clock, mixed: Request | None = None) -> None:
@@ -195,10 +190,7 @@ def run(engine: "highspy.Highs", clock: Clock, watch: Watch) -> bool:
 
     `clock`: time budget.
 
-    Returns
-    -------
-    bool
-        Whether both runs found the program infeasible.
+    It returns whether both runs found the program infeasible.
     """
     with _ONE_AT_A_TIME:
         return _run_alone(engine, clock, watch)

@@ -98,10 +98,8 @@ def derive_status(
     as None. `sense`: sense of the objective. `grid`: a number > 0 of which every feasible objective
     is a multiple; the bound is rounded to it.
 
-    Returns
-    -------
-    Judgement
-        `optimal` if the numbers meet, otherwise `feasible` if there is an incumbent, or `unknown`.
+    The status is `optimal` if the numbers meet, otherwise `feasible` if there is an incumbent, or
+    `unknown`.
     """
     if objective is None or not abs(objective) < INFINITE:
         objective = None

@@ -190,13 +190,10 @@ def safe_bound(program: LinearProgram, duals: ArrayLike) -> float:
     `row_lower` binds and negative where `row_upper` binds. Values that are not finite, or whose
     side is infinite, count as 0. Any array gives a valid bound.
 
-    Returns
-    -------
-    float
-        sum_i (y_i > 0 ? row_lower_i : row_upper_i) y_i + sum_j min(rc_j lower_j, rc_j upper_j) +
-        offset with rc = cost - y A, minus a bound on all rounding errors. It is -inf if a column
-        with an infinite bound has a reduced cost of the wrong sign, even if only by round-off. Give
-        columns finite bounds if a certificate is needed.
+    The bound is sum_i (y_i > 0 ? row_lower_i : row_upper_i) y_i + sum_j min(rc_j lower_j, rc_j
+    upper_j) + offset with rc = cost - y A, minus a bound on all rounding errors. It is -inf if a
+    column with an infinite bound has a reduced cost of the wrong sign, even if only by round-off.
+    Give columns finite bounds if a certificate is needed.
 
     Notes
     -----

@@ -18,14 +18,8 @@ Term = tuple[ArrayLike, ArrayLike, ArrayLike]
 class Block:
     """Consecutive columns, or consecutive rows, of a program.
 
-    Attributes
-    ----------
-    name : str
-        Name of the block.
-    start : int
-        Position of its first column or row in the program.
-    shape : tuple of int
-        The block is an array of this shape, in C order.
+    `start`: position of its first column or row in the program. `shape`: the block is an array of
+    this shape, in C order.
     """
 
     name: str

@@ -23,14 +23,10 @@ _NAME = re.compile(r"([^\[\]]+)((?:\[[^\[\]]*\])*)")
 class Indices:
     """What the indices of a model's components stand for.
 
-    Attributes
-    ----------
-    kinds : mapping
-        Component -> kind of each of its indices, such as `("task", "gpu")`. Components that are not
-        in it keep their indices.
-    names : mapping
-        Kind -> names of its members [k], each a tuple of one or more parts. A kind without names,
-        such as a time slot, stays a number. The kind `job#` has the names of `job`, counted from 1.
+    `kinds`: map from a component to the kind of each of its indices, such as `("task", "gpu")`.
+    Components that are not in it keep their indices. `names`: map from a kind to names of its
+    members [k], each a tuple of one or more parts. A kind without names, such as a time slot, stays
+    a number. The kind `job#` has the names of `job`, counted from 1.
     """
 
     kinds: Mapping[str, Sequence[str]]

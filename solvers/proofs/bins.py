@@ -42,10 +42,7 @@ class BinCompletion:
     def run(self, numbers: Sequence[int]) -> list[tuple[int, Vector]] | None:
         """Return bins that hold so many units [k] together, or None if there are none.
 
-        Returns
-        -------
-        list of (int, tuple) or None
-            Type of each bin that is used, and numbers of units [k] in it.
+        A bin is its type and the numbers of units [k] in it; bins that are not used are left out.
 
         Raises
         ------

@@ -85,14 +85,8 @@ class SearchSpace(Protocol[R]):
 class Searched:
     """Result of a complete search for a schedule of value <= goal by a family's checker.
 
-    Attributes
-    ----------
-    complete : bool
-        Whether all schedules were considered, before the time was up.
-    better : JSON data or None
-        A schedule of value <= goal, if one was found.
-    states : int
-        Number of states visited.
+    `complete`: whether all schedules were considered, before the time was up. `better`: a schedule
+    of value <= goal, if one was found. `states`: number of states visited.
     """
 
     complete: bool

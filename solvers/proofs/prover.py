@@ -62,16 +62,9 @@ Separator = Callable[[Floats, Box], Sequence[Mapping[str, Any]]]
 class Proved:
     """Result of an attempt to find a proof.
 
-    Attributes
-    ----------
-    proof : Proof or None
-    better : tuple of int, schedule or None
-        A solution [j] with cost x <= goal, which shows that the claim is wrong or rows are missing.
-        The provers of some families return its schedule, if it is one.
-    reason : str
-        Why there is no proof; empty if there is one.
-    nodes : int
-        Number of nodes of the tree.
+    `better`: a solution [j] with cost x <= goal, which shows that the claim is wrong or rows are
+    missing. The provers of some families return its schedule, if it is one. `reason`: reason why
+    there is no proof; empty if there is one. `nodes`: number of nodes of the tree.
     """
 
     proof: Proof | None

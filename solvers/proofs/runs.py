@@ -28,20 +28,10 @@ from schedgap.solvers.proofs.checker import (
 class RunModel(ABC):
     """A program in which jobs choose runs; it is written after prices have left out some of them.
 
-    Attributes
-    ----------
-    goal : int
-        The program has a solution of cost <= goal for every schedule of value <= goal.
-    is_batch : bool
-        Whether jobs may stay out.
-    capacity : list of list of int
-        [server][resource].
-    before, last : int
-        No run uses the slots up to `before`, or those after `last`.
-    program : IntegerProgram
-        As written.
-    kinds : mapping
-        The kinds of cuts.
+    `goal`: the program has a solution of cost <= goal for every schedule of value <= goal.
+    `is_batch`: whether jobs may stay out. `capacity`: [server][resource]. `before`, `last`: no run
+    uses the slots up to `before`, or those after `last`. `program`: the program as written.
+    `kinds`: the kinds of cuts.
     """
 
     goal: int
@@ -109,16 +99,9 @@ class Prices:
 
     `pool`: o times the objective, and prices of a unit of a resource on a server in a slot. Slots
     start from 1, servers and resources from 0. `capacity` [server][resource]. `before`, `last`: no
-    run uses the slots up to `before`, or those after `last`.
-
-    Attributes
-    ----------
-    o : int
-    paid : int
-        What the prices pay for all capacity.
-    until : mapping
-        Of each server and resource with prices: the price of a unit up to a slot, from slot
-        `before` on.
+    run uses the slots up to `before`, or those after `last`. `paid`: what the prices pay for all
+    capacity. `until`: price of a unit up to a slot, from slot `before` on, for each server and
+    resource with prices.
     """
 
     def __init__(

@@ -41,17 +41,10 @@ Entries = Mapping[int, int]
 class Larger:
     """A program that has more columns than the refuted one, and vectors that fix these at 0.
 
-    Attributes
-    ----------
-    program : IntegerProgram
-        Columns that the refuted one lacks are >= 0.
-    columns : sequence of int
-        Of each column of the refuted program, its number here.
-    rows : sequence of int
-        The same of each row, without cuts.
-    vectors : sequence of mapping
-        By which the columns are fixed, one after the other. The reduced costs of all columns that
-        earlier ones leave are >= 0.
+    `program`: columns that the refuted one lacks are >= 0. `columns`: number here of each column of
+    the refuted program. `rows`: number here of each of its rows, without cuts. `vectors`: vectors
+    by which the columns are fixed, one after the other. The reduced costs of all columns that
+    earlier ones leave are >= 0.
     """
 
     program: IntegerProgram
@@ -64,12 +57,8 @@ class Larger:
 class Exported:
     """What a certificate contains.
 
-    Attributes
-    ----------
-    columns, rows, derivations : int
-        `rows` counts section CON, the bounds of columns included.
-    assumed : sequence of str
-        What the certificate assumes beyond the program.
+    `columns`, `rows`, `derivations`: `rows` counts section CON, the bounds of columns included.
+    `assumed`: what the certificate assumes beyond the program.
     """
 
     columns: int

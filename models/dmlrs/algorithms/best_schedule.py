@@ -89,10 +89,7 @@ def best_schedule(
     `cluster`: load and prices at the arrival. `options`: from the state of a slot to the options of
     the job there. `volume`: V, its samples. `dp`, `quantum`, `grid`: Algorithm 3, as in `pd_ors`.
 
-    Returns
-    -------
-    BestSchedule
-        Without a plan if no payoff is positive.
+    The result has no plan if no payoff is positive.
 
     Notes
     -----

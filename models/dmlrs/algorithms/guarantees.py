@@ -222,10 +222,8 @@ def complexity(instance: DmlrsInstance, **free: object) -> dict[str, Any]:
 
     `free`: options of the run; the statement is about dp=literal with quanta of one sample.
 
-    Returns
-    -------
-    dict
-        As `competitive`; without a factor, because a running time does not concern the optimum.
+    The keys are as in `competitive`, without a factor, because a running time does not concern the
+    optimum.
     """
     volumes = [job.volume for job in instance.jobs]
     stated = sum(instance.horizon * volume**2 for volume in volumes)
@@ -241,12 +239,9 @@ def conditions(instance: DmlrsInstance, run: AlgorithmRun) -> dict[str, Any]:
 
     `run`: a run of `pd_ors` on the instance.
 
-    Returns
-    -------
-    dict
-        `two_alpha`; `largest_step`, the largest share of a machine's resource that one job took in
-        a slot, which must be far below 1; `first_dual`, T L sum C, which must be at most half of
-        the optimum.
+    The keys are `two_alpha`, `largest_step` and `first_dual`. `largest_step` is the largest share
+    of a machine's resource that one job took in a slot, which must be far below 1. `first_dual` is
+    T L sum C, which must be at most half of the optimum.
     """
     view, prices = arrays(instance), final_range(instance, run)
     machine_index = {machine.id: h for h, machine in enumerate(instance.machines)}

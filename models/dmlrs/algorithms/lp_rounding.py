@@ -114,16 +114,13 @@ def theta(problem: RoundedProblem, solve: Solve, *, ps_row: bool = True) -> floa
 def summary(measured: MeasuredRun) -> dict[str, Any]:
     """Return the measurements as plain data for a trace.
 
-    Returns
-    -------
-    dict
-        `problems` is their number. Four are shares of draws, averaged over the problems.
-        `packing_failed` has the draws that break (24) or (25), and `cover_failed` those that break
-        (26) or the row of PSs. `failed` has the draws that Algorithm 4 rejects. `above_bound` has
-        the draws that cost more than 3 G / delta times the relaxation. `without_draw` counts the
-        problems where every draw fails. The others are means and maxima of the ratios `cost_to_lp`,
-        `theta_to_lp`, `cost_to_theta` and of the `bound` 3 G / delta. Null is a number that is not
-        known.
+    `problems` is the number of problems. Four numbers are shares of draws, averaged over the
+    problems. `packing_failed` has the draws that break (24) or (25), and `cover_failed` those that
+    break (26) or the row of PSs. `failed` has the draws that Algorithm 4 rejects. `above_bound` has
+    the draws that cost more than 3 G / delta times the relaxation. `without_draw` counts the
+    problems where every draw fails. The others are means and maxima of the ratios `cost_to_lp`,
+    `theta_to_lp`, `cost_to_theta` and of the `bound` 3 G / delta. A number that is not known is
+    null.
     """
     problems, thetas = measured.problems, measured.thetas
     known = {k: value for k, value in thetas.items() if value is not None}

@@ -18,10 +18,7 @@ def packing_gain(width: float, rows: int, delta: float) -> float | None:
     `width`: w_a, the least right side of a row divided by its largest coefficient. `rows`: R H, the
     number of rows (24); row (25) is one more. `delta`: in (0, 1].
 
-    Returns
-    -------
-    float or None
-        None if no gain suffices: W_a <= ln(3 (R H + 1) / delta).
+    The result is None if no gain suffices: W_a <= ln(3 (R H + 1) / delta).
     """
     log = math.log(3 * (rows + 1) / delta)
     if width >= 6 * log:

@@ -135,12 +135,8 @@ class PatternMaster:
         `type_`, `slot`: type of the machine, from 0; slot, from 1. `price` [k]: prices of the items
         in the slot. `budget`: reduced by the nodes used.
 
-        Returns
-        -------
-        bound : float
-            At least the largest price [k] of a pattern.
-        numbers : array of int [k]
-            A pattern of that price, unless the nodes ran out.
+        The bound is at least the largest price of a pattern. The pattern [k] has this price, unless
+        the nodes ran out.
         """
         numbers = np.zeros(len(self.items), dtype=np.int64)
         capacity = self.capacity[type_]

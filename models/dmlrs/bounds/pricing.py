@@ -51,10 +51,7 @@ def priced_bound(instance: DmlrsInstance, prices: Floats) -> float:
 
     `prices` [t, r]: p of slots 1..T; a negative one counts as 0.
 
-    Returns
-    -------
-    float
-        An upper bound on the optimum, with all rounding allowed for.
+    It is an upper bound on the optimum, with all rounding allowed for.
 
     Notes
     -----

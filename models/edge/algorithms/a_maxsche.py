@@ -53,18 +53,11 @@ MAX_NUMBERS = 10_000  # numbers of workers of a job that Algorithm 2 tries as pr
 class Variant(NamedTuple):
     """A variant of A_maxsche.
 
-    Attributes
-    ----------
-    ready : {"before", "model", "start"}
-        A server takes part if the data are there before tau_i, as printed; with `model` at the
-        start of the round, slot tau_i + 1, which is all that (2i) requires (E22); with `start` at
-        the start of the job, which may then be any slot of the round (E17).
-    key : callable
-        Breaks ties between equal costs.
-    priced : bool
-        Whether prices are positive at all.
-    printed : bool
-        Algorithms 3 and 4 as printed instead of cheapest schedules (E23, E26-E28).
+    `ready`: a server takes part if the data are there before tau_i, as printed; with `model` at the
+    start of the round, slot tau_i + 1, which is all that (2i) requires (E22); with `start` at the
+    start of the job, which may then be any slot of the round (E17). `key`: breaks ties between
+    equal costs. `priced`: whether prices are positive at all. `printed`: Algorithms 3 and 4 as
+    printed instead of cheapest schedules (E23, E26-E28).
     """
 
     ready: Literal["before", "model", "start"] = "before"
@@ -223,12 +216,7 @@ def serve_round(
     has the slots tau_i + 1..min(2 tau_i, T). `variant`: how schedules are chosen. `last`: another
     last slot of the round. `record`: receives every event listed in the docstring of the module.
 
-    Returns
-    -------
-    RoundPlacements
-        J_i^s with their runs.
-    RoundPrices
-        The prices at the end.
+    Return J_i^s with their runs, and the prices at the end.
 
     Notes
     -----

@@ -36,10 +36,7 @@ def dual_value(instance: EdgeInstance, prices: RoundPrices) -> float | None:
 
     `prices`: of its round.
 
-    Returns
-    -------
-    float or None
-        None if the prices are too large to be summed exactly.
+    The result is None if the prices are too large to be summed exactly.
 
     Notes
     -----
@@ -76,12 +73,9 @@ def exact_batches(
     assumption on its end counts as failed. `**free`: options of the run; the guarantee does not
     depend on them.
 
-    Returns
-    -------
-    dict
-        `claim` in words; `factor` None, as there is none for the objective; `holds` and `failed`:
-        whether the assumptions hold and which do not; `limit`: the upper bound
-        4 sum (c_j^R - a_j) + 3 sum a_j on sum c_j - a_j, None without `reference`.
+    The keys are `claim` in words; `factor`, None because the objective has none; `holds` and
+    `failed`, whether the assumptions hold and which do not; `limit`, the upper bound 4 sum (c_j^R -
+    a_j) + 3 sum a_j on sum c_j - a_j, None without `reference`.
 
     Notes
     -----
@@ -126,11 +120,9 @@ def no_guarantee(instance: EdgeInstance, **free: object) -> dict[str, object]:
 
     `**free`: options of the run; they do not matter.
 
-    Returns
-    -------
-    dict
-        `claim`, `factor` None, `holds` False, and in `failed` the assumptions of price-based ratios
-        (weight over volume in [1, F]; demands below 1 / log theta of a server) that fail.
+    The keys are `claim`, `factor` (None), `holds` (False) and `failed`. The last one has the
+    assumptions of price-based ratios that fail: weight over volume in [1, F]; demands below 1 / log
+    theta of a server.
     """
     failed = []
     volume = least_volume(instance)

@@ -76,20 +76,10 @@ class TypeRelaxation:
 
     `slots`: number H of slots with prices. Columns that end later cost only their c_j - a_j, which
     is at least H + 1 - a_j; so the bound is valid for every H. `block`: number of slots that share
-    a price. `cuts`: rows after the two of `CAPACITY`. `price`: `kernel.price`, compiled;
-    without it, the same by arrays.
-
-    Attributes
-    ----------
-    rows : tuple of ClassRow
-    capacity : array [row]
-        What the jobs that run in a slot may count together.
-    lengths : array [block]
-        Numbers of slots.
-    late_costs : array [task]
-        Least cost of each job if it ends after slot H; inf if it cannot.
-    ceiling : float
-        More than the jobs cost in any schedule.
+    a price. `cuts`: rows after the two of `CAPACITY`. `price`: `kernel.price`, compiled; without
+    it, the same by arrays. `capacity`: what the jobs that run in a slot may count together.
+    `lengths`: numbers of slots. `late_costs`: least cost of each job if it ends after slot H; inf
+    if it cannot. `ceiling`: more than the jobs cost in any schedule.
     """
 
     def __init__(

@@ -198,11 +198,8 @@ def components_stage(
 
     `progress`: receives schedules, bounds, and proofs. `schedule`: of the whole, if there is one.
 
-    Returns
-    -------
-    StageResult
-        `value`: the starts of the jobs (by index) in the best schedules of the types, which may not
-        fit together.
+    The `value` of the result has the starts of the jobs (by index) in the best schedules of the
+    types, which may not fit together.
     """
     sign = sense(instance)
     none = proof_goal(instance, None) + 1  # more than the value of any schedule

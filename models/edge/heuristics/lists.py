@@ -31,11 +31,8 @@ def orders(
     `starts`: a slot for each job (index), such as its mean start in a linear relaxation: adds the
     order `starts`.
 
-    Returns
-    -------
-    dict of tuple of int
-        One order is by arrival. Each other one adds a multiple of the job's time alone (work /
-        chunks), its work, or its time on all workers of its type. Ties in list order.
+    One order is by arrival. Each other one adds a multiple of the job's time alone (work / chunks),
+    its work, or its time on all workers of its type. Ties are broken in list order.
     """
     view = arrays(instance)
     jobs = [task.job for task in compiled(instance).tasks]

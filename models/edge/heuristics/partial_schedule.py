@@ -90,12 +90,8 @@ def _state(problem: Problem, workers: Ints, shared: Sequence[Ints]) -> State:
 class PartialSchedule:
     """Placed runs, and the capacity that they leave free.
 
-    Attributes
-    ----------
-    problems, states : sequence of Problem, State
-        Of the kernel, by worker type.
-    row : dict
-        Position of the worker type, and row of the job in its problem, by job.
+    `problems`, `states`: data of the kernel, by worker type. `row`: position of the worker type,
+    and row of the job in its problem, by job.
     """
 
     def __init__(self, instance: EdgeInstance) -> None:

@@ -61,12 +61,8 @@ class LagrangianDual:
 
     `slots`: number H of slots with prices, at most the window's. A schedule that ends later is
     taken to cost nothing but its c_j - a_j. That is at least first + H - a_j, and at least the
-    value of the job alone. So the bound is valid for every H.
-
-    Attributes
-    ----------
-    late_costs : list of float
-        Least cost of each task if it ends after slot H (or, in a batch, is left out); inf: never.
+    value of the job alone. So the bound is valid for every H. `late_costs`: least cost of each task
+    if it ends after slot H (or, in a batch, is left out); inf: never.
     """
 
     def __init__(self, view: CompiledInstance, slots: int) -> None:
@@ -102,10 +98,7 @@ class LagrangianDual:
 
         `problems`: from `pricing_problems`. `mode`: one of its modes.
 
-        Returns
-        -------
-        array [start] of float
-            Starts count from the window's first slot; inf where the mode does not fit.
+        Starts count from the window's first slot; the cost is inf where the mode does not fit.
         """
         cost = problems[task.job].start_costs(mode, task.ready - self.view.first)
         if self.view.is_batch:

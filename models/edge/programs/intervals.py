@@ -37,11 +37,8 @@ def build(
     `fixed`: runs of jobs of (2) that are not decided: they only use capacity. `lower`, `upper`:
     limits on the objective, imposed as constraints.
 
-    Returns
-    -------
-    CpModel
-        Variables of each job j: start, duration, end, workers; mode [j, k], y [j, s] and
-        host [j, s]. Minimises sum c_j - a_j; of a batch, maximises the number of jobs.
+    The variables of each job j are start, duration, end, workers; mode [j, k], y [j, s] and host
+    [j, s]. The model minimises sum c_j - a_j; for a batch, it maximises the number of jobs.
     """
     from ortools.sat.python import cp_model
 

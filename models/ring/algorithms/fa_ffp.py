@@ -16,10 +16,7 @@ def fa_ffp(job: int, cluster: ClusterState) -> Ints | None:
     `job`: index of the job in list order. `cluster`: state of the GPUs, and the limit on their
     loads.
 
-    Returns
-    -------
-    array of int or None
-        Global indices of G_j GPUs; None to wait for some job to exit.
+    The result has the global indices of G_j GPUs, or is None to wait for some job to exit.
 
     Notes
     -----

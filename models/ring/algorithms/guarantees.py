@@ -22,11 +22,9 @@ from schedgap.models.ring.rates import (
 def theorem_5(instance: RingInstance) -> dict[str, object]:
     """Return the factor of Theorem 5 for an instance, and whether its inequality is proved.
 
-    Returns
-    -------
-    dict
-        `claim`: the theorem in words. `factor`: n_g phi u / l, None if infinite. `holds`: whether
-        our own argument proves the inequality. `failed`: the assumptions that fail, in words.
+    The keys are `claim`, the theorem in words; `factor`, n_g phi u / l, or None if infinite;
+    `holds`, whether our own argument proves the inequality; `failed`, the assumptions that fail, in
+    words.
 
     Notes
     -----
@@ -87,11 +85,8 @@ def lemma_4(instance: RingInstance) -> dict[str, object]:
 
     The least limit theta_u* is replaced by a bound: the largest estimate, or the average load.
 
-    Returns
-    -------
-    dict
-        `factor`: phi u / l, None if infinite. `holds`: whether the inequality holds with the bound,
-        and hence with theta_u*.
+    The keys are `factor`, phi u / l, or None if infinite; and `holds`, whether the inequality holds
+    with the bound, and hence with theta_u*.
     """
     claim = "theta-tilde <= phi (u/l) theta_u* (Lemma 4)"
     best, table = _best_run(instance), rate_table(instance)

@@ -14,10 +14,7 @@ def lbsgf(
     loads. `by_server`: take GPUs server by server instead of the least loaded ones of all servers
     (E22). `spread_factor`: lambda_j, >= 1; by default the job's own.
 
-    Returns
-    -------
-    array of int or None
-        Global indices of G_j GPUs; None to wait for some job to exit.
+    The result has the global indices of G_j GPUs, or is None to wait for some job to exit.
 
     Notes
     -----

@@ -106,10 +106,7 @@ def search_limit(
     run is feasible; "scan" tries every limit. `stop`: asked between two runs whether time is up.
     `on_better`: called with every attempt that is better than all before it.
 
-    Returns
-    -------
-    LimitSearchResult
-        The best attempt, and all attempts.
+    The result has the best attempt and all attempts.
 
     Notes
     -----

@@ -23,12 +23,9 @@ def list_bound(table: RateTable, trial: Trial) -> int | None:
     `trial`: run with a choice that places a job whenever enough GPUs are idle; this is true of all
     choices except `lbsgf`, and `pack` with a limit on the number of servers.
 
-    Returns
-    -------
-    int or None
-        max_j floor((A - G_j rho_j) / (N - g_j + 1)) + rho_j. Here A = sum_i G_i rho_i, and g_j is
-        the largest G_i among the jobs dispatched up to j. None if the run is infeasible, or if the
-        limit excluded an idle GPU.
+    The bound is max_j floor((A - G_j rho_j) / (N - g_j + 1)) + rho_j. Here A = sum_i G_i rho_i, and
+    g_j is the largest G_i among the jobs dispatched up to j. The result is None if the run is
+    infeasible, or if the limit excluded an idle GPU.
 
     Notes
     -----
@@ -92,12 +89,9 @@ def guarantee_trace(table: RateTable, attempts: Sequence[LimitAttempt]) -> dict[
 
     `attempts`: attempts of the search.
 
-    Returns
-    -------
-    dict
-        Plain JSON data. `n_g`, `u`, `l`, `phi`; `theorem_5`: the factor of Theorem 5;
-        `list_factor`: phi F; `list_bound`: upper bound on the makespan. None where infinite, or
-        where no run was greedy.
+    The keys are `n_g`, `u`, `l`, `phi`; `theorem_5`, the factor of Theorem 5; `list_factor`, phi F;
+    and `list_bound`, an upper bound on the makespan. Infinite values are None, and so is what needs
+    a greedy run if there was none.
     """
     constants, runs = guarantee_constants(table), greedy_trials(table, attempts)
     bounds = [bound for trial in runs if (bound := list_bound(table, trial)) is not None]

@@ -32,10 +32,7 @@ def pack(job: int, cluster: ClusterState, most_servers: float = math.inf) -> Int
     loads. `most_servers`: largest number of servers; a job may always use as many as it needs on an
     empty cluster.
 
-    Returns
-    -------
-    array of int or None
-        Global indices of G_j GPUs; None to wait for some job to exit.
+    The result has the global indices of G_j GPUs, or is None to wait for some job to exit.
     """
     table = cluster.table
     size, gpus = table.size[job], cluster.available(job)
@@ -101,10 +98,7 @@ def random_orders(
     asked after each order whether time is up. `on_better`: called with every feasible run that is
     better than all before it.
 
-    Returns
-    -------
-    Trial or None
-        Best run, infeasible if all are; None if `tries` is 0.
+    The best run is infeasible if all are. The result is None if `tries` is 0.
     """
     rng = np.random.default_rng(seed)
     best: Trial | None = None

@@ -24,10 +24,7 @@ def count_plans(instance: RingInstance, latest: int) -> int:
 
     `latest`: last slot in which a job may start.
 
-    Returns
-    -------
-    int
-        `MOST_PLANS` + 1 if there are more than `MOST_PLANS`.
+    The number is `MOST_PLANS` + 1 if there are more than `MOST_PLANS`.
     """
     table, number = rate_table(instance), 1
     for size in table.size:

@@ -192,10 +192,7 @@ def dispatch_in_order(
 
     `starts`: [j] planned first slot. `placements`: [j] workers by server.
 
-    Returns
-    -------
-    RingSchedule or None
-        None if a job ends after the horizon.
+    The result is None if a job ends after the horizon.
     """
 
     def choose(job: int, cluster: ClusterState) -> Ints | None:

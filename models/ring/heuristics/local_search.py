@@ -276,10 +276,7 @@ def search_stage(
     `state`: receiver of the schedules. `incumbent`: best known schedule. `lower`: lower bound on
     the makespan, slots. `**options`: `moves` and `rounds` of `local_search`.
 
-    Returns
-    -------
-    StageResult
-        `trace["end"]` says why the search ended.
+    `trace["end"]` says why the search ended.
     """
 
     def offer(better: PlacedSchedule) -> None:

@@ -32,10 +32,7 @@ def concurrent_sets(table: RateTable, rings: Sequence[int], most: int) -> list[R
 
     `rings`: jobs that may be spread, ascending. `most`: largest number of sets.
 
-    Returns
-    -------
-    list or None
-        None if there are more than `most` sets.
+    The result is None if there are more than `most` sets.
     """
     sets: list[Rings] = []
     layer: list[Rings] = [()]

@@ -47,10 +47,7 @@ def build(
     minimised; with None any solution will do. `pair_cuts`: with `slots`, add the constraints of
     `pairs`. They are implied, and speed up the search.
 
-    Returns
-    -------
-    IntervalProgram or None
-        None if some job cannot end by the horizon.
+    The result is None if some job cannot end by the horizon.
 
     Raises
     ------

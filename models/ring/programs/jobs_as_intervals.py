@@ -109,10 +109,7 @@ def interval_program(instance: RingInstance, horizon: int) -> IntervalProgram | 
 
     `horizon`: H, the last slot in which a job may end.
 
-    Returns
-    -------
-    IntervalProgram or None
-        None if some job cannot end by the horizon.
+    The result is None if some job cannot end by the horizon.
 
     Notes
     -----

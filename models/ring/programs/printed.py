@@ -46,10 +46,7 @@ def durations_by_servers(table: RateTable, job: int, horizon: int) -> dict[int, 
 
     `horizon`: longer execution times are left out, slots.
 
-    Returns
-    -------
-    dict
-        [n] slots, without contention.
+    The times [n] are in slots, without contention.
     """
     shortest = {
         n: table.slots(job, n, min(n - 1, 1))
@@ -332,10 +329,7 @@ def read(model: "pyo.ConcreteModel", instance: RingInstance) -> RingSchedule | N
 
     `model`: result of `build`, with values.
 
-    Returns
-    -------
-    RingSchedule or None
-        None if they break a rule, which an engine's tolerance may allow.
+    The result is None if they break a rule, which an engine's tolerance may allow.
     """
     starts, _, placements = _choices(model, instance)
     complete = all(
