@@ -1,19 +1,21 @@
 """An index of the records of a large run folder, which saves reading all of them.
 
-The file `index.jsonl` in the run folder has a line for each record, with the values of its row but
-no long progress. It has a line for each instance: how it was generated. A line is valid for one
-size and time of change of the file that it describes. The files decide, and the index may be
-deleted at any time. Values that many records have in common are on separate lines. Each line begins
-with a check sum: an index that was damaged or edited is made again.
+The database `index.sqlite` in the run folder has a row for each record, without long progress. It
+has a row for each instance: how it was generated. A row is valid for one size and time of change of
+the file that it describes. The files decide, and the index may be deleted at any time. Each row
+ends with a check sum, and does not count if it was damaged or edited. A database that is damaged,
+or of another version, is removed and made again. If it cannot be written or locked, all records are
+read.
 """
 
-import hashlib
 import json
+import marshal
 import os
+import sqlite3
 import zlib
-from collections.abc import Collection, Mapping
-from contextlib import suppress
-from itertools import islice
+from collections.abc import Callable, Collection, Mapping
+from contextlib import closing, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,31 +24,33 @@ from schedgap.analysis.records.rows import TaskRow
 from schedgap.analysis.records.switches import variant
 from schedgap.errors import InputError
 from schedgap.instances import families
-from schedgap.instances.records import read_json, write_text
+from schedgap.instances.records import read_json
 
-NAME = "index.jsonl"
-FORMAT = {"index": "schedgap", "version": 10, "fields": [*TaskRow._fields]}
+NAME = "index.sqlite"
+FORMER = "index.jsonl"  # the index that earlier versions wrote
 LEAST = 500  # records from which on an index is written
-FEW = 20  # points of progress that are kept in the index
-BATCH = 1000  # lines that are parsed together
-OWN = TaskRow._fields.index("method")  # fields before it are on the line of the record
-PROGRESS = TaskRow._fields.index("progress")
+WAIT = 1.0  # seconds after which an index that another process has locked is not used
+COMMON = TaskRow._fields.index("seed")  # fields from here on are one JSON text in the index
+TABLES = {"tasks": (*TaskRow._fields[1:COMMON], "common"), "instances": ("facts",)}
+SCHEMA = "".join(
+    f"CREATE TABLE IF NOT EXISTS {table} "
+    f"(name PRIMARY KEY, time, size, {', '.join(columns)}, sum) WITHOUT ROWID;"
+    for table, columns in TABLES.items()
+)
+VERSION = zlib.crc32(f"11 {SCHEMA}".encode()) >> 1  # SQLite keeps 31 bits
 META = ("preset", "settings", "seed", "trace", "load")  # how an instance was generated
 Stamp = tuple[int, int]  # time of change in nanoseconds, size in bytes
+GONE: Stamp = (0, 0)  # a broken link has this stamp
+Values = tuple[Any, ...]  # what the index has of a file, in the order of the columns
 Facts = dict[str, Any]  # `family`, `meta` and `switches` of an instance file, unchecked
-Line = list[Any]  # name, time, size, mark of the common values, own values
 
 
 class Index:
     """The index of a run folder."""
 
     def __init__(self, folder: Path) -> None:
-        self._tasks, self._instances = folder / "tasks", folder / "instances"
-        self._file = folder / NAME
-        self._lines = 0  # number of lines of the file; 0 if it is not an index
-        self._known: dict[str, Line] = {}
-        self._common: dict[str, list[Any]] = {}
-        self._facts: dict[str, Facts] = {}
+        self._folder = folder
+        self._indexed = False  # whether the folder is large, and its index can be used
 
     def rows(self) -> list[TaskRow]:
         """Return the rows of the records of the folder, sorted by the names of their files.
@@ -56,43 +60,15 @@ class Index:
         InputError
             If a JSON file in it is not a record.
         """
-        files = _files(self._tasks)
-        indexed = len(files) >= LEAST
-        if indexed:
-            self._read()
-        added: list[str] = []
-        found: list[TaskRow] = []
-        for name, stamp in files.items():
-            file = f"{self._tasks}{os.sep}{name}"
-            row = self._row(file, self._known.get(name), stamp)
-            if row is None:
-                row = _present(file)
-                if row is not None and indexed:
-                    added += self._new_lines(name, stamp, row)
-            if row is not None:
-                found.append(row)
-        self._known.clear()
-        self._write(added, limit=2 * (len(files) + len(self._facts)) + 1000)
-        return found
-
-    def _row(self, file: str, line: Line | None, stamp: Stamp) -> TaskRow | None:
-        """Return the row on a line; None if there is none, or the file has changed."""
-        if line is None or (line[1], line[2]) != stamp:
-            return None
-        try:
-            return TaskRow._make([file, *line[4], *self._common[line[3]]])
-        except (TypeError, LookupError):  # a damaged line
-            return None
-
-    def _new_lines(self, name: str, stamp: Stamp, row: TaskRow) -> list[str]:
-        """Return the lines of a record that are not in the index."""
-        text, own = json.dumps({"common": row[OWN:]}), [*row[:OWN]]
-        mark = _mark(text.encode())
-        new = [] if mark in self._common else [_line(text)]
-        self._common.setdefault(mark, [*row[OWN:]])
-        if len(row.progress or ()) > FEW:
-            own[PROGRESS] = None
-        return [*new, _line(json.dumps([name, *stamp, mark, own[1:]]))]
+        folder = self._folder / "tasks"
+        files = _files(folder)
+        self._indexed = len(files) >= LEAST
+        decoded = cache(json.loads)
+        found = self._values("tasks", files, files, _of_record)
+        return [
+            TaskRow._make((f"{folder}{os.sep}{name}", *own, *decoded(common)))
+            for name, (*own, common) in found
+        ]
 
     def facts(self, hashes: Collection[str]) -> dict[str, Facts]:
         """Return how instances were generated, if their files are in the folder.
@@ -107,66 +83,75 @@ class Index:
         InputError
             If a file is not a JSON object.
         """
-        files = _files(self._instances)
-        found: dict[str, Facts] = {}
-        added: list[str] = []
-        for sha256 in hashes:
-            stamp = files.get(f"{sha256}.json", (0, 0))
-            known = self._facts.get(sha256)
-            if known is not None and known["stamp"] == [*stamp]:
-                found[sha256] = known["facts"]
-            elif stamp != (0, 0):
-                file = self._instances / f"{sha256}.json"
-                data = read_json(file)
-                if not isinstance(data, dict):
-                    raise InputError("need one JSON object", file=str(file))
-                found[sha256] = generated_by(data)
-                line = {"instance": sha256, "stamp": stamp, "facts": found[sha256]}
-                added.append(_line(json.dumps(line)))
-        if self._lines:
-            self._write(added)
+        files = _files(self._folder / "instances")
+        names = [f"{sha256}.json" for sha256 in hashes]
+        present = [name for name in names if files.get(name, GONE) != GONE]
+        found = self._values("instances", files, present, _of_instance)
+        return {name.removesuffix(".json"): json.loads(text) for name, (text,) in found}
+
+    def _values(
+        self,
+        table: str,
+        files: Mapping[str, Stamp],
+        names: Collection[str],
+        read: Callable[[Path], Values | None],
+    ) -> list[tuple[str, Values]]:
+        """Return the values of some of the files of a folder: from the index, or read anew.
+
+        `read` returns None for a file that another process has removed.
+        """
+        select = f"SELECT * FROM {table}"
+        rows = self._use(lambda database: database.execute(select).fetchall()) or []
+        known = {row[0]: row for row in rows if row[-1] == _sum(row[:-1])}
+        found: list[tuple[str, Values]] = []
+        new: list[Values] = []
+        for name in names:
+            row = known.get(name)
+            if row is not None and row[1:3] == files[name]:
+                found.append((name, row[3:-1]))
+                continue
+            values = read(self._folder / table / name)
+            if values is not None:
+                found.append((name, values))
+                row = name, *files[name], *values
+                new.append((*row, _sum(row)))
+        gone = [(row[0],) for row in rows if row[0] not in files]
+
+        def write(database: sqlite3.Connection) -> None:
+            database.executemany(f"DELETE FROM {table} WHERE name = ?", gone)
+            places = ", ".join("?" * (len(TABLES[table]) + 4))
+            database.executemany(f"REPLACE INTO {table} VALUES ({places})", new)
+
+        if new or gone:
+            self._use(write)
         return found
 
-    def _read(self) -> None:
-        """Read the last line of each file, and the common values."""
+    def _use(self, work: Callable[[sqlite3.Connection], Any]) -> Any:
+        """Return what `work` returns, in one transaction; None if that cannot be done."""
+        if not self._indexed:
+            return None
+        file = self._folder / NAME
         try:
-            with self._file.open("rb") as stream:
-                if json.loads(stream.readline()) != FORMAT:
-                    return
-                count = 1
-                while lines := list(islice(stream, BATCH)):
-                    self._read_lines(lines)
-                    count += len(lines)
-            self._lines = count
-        except (OSError, ValueError, TypeError, LookupError):  # no index, or another program's file
-            for cache in (self._known, self._common, self._facts):
-                cache.clear()
-
-    def _read_lines(self, lines: list[bytes]) -> None:
-        texts = list(map(_text, lines))
-        for text, value in zip(texts, json.loads(b"[" + b",".join(texts) + b"]"), strict=True):
-            if type(value) is list:
-                self._known[value[0]] = value
-            elif "common" in value:
-                self._common[_mark(text)] = value["common"]
+            with closing(sqlite3.connect(file, timeout=WAIT)) as database, database:
+                (version,) = database.execute("PRAGMA user_version").fetchone()
+                if version == 0:  # a new file
+                    database.executescript(
+                        f"BEGIN IMMEDIATE; {SCHEMA} PRAGMA user_version = {VERSION}; COMMIT"
+                    )
+                    (self._folder / FORMER).unlink(missing_ok=True)
+                elif version != VERSION:
+                    raise sqlite3.DatabaseError("of another version")
+                return work(database)
+        except (OSError, OverflowError, UnicodeError):  # a value that SQLite does not take
+            return None
+        except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
+                self._indexed = False  # another process writes, or there are no locks
             else:
-                self._facts[value["instance"]] = value
-
-    def _write(self, added: list[str], *, limit: int | None = None) -> None:
-        """Append lines, or write a new index; do nothing if that cannot be done."""
-        if not added:
-            return
-        with suppress(OSError, InputError):
-            if limit is not None and self._lines > limit:  # too many lines are of no use
-                self._file.unlink()
-                self._lines = 0
-            elif self._lines:
-                with self._file.open("a", encoding="utf-8") as stream:
-                    stream.write("\n".join(added) + "\n")
-                self._lines += len(added)
-            else:
-                write_text(self._file, "\n".join([json.dumps(FORMAT), *added]) + "\n")
-                self._lines = len(added) + 1
+                with suppress(OSError):
+                    file.unlink(missing_ok=True)
+                    file.with_name(f"{NAME}-journal").unlink(missing_ok=True)
+            return None
 
 
 def generated_by(data: Mapping[str, Any]) -> Facts:
@@ -197,38 +182,33 @@ def _files(folder: Path) -> dict[str, Stamp]:
     return {name: found[name] for name in sorted(found)}
 
 
-def _present(file: str) -> TaskRow | None:
-    """Return the row of the record in a file; None if another process has removed it meanwhile."""
+def _of_record(file: Path) -> Values | None:
+    """Return the values of the record in a file; None if another process has removed it."""
     try:
-        return TaskRow.of(read_record(Path(file)), file)
+        row = TaskRow.of(read_record(file), str(file))
     except InputError:
         if os.path.lexists(file):
             raise
         return None
+    return *row[1:COMMON], json.dumps(row[COMMON:])
+
+
+def _of_instance(file: Path) -> Values:
+    """Return how the instance in a file was generated, as a JSON text."""
+    data = read_json(file)
+    if not isinstance(data, dict):
+        raise InputError("need one JSON object", file=str(file))
+    return (json.dumps(generated_by(data)),)
 
 
 def _stamp(entry: "os.DirEntry[str]") -> Stamp:
-    """Return time of change and size of a file; both are zero for a broken link."""
     try:
         facts = entry.stat()
     except OSError:
-        return 0, 0
+        return GONE
     return facts.st_mtime_ns, facts.st_size
 
 
-def _mark(text: bytes) -> str:
-    """Return how lines refer to common values: several processes may append to an index."""
-    return hashlib.sha256(text).hexdigest()[:16]
-
-
-def _line(text: str) -> str:
-    """Return a line of the index: a check sum and JSON texts."""
-    return f"{zlib.crc32(text.encode()):08x} {text}"
-
-
-def _text(line: bytes) -> bytes:
-    """Return what follows the check sum of a line; a line that was changed is a `ValueError`."""
-    text = line[9:].rstrip(b"\r\n")
-    if line[:9] != b"%08x " % zlib.crc32(text):
-        raise ValueError("a damaged line")
-    return text
+def _sum(values: Values) -> int:
+    """Return the check sum of values; their form in memory is made faster than a text."""
+    return zlib.crc32(marshal.dumps(values, 2))  # version 2 of the form depends on values only

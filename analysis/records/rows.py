@@ -1,5 +1,6 @@
 """What the tables need of a record: one flat row, without schedules and certificates."""
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,17 +15,19 @@ from schedgap.analysis.records.folder import (
 from schedgap.analysis.runners.request import Limits
 from schedgap.instances.solution import Evidence, Kind, Sense, SolutionFile, Status
 
+FEW = 20  # points of progress that are kept in a row
 MAX_SHARE = 0.5  # a result counts for larger limits if it used this share of its limit
 Point = tuple[float, float | None, float | None]  # seconds, objective, bound
 
 
 class TaskRow(NamedTuple):
-    """A record as a flat row; the fields from `method` on have the same values in many records.
+    """A record as a flat row; the fields from `seed` on have the same values in many records.
 
     `file` is the record's. `instance`, `family`, `sha256` and `grid` describe its instance. `proof`
     is the kind of proof that is claimed, and `evidence` what the bound rests on. Without a
     solution, `status`, `objective`, `bound`, `seconds` and `proof` are None, and `evidence` is
-    empty. The other fields: see `TaskRecord`.
+    empty. `progress` is a JSON text, which few tables read; None if there are many points. The
+    other fields: see `TaskRecord`.
     """
 
     file: str
@@ -37,7 +40,6 @@ class TaskRow(NamedTuple):
     outcome: TaskOutcome
     message: str
     note: str
-    seed: int | None
     started: str | None
     status: Status | None
     objective: float | None
@@ -45,8 +47,7 @@ class TaskRow(NamedTuple):
     seconds: float | None
     proof: str | None
     evidence: Evidence | None
-    progress: Sequence[Point] | None
-    """None for many points, in a row of an index: they are in the file."""
+    progress: str | None
     load_seconds: float | None
     build_seconds: float | None
     engine_seconds: float | None
@@ -56,11 +57,12 @@ class TaskRow(NamedTuple):
     start_seconds: float
     cpu_seconds: float | None
     peak_memory_mb: float | None
-    limited: bool | None
     reused: str
     permutation: int | None
-    pinned: list[int]
     log: str
+    seed: int | None
+    limited: bool | None
+    pinned: list[int]
     statistics: Mapping[str, Any]
     method: str
     label: str
@@ -95,7 +97,7 @@ class TaskRow(NamedTuple):
             "sha256": which.sha256,
             "grid": which.grid,
             "note": record.note,
-            "progress": list(record.progress),
+            "progress": json.dumps(record.progress) if len(record.progress) <= FEW else None,
             "pinned": list(record.pinned),
             "relaxed": list(record.relaxed),
             "evidence": None if found is None else _evidence(record, found),
@@ -105,8 +107,11 @@ class TaskRow(NamedTuple):
         return cls._make(map(known.__getitem__, cls._fields))
 
     def points(self) -> Sequence[Point]:
-        """Return the points of progress."""
-        return read_record(Path(self.file)).progress if self.progress is None else self.progress
+        """Return the points of progress; many of them are read from the file."""
+        if self.progress is None:
+            return read_record(Path(self.file)).progress
+        points: list[Point] = json.loads(self.progress)
+        return points
 
     @property
     def failed(self) -> bool:

@@ -27,7 +27,7 @@ from schedgap.analysis.benchmarks.formulation import (
     reserved,
 )
 from schedgap.analysis.comparing.bench import option
-from schedgap.analysis.records.index import LEAST, Index
+from schedgap.analysis.records.index import LEAST, NAME, Index
 from schedgap.analysis.runners.request import Request
 from schedgap.analysis.statistics.engine_files import TRACE, benchopt, paver
 from schedgap.analysis.statistics.tables import instances
@@ -583,7 +583,7 @@ def test_the_index_keeps_what_a_benchmark_records(run, tmp_path):
         file = tasks / f"{record.task}-{number:012d}.json"
         file.write_text(json.dumps(data | {"key": file.stem}))
     Index(tmp_path).rows()
-    assert (tmp_path / "index.jsonl").exists()
+    assert (tmp_path / NAME).exists()
     again = Index(tmp_path).rows()[0]
     for name in ("formulation", "threads", "workers", "permutation", "log", "statistics"):
         assert getattr(again, name) == getattr(record, name), name

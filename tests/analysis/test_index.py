@@ -3,7 +3,14 @@
 import json
 import os
 import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -12,7 +19,7 @@ from toy_family import toy
 
 from schedgap.analysis.comparing.compare import compare
 from schedgap.analysis.comparing.run import Run
-from schedgap.analysis.records import index
+from schedgap.analysis.records import index, rows
 from schedgap.analysis.records.folder import TaskRecord
 from schedgap.analysis.records.rows import TaskRow
 from schedgap.errors import InputError
@@ -34,7 +41,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def folder(original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a folder whose index is written however small it is."""
     monkeypatch.setattr(index, "LEAST", 1)
-    monkeypatch.setattr(index, "FEW", 0)  # points of progress in it
+    monkeypatch.setattr(rows, "FEW", 0)  # points of progress in it
     return shutil.copytree(original, tmp_path / "r")
 
 
@@ -45,6 +52,19 @@ def whole(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         return Run(folder)
 
 
+@contextmanager
+def database(folder: Path) -> Iterator[sqlite3.Connection]:
+    """Open the index as another program, and commit what it does."""
+    with closing(sqlite3.connect(folder / index.NAME)) as opened, opened:
+        yield opened
+
+
+def indexed(folder: Path) -> dict[str, tuple[Any, ...]]:
+    """Return the rows of the records in the index."""
+    with database(folder) as opened:
+        return {row[0]: row for row in opened.execute("SELECT * FROM tasks")}
+
+
 def test_a_run_from_the_index_is_the_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = whole(folder, monkeypatch)
     Run(folder)
@@ -52,19 +72,18 @@ def test_a_run_from_the_index_is_the_run(folder: Path, monkeypatch: pytest.Monke
     read: list[Path] = []
     original = index.read_record
     monkeypatch.setattr(index, "read_record", lambda file: read.append(file) or original(file))
-    indexed = Run(folder)
-    assert indexed.table().equals(plain.table()) and read == []
-    assert [row._replace(progress=None) for row in indexed.rows] == [
-        row._replace(progress=None) for row in plain.rows
-    ]
-    assert indexed.facts == plain.facts
-    assert indexed.summary().equals(plain.summary())
-    assert indexed.progress().equals(plain.progress())
-    assert {len(row.progress) for row in indexed.rows if row.progress is not None} == {0}
-    assert max(len(row.points()) for row in indexed.rows) > 0
-    assert indexed.brackets == plain.brackets and indexed.contradictions == plain.contradictions
-    assert indexed.verify() == plain.verify() == []
-    for one, other in zip(indexed.records, plain.records, strict=True):
+    run = Run(folder)
+    assert run.table().equals(plain.table()) and read == []
+    assert run.rows == plain.rows and run.facts == plain.facts
+    for one, other in zip(run.rows, plain.rows, strict=True):
+        assert [*map(type, one)] == [*map(type, other)]
+    assert run.summary().equals(plain.summary())
+    assert run.progress().equals(plain.progress())
+    assert {row.progress for row in run.rows} == {"[]", None}
+    assert max(len(row.points()) for row in run.rows) > 0
+    assert run.brackets == plain.brackets and run.contradictions == plain.contradictions
+    assert run.verify() == plain.verify() == []
+    for one, other in zip(run.records, plain.records, strict=True):
         assert dict(one) == dict(other) and one.note == other.note
         for name in type(other).model_fields:
             if name != "solution":
@@ -76,29 +95,13 @@ def test_a_run_from_the_index_is_the_run(folder: Path, monkeypatch: pytest.Monke
             assert dict(one.solution) == dict(other.solution)
 
 
-@pytest.mark.parametrize("ending", [b"\n", b"\r\n"])
-def test_an_index_is_read_in_batches(
-    folder: Path, ending: bytes, monkeypatch: pytest.MonkeyPatch
+def test_few_points_of_progress_are_in_the_index(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also one whose last line has no end, and one that was written on Windows."""
-    expected = Run(folder).table()
-    file = folder / index.NAME
-    file.write_bytes(ending.join(file.read_bytes().split(b"\n")).rstrip())
-    read: list[Path] = []
-    monkeypatch.setattr(index, "read_record", read.append)
-    for size in (1, 3, 5, 10**6):
-        monkeypatch.setattr(index, "BATCH", size)
-        assert Run(folder).table().equals(expected) and read == []
-
-
-def test_what_records_have_in_common_is_in_the_index_once(folder: Path) -> None:
-    for file in list((folder / "tasks").glob("*.json")):
-        key = f"{file.stem}-again"
-        (folder / f"tasks/{key}.json").write_text(json.dumps(read_json(file) | {"key": key}))
-    plain = Run(folder)
-    assert len(plain) == 24 and Run(folder).table().equals(plain.table())
-    lines = (folder / index.NAME).read_text().splitlines()
-    assert sum('{"common"' in line for line in lines) <= 12
+    monkeypatch.setattr(rows, "FEW", 20)
+    expected = Run(folder).progress()
+    monkeypatch.setattr(rows, "read_record", None)
+    assert len(expected) > 0 and Run(folder).progress().equals(expected)
 
 
 def test_every_field_of_a_record_is_in_its_row_or_read_from_its_file() -> None:
@@ -116,7 +119,7 @@ def test_a_changed_record_is_read_again(folder: Path) -> None:
     table = Run(folder).table().set_index(["instance", "method"])
     assert table.loc[("down", "first"), "objective"] == 4.0
     file.unlink()
-    assert len(Run(folder)) == 11
+    assert len(Run(folder)) == 11 and file.name not in indexed(folder)
 
 
 def _instance(folder: Path, name: str) -> Path:
@@ -173,45 +176,171 @@ def test_an_instance_file_that_is_no_instance_is_no_traceback(folder: Path, text
         assert set(Run(folder).table()["preset"]) == {""}
 
 
-def test_new_records_are_appended(folder: Path) -> None:
+def test_new_records_are_added(folder: Path) -> None:
     Run(folder)
-    lines = (folder / index.NAME).read_text().splitlines()
+    before = indexed(folder)
     run = compare(TARGETS, run=folder, methods=["luck"], workers=1)
-    after = (folder / index.NAME).read_text().splitlines()
-    assert after[: len(lines)] == lines and len(after) > len(lines) and len(run) == 14
+    after = indexed(folder)
+    assert before.items() < after.items() and len(after) == len(run) == 14
 
 
-@pytest.mark.parametrize(
-    "damage",
-    ["", "{", "[1]\n", "null\n", '{"index": "x"}\n', "half", "types", "row", "edited", "preset"],
-)
+def flip(file: Path, places: slice) -> None:
+    """Change bytes of a file."""
+    data = bytearray(file.read_bytes())
+    data[places] = bytes(byte ^ 0xFF for byte in data[places])
+    file.write_bytes(data)
+
+
+DAMAGES = {
+    "an empty file": lambda file: file.write_bytes(b""),
+    "no database": lambda file: file.write_text('{"index": "x"}'),
+    "half of it": lambda file: os.truncate(file, file.stat().st_size // 2),
+    "its head": lambda file: flip(file, slice(100)),
+    "its end": lambda file: flip(file, slice(-300, None)),
+    "every 50th byte": lambda file: flip(file, slice(100, None, 50)),
+    "a strange journal": lambda file: Path(f"{file}-journal").write_bytes(os.urandom(2000)),
+}
+EDITS = {
+    "an objective": "UPDATE tasks SET objective = 3.0 WHERE objective = 6.0",
+    "a name": "UPDATE tasks SET name = 'x' || name",
+    "facts": "UPDATE instances SET facts = replace(facts, 'meta', 'other')",
+    "a text that is no UTF-8": "UPDATE tasks SET message = CAST(x'ff' AS TEXT)",
+    "no table": "DROP TABLE tasks",
+    "another table": "DROP TABLE tasks; CREATE TABLE tasks (name); INSERT INTO tasks VALUES (1)",
+    "another version": "PRAGMA user_version = 1",
+}
+
+
+@pytest.mark.parametrize("damage", [*DAMAGES, *EDITS])
 def test_a_damaged_index_is_made_again(
     folder: Path, damage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain = whole(folder, monkeypatch)
     assert Run(folder).facts == plain.facts
-    file = folder / index.NAME
-    text = file.read_text()
-    texts = {"half": text[: len(text) // 2], "types": text + '["x"]\n'}
-    lines = text.splitlines(keepends=True)
-    row = next(json.loads(line[9:]) for line in lines if line[9:10] == "[")
-    texts["row"] = text + index._line(json.dumps([*row[:4], 1, 2, 3])) + "\n"
-    texts["edited"] = text.replace('"feasible", 6.0', '"feasible", 3.0')
-    texts["preset"] = text.replace('"meta": {', '"meta": {"trace": "philly", ', 1)
-    assert text not in (texts["edited"], texts["preset"])
-    file.write_text(texts.get(damage, damage))
+    expected, file = indexed(folder), folder / index.NAME
+    if damage in DAMAGES:
+        DAMAGES[damage](file)
+    else:
+        with database(folder) as opened:
+            opened.executescript(EDITS[damage])
     for _ in range(2):
-        assert Run(folder).table().equals(plain.table()) and Run(folder).facts == plain.facts
+        run = Run(folder)
+        assert run.table().equals(plain.table()) and run.facts == plain.facts
+    assert indexed(folder) == expected
+    assert sorted(each.name for each in folder.glob("index*")) == [index.NAME]
 
 
-def test_a_folder_that_cannot_be_written_is_read(
+def test_random_damage_never_changes_a_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = whole(folder, monkeypatch).rows
+    Run(folder)
+    data = (folder / index.NAME).read_bytes()
+    random = Random(1)
+    for _ in range(100):
+        damaged = bytearray(data)
+        for _ in range(random.choice([1, 10, 100])):
+            damaged[random.randrange(len(data))] = random.randrange(256)
+        (folder / index.NAME).write_bytes(damaged)
+        assert Run(folder).rows == plain
+
+
+def test_the_index_of_former_versions_is_removed(folder: Path) -> None:
+    (folder / "index.jsonl").write_text('{"index": "schedgap", "version": 10}')
+    assert len(Run(folder)) == 12 and not (folder / "index.jsonl").exists()
+
+
+def test_a_process_that_is_killed_while_it_writes_changes_nothing(folder: Path) -> None:
+    expected = Run(folder).table()
+    before = indexed(folder)
+    writing = (
+        "import os, signal, sqlite3, sys; database = sqlite3.connect(sys.argv[1]); "
+        "database.execute('PRAGMA cache_size = 1'); database.execute('BEGIN IMMEDIATE'); "
+        "database.execute('UPDATE tasks SET objective = 1, message = zeroblob(9000)'); "
+        "os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    ended = subprocess.run([sys.executable, "-c", writing, folder / index.NAME], check=False)
+    assert ended.returncode == -signal.SIGKILL and (folder / f"{index.NAME}-journal").exists()
+    assert Run(folder).table().equals(expected)
+    assert indexed(folder) == before and not (folder / f"{index.NAME}-journal").exists()
+
+
+def test_processes_that_write_at_once_have_the_same_run(folder: Path) -> None:
+    listing = (
+        "import sys; from pathlib import Path; from schedgap.analysis.records import index; "
+        "index.LEAST = 1; rows = index.Index(Path(sys.argv[1])).rows(); "
+        "print([(row.key, row.objective) for row in rows])"
+    )
+    command = [sys.executable, "-c", listing, folder]
+    started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    texts = {process.communicate()[0] for process in started}
+    assert len(texts) == 1 and [process.returncode for process in started] == [0, 0, 0]
+    assert len(indexed(folder)) == 12 == len(Run(folder))
+
+
+def test_an_index_that_another_process_has_locked_is_not_waited_for_long(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*_: Any, **__: Any) -> None:
-        raise InputError("cannot be written: read-only file system")
+    expected = Run(folder).table()
+    before = indexed(folder)
+    next((folder / "tasks").glob("*.json")).touch()  # it would be written again
+    monkeypatch.setattr(index, "WAIT", 0.0)
+    with database(folder) as opened:
+        opened.execute("BEGIN EXCLUSIVE")
+        assert Run(folder).table().equals(expected)
+    assert indexed(folder) == before
+    assert Run(folder).table().equals(expected) and indexed(folder) != before
 
-    monkeypatch.setattr(index, "write_text", refuse)
-    assert len(Run(folder)) == 12 and not (folder / index.NAME).exists()
+
+def test_a_folder_in_which_no_index_can_be_made_is_read(folder: Path) -> None:
+    (folder / index.NAME).mkdir()
+    assert len(Run(folder)) == 12 and (folder / index.NAME).is_dir()
+
+
+def test_folders_with_an_index_can_be_merged_by_copying(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = shutil.copytree(folder, tmp_path / "other")
+    for place, file in enumerate(sorted((folder / "tasks").glob("*.json"))):
+        file.unlink() if place % 2 else (other / "tasks" / file.name).unlink()
+    assert len(Run(folder)) == len(Run(other)) == 6
+    expected = Run(folder, other).table()
+    shutil.copytree(other, folder, dirs_exist_ok=True)  # times of change are kept
+    for _ in range(2):
+        assert Run(folder).table().equals(expected)
+    assert len(indexed(folder)) == 12 and whole(folder, monkeypatch).table().equals(expected)
+
+
+def test_records_of_earlier_versions_are_in_the_index(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    later = {"task", "code", "session", "started", "cpu_seconds", "limited", "own", "reused"}
+    for file in (folder / "tasks").glob("*.json"):
+        data = {key: value for key, value in read_json(file).items() if key not in later}
+        data["instance"].pop("grid")
+        file.write_text(json.dumps(data | {"version": 1, "start_seconds": 0.5}))
+    plain = whole(folder, monkeypatch)
+    for _ in range(2):
+        assert Run(folder).rows == plain.rows and Run(folder).warnings == plain.warnings
+    assert len(indexed(folder)) == 12
+
+
+def test_numbers_are_as_in_the_record(folder: Path) -> None:
+    """SQLite has integers of 64 bits, and no truth values."""
+    values = {"seed": 2**70, "limited": False, "start_seconds": -0.0, "permutation": 3}
+    for file in (folder / "tasks").glob("*.json"):
+        file.write_text(json.dumps(read_json(file) | values))
+    for _ in range(2):
+        for row in Run(folder).rows:
+            assert {name: repr(getattr(row, name)) for name in values} == {
+                name: repr(value) for name, value in values.items()
+            }
+    assert len(indexed(folder)) == 12
+
+
+def test_a_number_that_the_index_cannot_keep_is_read(folder: Path) -> None:
+    file = next((folder / "tasks").glob("*.json"))
+    file.write_text(json.dumps(read_json(file) | {"threads": 2**70}))
+    for _ in range(2):
+        assert max(row.threads or 0 for row in Run(folder).rows) == 2**70
 
 
 def test_a_broken_record_is_named_all_the_same(folder: Path) -> None:
