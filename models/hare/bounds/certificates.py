@@ -159,7 +159,9 @@ def lagrangian_certificate(
     """
     rounded = prices.rounded()
     view = arrays(instance)
-    value = lagrangian.total(view, rounded, lagrangian.job_plans(view, rounded, steps, longest))
+    add_round = lagrangian.compiled_rounds(view)
+    plans = lagrangian.job_plans(view, rounded, steps, longest, add_round)
+    value = lagrangian.total(view, rounded, plans)
     return value, priced_certificate(rounded, value, steps=steps, longest=longest)
 
 
