@@ -212,8 +212,10 @@ def _min_prices(
 
     def paid_until(k: int, time: Floats) -> Any:
         """Return [j] the price of a GPU from 0 to each time; the times increase."""
-        number = np.append(time.searchsorted(grid[1:-1]), len(time))  # of times before its end
-        number[1:] -= number[:-1].copy()  # of times in each cell
+        number = np.append(
+            time.searchsorted(grid[1:-1]), len(time)
+        )  # times before the end of a cell
+        number[1:] -= number[:-1].copy()  # times in each cell
         cell = np.repeat(np.arange(len(grid) - 1), number)
         return paid[k][cell] + prices.price[k][cell] * (np.minimum(time, grid[-1]) - grid[cell])
 
@@ -313,7 +315,7 @@ def job_plans(
     longest: float,
     add_round: Function | None = None,
 ) -> list[JobPlan]:
-    """Return the cheapest plan of each job; the settings are those of `job_plan`."""
+    """Return the cheapest plan of each job; `job_plan` has the settings."""
     block, settings = task_blocks(view), {"steps": steps, "longest": longest}
     return [
         job_plan(view, block, n, prices, add_round=add_round, **settings) for n in range(view.jobs)
