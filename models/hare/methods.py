@@ -20,8 +20,8 @@ def _at(name: str) -> Lazy:
 
 _solved = partial(SolveProgram, initial=_at("exact.build_programs:initial"))
 MAX_ROWS = 2_000_000  # with big-M, or intervals; building more takes minutes
-_BIG_M = partial(_at("exact.build_programs:big_m"), max_rows=MAX_ROWS)
-_INTERVALS = partial(_at("exact.build_programs:cp_sat"), max_intervals=MAX_ROWS)
+_BIG_M = partial(_at("programs.printed:build"), max_rows=MAX_ROWS)
+_INTERVALS = partial(_at("programs.intervals:build"), max_intervals=MAX_ROWS)
 _RULE = _at("algorithms.hare:place")  # options of Algorithm 1
 _KERNEL = "schedgap.models.hare.heuristics.kernel:KERNEL"
 _PRICING = "schedgap.models.hare.bounds.kernel:PLANS"
