@@ -23,7 +23,7 @@ bound for real starts.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -78,6 +78,9 @@ class JobPlan:
     use: Floats  # [k, q] GPU time
 
 
+_StartPrices = tuple[Floats, Floats, Floats]  # prices at the steps; kinks, and the prices there
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _PricedTasks:
     """Identical tasks of a round, priced on the time steps t_j of their job."""
@@ -86,6 +89,7 @@ class _PricedTasks:
     train: Floats  # [k]
     duration: Floats  # [k]
     steps: Ints  # [k] steps that surely pass before such a task is synchronized
+    starts: list[_StartPrices]  # [k] of one of them
     cost: Floats  # [k, j] minimum price of all of them if they start in [t_j, t_{j+1}]
 
 
@@ -130,9 +134,10 @@ def job_plan(
     @cache
     def priced(b: int, tasks: int) -> _PricedTasks:
         train, duration = block.train[b], block.train[b] + block.sync[b]
-        cost = tasks * _min_prices(train, prices, times)
+        starts = _start_prices(train, prices, times)
+        cost = tasks * _min_prices(starts, times)
         surely = np.floor(duration / step).astype(np.int64)
-        return _PricedTasks(float(tasks), train, duration, surely, cost)
+        return _PricedTasks(float(tasks), train, duration, surely, starts, cost)
 
     rounds = [[priced(b, tasks) for b, tasks in row] for row in blocks_of_rounds]
 
@@ -146,7 +151,7 @@ def job_plan(
         # Identical tasks: minimise ready + count * price(start) + w (start + d) over k and start;
         # `final` contains the price plus (w / count) * start.
         (task,) = last
-        final = _min_prices(task.train, prices, times, slope=weight / task.count)
+        final = _min_prices(task.starts, times, slope=weight / task.count)
         total = ready[-2] + task.count * final + weight * task.duration[:, None]  # [k, j]
         k, j = (int(at) for at in np.unravel_index(np.argmin(total), total.shape))
         value, completion = float(total[k, j]), float(times[j] + task.duration[k])
@@ -174,6 +179,7 @@ def job_plan(
     return JobPlan(value, completion, use)
 
 
+@lru_cache(maxsize=4096)
 def _time_steps(
     view: HareArrays, block: TaskBlocks, n: int, end: float, steps: int, longest: float
 ) -> tuple[float, float, int]:
@@ -203,32 +209,43 @@ def _time_steps(
     return delta, slack, int(np.ceil(span / delta)) + 3
 
 
-def _min_prices(
-    train: Floats, prices: GpuPrices, times: Floats, slope: float | np.float64 = 0.0
-) -> Floats:
-    """Return [k, j] the minimum of price + slope * start of one task over [t_j, t_{j+1}]."""
+def _start_prices(train: Floats, prices: GpuPrices, times: Floats) -> list[_StartPrices]:
+    """Return [k] the prices of one task by start, at all that decide its minimum over a step."""
     grid, paid = prices.grid, prices.cumulative()
-    cost = np.empty((len(train), len(times) - 1))
 
-    def paid_until(k: int, time: Floats) -> Any:
-        """Return [j] the price of a GPU from 0 to each time; the times increase."""
-        number = np.append(
-            time.searchsorted(grid[1:-1]), len(time)
-        )  # times before the end of a cell
+    def cells(time: Floats) -> Ints:
+        """Return [j] the cell of each time; the times increase."""
+        number = np.append(time.searchsorted(grid[1:-1]), len(time))  # times before a cell's end
         number[1:] -= number[:-1].copy()  # times in each cell
-        cell = np.repeat(np.arange(len(grid) - 1), number)
+        return np.repeat(np.arange(len(grid) - 1), number)
+
+    def paid_until(k: int, time: Floats, cell: Ints) -> Any:
+        """Return [j] the price of a GPU from 0 to each time."""
         return paid[k][cell] + prices.price[k][cell] * (np.minimum(time, grid[-1]) - grid[cell])
 
+    def of_starts(k: int, start: Floats, cell: Ints) -> Floats:
+        end = start + train[k]
+        return np.asarray(paid_until(k, end, cells(end)) - paid_until(k, start, cell))
+
+    found, cell = [], cells(times)
     for k, length in enumerate(train):
         # The price is piecewise linear in the start, with kinks where start or end meet the grid.
         kinks = np.sort(np.concatenate([grid, grid - length]))
         kinks = kinks[(kinks >= times[0]) & (kinks < times[-1])]
-        ends, inside = (
-            paid_until(k, start + length) - paid_until(k, start) + slope * start
-            for start in (times, kinks)
-        )
-        cost[k] = np.minimum(ends[:-1], ends[1:])
-        np.minimum.at(cost[k], times.searchsorted(kinks, side="right") - 1, inside)
+        found.append((of_starts(k, times, cell), kinks, of_starts(k, kinks, cells(kinks))))
+    return found
+
+
+def _min_prices(
+    starts: Sequence[_StartPrices], times: Floats, slope: float | np.float64 = 0.0
+) -> Floats:
+    """Return [k, j] the minimum of price + slope * start of one task over [t_j, t_{j+1}]."""
+    cost = np.empty((len(starts), len(times) - 1))
+    for row, (at_times, kinks, at_kinks) in zip(cost, starts, strict=True):
+        ends = at_times + slope * times
+        np.minimum(ends[:-1], ends[1:], out=row)
+        step = times.searchsorted(kinks, side="right") - 1
+        np.minimum.at(row, step, at_kinks + slope * kinks)
     return cost
 
 
@@ -258,11 +275,11 @@ def _predecessor(
     # `after` decreases; the round ends at the first step of its value at j.
     first = len(after) - int(after[::-1].searchsorted(after[j], side="right"))
     costs = [
-        before[first - step] + task.cost[k, first - step] if step <= first else np.inf
-        for k, step in enumerate(task.steps)
+        (before[first - step] + task.cost[k, first - step], k, first - step)
+        for k, step in enumerate(task.steps.tolist())
+        if step <= first
     ]
-    k = int(np.argmin(costs))
-    start = first - int(task.steps[k])
+    _, k, start = min(costs)
     return start, [(k, start)]
 
 
